@@ -23,7 +23,7 @@ from e2e.harness.forked_process import ForkedProcesses
 from e2e.harness.installation import Identity, identity, install
 from e2e.harness.kubernetes import Api, missing_ok
 from e2e.harness.leaks import leaks
-from e2e.harness.operator import NO_ELECTION, Launcher, Operator, unrefused
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator, run_without_refusals
 from e2e.harness.plugins import PluginRegistry, plugin_registry
 from e2e.harness.stopped_upgrade import POD_DEADLINE
 from e2e.harness.stores import Ground, Store, s3_store
@@ -146,7 +146,7 @@ def launcher(
 @pytest.fixture(scope="module")
 def operator(launcher: Launcher, audit: AuditLog, controller: Identity) -> Iterator[Operator]:
     """One operator for the whole scenario; fails if the API server refuses one of its requests."""
-    yield from unrefused(launcher, audit, controller)
+    yield from run_without_refusals(launcher, audit, controller)
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def reloading_operator(
 ) -> Iterator[Operator]:
     """Like `operator`, with its own image in the environment, so that servers can reload files."""
     environment = {"OPERATOR_IMAGE": rig.load_operator_image()}
-    yield from unrefused(launcher, audit, controller, environment)
+    yield from run_without_refusals(launcher, audit, controller, environment)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from contracts.api.group import CLUSTERS
 from contracts.naming import labels, names
 from e2e.conftest import MakeNamespace
 from e2e.harness import policies
-from e2e.harness.audit import AuditLog, refused
+from e2e.harness.audit import AuditLog, refusals
 from e2e.harness.clusters import Cluster, is_ready
 from e2e.harness.impersonation import ImpersonatingClient, User
 from e2e.harness.installation import Identity
@@ -28,8 +28,8 @@ from e2e.harness.stores import Store
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
-from e2e.samples.batch import Sample, applied
-from e2e.samples.hardened import NAME, NAMESPACE, SAMPLE, filled, hardened_node
+from e2e.samples.batch import Sample, apply_samples
+from e2e.samples.hardened import NAME, NAMESPACE, SAMPLE, hardened_node, replacements
 from runtime.builtin_kinds import (
     CONFIG_MAP,
     POD,
@@ -94,7 +94,7 @@ def operator(
     assert started.alive, started.tail()
     denied = [
         entry
-        for entry in refused(audit.since(mark))
+        for entry in refusals(audit.since(mark))
         if entry.user == controller.user or entry.user.startswith(COMPONENTS)
     ]
     assert not denied, "\n".join(f"{entry.user}: {entry}" for entry in denied)
@@ -109,8 +109,8 @@ def sealer(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Seale
 def scene(rig: Rig, api: Api, sealer: Sealer, store: Store, images: Registry) -> Iterator[Scene]:
     """Three servers of the sample, which are ready for production."""
     store.objects.make_bucket("bao-snapshots")
-    sample = Sample(api, SAMPLE, filled(sealer, store, images))
-    with applied([sample]):
+    sample = Sample(api, SAMPLE, replacements(sealer, store, images))
+    with apply_samples([sample]):
         print(f"\n{sample.seconds:.1f} s: the cluster is ready for production")
         for user, role in ((TENANT, "edit"), (ADMIN, "admin"), (ADMIN, MAINTAINER)):
             _bind(api, NAMESPACE, user, role)

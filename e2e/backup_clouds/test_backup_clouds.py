@@ -23,7 +23,7 @@ from e2e.harness.stores import (
     azure_store,
     gcs_store,
 )
-from e2e.harness.targets import retargeted, with_credentials
+from e2e.harness.targets import other_target, with_credentials
 from e2e.rig import Rig
 
 PREFIX = "prod/team"
@@ -74,7 +74,7 @@ def test_an_invalid_key_file_of_google_is_reported_without_its_content(cluster: 
 
 def test_azure_has_a_snapshot(cluster: Cluster, azure: Store) -> None:
     with (
-        retargeted(cluster, azure.target(prefix=PREFIX)),
+        other_target(cluster, azure.target(prefix=PREFIX)),
         with_credentials(cluster, azure.secret()),
     ):
         status = backup_now(cluster, "by-account").await_phase("Completed")
@@ -90,7 +90,7 @@ def test_a_connection_string_replaces_account_and_endpoint(cluster: Cluster, azu
         if name not in ("azure", "endpoint")
     }
     entries = {"connectionString": azure_connection_string(azure)}
-    with retargeted(cluster, target), with_credentials(cluster, entries):
+    with other_target(cluster, target), with_credentials(cluster, entries):
         status = backup_now(cluster, "by-string").await_phase("Completed")
     check_stored(azure, status)
 
@@ -100,7 +100,7 @@ def test_a_wrong_key_of_azure_is_reported_and_nothing_is_stored(
 ) -> None:
     before = azure.keys()
     with (
-        retargeted(cluster, azure.target(prefix=PREFIX)),
+        other_target(cluster, azure.target(prefix=PREFIX)),
         with_credentials(cluster, azure.secret(accountKey=WRONG_KEY)),
     ):
         status = backup_now(cluster, "wrong-key").await_phase("Failed")

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from e2e.churn.growth import LARGE_MAX, RATIO_MAX, grown
+from e2e.churn.growth import LARGE_MAX, RATIO_MAX, find_growth
 from e2e.churn.session import WARM_UP, ChurnError, churning
 from e2e.demo.table import plain
 from e2e.hostile_tenant import attack
@@ -78,7 +78,7 @@ async def _create_and_delete(rig: Rig, folder: Path, count: int) -> list[str]:
         ("live objects, before", str(sum(before.objects.values()))),
         ("live objects, after", str(sum(after.objects.values()))),
     )
-    more = grown(before.objects, after.objects, count - WARM_UP)
+    more = find_growth(before.objects, after.objects, count - WARM_UP)
     wrong = [
         f"{kind_growth.before} objects of {kind_growth.kind} became {kind_growth.after}"
         for kind_growth in more

@@ -12,7 +12,7 @@ SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
+class TypeGrowth:
     """A type with more live objects than before."""
 
     kind: str
@@ -20,10 +20,12 @@ class Grown:
     after: int
 
 
-def grown(before: Mapping[str, int], after: Mapping[str, int], clusters: int) -> list[Grown]:
+def find_growth(
+    before: Mapping[str, int], after: Mapping[str, int], clusters: int
+) -> list[TypeGrowth]:
     """Return the types that grew with the clusters, largest growth first."""
     growths = [
-        Grown(kind, before.get(kind, 0), count)
+        TypeGrowth(kind, before.get(kind, 0), count)
         for kind, count in after.items()
         if count - before.get(kind, 0) > SHARE * clusters
     ]

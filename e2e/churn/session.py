@@ -24,7 +24,7 @@ from e2e.hostile_tenant import attack
 from e2e.rig import Rig
 from e2e.rig.layout import free_ports
 from e2e.rig.versions import OPENBAO
-from e2e.soak.session import cancelled
+from e2e.soak.session import cancel_task
 from runtime.client.client import Client
 from runtime.client.credentials import from_kubeconfig
 from runtime.client.listing import ListOptions
@@ -93,7 +93,7 @@ class Churn:
 
         Stops the node first, which would list all of them repeatedly.
         """
-        await cancelled(self.node_runs)
+        await cancel_task(self.node_runs)
         for number, (resource, body) in enumerate(attack.large_clusters(NAMESPACE, count), 1):
             await self.client.create(resource, body, field_manager="people")
             self.most = max(self.most, self.operator.resident_megabytes())
@@ -186,13 +186,13 @@ async def churning(rig: Rig, folder: Path) -> AsyncIterator[Churn]:
         await servers.listen(2 * PARALLEL * REPLICAS)
         node = Node(client, NAMESPACE, CLUSTERS, servers)
         task = asyncio.create_task(node.run())
-        stack.push_async_callback(cancelled, task)
+        stack.push_async_callback(cancel_task, task)
         module = ("e2e.churn.operator", str(file))
         (port,) = free_ports(PORTS, 1)
         operator = start_in_pod(launcher, identity(rig, api, folder), allocator(), module, port)
         stack.callback(launcher.stop_all)
         scraping = asyncio.create_task(_scrape(f"http://127.0.0.1:{port}/metrics"))
-        stack.push_async_callback(cancelled, scraping)
+        stack.push_async_callback(cancel_task, scraping)
         yield Churn(client, node, operator, file, rig.progress, task)
 
 

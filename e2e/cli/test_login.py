@@ -63,7 +63,7 @@ class Traces:
     def port(self) -> int:
         return int(self.environ["BAO_ADDR"].rpartition(":")[2])
 
-    def left(self, cluster: Cluster) -> list[str]:
+    def remaining_parts(self, cluster: Cluster) -> list[str]:
         """Name the parts of the session that still exist."""
         calls = []
         if self.folder.exists():
@@ -160,7 +160,7 @@ def test_a_command_reads_a_secret_and_nothing_is_left(
     assert set(session.environ) == {
         "BAO_ADDR", "BAO_CACERT", "BAO_TLS_SERVER_NAME", "BAO_TOKEN", "pid",
     }  # fmt: skip
-    assert session.left(cluster) == []
+    assert session.remaining_parts(cluster) == []
     assert session.environ["BAO_TOKEN"] not in kept.stdout + kept.stderr
 
 
@@ -206,12 +206,12 @@ def test_a_signal_ends_the_session_and_leaves_nothing(
     file = tmp_path / "kept"
     words = ("--", sys.executable, "-c", WAIT, str(file))
     with running(cluster, file, *words) as (process, session):
-        assert len(session.left(cluster)) == 4, "all parts exist while the command runs"
+        assert len(session.remaining_parts(cluster)) == 4, "all parts exist while the command runs"
         assert oct(session.folder.stat().st_mode & 0o777) == "0o700"
         process.send_signal(number)
         output, _ = process.communicate(timeout=SECONDS)
         assert process.returncode == 128 + number, output
-        assert session.left(cluster) == []
+        assert session.remaining_parts(cluster) == []
         assert session.environ["BAO_TOKEN"].encode() not in output
 
 
@@ -234,7 +234,7 @@ def test_an_interactive_shell_ends_with_the_session(cluster: Cluster, tmp_path: 
         assert process.poll() is None
         process.terminate()
         assert process.wait(timeout=SECONDS) == 128 + signal.SIGTERM
-        assert session.left(cluster) == []
+        assert session.remaining_parts(cluster) == []
     os.close(theirs)
     os.close(ours)
 

@@ -29,7 +29,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
-from e2e.soak.session import cancelled
+from e2e.soak.session import cancel_task
 from runtime.cache.informers import InformerSet
 from runtime.client.client import Client
 from runtime.client.credentials import from_kubeconfig
@@ -231,7 +231,7 @@ async def measure(rig: Rig, count: int, quiet: float, folder: Path) -> Run:
 
 
 @contextmanager
-def simulated(rig: Rig) -> Iterator[None]:
+def run_simulation(rig: Rig) -> Iterator[None]:
     """Run the simulated kubelet and servers in a separate process."""
     module = [sys.executable, "-m", "e2e.simulation", str(rig.kubeconfig)]
     process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", *module], cwd=REPOSITORY)
@@ -254,7 +254,7 @@ async def fleet(rig: Rig, count: int, folder: Path) -> AsyncIterator[Fleet]:
     for namespace in sorted({key.namespace for key in keys}):
         api.make_namespace(namespace)
     async with AsyncExitStack() as stack:
-        stack.enter_context(simulated(rig))
+        stack.enter_context(run_simulation(rig))
         client = Client(
             await from_kubeconfig(str(rig.kubeconfig), None, clock), user_agent="fleet", clock=clock
         )
@@ -262,7 +262,7 @@ async def fleet(rig: Rig, count: int, folder: Path) -> AsyncIterator[Fleet]:
         informers = InformerSet(client, clock=clock, rng=random.SystemRandom(), metrics=Metrics())
         view = View(informers, REPLICAS)
         watching = asyncio.create_task(informers.run())
-        stack.push_async_callback(cancelled, watching)
+        stack.push_async_callback(cancel_task, watching)
         await informers.wait_synced(60.0)
         account = identity(rig, api, folder)
 

@@ -16,7 +16,7 @@ import pytest
 from contracts.api.group import CLUSTERS
 from contracts.naming import names
 from e2e.conftest import MakeNamespace
-from e2e.harness.audit import AuditLog, Entry, refused
+from e2e.harness.audit import AuditLog, Entry, refusals
 from e2e.harness.clusters import Cluster, expected_belongings
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
@@ -26,7 +26,7 @@ from e2e.harness.operator import NO_ELECTION, Launcher
 from e2e.harness.service_writer import ServiceWriter
 from e2e.harness.takeover import with_blue_green
 from e2e.harness.upgrade_history import image_of
-from e2e.harness.upgrades import change, recorded
+from e2e.harness.upgrades import change, record_events
 from e2e.harness.writing import may_write
 from e2e.rig.images import openbao_reference
 from e2e.rig.versions import OPENBAO_UPGRADES
@@ -96,7 +96,7 @@ def crashes(
         may_write(cluster)
     yield Crashes(clusters, audit, began, writes)
     assert mortal.alive, mortal.tail()
-    denied = refused(audit.since(began, controller.user))
+    denied = refusals(audit.since(began, controller.user))
     assert not denied, "\n".join(map(str, denied))
 
 
@@ -110,7 +110,7 @@ def test_a_first_boot_makes_one_cluster_and_each_key_once(crashes: Crashes) -> N
         assert cluster.cluster_ids() == {cluster.live()["status"]["adminOps"]["raft"]["clusterID"]}
         assert cluster.belongings() == expected_belongings(name, replicas=replicas)
     entries, reached = crashes.audit.since(crashes.began), crashes.so_far()
-    shown(reached)
+    print_requests(reached)
     for name, cluster in crashes.clusters.items():
         own_entries = crashes.of(cluster, entries)
         once = {secret(name) for secret in ONCE}
@@ -120,7 +120,7 @@ def test_a_first_boot_makes_one_cluster_and_each_key_once(crashes: Crashes) -> N
         assert {written[name] for name in once} <= {0, 1}, written
         assert written[names.unseal_key_secret(name)] == written[names.tls_ca_secret(name)] == 1
         # Servers that started are never replaced.
-        assert pods_made(own_entries) == len(cluster.pods())
+        assert count_pod_creations(own_entries) == len(cluster.pods())
         home = cluster.namespace
         assert {
             f"POST {home}/secrets",
@@ -134,18 +134,18 @@ def test_a_first_boot_makes_one_cluster_and_each_key_once(crashes: Crashes) -> N
 def test_a_rolling_upgrade_replaces_each_server_once(crashes: Crashes) -> None:
     cluster, before, mark = crashes.clusters[THREE], len(crashes.so_far()), crashes.audit.mark()
     ids = cluster.cluster_ids()
-    with recorded(cluster) as record, ServiceWriter(cluster) as writer:
+    with record_events(cluster) as record, ServiceWriter(cluster) as writer:
         change(cluster, {"version": SECOND})
         record.await_finished(SECOND, SECONDS)
         history = record.history
     print(f"\n  {writer.describe()}")
     reached = crashes.so_far()[before:]
-    shown(reached)
+    print_requests(reached)
     pods = [names.pod(THREE, number) for number in range(3)]
     assert sorted(history.replaced()) == pods
     assert history.replaced()[-1] == history.leaders()[0]
     assert {image_of(pod) for pod in cluster.pods()} == {openbao_reference(SECOND)}
-    assert pods_made(crashes.of(cluster, crashes.audit.since(mark))) == len(pods)
+    assert count_pod_creations(crashes.of(cluster, crashes.audit.since(mark))) == len(pods)
     # A leader that is elected again gets a second Job.
     assert 1 <= len(history.step_downs()) <= STEP_DOWN_TRIES
     assert cluster.cluster_ids() == ids
@@ -156,12 +156,12 @@ def test_a_rolling_upgrade_replaces_each_server_once(crashes: Crashes) -> None:
     assert {f"POST {home}/jobs", f"PATCH {home}/statefulsets/{THREE}", *evictions} <= set(reached)
 
 
-def shown(reached: list[str]) -> None:
+def print_requests(reached: list[str]) -> None:
     """Print the writes after which an operator crashed."""
     print(f"\n  {len(reached)} crashes\n" + "\n".join(f"    {request}" for request in reached))
 
 
-def pods_made(entries: list[Entry]) -> int:
+def count_pod_creations(entries: list[Entry]) -> int:
     """Return how many pods the StatefulSet controller created."""
     return sum(
         (entry.user, entry.verb, entry.resource, entry.subresource)

@@ -10,7 +10,7 @@ import pytest
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from e2e.conftest import MakeNamespace
 from e2e.datacenter.bodies import sleeper
-from e2e.harness.datacenters import ON, DatacenterUnderTest, install_datacenters, removed
+from e2e.harness.datacenters import ON, DatacenterUnderTest, cleanup_of, install_datacenters
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
@@ -53,7 +53,7 @@ def datacenter(
     datacenter = DatacenterUnderTest(api, f"ams{uuid.uuid4().hex[:6]}", make_namespace())
     datacenter.create(*services(image))
     yield datacenter
-    removed(api, datacenter)()
+    cleanup_of(api, datacenter)()
 
 
 def services(image: str, replicas: int = 1) -> tuple[dict[str, object], ...]:

@@ -15,7 +15,7 @@ from e2e.conftest import MakeNamespace
 from e2e.datacenter.bodies import shipper, sleeper, vault
 from e2e.datacenter.hook_package import HOOK, Package
 from e2e.harness.audit import tally
-from e2e.harness.datacenters import ON, DatacenterUnderTest, install_datacenters, removed
+from e2e.harness.datacenters import ON, DatacenterUnderTest, cleanup_of, install_datacenters
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api, missing_ok
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
@@ -73,7 +73,7 @@ def datacenter(
     )
     datacenter.create(shipper(image), vault(), region="eu-central", labels={"tier": "edge"})
     yield datacenter
-    removed(api, datacenter)()
+    cleanup_of(api, datacenter)()
     with missing_ok():
         api.delete(SERVICE_SETS, None, SET)
 

@@ -12,7 +12,7 @@ from contracts.datacenter.kinds import SERVICE_SET_KIND, SERVICE_SETS
 from contracts.naming import labels
 from e2e.conftest import MakeNamespace
 from e2e.datacenter.bodies import SLEEP, part, sleeper
-from e2e.harness.datacenters import ON, DatacenterUnderTest, install_datacenters, removed
+from e2e.harness.datacenters import ON, DatacenterUnderTest, cleanup_of, install_datacenters
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api, missing_ok
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
@@ -83,7 +83,7 @@ def datacenter(
     yield datacenter
     with missing_ok():
         api.delete(SERVICE_SETS, None, SET)
-    removed(api, datacenter)()
+    cleanup_of(api, datacenter)()
 
 
 def agent(image: str, folder: str) -> Object:

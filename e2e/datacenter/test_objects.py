@@ -11,7 +11,7 @@ from contracts.installation import CONTROLLER
 from e2e.conftest import MakeNamespace
 from e2e.datacenter.bodies import sleeper
 from e2e.datacenter.hook_package import Package
-from e2e.harness.datacenters import ON, DatacenterUnderTest, install_datacenters, removed
+from e2e.harness.datacenters import ON, DatacenterUnderTest, cleanup_of, install_datacenters
 from e2e.harness.installation import NAMESPACE, Identity
 from e2e.harness.kubernetes import Api, missing_ok
 from e2e.harness.modes import CLUSTER_BINDING
@@ -108,7 +108,7 @@ def datacenter(
     datacenter = DatacenterUnderTest(api, f"rom{MARK}", make_namespace())
     datacenter.create(sleeper(image, "plain"))
     yield datacenter
-    removed(api, datacenter)()
+    cleanup_of(api, datacenter)()
     with missing_ok():
         api.delete(DEFINITIONS, None, DEFINITION)
     for resource in (CLUSTER_BINDING, CLUSTER_ROLES):

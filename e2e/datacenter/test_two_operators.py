@@ -19,8 +19,8 @@ from e2e.harness.datacenters import (
     ON,
     DatacenterUnderTest,
     allow_datacenters,
+    cleanup_of,
     install_datacenters,
-    removed,
 )
 from e2e.harness.installation import NAMESPACE, Identity, add_account, identity
 from e2e.harness.kubernetes import Api
@@ -105,7 +105,7 @@ def make(api: Api, make_namespace: MakeNamespace) -> Iterator[MakeDatacenter]:
 
     yield create
     for datacenter in datacenters:
-        removed(api, datacenter)()
+        cleanup_of(api, datacenter)()
 
 
 def services(image: str, replicas: int = 1, delay: int = 0) -> tuple[Object, ...]:
@@ -173,7 +173,9 @@ def test_the_standby_continues_the_work_of_a_killed_leader(
     assert expected_objects(datacenter) - before.keys() == {f"DaemonSet {datacenter.child(AGENT)}"}
 
     until(
-        "the standby becomes the leader", lambda: standby.logged("became leader"), TAKEOVER_WITHIN
+        "the standby becomes the leader",
+        lambda: standby.has_logged("became leader"),
+        TAKEOVER_WITHIN,
     )
     print(f"  {watch.seconds:.1f} s: the standby leads")
     datacenter.await_running()

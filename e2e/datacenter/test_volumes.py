@@ -11,7 +11,7 @@ import pytest
 
 from e2e.conftest import MakeNamespace
 from e2e.datacenter.bodies import SLEEP, part
-from e2e.harness.datacenters import ON, DatacenterUnderTest, install_datacenters, removed
+from e2e.harness.datacenters import ON, DatacenterUnderTest, cleanup_of, install_datacenters
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
@@ -49,18 +49,18 @@ def datacenter(
     datacenter.create(*services(image))
     datacenter.await_running()
     yield datacenter
-    removed(api, datacenter)()
+    cleanup_of(api, datacenter)()
 
 
 def services(image: str, size: str = "16Mi") -> list[Object]:
     """Two services with different volume policies; `size` is of the volumes that are kept."""
     return [
-        stored(image, KEPT, size, replicas=2),
-        stored(image, TAKEN, "16Mi", volumePolicy="Delete"),
+        stateful_set(image, KEPT, size, replicas=2),
+        stateful_set(image, TAKEN, "16Mi", volumePolicy="Delete"),
     ]
 
 
-def stored(image: str, name: str, size: str, **more: Any) -> Object:
+def stateful_set(image: str, name: str, size: str, **more: Any) -> Object:
     """A StatefulSet with a volume of that size per pod."""
     volume = {"name": "data", "mountPath": "/data", "kind": "Persistent", "size": size}
     main = part(image, SLEEP, volumes=[volume])

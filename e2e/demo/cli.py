@@ -69,10 +69,10 @@ def main(
             return OnRig(Rig(name, screen.say))
         return OnCluster(Installation(operator_image, pull_policy, openbao_image))
 
-    sys.exit(guarded(lambda screen: run(place(screen), screen, quiet)))
+    sys.exit(run_with_screen(lambda screen: run(place(screen), screen, quiet)))
 
 
-def guarded(work: Callable[[Screen], None]) -> int:
+def run_with_screen(work: Callable[[Screen], None]) -> int:
     """Run the demo with a screen; return the exit status. Known errors have no traceback."""
     with Screen() as screen:
         try:

@@ -76,7 +76,7 @@ def cluster_path(namespace: str, name: str = "") -> str:
     return f"{path}/{name}" if name else path
 
 
-def marked(obj: Object) -> Object:
+def with_mark(obj: Object) -> Object:
     """Return a copy that is marked as created by the demo."""
     copy_ = copy.deepcopy(obj)
     copy_["metadata"].setdefault("annotations", {})[CREATED_ANNOTATION] = "true"
@@ -93,7 +93,7 @@ def prepare_namespace(kubectl: Kubectl, api: Api, namespace: Object) -> None:
     """Apply a namespace; it is marked unless it already existed."""
     live = api.find(f"/api/v1/namespaces/{name_of(namespace)}")
     ours = live is None or is_marked(live)
-    apply(kubectl, [marked(namespace) if ours else namespace])
+    apply(kubectl, [with_mark(namespace) if ours else namespace])
 
 
 def remove(kubectl: Kubectl, api: Api, home: str, name: str, screen: Screen) -> bool:

@@ -16,9 +16,9 @@ from e2e.demo.manifests import OPERATOR_NAMESPACE
 from e2e.demo.memory import Memory, of_pod
 from e2e.demo.objects import name_of
 from e2e.demo.place import Place
-from e2e.demo.sample import SAMPLE, Sample, marked, prepare_namespace, remove
+from e2e.demo.sample import SAMPLE, Sample, prepare_namespace, remove, with_mark
 from e2e.demo.screen import Screen, duration
-from e2e.demo.timeline import Milestone, bring_up, created, seconds_to
+from e2e.demo.timeline import Milestone, bring_up, creation_time, seconds_to
 from e2e.demo.waiting import until_condition
 
 AVAILABLE_SECONDS = 300.0
@@ -84,14 +84,14 @@ class Story:
         since = datetime.now(UTC)
         title = f"{sample.replicas} servers, from apply to Available ({SAMPLE.name})"
         with screen.step(title):
-            apply(self.place.kubectl, [sample.account, marked(sample.cluster)])
+            apply(self.place.kubectl, [sample.account, with_mark(sample.cluster)])
             until_condition(journal, screen, sample.name, "Available", AVAILABLE_SECONDS)
         until = datetime.now(UTC)
         with screen.step("All servers are voters"):
             until_condition(journal, screen, sample.name, "RaftMembershipReady", VOTERS_SECONDS)
         settled = datetime.now(UTC)
         entries = journal.entries()
-        start = created(entries, sample.name)
+        start = creation_time(entries, sample.name)
         if start is None:
             raise DemoError(f"cluster {sample.name} was never observed")
         self.numbers.milestones = bring_up(entries, sample.name, sample.replicas, start)

@@ -23,7 +23,7 @@ class Milestone:
     seconds: float
 
 
-def created(entries: Sequence[JournalEntry], cluster: str) -> float | None:
+def creation_time(entries: Sequence[JournalEntry], cluster: str) -> float | None:
     """Return when the cluster was first observed, as time.monotonic()."""
     return _first(entries, CLUSTERS, lambda obj: name_of(obj) == cluster)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from e2e.demo.cli import guarded
+from e2e.demo.cli import run_with_screen
 from e2e.demo.screen import Screen
 from e2e.demo_backup.story import run
 from e2e.rig import Rig
@@ -24,4 +24,4 @@ def main(name: str) -> None:
         with tempfile.TemporaryDirectory(prefix="openbao-demo-store-") as folder:
             run(Rig(name, screen.say), screen, Path(folder))
 
-    sys.exit(guarded(work))
+    sys.exit(run_with_screen(work))

@@ -18,7 +18,7 @@ from e2e.demo.install import apply, install
 from e2e.demo.journal import Journal, cluster_views
 from e2e.demo.objects import Object, name_of
 from e2e.demo.place import OnRig
-from e2e.demo.sample import Sample, delete, marked, prepare_namespace, remove
+from e2e.demo.sample import Sample, delete, prepare_namespace, remove, with_mark
 from e2e.demo.screen import Screen, duration
 from e2e.demo.waiting import until_condition
 from e2e.demo_backup.runs import Runs
@@ -84,7 +84,7 @@ class Story:
             with screen.step("A snapshot"):
                 self._back_up(runs, f"demo-{suffix}")
             with screen.step("Copy the unseal key"):
-                key = self._copied_key()
+                key = self._key_secret()
             with screen.step("Disaster: delete cluster, volumes and key"):
                 self._destroy()
             with screen.step("New servers with the old key and without data"):
@@ -106,7 +106,7 @@ class Story:
     def _bring_up(self, journal: Journal) -> None:
         cluster = copy.deepcopy(self.sample.cluster)
         cluster["spec"]["backup"] = {"schedule": YEARLY, "target": self.store.target()}
-        apply(self.place.kubectl, [self.sample.account, marked(cluster)])
+        apply(self.place.kubectl, [self.sample.account, with_mark(cluster)])
         until_condition(journal, self.screen, self.sample.name, "Available", AVAILABLE_SECONDS)
         self.sample = Sample(self.sample.namespace, self.sample.account, cluster)
 
@@ -121,7 +121,7 @@ class Story:
         self.screen.say(f"{snapshot['digest']}, raft index {snapshot['index']}")
         self.screen.say(f"in the store: {', '.join(self.store.keys())}")
 
-    def _copied_key(self) -> Object:
+    def _key_secret(self) -> Object:
         """Return a Secret that provides the unseal key to a cluster of the same name."""
         home, name = self.sample.home, names.unseal_key_secret(self.sample.name)
         live = self.api.get(f"/api/v1/namespaces/{home}/secrets/{name}")

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from e2e.demo.cli import guarded
+from e2e.demo.cli import run_with_screen
 from e2e.demo.screen import Screen
 from e2e.demo_upgrade.story import run
 from e2e.rig import Rig
@@ -28,4 +28,4 @@ def main(name: str, strategy: str) -> None:
     def work(screen: Screen) -> None:
         run(Rig(name, screen.say), screen, strategy)
 
-    sys.exit(guarded(work))
+    sys.exit(run_with_screen(work))

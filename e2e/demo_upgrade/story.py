@@ -12,7 +12,7 @@ from e2e.demo.install import apply, install
 from e2e.demo.journal import Journal, Moment, View, cluster_views
 from e2e.demo.objects import Object, condition, labels_of
 from e2e.demo.place import OnRig
-from e2e.demo.sample import Sample, marked, prepare_namespace, remove
+from e2e.demo.sample import Sample, prepare_namespace, remove, with_mark
 from e2e.demo.screen import Screen, duration
 from e2e.demo.waiting import Patience, cluster_pods, until_condition
 from e2e.demo_upgrade.tree import tree
@@ -90,7 +90,7 @@ class Story:
         jobs = View(JOBS, f"/apis/batch/v1/namespaces/{sample.home}/jobs")
         with Journal(self.api, (*cluster_views(sample.home), jobs)) as journal:
             with screen.step(f"{sample.replicas} servers of {FROM}"):
-                apply(kubectl, [marked(sample.cluster)])
+                apply(kubectl, [with_mark(sample.cluster)])
                 cluster.api.delete(SERVICE_ACCOUNT, sample.home, CLIENT)
                 may_write(cluster)
                 for kind in ("Available", "RaftMembershipReady"):

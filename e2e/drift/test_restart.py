@@ -58,7 +58,9 @@ def test_a_new_operator_reverts_the_edits_and_writes_nothing_else(
     mark = audit.mark()
     launcher.start(controller, NO_ELECTION)
     until(
-        "the operator reconciles the cluster", lambda: reconciled(audit, mark, controller), WITHIN
+        "the operator reconciles the cluster",
+        lambda: has_reconciled(audit, mark, controller),
+        WITHIN,
     )
     throughout(
         "the operator writes nothing",
@@ -73,6 +75,6 @@ def mine(audit: AuditLog, mark: int, controller: Identity, namespace: str) -> li
     return [e for e in writes(audit.since(mark, controller.user)) if e.namespace == namespace]
 
 
-def reconciled(audit: AuditLog, mark: int, controller: Identity) -> bool:
+def has_reconciled(audit: AuditLog, mark: int, controller: Identity) -> bool:
     """Whether the operator has read Secrets, as in each first reconcile of a cluster."""
     return any(e.resource == SECRET.plural for e in audit.since(mark, controller.user))

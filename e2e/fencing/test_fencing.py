@@ -11,7 +11,7 @@ from e2e.harness.clusters import Cluster, is_ready
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
-from e2e.harness.service_writer import ServiceWriter, steady_voters, undisturbed
+from e2e.harness.service_writer import ServiceWriter, steady_voters, write_without_loss
 from e2e.harness.waiting import Stopwatch, throughout, until
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.types import uid_of
@@ -54,7 +54,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, operators: Operators) -> Cl
 @pytest.fixture(autouse=True)
 def client(cluster: Cluster) -> Iterator[ServiceWriter]:
     """A client that writes throughout each test; no acknowledged write is lost."""
-    yield from undisturbed(cluster, GAP_SECONDS)
+    yield from write_without_loss(cluster, GAP_SECONDS)
 
 
 def test_a_fenced_standby_stops_and_its_volume_is_kept(cluster: Cluster) -> None:
@@ -67,7 +67,7 @@ def test_a_fenced_standby_stops_and_its_volume_is_kept(cluster: Cluster) -> None
     cluster.await_condition("PodsFenced", reason="PodsFenced", seconds=SECONDS)
     print(f"  {watch.seconds:.1f} s: a standby is fenced")
     pod = cluster.api.get(POD, cluster.namespace, victim)
-    assert gated(pod)
+    assert has_gate(pod)
     assert "nodeName" not in pod["spec"]
     assert uid_of(cluster.api.get(PVC, cluster.namespace, claim_of(victim))) == claim
     assert {uid_of(obj) for obj in cluster.pods() if name_of(obj) != victim} == others
@@ -85,7 +85,7 @@ def test_a_fenced_standby_stops_and_its_volume_is_kept(cluster: Cluster) -> None
 
 
 def test_another_deleted_pod_is_replaced_while_one_is_fenced(cluster: Cluster) -> None:
-    leader, (victim,) = leader_of(cluster), fenced_by(cluster)
+    leader, (victim,) = leader_of(cluster), fenced_pods(cluster)
     other = next(name for name in map(name_of, cluster.pods()) if name not in (leader, victim))
     before = uid_of(cluster.api.get(POD, cluster.namespace, other))
     kept = uid_of(cluster.api.get(POD, cluster.namespace, victim))
@@ -105,7 +105,7 @@ def test_another_deleted_pod_is_replaced_while_one_is_fenced(cluster: Cluster) -
 def test_the_fence_moves_to_the_leader_while_the_operator_is_replaced(
     cluster: Cluster, operators: Operators
 ) -> None:
-    leader, (first,) = leader_of(cluster), fenced_by(cluster)
+    leader, (first,) = leader_of(cluster), fenced_pods(cluster)
     assert leader is not None
     watch = Stopwatch()
     fence(cluster, leader)
@@ -119,7 +119,7 @@ def test_the_fence_moves_to_the_leader_while_the_operator_is_replaced(
 
 
 def test_without_a_fence_all_servers_become_ready(cluster: Cluster) -> None:
-    (victim,) = fenced_by(cluster)
+    (victim,) = fenced_pods(cluster)
     uid = uid_of(cluster.api.get(POD, cluster.namespace, victim))
     watch = Stopwatch()
     fence(cluster)
@@ -128,7 +128,7 @@ def test_without_a_fence_all_servers_become_ready(cluster: Cluster) -> None:
     pod = cluster.api.get(POD, cluster.namespace, victim)
     assert uid_of(pod) == uid, "the pod was replaced instead of unfenced"
     template = cluster.api.get(STATEFUL_SET, cluster.namespace, NAME)["spec"]["template"]
-    assert not gated(template)
+    assert not has_gate(template)
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
     assert [
         condition for condition in cluster.conditions() if condition["type"] == "PodsFenced"
@@ -142,12 +142,12 @@ def fence(cluster: Cluster, *pods: str) -> None:
     cluster.api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": spec})
 
 
-def fenced_by(cluster: Cluster) -> list[str]:
+def fenced_pods(cluster: Cluster) -> list[str]:
     """Return the pods that the spec fences."""
     return list(cluster.live()["spec"].get("fencedPods") or ())
 
 
-def gated(pod: Object) -> bool:
+def has_gate(pod: Object) -> bool:
     """Whether a pod or a pod template has our scheduling gate."""
     gates = pod["spec"].get("schedulingGates") or ()
     return any(gate["name"] == labels.FENCE_GATE for gate in gates)
@@ -156,7 +156,7 @@ def gated(pod: Object) -> bool:
 def is_gated(cluster: Cluster, name: str) -> bool:
     """Whether the pod of that name exists and has the scheduling gate."""
     pod = cluster.api.find(POD, cluster.namespace, name)
-    return pod is not None and gated(pod)
+    return pod is not None and has_gate(pod)
 
 
 def claim_of(pod: str) -> str:

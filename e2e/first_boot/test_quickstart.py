@@ -8,7 +8,7 @@ import pytest
 
 from contracts.naming import names
 from e2e.first_boot.sample import Boot, first_boot
-from e2e.harness.audit import AuditLog, refused, tally, work, writes
+from e2e.harness.audit import AuditLog, refusals, tally, work, writes
 from e2e.harness.clusters import Cluster, is_ready
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
@@ -114,7 +114,7 @@ def test_a_lost_server_rejoins_the_same_cluster(boot: Boot) -> None:
 
 
 def test_nothing_was_refused(boot: Boot, audit: AuditLog, controller: Identity) -> None:
-    no = refused(audit.since(boot.start, controller.user))
+    no = refusals(audit.since(boot.start, controller.user))
     assert not no, "\n".join(map(str, no))
 
 

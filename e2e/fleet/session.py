@@ -124,7 +124,7 @@ def idle_check(audit: AuditLog) -> Callable[[], bool]:
     return idle
 
 
-def settled(api: Api, count: int) -> bool:
+def all_settled(api: Api, count: int) -> bool:
     """Whether the status of all datacenters has their three services."""
     statuses = [obj.get("status") or {} for obj in api.list(DATACENTERS, None)]
     if sum(status.get("services") == len(SERVICES) for status in statuses) < count:
@@ -170,7 +170,7 @@ def measure(rig: Rig, api: Api, count: int, minutes: float, folder: Path) -> Fig
         memory = Memory(operator)
 
         def made() -> bool:
-            return memory.sample() or (idle() and settled(api, count))
+            return memory.sample() or (idle() and all_settled(api, count))
 
         until("the fleet is created", made, TIMEOUT_SECONDS, every=POLL_SECONDS)
         figures.note("processor time of the first pass", f"{operator.processor_seconds():.1f} s")

@@ -118,7 +118,7 @@ def writes(entries: Iterable[Entry]) -> list[Entry]:
     return [e for e in entries if e.writes and e.resource != LEASES]
 
 
-def refused(entries: Iterable[Entry]) -> list[Entry]:
+def refusals(entries: Iterable[Entry]) -> list[Entry]:
     """Keep only requests that RBAC or admission refused.
 
     Refusals for a namespace that is being deleted are dropped: they are not missing permissions.

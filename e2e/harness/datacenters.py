@@ -204,7 +204,7 @@ class DatacenterUnderTest:
         )
 
 
-def removed(api: Api, datacenter: DatacenterUnderTest) -> Callable[[], None]:
+def cleanup_of(api: Api, datacenter: DatacenterUnderTest) -> Callable[[], None]:
     """Return a cleanup that deletes a datacenter even if no operator runs."""
 
     def away() -> None:

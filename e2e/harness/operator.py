@@ -15,7 +15,7 @@ from pathlib import Path
 
 import orjson
 
-from e2e.harness.audit import AuditLog, refused
+from e2e.harness.audit import AuditLog, refusals
 from e2e.harness.forked_process import ForkedProcesses, Process
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Object
@@ -50,13 +50,13 @@ class Operator:
         """Read the log; lines that are not JSON become {"msg": text, "level": "raw"}."""
         return [_parsed(line) for line in self.log.read_bytes().splitlines() if line.strip()]
 
-    def logged(self, event: str) -> bool:
+    def has_logged(self, event: str) -> bool:
         """Whether a line with this message is in the log."""
         return any(line.get("msg") == event for line in self.lines())
 
     def await_leading(self, seconds: float = 60.0) -> None:
         """Wait until it holds the Lease."""
-        until(f"{self.name} leads", lambda: self._logged_or_ended("became leader"), seconds)
+        until(f"{self.name} leads", lambda: self._has_logged_or_ended("became leader"), seconds)
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to this process."""
@@ -111,10 +111,10 @@ class Operator:
         """The fields of proc(5) after the name, which may have blanks: state, ppid, ..."""
         return Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
 
-    def _logged_or_ended(self, event: str) -> bool:
+    def _has_logged_or_ended(self, event: str) -> bool:
         if not self.alive:
             raise AssertionError(f"{self.name} has exited:\n{self.tail()}")
-        return self.logged(event)
+        return self.has_logged(event)
 
     def tail(self, lines: int = 20) -> str:
         """Return the end of the log."""
@@ -218,7 +218,7 @@ def operator_environment() -> dict[str, str]:
     }
 
 
-def unrefused(
+def run_without_refusals(
     launcher: Launcher,
     audit: AuditLog,
     identity: Identity,
@@ -229,4 +229,4 @@ def unrefused(
     started = launcher.start(identity, NO_ELECTION, environment=environment)
     yield started
     assert started.alive, started.tail()
-    assert not (no := refused(audit.since(mark, identity.user))), "\n".join(map(str, no))
+    assert not (no := refusals(audit.since(mark, identity.user))), "\n".join(map(str, no))

@@ -18,7 +18,7 @@ _KEPT = frozenset({"Namespace", "CustomResourceDefinition"})
 POLICY = "ValidatingAdmissionPolicy"
 
 
-def copied(folder: Path, namespace: str) -> Path:
+def copy_overlays(folder: Path, namespace: str) -> Path:
     """Copy the manifests and change the namespace in each overlay."""
     for part in ("deploy", "config"):
         shutil.copytree(REPOSITORY / part, folder / part)
@@ -28,7 +28,7 @@ def copied(folder: Path, namespace: str) -> Path:
     return folder
 
 
-def rendered(rig: Rig, checkout: Path, overlay: str) -> str:
+def render_overlay(rig: Rig, checkout: Path, overlay: str) -> str:
     """Build an overlay with `kubectl kustomize`."""
     return rig.kubectl("kustomize", str(checkout / "deploy" / "overlays" / overlay))
 
@@ -50,14 +50,14 @@ class Build:
     @classmethod
     def of(cls, rig: Rig, checkout: Path, overlay: str) -> "Build":
         """Build it, and parse the output."""
-        text = rendered(rig, checkout, overlay)
+        text = render_overlay(rig, checkout, overlay)
         return cls(text, tuple(documents(text)))
 
     def of_kind(self, *kinds: str) -> list[Object]:
         """The objects of these kinds."""
         return [obj for obj in self.objects if obj["kind"] in kinds]
 
-    def named(self, kind: str, name: str) -> Object:
+    def get(self, kind: str, name: str) -> Object:
         """The one object of that kind and name."""
         (match_,) = [obj for obj in self.of_kind(kind) if obj["metadata"]["name"] == name]
         return match_

@@ -24,7 +24,7 @@ class Pause:
     began: str
     """When the change arrived at the API server, as the audit log writes times."""
 
-    def written(self) -> list[Entry]:
+    def writes(self) -> list[Entry]:
         """Return all writes in the namespace during the pause, without status updates."""
         start = str_of(datetime.fromisoformat(self.began) + ON_THE_WIRE)
         return [entry for entry in self._all() if entry.at > start and not _is_word(entry)]

@@ -42,7 +42,7 @@ class Pebble:
         """The root CA, as PEM; new at each start."""
         return self._get("/roots/0")
 
-    def issued(self) -> int:
+    def certificate_count(self) -> int:
         """The number of certificates that it has issued."""
         return self.log.read_text(errors="replace").count(ISSUED)
 

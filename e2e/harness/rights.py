@@ -100,7 +100,7 @@ def examples(entries: Iterable[Entry]) -> dict[Grain, Entry]:
     return entry_of
 
 
-def unused(rules: Iterable[Rule], needed: Iterable[Grain]) -> list[Grain]:
+def unused_rights(rules: Iterable[Rule], needed: Iterable[Grain]) -> list[Grain]:
     """The permissions that were granted and never needed; should be empty."""
     needed = tuple(needed)
     granted = {grain for rule in rules for grain in grains(rule)}

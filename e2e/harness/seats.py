@@ -41,7 +41,7 @@ class Seat:
     """The file of the network namespace."""
 
     @contextmanager
-    def entered(self) -> Iterator[None]:
+    def enter(self) -> Iterator[None]:
         """Create the sockets of this thread there."""
         with open("/proc/thread-self/ns/net") as before:
             with open(self.netns) as there:
@@ -57,7 +57,7 @@ class Seat:
 
     def connect(self, address: str, port: int, seconds: float = _PATIENCE) -> socket.socket:
         """Connect by TCP. Raises OSError."""
-        with self.entered():
+        with self.enter():
             sock = socket.socket()
         sock.settimeout(seconds)
         try:
@@ -79,7 +79,7 @@ class Seat:
         return True
 
     def _ask(self, address: str, port: int) -> None:
-        with self.entered():
+        with self.enter():
             sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         with sock:
             sock.settimeout(_PATIENCE)
@@ -98,7 +98,7 @@ class Seat:
 
     def listen(self, port: int, address: str = "") -> socket.socket:
         """Listen for TCP. The kernel completes connections without an accept."""
-        with self.entered():
+        with self.enter():
             sock = socket.socket()
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((address or self.address, port))
@@ -109,7 +109,7 @@ class Seat:
 @contextmanager
 def answering(seat: Seat, port: int) -> Iterator[None]:
     """Answer every datagram at a port, with itself."""
-    with seat.entered():
+    with seat.enter():
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sock.bind((seat.address, port))
 

@@ -52,7 +52,7 @@ def steady_voters(api: Api, namespace: str, name: str, **spec: object) -> Cluste
     return cluster
 
 
-def undisturbed(cluster: Cluster, gap: float) -> Iterator["ServiceWriter"]:
+def write_without_loss(cluster: Cluster, gap: float) -> Iterator["ServiceWriter"]:
     """Write during a fixture; fails if a write is lost. `gap` is the budget of the longest gap."""
     with ServiceWriter(cluster) as writer:
         yield writer

@@ -16,7 +16,7 @@ from e2e.harness.clusters import Cluster
 from e2e.harness.service_writer import ServiceWriter
 from e2e.harness.two_pools import SERVICES, VIEWS, TwoPools, blue_green
 from e2e.harness.upgrade_history import Figures
-from e2e.harness.upgrades import Record, Requests, recorded
+from e2e.harness.upgrades import Record, Requests, record_events
 from e2e.harness.waiting import NotSoError, until
 from e2e.rig.versions import OPERATOR_IMAGE
 from runtime.builtin_kinds import EVENT, PVC, STATEFUL_SET
@@ -83,7 +83,7 @@ class Takeover:
 @contextmanager
 def taking_over(cluster: Cluster) -> Iterator[Takeover]:
     """Watch all objects of a blue/green upgrade until the end of the context."""
-    with recorded(cluster, *VIEWS) as record:
+    with record_events(cluster, *VIEWS) as record:
         yield Takeover(record, record.alive(SERVICES))
 
 

@@ -12,7 +12,7 @@ from runtime.builtin_kinds import SECRET
 
 
 @contextmanager
-def retargeted(cluster: Cluster, target: Object) -> Iterator[None]:
+def other_target(cluster: Cluster, target: Object) -> Iterator[None]:
     """Set another spec.backup.target until the end of the context."""
     before = cluster.live()["spec"]["backup"]["target"]
     _set_target(cluster, before, target)
@@ -39,5 +39,5 @@ def with_credentials(cluster: Cluster, entries: Mapping[str, str]) -> Iterator[N
     metadata = {"name": name, "namespace": cluster.namespace}
     cluster.api.create(SECRET, {"metadata": metadata, "stringData": dict(entries)})
     target = cluster.live()["spec"]["backup"]["target"]
-    with retargeted(cluster, {**target, "credentialsSecretRef": {"name": name}}):
+    with other_target(cluster, {**target, "credentialsSecretRef": {"name": name}}):
         yield

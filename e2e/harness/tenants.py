@@ -61,7 +61,7 @@ def make_tenant(
     return tenant
 
 
-def provisioned(api: Api, name: str, home: str = NAMESPACE) -> Object | None:
+def provisioned_condition(api: Api, name: str, home: str = NAMESPACE) -> Object | None:
     """The condition of a tenant for its current generation; None if there is none."""
     live = api.find(TENANTS, home, name) or {}
     generation = (live.get("metadata") or {}).get("generation")
@@ -77,7 +77,7 @@ def await_reason(
     """Wait until the condition of a tenant has this reason."""
 
     def reported() -> Object | None:
-        condition = provisioned(api, name, home)
+        condition = provisioned_condition(api, name, home)
         return condition if condition is not None and condition["reason"] == reason else None
 
     return until(f"tenant {home}/{name} has reason {reason}", reported, seconds)

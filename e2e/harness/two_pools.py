@@ -32,7 +32,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class Directed:
+class Selection:
     """The revisions that a Service selects, and since when."""
 
     revisions: frozenset[str]
@@ -88,7 +88,7 @@ class TwoPools:
         pods = self.history.lives()
         return [life for life in pods if servers.ordinal_of(life.name) is not None]
 
-    def directed(self, service: str) -> list[Directed]:
+    def selections(self, service: str) -> list[Selection]:
         """Return which revisions a Service selected, beginning with the first green server.
 
         Pods that are created later count as well: whether a selector matches does not depend on
@@ -100,9 +100,9 @@ class TwoPools:
             (entry.moment, entry.object) for entry in self.history.entries
             if entry.kind == SERVICES and name_of(entry.object) == service
         ]  # fmt: skip
-        selections: list[Directed] = []
+        selections: list[Selection] = []
         for at, live in entries:
-            now = Directed(_selected(live, self._marks(at)), at)
+            now = Selection(_selected(live, self._marks(at)), at)
             if selections and (start is None or at <= start):
                 selections[-1] = now
             elif not selections or now.revisions != selections[-1].revisions:

@@ -103,7 +103,7 @@ class Record:
 
 
 @contextmanager
-def recorded(cluster: Cluster, *more: str) -> Iterator[Record]:
+def record_events(cluster: Cluster, *more: str) -> Iterator[Record]:
     """Watch pods, Jobs, backups and the cluster until the end of the context.
 
     `more` has the ends of the paths of further views: "v1/services", "apps/v1/statefulsets".
@@ -243,7 +243,7 @@ def under_a_client(cluster: Cluster, requests: Requests, version: str, title: st
     """Upgrade a cluster under load, wait until it has settled, and print the figures."""
     requests.settle(cluster)
     mark = requests.mark()
-    with recorded(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
+    with record_events(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
         change(cluster, {"version": version})
         seconds = record.await_finished(version)
         entries = requests.since(mark)

@@ -40,7 +40,7 @@ def by_key(objects: Iterable[Object]) -> dict[Key, Object]:
     return by_name
 
 
-def installed(helm: Helm, mode: str) -> dict[Key, Object]:
+def default_objects(helm: Helm, mode: str) -> dict[Key, Object]:
     """Return the objects of a mode with the default values, by kind, namespace and name."""
     return by_key(orjson.loads(_installed(helm, mode)))
 
@@ -74,7 +74,7 @@ def test_each_mode_equals_its_overlay(helm: Helm, mode: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_another_namespace_is_set_in_every_object(helm: Helm, mode: str) -> None:
     moved = by_key(helm.template("bao-ops", *options(mode)))
-    text = orjson.dumps([*installed(helm, mode).values()]).decode()
+    text = orjson.dumps([*default_objects(helm, mode).values()]).decode()
     assert moved == by_key(orjson.loads(text.replace(NAMESPACE, "bao-ops")))
 
 
@@ -141,7 +141,7 @@ def test_an_option_adds_its_folder(helm: Helm, value: str, folder: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_each_shard_has_a_separate_deployment(helm: Helm, mode: str) -> None:
-    alone = installed(helm, mode)
+    alone = default_objects(helm, mode)
     divided = by_key(helm.template(NAMESPACE, *options(mode, "--set", "shards=3")))
     names = [f"openbao-operator-shard-{number}" for number in range(3)]
     usual = alone.pop(("Deployment", NAMESPACE, "openbao-operator"))

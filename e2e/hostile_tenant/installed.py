@@ -10,7 +10,7 @@ from e2e.demo.objects import name_of
 from e2e.harness.installation import NAMESPACE, install
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import IMAGE_REPOSITORY
-from e2e.harness.overlays import rendered
+from e2e.harness.overlays import render_overlay
 from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
@@ -88,12 +88,12 @@ _NAME = OPERATOR_SELECTOR["app.kubernetes.io/name"]
 
 
 @contextmanager
-def shipped(rig: Rig, api: Api) -> Iterator[Shipped]:
+def install_without_policies(rig: Rig, api: Api) -> Iterator[Shipped]:
     """Install the overlay without its admission policies, and uninstall it afterwards."""
     installation = Installation(rig.load_operator_image(), "IfNotPresent", IMAGE_REPOSITORY)
     objects = [
         obj
-        for obj in operator_objects(rendered(rig, REPOSITORY, OVERLAY), installation)
+        for obj in operator_objects(render_overlay(rig, REPOSITORY, OVERLAY), installation)
         if obj["kind"] not in GUARDS
     ]
     apply = ("apply", "--server-side", "--force-conflicts", "-f", "-")

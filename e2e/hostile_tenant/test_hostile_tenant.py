@@ -19,7 +19,7 @@ from e2e.harness.tenants import await_reason, make_tenant
 from e2e.harness.waiting import Stopwatch, until
 from e2e.hostile_tenant import attack
 from e2e.hostile_tenant.calm import RATIO_MAX, Round, as_text, compare, play
-from e2e.hostile_tenant.installed import Process, Shipped, shipped
+from e2e.hostile_tenant.installed import Process, Shipped, install_without_policies
 from e2e.rig import Rig
 from runtime.builtin_kinds import POD
 
@@ -45,7 +45,7 @@ class Record:
 @pytest.fixture(scope="module")
 def operator_in_pods(rig: Rig, api: Api) -> Iterator[Shipped]:
     attack.load_image(rig)
-    with shipped(rig, api) as operator:
+    with install_without_policies(rig, api) as operator:
         yield operator
 
 

@@ -15,7 +15,7 @@ from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import VERSION
 from e2e.harness.manifests import cluster as manifest
-from e2e.harness.operator import Launcher, Operator, unrefused
+from e2e.harness.operator import Launcher, Operator, run_without_refusals
 from e2e.harness.registry import CLOSED_PORT, Registry, registry
 from e2e.harness.waiting import throughout, until
 from e2e.rig import Rig
@@ -75,7 +75,7 @@ def operator(
     root = images.authority.with_name("trusted_root.json")
     root.write_bytes(signer.trusted_root())
     settings = {"SSL_CERT_FILE": str(images.authority), "SIGSTORE_TRUSTED_ROOT": str(root)}
-    yield from unrefused(launcher, audit, controller, settings)
+    yield from run_without_refusals(launcher, audit, controller, settings)
 
 
 @pytest.fixture(scope="module")

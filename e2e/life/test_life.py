@@ -23,9 +23,9 @@ from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
 from e2e.harness.modes import tenant_controller
-from e2e.harness.operator import Launcher, Operator, unrefused
+from e2e.harness.operator import Launcher, Operator, run_without_refusals
 from e2e.harness.rolls import leader_of, log_of, roll
-from e2e.harness.service_writer import ServiceWriter, steady_voters, undisturbed
+from e2e.harness.service_writer import ServiceWriter, steady_voters, write_without_loss
 from e2e.harness.stores import Store
 from e2e.harness.tenants import await_reason, make_tenant, provisioner_identity, start_provisioner
 from e2e.harness.upgrades import Requests, change, under_a_client
@@ -52,7 +52,7 @@ def serving(
     rig.load_openbao((OPENBAO_PREVIOUS, OPENBAO))
     install_datacenters(rig)
     environment = {**ON, "OPERATOR_IMAGE": rig.load_operator_image()}
-    yield from unrefused(launcher, audit, controller, environment)
+    yield from run_without_refusals(launcher, audit, controller, environment)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, serving: Operator, store: S
 @pytest.fixture
 def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
     """A client that writes throughout the test; the leader has every acknowledged write."""
-    yield from undisturbed(cluster, GAP_SECONDS)
+    yield from write_without_loss(cluster, GAP_SECONDS)
 
 
 def await_whole(cluster: Cluster) -> None:

@@ -19,7 +19,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.operator import Operator
 from e2e.harness.service_writer import ServiceWriter, steady_voters
 from e2e.harness.upgrade_history import CLUSTERS as CLUSTER_VIEW
-from e2e.harness.upgrades import Requests, change, recorded
+from e2e.harness.upgrades import Requests, change, record_events
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig import Rig
 from e2e.rig.errors import RigError
@@ -126,7 +126,7 @@ def test_a_cluster_without_a_status_is_upgraded_under_the_lock(
     cluster: Cluster, requests: Requests
 ) -> None:
     requests.settle(cluster)
-    with recorded(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
+    with record_events(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
         write(cluster, everything(cluster))
         change(cluster, {"version": SECOND})
         record.await_finished(SECOND, UPGRADE_SECONDS)
@@ -150,7 +150,7 @@ def test_a_cluster_without_a_status_is_not_downgraded(cluster: Cluster) -> None:
             raise
         return
     try:
-        until("the downgrade is refused", lambda: refused(cluster), HEAL_SECONDS)
+        until("the downgrade is refused", lambda: refuses_downgrade(cluster), HEAL_SECONDS)
         throughout("no pod changes", lambda: cluster.pod_uids() == pods, STILL_SECONDS)
     finally:
         change(cluster, {"version": SECOND})
@@ -198,7 +198,7 @@ def has_lock(live: Object) -> bool:
     return (status_of(live).get("operationLock") or {}).get("holder") == UPGRADE_HOLDER
 
 
-def refused(cluster: Cluster) -> bool:
+def refuses_downgrade(cluster: Cluster) -> bool:
     """Whether a downgrade is refused."""
     upgrading = condition(cluster.live(), "Upgrading")
     return upgrading is not None and upgrading["reason"] == "DowngradeBlocked"

@@ -13,10 +13,10 @@ from e2e.demo.install import apply
 from e2e.demo.journal import Journal, cluster_views
 from e2e.demo.kubectl import Kubectl
 from e2e.demo.objects import Object, is_ready, name_of
-from e2e.demo.sample import Sample, marked, prepare_namespace, remove
+from e2e.demo.sample import Sample, prepare_namespace, remove, with_mark
 from e2e.demo.screen import Screen
 from e2e.demo.speed import AuditReader
-from e2e.demo.timeline import Milestone, bring_up, created
+from e2e.demo.timeline import Milestone, bring_up, creation_time
 from e2e.demo.waiting import cluster_pods, until_condition
 from e2e.demo.words import pod_words
 from e2e.measure.template import READ, Kind, Move, Script, script
@@ -57,13 +57,13 @@ def with_operator(bench: Bench) -> tuple[OperatorRun, Script]:
     remove(bench.kubectl, bench.api, sample.home, sample.name, screen)
     with Journal(bench.api, cluster_views(sample.home)) as journal:
         since = datetime.now(UTC)
-        apply(bench.kubectl, [sample.account, marked(sample.cluster)])
+        apply(bench.kubectl, [sample.account, with_mark(sample.cluster)])
         until_condition(journal, screen, sample.name, "Available", READY_SECONDS)
         until = datetime.now(UTC)
         until_condition(journal, screen, sample.name, "RaftMembershipReady", READY_SECONDS)
         settled = datetime.now(UTC)
         entries = journal.entries()
-    start = created(entries, sample.name)
+    start = creation_time(entries, sample.name)
     if start is None:
         raise DemoError(f"cluster {sample.name} was never seen")
     run = OperatorRun(
@@ -86,7 +86,7 @@ def without_operator(bench: Bench, steps: Script) -> list[Milestone]:
     Raises DemoError, ApiError, OSError.
     """
     sample, api = bench.sample, bench.api
-    namespace = marked(sample.namespace)
+    namespace = with_mark(sample.namespace)
     namespace["metadata"]["name"] = BARE_NAMESPACE
     remove_namespace(bench, BARE_NAMESPACE)
     apply(bench.kubectl, [namespace])

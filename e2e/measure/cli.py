@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from e2e.demo.cli import guarded
+from e2e.demo.cli import run_with_screen
 from e2e.demo.install import REPOSITORY
 from e2e.demo.place import OnRig
 from e2e.demo.screen import Screen
@@ -48,4 +48,4 @@ def main(name: str, runs: int, quiet: float, output: Path, *, keep: bool) -> Non
             if not was_up and not keep:
                 rig.down()
 
-    sys.exit(guarded(work))
+    sys.exit(run_with_screen(work))

@@ -10,9 +10,9 @@ from e2e.demo.errors import DemoError
 from e2e.demo.install import apply
 from e2e.demo.journal import Journal, cluster_views
 from e2e.demo.objects import Object, name_of
-from e2e.demo.sample import Sample, marked, prepare_namespace, remove
+from e2e.demo.sample import Sample, prepare_namespace, remove, with_mark
 from e2e.demo.screen import duration
-from e2e.demo.timeline import bring_up, created, seconds_to
+from e2e.demo.timeline import bring_up, creation_time, seconds_to
 from e2e.demo.waiting import until_condition
 from e2e.measure.bring_up import READY_SECONDS, Bench
 
@@ -42,7 +42,7 @@ def at_once(bench: Bench) -> CrowdRun:
     """Apply all clusters together, wait for the last. Raises DemoError, ApiError, OSError."""
     namespace = copy.deepcopy(bench.sample.namespace)
     namespace["metadata"]["name"] = CROWD_NAMESPACE
-    clusters = [marked(single(bench.sample, number + 1)) for number in range(CROWD)]
+    clusters = [with_mark(single(bench.sample, number + 1)) for number in range(CROWD)]
     prepare_namespace(bench.kubectl, bench.api, namespace)
     with Journal(bench.api, cluster_views(CROWD_NAMESPACE)) as journal:
         since = datetime.now(UTC)
@@ -55,7 +55,7 @@ def at_once(bench: Bench) -> CrowdRun:
             name = name_of(cluster)
             until_condition(journal, bench.screen, name, "RaftMembershipReady", READY_SECONDS)
         entries = journal.entries()
-    starts = [created(entries, name_of(cluster)) for cluster in clusters]
+    starts = [creation_time(entries, name_of(cluster)) for cluster in clusters]
     start = min(moment for moment in starts if moment is not None)
     seconds = {}
     for cluster in clusters:

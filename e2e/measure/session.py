@@ -18,7 +18,7 @@ from e2e.demo.manifests import OPERATOR_NAMESPACE
 from e2e.demo.memory import of_pod
 from e2e.demo.objects import name_of
 from e2e.demo.place import OnRig
-from e2e.demo.sample import Sample, marked, remove
+from e2e.demo.sample import Sample, remove, with_mark
 from e2e.demo.screen import Screen
 from e2e.demo.speed import AuditReader
 from e2e.demo.waiting import until_condition
@@ -98,7 +98,7 @@ def _crowd(bench: Bench, results: Results, quiet: float) -> None:
 @contextmanager
 def _sample(bench: Bench) -> Iterator[Journal]:
     with Journal(bench.api, cluster_views(bench.sample.home)) as journal:
-        apply(bench.kubectl, [bench.sample.account, marked(bench.sample.cluster)])
+        apply(bench.kubectl, [bench.sample.account, with_mark(bench.sample.cluster)])
         yield journal
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from contracts.api.group import CLUSTERS
-from e2e.harness.audit import AuditLog, Entry, refused, tally, writes
+from e2e.harness.audit import AuditLog, Entry, refusals, tally, writes
 from e2e.harness.clusters import Cluster, is_ready
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
@@ -96,10 +96,10 @@ def _own_seconds(entries: list[Entry], begin: datetime, end: datetime) -> float:
     ]
     first, *others = sizes[:2]
 
-    def waited(until: datetime) -> float:
+    def wait_seconds(until: datetime) -> float:
         return (until - max(at for at in kubelet if at < until)).total_seconds()
 
-    return (first - begin).total_seconds() + sum(map(waited, (*others, end)))
+    return (first - begin).total_seconds() + sum(map(wait_seconds, (*others, end)))
 
 
 def _time(entry: Entry) -> datetime:
@@ -158,11 +158,11 @@ def _seconds_until_counted(cluster: Cluster, ready: int) -> float:
     return time.monotonic() - latencies[0]
 
 
-def refused_to(observer: Observer, mark: int) -> str:
+def refusals_since(observer: Observer, mark: int) -> str:
     """Return the refused requests since the mark, as lines."""
-    return "\n".join(map(str, refused(observer.audit.since(mark, observer.who.user))))
+    return "\n".join(map(str, refusals(observer.audit.since(mark, observer.who.user))))
 
 
-def watched(entries: list[Entry]) -> set[str]:
+def watched_kinds(entries: list[Entry]) -> set[str]:
     """Return the kinds that were listed or watched."""
     return {entry.resource for entry in entries if entry.verb in ("list", "watch")}

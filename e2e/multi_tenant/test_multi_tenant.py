@@ -29,10 +29,10 @@ from e2e.multi_tenant.figures import (
     bring_up,
     counted_requests,
     quiet,
-    refused_to,
+    refusals_since,
     settle,
     status_delay,
-    watched,
+    watched_kinds,
 )
 from e2e.rig import Rig
 
@@ -81,7 +81,7 @@ class World:
         return self.start(self.tenants, {**mode, **as_in_a_pod(self.api)})
 
     @contextmanager
-    def opened(self, reads: Reads) -> Iterator[str]:
+    def provision_namespace(self, reads: Reads) -> Iterator[str]:
         """A namespace that a provisioner provisions for the duration of the context."""
         mark = self.audit.mark()
         running = start_provisioner(
@@ -96,7 +96,7 @@ class World:
             "the tenant is gone", lambda: self.api.find(TENANTS, NAMESPACE, namespace) is None, 30.0
         )
         assert running.stop() == 0
-        assert not refused_to(self.observer(self.provisioner), mark)
+        assert not refusals_since(self.observer(self.provisioner), mark)
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +154,7 @@ def test_poll_reads_by_name_and_neither_lists_nor_watches(world: World) -> None:
     """Nothing in the namespace of a tenant is listed or watched, except our kinds."""
     observer, begin = world.observer(world.tenants), world.audit.mark()
     operator = world.controller_of("poll")
-    with world.opened("poll") as namespace:
+    with world.provision_namespace("poll") as namespace:
         cluster, measured = bring_up(observer, namespace, "theirs", 3)
         print(f"\nmulti-tenant, poll: {measured}")
         stays_quiet(observer)
@@ -177,8 +177,8 @@ def test_poll_reads_by_name_and_neither_lists_nor_watches(world: World) -> None:
     everything = world.audit.since(begin, world.tenants.user)
     assert operator.stop() == 0
 
-    assert not refused_to(observer, begin)
-    assert watched(everything) <= OWN_KINDS
+    assert not refusals_since(observer, begin)
+    assert watched_kinds(everything) <= OWN_KINDS
     # Not the whole time: the start of servers varies by more than that between two runs.
     budget("poll: the operator's part of the bring-up", measured.own, OWN_SECONDS, "s")
     # Servers that start slowly are polled more often.
@@ -194,7 +194,7 @@ def test_watch_uses_the_rights_in_provisioned_namespaces(world: World) -> None:
     """The operator may list and watch in provisioned namespaces."""
     observer, begin = world.observer(world.tenants), world.audit.mark()
     operator = world.controller_of("watch")
-    with world.opened("watch") as namespace:
+    with world.provision_namespace("watch") as namespace:
         cluster, measured = bring_up(observer, namespace, "theirs", 1)
         print(f"\nmulti-tenant, watch: {measured}")
         stays_quiet(observer)
@@ -202,6 +202,6 @@ def test_watch_uses_the_rights_in_provisioned_namespaces(world: World) -> None:
         print(f"cluster deleted after {gone:.1f} s")
     assert operator.stop() == 0
 
-    assert not refused_to(observer, begin)
+    assert not refusals_since(observer, begin)
     budget("watch: bring-up", len(measured.requests), MOST_REQUESTS, "requests")
     budget("deletion of a cluster", gone, GONE_SECONDS, "s")

@@ -10,7 +10,7 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from e2e.conftest import MakeNamespace, sweep
-from e2e.harness.audit import AuditLog, refused
+from e2e.harness.audit import AuditLog, refusals
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
@@ -86,7 +86,7 @@ def test_a_list_of_namespaces(
 
     requests = audit.since(mark, who.user)
     assert other not in {entry.namespace for entry in requests}
-    assert {e.namespace for e in refused(requests)} <= {later}, "before and after its rights"
+    assert {e.namespace for e in refusals(requests)} <= {later}, "before and after its rights"
     api.delete(CLUSTERS, first, "here")
     until("the first cluster is gone", lambda: here.find() is None, 60.0)
     assert operator.stop() == 0
@@ -109,4 +109,4 @@ def test_one_namespace(
     api.delete(CLUSTERS, namespace, "alone")
     until("the cluster is gone", lambda: cluster.find() is None, 60.0)
     assert operator.stop() == 0
-    assert not refused(audit.since(mark, who.user))
+    assert not refusals(audit.since(mark, who.user))

@@ -34,7 +34,7 @@ def write_bundle(checkout: Checkout, repository: str, folder: Path) -> None:
         file.write_text(text, encoding="utf-8")
 
 
-def installed_by_olm(folder: Path, namespace: str) -> list[Object]:
+def objects_of_olm(folder: Path, namespace: str) -> list[Object]:
     """Return the objects that OLM creates from a bundle in a namespace, except for their names.
 
     Source: pkg/controller/install and pkg/controller/registry/resolver of the

@@ -13,7 +13,7 @@ from contracts.admission.operator_writes import RESTRICT_SECRETS
 from contracts.api.group import CLUSTERS
 from e2e.conftest import sweep
 from e2e.demo.manifests import as_list, documents, set_variable
-from e2e.harness.audit import AuditLog, refused
+from e2e.harness.audit import AuditLog, refusals
 from e2e.harness.clusters import Cluster
 from e2e.harness.impersonation import account, foreign_secret_refusal
 from e2e.harness.installation import ACCOUNT, install
@@ -21,9 +21,9 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import IMAGE_REPOSITORY
-from e2e.harness.overlays import copied, remove_objects
+from e2e.harness.overlays import copy_overlays, remove_objects
 from e2e.harness.waiting import Stopwatch, until
-from e2e.olm.bundle import VERSION, checkout_of, installed_by_olm, write_bundle
+from e2e.olm.bundle import VERSION, checkout_of, objects_of_olm, write_bundle
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
 from release.bundle.files import extras_file
@@ -41,7 +41,7 @@ SECONDS = 60.0
 def checkout(tmp_path: Path) -> Checkout:
     """The manifests for our namespace."""
     shutil.copytree(REPOSITORY / "release" / "bundle", tmp_path / "release" / "bundle")
-    return checkout_of(copied(tmp_path, HOME))
+    return checkout_of(copy_overlays(tmp_path, HOME))
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def installed(rig: Rig, api: Api, checkout: Checkout, tmp_path: Path) -> Iterato
     repository, _, _ = rig.load_operator_image().rpartition(":")
     rig.tag_image(rig.load_operator_image(), f"{repository}:{VERSION}")
     write_bundle(checkout, repository, tmp_path / "bundle")
-    objects = installed_by_olm(tmp_path / "bundle" / "manifests", HOME)
+    objects = objects_of_olm(tmp_path / "bundle" / "manifests", HOME)
     (deployment,) = [obj for obj in objects if obj["kind"] == "Deployment"]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert container["image"] == f"{repository}:{VERSION}"
@@ -113,4 +113,4 @@ def test_an_operator_of_the_bundle_runs_a_cluster_without_refused_requests(
         if entry.user == operator.name and entry.agent != "impersonation"
     ]
     assert ours
-    assert not (no := refused(ours)), "\n".join(map(str, no))
+    assert not (no := refusals(ours)), "\n".join(map(str, no))

@@ -22,7 +22,7 @@ from e2e.harness.clusters import Cluster
 from e2e.harness.installation import install
 from e2e.harness.kubernetes import Api
 from e2e.harness.operator import IMAGE_REPOSITORY
-from e2e.harness.overlays import copied, remove_objects, rendered
+from e2e.harness.overlays import copy_overlays, remove_objects, render_overlay
 from e2e.harness.service_writer import ServiceWriter, steady_voters
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig import Rig
@@ -118,10 +118,10 @@ def releases(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> It
     """Two releases in mode cluster-wide, in a separate namespace."""
     sweep(api, HOME)
     until(f"{HOME} is gone", lambda: api.find(NAMESPACE, None, HOME) is None, SECONDS)
-    folder: Path = copied(tmp_path_factory.mktemp("checkout"), HOME)
+    folder: Path = copy_overlays(tmp_path_factory.mktemp("checkout"), HOME)
     image = rig.load_operator_image()
     installation = Installation(image, "IfNotPresent", IMAGE_REPOSITORY)
-    objects = operator_objects(rendered(rig, folder, "cluster-wide"), installation)
+    objects = operator_objects(render_overlay(rig, folder, "cluster-wide"), installation)
     releases = Releases(rig, api, objects, image)
     yield releases
     releases.remove()

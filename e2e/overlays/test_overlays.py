@@ -16,7 +16,7 @@ from contracts.admission.operator_writes import RESTRICT_SECRETS
 from contracts.api.group import CLUSTERS, TENANTS
 from e2e.conftest import sweep
 from e2e.demo.manifests import Installation, as_list, operator_objects
-from e2e.harness.audit import AuditLog, refused
+from e2e.harness.audit import AuditLog, refusals
 from e2e.harness.clusters import Cluster
 from e2e.harness.impersonation import account, foreign_secret_refusal
 from e2e.harness.installation import ACCOUNT, install
@@ -24,7 +24,7 @@ from e2e.harness.kubernetes import Api, missing_ok
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import IMAGE_REPOSITORY
-from e2e.harness.overlays import LISTED, copied, remove_objects, rendered
+from e2e.harness.overlays import LISTED, copy_overlays, remove_objects, render_overlay
 from e2e.harness.prometheus import Prometheus, prometheus
 from e2e.harness.tenants import make_tenant
 from e2e.harness.waiting import Stopwatch, until
@@ -78,7 +78,7 @@ def checkout(
         until(f"{name} is gone", partial(_is_gone, api, name), SECONDS)
     for name in LISTED:
         api.make_namespace(name)
-    yield copied(tmp_path_factory.mktemp("checkout"), HOME), installation
+    yield copy_overlays(tmp_path_factory.mktemp("checkout"), HOME), installation
     install(rig)
     _clean(api)
 
@@ -102,7 +102,7 @@ def installed(
     overlay = str(request.param)
     folder, installation = checkout
     mark = audit.mark()
-    objects = operator_objects(rendered(rig, folder, overlay), installation)
+    objects = operator_objects(render_overlay(rig, folder, overlay), installation)
     deployments = [obj for obj in objects if obj["kind"] == "Deployment"]
     for deployment in deployments:
         deployment["spec"]["replicas"] = 1
@@ -174,7 +174,7 @@ def test_an_overlay_runs_a_cluster_without_refused_requests(
     requests = audit.since(installed.mark)
     assert installed.actors <= {entry.impersonated_user or entry.user for entry in requests}
     ours = [entry for entry in requests if entry.user in installed.actors]
-    assert not (no := refused(ours)), "\n".join(map(str, no))
+    assert not (no := refusals(ours)), "\n".join(map(str, no))
 
 
 def assert_is_scraped(api: Api, metrics: Prometheus) -> None:

@@ -80,7 +80,7 @@ def test_a_snapshot_is_restored_manually_during_a_pause(
         lambda: cluster.pod_uids() == pods,
         5.0,
     )
-    assert not (sent := held.written()), "\n".join(map(str, sent))
+    assert not (writes := held.writes()), "\n".join(map(str, writes))
     assert "kept" in bao("kv", "get", "-field=value", "secret/one")
     resume(cluster)
     requests.settle(cluster)

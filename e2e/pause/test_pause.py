@@ -16,7 +16,7 @@ from e2e.harness.service_writer import ServiceWriter, steady_voters
 from e2e.harness.stopped_upgrade import POD_DEADLINE
 from e2e.harness.stores import Store
 from e2e.harness.upgrade_history import CLUSTERS, History
-from e2e.harness.upgrades import Requests, change, recorded
+from e2e.harness.upgrades import Requests, change, record_events
 from e2e.harness.waiting import throughout, until
 from e2e.rig.versions import OPENBAO_UPGRADES
 from runtime.builtin_kinds import EVENT, JOB, SERVICE
@@ -58,7 +58,7 @@ def test_a_paused_cluster_gets_no_writes(cluster: Cluster, requests: Requests, k
     backup = backup_now(cluster, "while-paused")
     cluster.await_condition("Paused", "True", seconds=10.0)
     throughout("no pod is replaced", lambda: cluster.pod_uids() == pods, PAUSED_SECONDS)
-    assert not (sent := held.written()), "\n".join(map(str, sent))
+    assert not (writes := held.writes()), "\n".join(map(str, writes))
     assert len(held.words()) <= STATUS_UPDATES, "\n".join(map(str, held.words()))
     assert cluster.api.find(SERVICE, cluster.namespace, service) is None
     assert backup.job() is None
@@ -89,10 +89,10 @@ def test_a_restore_waits_for_the_end_of_the_pause(
     run = restore(cluster, "while-paused", {"backup": kept.name})
     throughout("the restore does not start", lambda: run.job() is None, PAUSED_SECONDS, every=1.0)
     # The restore gets its finalizer, and events that report what it waits for.
-    sent = [
-        entry for entry in held.written() if entry.resource not in ("openbaorestores", "events")
+    writes = [
+        entry for entry in held.writes() if entry.resource not in ("openbaorestores", "events")
     ]
-    assert not sent, "\n".join(map(str, sent))
+    assert not writes, "\n".join(map(str, writes))
     cluster.api.delete(RESTORES, cluster.namespace, run.name)
     resume(cluster)
     requests.settle(cluster)
@@ -109,14 +109,14 @@ def test_an_upgrade_waits_for_maintenance_and_a_paused_one_resumes_with_its_full
     pods = cluster.pod_uids()
     change(cluster, {"maintenance": {"enabled": True}})
     cluster.await_available(60.0)
-    with recorded(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
+    with record_events(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
         change(cluster, {"version": SECOND})
         cluster.await_condition("Upgrading", "False", "Maintenance", seconds=20.0)
         throughout("no pod is replaced", lambda: cluster.pod_uids() == pods, PAUSED_SECONDS)
         change(cluster, {"maintenance": None})
         record.await_first_touch()
         # The event of a status update may be written during the pause.
-        until("the missing server is reported", lambda: reported(cluster, "NotReady"), 20.0)
+        until("the missing server is reported", lambda: has_event(cluster, "NotReady"), 20.0)
         held = pause(cluster, requests)
         cluster.await_condition("Paused", "True", seconds=10.0)
         throughout(
@@ -124,7 +124,7 @@ def test_an_upgrade_waits_for_maintenance_and_a_paused_one_resumes_with_its_full
             lambda: len(record.history.replaced()) == 1,
             POD_DEADLINE + 5.0,
         )
-        assert not (sent := held.written()), "\n".join(map(str, sent))
+        assert not (writes := held.writes()), "\n".join(map(str, writes))
         assert record.history.step_downs() == []
         status = cluster.live()["status"]
         assert status["upgrade"]["targetVersion"] == SECOND
@@ -141,7 +141,7 @@ def test_an_upgrade_waits_for_maintenance_and_a_paused_one_resumes_with_its_full
     assert not cluster.pod_uids() & pods
 
 
-def reported(cluster: Cluster, reason: str) -> bool:
+def has_event(cluster: Cluster, reason: str) -> bool:
     """Whether an event of the namespace has that reason."""
     return any(event["reason"] == reason for event in cluster.api.list(EVENT, cluster.namespace))
 

@@ -49,7 +49,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
 
 
 def test_an_unschedulable_first_pod_is_replaced_after_a_correction(cluster: Cluster) -> None:
-    pending = until("a pod is unschedulable", lambda: unscheduled(cluster), 30.0, every=0.1)
+    pending = until("a pod is unschedulable", lambda: unschedulable_pod(cluster), 30.0, every=0.1)
     condition = until(
         "the message of the scheduler is in the condition",
         lambda: next(
@@ -156,11 +156,11 @@ def unplaceable(cluster: Cluster) -> Iterator[str]:
         cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, spec)
 
     set_scheduling(NOWHERE)
-    yield until("a pod is unschedulable", lambda: unscheduled(cluster), 60.0, every=0.1)
+    yield until("a pod is unschedulable", lambda: unschedulable_pod(cluster), 60.0, every=0.1)
     set_scheduling(None)
 
 
-def unscheduled(cluster: Cluster) -> str:
+def unschedulable_pod(cluster: Cluster) -> str:
     """Return the UID of an unschedulable pod, "" if there is none."""
     for pod in cluster.pods():
         for condition in (pod.get("status") or {}).get("conditions") or ():

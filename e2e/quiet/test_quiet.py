@@ -13,7 +13,7 @@ import pytest
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels, names
 from e2e.conftest import MakeNamespace
-from e2e.harness.audit import AuditLog, refused, tally, writes
+from e2e.harness.audit import AuditLog, refusals, tally, writes
 from e2e.harness.budgets import budget
 from e2e.harness.clusters import Cluster, is_ready
 from e2e.harness.installation import Identity
@@ -195,4 +195,4 @@ def test_no_event_was_refused(audit: AuditLog, controller: Identity, cluster: Cl
     sent = [entry for entry in here if entry.resource == "events"]
     assert sent, cluster.name
     assert {entry.code for entry in sent} == {201}
-    assert not refused(here)
+    assert not refusals(here)

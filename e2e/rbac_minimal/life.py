@@ -119,7 +119,7 @@ def change(cluster: Cluster, **spec: Any) -> None:
     cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, {"spec": spec})
 
 
-def owned(*clusters: Cluster) -> list[tuple[Resource, Object]]:
+def repaired_objects(*clusters: Cluster) -> list[tuple[Resource, Object]]:
     """Return the objects that the operator repairs, at least one of each kind."""
     objects = [
         (resource, live)
@@ -148,7 +148,7 @@ def restore_labels(*clusters: Cluster) -> None:
 
 def _change_label(clusters: tuple[Cluster, ...], label: str, value: str | None) -> None:
     api, namespace = clusters[0].api, clusters[0].namespace
-    objects = owned(*clusters)
+    objects = repaired_objects(*clusters)
     for resource, live in objects:
         change = {"metadata": {"labels": {label: value}}}
         api.patch(resource, namespace, live["metadata"]["name"], change)

@@ -145,7 +145,7 @@ def replay(client: TokenClient, grain: Grain, entry: Entry) -> tuple[int, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundRole:
     """A Role or ClusterRole, with its rules as read from the API server."""
 
     resource: Resource
@@ -158,15 +158,15 @@ class Bound:
         api.patch(self.resource, self.namespace, self.name, {"rules": list(rules)})
 
 
-def bound(api: Api, *roles: str) -> list[Bound]:
+def roles_of_controller(api: Api, *roles: str) -> list[BoundRole]:
     """Read the roles of the controller: these of its namespace, and its ClusterRole."""
     bindings = [read_role(api, ROLE, OPERATOR_NAMESPACE, name) for name in roles]
     return [*bindings, read_role(api, CLUSTER_ROLE, None, "openbao-operator")]
 
 
-def read_role(api: Api, resource: Resource, namespace: str | None, name: str) -> Bound:
+def read_role(api: Api, resource: Resource, namespace: str | None, name: str) -> BoundRole:
     """Read a role."""
-    return Bound(resource, namespace, name, tuple(api.get(resource, namespace, name)["rules"]))
+    return BoundRole(resource, namespace, name, tuple(api.get(resource, namespace, name)["rules"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,9 @@ class Loss:
     body: str
 
 
-def losses(client: TokenClient, role: Bound, replays: Mapping[Grain, "Replay"]) -> Iterator[Loss]:
+def losses(
+    client: TokenClient, role: BoundRole, replays: Mapping[Grain, "Replay"]
+) -> Iterator[Loss]:
     """Remove the rights of a role, one at a time, and send the request of each."""
     try:
         for grain, replayed in replays.items():

@@ -13,22 +13,22 @@ import pytest
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
 from e2e.conftest import MakeNamespace
 from e2e.datacenter.bodies import sleeper
-from e2e.harness.audit import AuditLog, Entry, refused, tally
+from e2e.harness.audit import AuditLog, Entry, refusals, tally
 from e2e.harness.datacenters import (
     CLUSTER_ROLE,
     ON,
     DatacenterUnderTest,
+    cleanup_of,
     install_datacenters,
-    removed,
 )
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
 from e2e.harness.modes import CLUSTER_ROLE as KIND
 from e2e.harness.operator import NO_ELECTION, Launcher
-from e2e.harness.rights import Grain, examples, grains, unused
+from e2e.harness.rights import Grain, examples, grains, unused_rights
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rbac_minimal.listing import list_every_kind
-from e2e.rbac_minimal.mutation import Bound, Replay, TokenClient, losses, read_role
+from e2e.rbac_minimal.mutation import BoundRole, Replay, TokenClient, losses, read_role
 from e2e.rig import Rig
 from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT
 
@@ -45,7 +45,7 @@ class LifeCycle:
     """The requests of the operator from the creation of a datacenter to its deletion."""
 
     entries: tuple[Entry, ...]
-    role: Bound
+    role: BoundRole
 
     @property
     def examples(self) -> dict[Grain, Entry]:
@@ -87,7 +87,7 @@ def life_cycle(
         datacenter.delete()
         datacenter.await_gone()
     finally:
-        removed(api, datacenter)()
+        cleanup_of(api, datacenter)()
     print(f"\n  {watch.seconds:.1f} s: deleted", end="")
     assert operator.stop() == 0, operator.tail()
     role = read_role(api, KIND, None, CLUSTER_ROLE)
@@ -99,12 +99,12 @@ def test_every_granted_right_is_used(life_cycle: LifeCycle) -> None:
     rules = life_cycle.role.rules
     count = len({grain for rule in rules for grain in grains(rule)})
     print(f"\n  {count} rights in {len(rules)} rules; requests: {tally(life_cycle.entries)}")
-    left = unused(rules, {*examples(life_cycle.entries), *FINALIZERS})
+    left = unused_rights(rules, {*examples(life_cycle.entries), *FINALIZERS})
     assert not left, "granted, but never used: " + ", ".join(map(str, left))
 
 
 def test_no_request_was_refused(life_cycle: LifeCycle) -> None:
-    assert [str(entry) for entry in refused(life_cycle.entries)] == []
+    assert [str(entry) for entry in refusals(life_cycle.entries)] == []
 
 
 @pytest.mark.timeout(200)

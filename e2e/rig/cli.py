@@ -65,7 +65,7 @@ def up(name: str, versions: tuple[str, ...], control_plane: bool) -> None:
 @click.option("--all", "everything", is_flag=True, help="Every rig of this cache.")
 def down(name: str, everything: bool) -> None:
     """Remove a rig: its processes, pods, mounts, network and files."""
-    names = sorted(slots.assigned(Rig(name).cache)) if everything else [name]
+    names = sorted(slots.assignments(Rig(name).cache)) if everything else [name]
     for rig_name in names:
         Rig(rig_name).down()
 
@@ -87,7 +87,7 @@ def env(name: str) -> None:
 def status(name: str, everything: bool) -> None:
     """Show components, node and pods of a rig, or all rigs."""
     if everything:
-        for slot in sorted(slots.assigned(Rig(name).cache)):
+        for slot in sorted(slots.assignments(Rig(name).cache)):
             _summary(Rig(slot))
         return
     rig = Rig(name)

@@ -12,7 +12,7 @@ HEARTBEAT_SECONDS = 20.0
 
 
 @contextmanager
-def locked(path: Path, progress: Progress, what: str) -> Iterator[None]:
+def hold_lock(path: Path, progress: Progress, what: str) -> Iterator[None]:
     """Hold the lock of ``path``; while waiting, print a line every 20 seconds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:

@@ -11,7 +11,7 @@ import orjson
 
 from e2e.rig.builds import toolchain
 from e2e.rig.errors import RigError
-from e2e.rig.locks import locked
+from e2e.rig.locks import hold_lock
 from e2e.rig.paths import TOOLS, Cache
 from e2e.rig.progress import Progress
 
@@ -22,7 +22,7 @@ def module_folder(cache: Cache, module: str, path: str, progress: Progress) -> P
     Downloads it if it is missing. Raises RigError with the output of go.
     """
     go = toolchain(cache, progress).go
-    with locked(cache.locks / f"module-{module}.lock", progress, f"the Go module {path}"):
+    with hold_lock(cache.locks / f"module-{module}.lock", progress, f"the Go module {path}"):
         done = subprocess.run(
             [go, "mod", "download", "-json", path],
             cwd=TOOLS / module,

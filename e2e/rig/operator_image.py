@@ -20,7 +20,7 @@ import orjson
 from e2e.rig import images, network
 from e2e.rig.commands import require_root, run_long
 from e2e.rig.layout import Layout
-from e2e.rig.locks import locked
+from e2e.rig.locks import hold_lock
 from e2e.rig.packages import IMAGE, ensure
 from e2e.rig.paths import REPOSITORY, Cache, write_atomically
 from e2e.rig.progress import Progress
@@ -79,7 +79,7 @@ class Workshop:
         return self.root / "oci"
 
     @property
-    def built(self) -> Path:
+    def build_file(self) -> Path:
         """The file with the key of the last build."""
         return self.root / "built"
 
@@ -93,7 +93,7 @@ def build(cache: Cache, progress: Progress) -> Path:
     """Build what is outdated and return the OCI layout folder. Raises RigError."""
     require_root("building the operator image")
     ensure(IMAGE, progress)
-    with locked(cache.locks / "operator-image.lock", progress, "the operator image"):
+    with hold_lock(cache.locks / "operator-image.lock", progress, "the operator image"):
         base_key = _digest(BASE_SUITE.encode(), *(name.encode() for name in BASE_PACKAGES), b"1")
         key = _digest(base_key.encode(), _REQUIREMENTS.read_bytes())
         shop = Workshop(cache.images / f"operator-{key}")
@@ -105,9 +105,9 @@ def build(cache: Cache, progress: Progress) -> Path:
         base = _base(cache.images / f"base-{base_key}.tar", progress)
         _dependencies(shop, progress)
         digest = code_key()
-        if not shop.built.exists() or shop.built.read_text() != digest:
+        if not shop.build_file.exists() or shop.build_file.read_text() != digest:
             _assemble(shop, base, progress)
-            write_atomically(shop.built, digest)
+            write_atomically(shop.build_file, digest)
     return shop.layout
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from e2e.rig.commands import run_long
 from e2e.rig.errors import RigError
-from e2e.rig.locks import locked
+from e2e.rig.locks import hold_lock
 from e2e.rig.paths import Cache, cache_root
 from e2e.rig.progress import Progress
 
@@ -53,7 +53,7 @@ def ensure(needed: dict[str, str], progress: Progress) -> None:
     """
     if not missing(needed):
         return
-    with locked(Cache(cache_root()).locks / "packages.lock", progress, "Debian packages"):
+    with hold_lock(Cache(cache_root()).locks / "packages.lock", progress, "Debian packages"):
         if packages := missing(needed):
             _install(packages, progress)
 
@@ -66,7 +66,7 @@ def unpack(package: str, progress: Progress) -> Path:
     """
     cache = Cache(cache_root())
     folder = cache.root / "debian" / package
-    with locked(cache.locks / f"{package}.lock", progress, f"Debian package {package}"):
+    with hold_lock(cache.locks / f"{package}.lock", progress, f"Debian package {package}"):
         if not folder.exists():
             partial = folder.with_suffix(".partial")
             shutil.rmtree(partial, ignore_errors=True)

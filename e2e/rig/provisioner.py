@@ -14,7 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from e2e.rig.kube import ApiError, Kube, Object
-from e2e.rig.storage import CLASSES, PROVISIONED_BY, PROVISIONER, grown, volume, wants_volume
+from e2e.rig.storage import (
+    CLASSES,
+    PROVISIONED_BY,
+    PROVISIONER,
+    requested_expansion,
+    volume,
+    wants_volume,
+)
 
 _CLAIMS = "/api/v1/persistentvolumeclaims"
 _VOLUMES = "/api/v1/persistentvolumes"
@@ -36,7 +43,7 @@ class Provisioner:
             kind = self._class(spec["storageClassName"])
             if kind is not None and wants_volume(claim, kind):
                 self._provision(claim, kind)
-        elif (size := grown(claim)) is not None:
+        elif (size := requested_expansion(claim)) is not None:
             self._expand(claim, size)
 
     def on_volume(self, pv: Object) -> None:

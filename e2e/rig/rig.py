@@ -15,7 +15,7 @@ from e2e.rig.commands import require_root
 from e2e.rig.errors import RigError
 from e2e.rig.kube import Kube
 from e2e.rig.layout import Layout
-from e2e.rig.locks import locked
+from e2e.rig.locks import hold_lock
 from e2e.rig.paths import Cache, RigPaths, cache_root
 from e2e.rig.processes import ProcessTable
 from e2e.rig.progress import Progress, to_stderr
@@ -237,5 +237,5 @@ class Rig:
     @contextmanager
     def _lock(self) -> Iterator[None]:
         path = self.cache.locks / f"rig-{self.name}.lock"
-        with locked(path, self.progress, f"rig {self.name}"):
+        with hold_lock(path, self.progress, f"rig {self.name}"):
             yield

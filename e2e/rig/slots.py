@@ -12,7 +12,7 @@ from pathlib import Path
 import orjson
 
 from e2e.rig.errors import RigError
-from e2e.rig.locks import locked
+from e2e.rig.locks import hold_lock
 from e2e.rig.paths import Cache, write_atomically
 from e2e.rig.progress import Progress, silent
 
@@ -114,8 +114,8 @@ def claim(cache: Cache, name: str, progress: Progress = silent) -> Slot:
     """Assign a number to ``name`` until ``release``. Raises RigError on a bad name."""
     if not NAME.fullmatch(name):
         raise RigError(f"rig name {name!r}: must be at most 31 lower-case letters, digits and -")
-    with locked(cache.locks / "slots.lock", progress, "rig numbers"):
-        taken = assigned(cache)
+    with hold_lock(cache.locks / "slots.lock", progress, "rig numbers"):
+        taken = assignments(cache)
         index = choose(taken, name, parse_routes(_ROUTES.read_text()))
         _store(cache, {**taken, name: index})
     return Slot(index)
@@ -123,13 +123,13 @@ def claim(cache: Cache, name: str, progress: Progress = silent) -> Slot:
 
 def release(cache: Cache, name: str, progress: Progress = silent) -> None:
     """Free the number of ``name``."""
-    with locked(cache.locks / "slots.lock", progress, "rig numbers"):
-        taken = assigned(cache)
+    with hold_lock(cache.locks / "slots.lock", progress, "rig numbers"):
+        taken = assignments(cache)
         if taken.pop(name, None) is not None:
             _store(cache, taken)
 
 
-def assigned(cache: Cache) -> dict[str, int]:
+def assignments(cache: Cache) -> dict[str, int]:
     """Return the assigned numbers by rig name."""
     path = cache.rigs / "slots.json"
     if not path.exists():

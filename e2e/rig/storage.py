@@ -75,7 +75,7 @@ def wants_volume(claim: Object, kind: Object) -> bool:
     return chosen or kind.get("volumeBindingMode") != "WaitForFirstConsumer"
 
 
-def grown(claim: Object) -> str | None:
+def requested_expansion(claim: Object) -> str | None:
     """Return the requested size of a bound claim if it exceeds the capacity."""
     requested = claim["spec"]["resources"]["requests"]["storage"]
     granted = claim.get("status", {}).get("capacity", {}).get("storage")

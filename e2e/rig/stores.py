@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from e2e.rig.commands import run_long
-from e2e.rig.locks import locked
+from e2e.rig.locks import hold_lock
 from e2e.rig.paths import TOOLS, Cache
 from e2e.rig.progress import Progress
 
@@ -62,7 +62,7 @@ def _python(name: str, lock: Path, cache: Cache, progress: Progress) -> Path:
     def fill(folder: Path) -> None:
         _into_venv(f"installing {name}", folder, lock, progress)
 
-    return installed(cache, name, (lock,), fill, progress) / "bin" / "python"
+    return ensure_installed(cache, name, (lock,), fill, progress) / "bin" / "python"
 
 
 def _azurite(cache: Cache, progress: Progress) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def _azurite(cache: Cache, progress: Progress) -> tuple[str, ...]:
         path = {"PATH": f"{Path(node).parent}:/usr/local/bin:/usr/bin:/bin"}
         run_long("installing azurite", [npm, *_NPM_CI], progress, folder, path)
 
-    home = installed(cache, "azurite", files, fill, progress)
+    home = ensure_installed(cache, "azurite", files, fill, progress)
     script = home / "node_modules" / "azurite" / "dist" / "src" / "blob" / "main.js"
     return (node, str(script))
 
@@ -95,7 +95,7 @@ def _node(cache: Cache, progress: Progress) -> tuple[str, str]:
     def fill(folder: Path) -> None:
         _into_venv("installing Node.js", folder, lock, progress)
 
-    home = installed(cache, "node", (lock,), fill, progress)
+    home = ensure_installed(cache, "node", (lock,), fill, progress)
     return str(home / "bin" / "node"), str(home / "bin" / "npm")
 
 
@@ -107,7 +107,7 @@ def _into_venv(what: str, folder: Path, lock: Path, progress: Progress) -> None:
     run_long(what, [*pip, *strict, "--no-compile", "--requirement", str(lock)], progress)
 
 
-def installed(
+def ensure_installed(
     cache: Cache,
     name: str,
     made_of: tuple[Path, ...],
@@ -121,7 +121,7 @@ def installed(
     home = cache.root / "stores" / f"{name}-{digest.hexdigest()[:16]}"
     whole = home / "whole"
     if not whole.exists():
-        with locked(cache.locks / f"{home.name}.lock", progress, f"installing {name}"):
+        with hold_lock(cache.locks / f"{home.name}.lock", progress, f"installing {name}"):
             # A marker instead of a rename: installed packages contain the path of their folder.
             if not whole.exists():
                 shutil.rmtree(home, ignore_errors=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from e2e.rig.locks import locked
+from e2e.rig.locks import hold_lock
 from e2e.rig.paths import Cache, write_atomically
 from e2e.rig.progress import Progress
 
@@ -32,7 +32,7 @@ class _Kept:
 
 def remember(cache: Cache, rig: str, progress: Progress) -> None:
     """Record that ``rig`` runs a kubelet; for the first rig, save the settings of the host."""
-    with locked(cache.locks / "sysctls.lock", progress, "settings of the machine"):
+    with hold_lock(cache.locks / "sysctls.lock", progress, "settings of the machine"):
         kept = _load(cache)
         if not kept.rigs:
             kept.values = {name: (_ROOT / name).read_text() for name in _WRITTEN_BY_KUBELET}
@@ -43,7 +43,7 @@ def remember(cache: Cache, rig: str, progress: Progress) -> None:
 
 def restore(cache: Cache, rig: str, progress: Progress) -> None:
     """Record that ``rig`` was removed; after the last rig, restore the settings."""
-    with locked(cache.locks / "sysctls.lock", progress, "settings of the machine"):
+    with hold_lock(cache.locks / "sysctls.lock", progress, "settings of the machine"):
         kept = _load(cache)
         if rig not in kept.rigs:
             return

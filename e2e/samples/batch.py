@@ -100,7 +100,7 @@ class Sample:
 
 
 @contextmanager
-def applied(samples: "list[Sample]") -> Iterator[None]:
+def apply_samples(samples: "list[Sample]") -> Iterator[None]:
     """Apply samples, wait until all of them are ready, and delete them at the end."""
     try:
         for sample in samples:

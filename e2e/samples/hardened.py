@@ -49,7 +49,7 @@ def hardened_node(rig: Rig, api: Api) -> Iterator[None]:
         rig.kubectl("label", "nodes", "--all", f"{ZONE}-")
 
 
-def filled(sealer: Sealer, store: Store, images: Registry) -> Filled:
+def replacements(sealer: Sealer, store: Store, images: Registry) -> Filled:
     """Return the services of the rig as replacements for the placeholders."""
     public_key = images.new_key(KEY)
     images.sign(images.push(VERSION), KEY)

@@ -20,7 +20,7 @@ from e2e.harness.samples import FILES
 from e2e.harness.stores import Ground, Store
 from e2e.rig import Rig
 from e2e.samples import hardened
-from e2e.samples.batch import Filled, Sample, applied
+from e2e.samples.batch import Filled, Sample, apply_samples
 
 ONE_SERVER = (
     "audit.yaml",
@@ -48,7 +48,7 @@ measured: list[Sample] = []
 
 
 @pytest.fixture(scope="module", autouse=True)
-def shown() -> Iterator[None]:
+def print_times() -> Iterator[None]:
     """Print the times of all samples at the end."""
     yield
     rows = [
@@ -71,7 +71,7 @@ def acme(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pebble]
 
 def run(samples: list[Sample]) -> None:
     measured.extend(samples)
-    with applied(samples):
+    with apply_samples(samples):
         pass
 
 

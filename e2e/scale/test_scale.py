@@ -16,7 +16,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import STEADY, client_login, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
-from e2e.harness.service_writer import ServiceWriter, undisturbed
+from e2e.harness.service_writer import ServiceWriter, write_without_loss
 from e2e.harness.waiting import throughout, until
 from e2e.harness.writing import may_write
 from e2e.scale.steps import (
@@ -62,7 +62,7 @@ def volumes(cluster: Cluster) -> dict[str, str]:
 @pytest.fixture
 def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
     """A client that writes throughout the test; no acknowledged write may be lost."""
-    yield from undisturbed(cluster, GAP_SECONDS)
+    yield from write_without_loss(cluster, GAP_SECONDS)
 
 
 @pytest.fixture

@@ -153,7 +153,9 @@ def test_two_concurrent_operators_remove_no_voter_twice(
 ) -> None:
     second = launcher.start(controller, NO_ELECTION)
     until(
-        "the caches of the second operator are ready", lambda: second.logged("optional kind"), 60.0
+        "the caches of the second operator are ready",
+        lambda: second.has_logged("optional kind"),
+        60.0,
     )
     with ServiceWriter(cluster) as writer, Invariants(cluster) as rules:
         scale(cluster, 1)

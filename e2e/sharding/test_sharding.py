@@ -10,7 +10,7 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.naming import names
-from e2e.harness.audit import AuditLog, Entry, refused, writes
+from e2e.harness.audit import AuditLog, Entry, refusals, writes
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import NAMESPACE
 from e2e.harness.kubernetes import Api
@@ -80,7 +80,7 @@ def assert_writes_about(entries: list[Entry], namespace: str, own: list[str]) ->
         and not any(name in entry.name for name in own)
     ]
     assert not others
-    assert not (denied := refused(entries)), "\n".join(map(str, denied))
+    assert not (denied := refusals(entries)), "\n".join(map(str, denied))
 
 
 @pytest.mark.timeout(600)
@@ -117,7 +117,7 @@ def test_each_shard_writes_only_for_its_clusters(
     first.faults_expected = True
     first.signal(signal.SIGCONT)
     assert first.wait(ENDS_WITHIN) != 0
-    assert first.logged("stopped: the leader lease was lost"), first.tail()
+    assert first.has_logged("stopped: the leader lease was lost"), first.tail()
     delete_and_await_repair(api, namespace, mine[0][1], REPAIRED_WITHIN)
     late = audit.since(mark, users["zero"].user)
     # The resumed process may still have renewed the Lease that all shards share.

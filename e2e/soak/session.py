@@ -64,7 +64,7 @@ class Soak:
             reader = asyncio.create_task(self._read(operator))
             stack.push_async_callback(_ended, operator, reader)
             controllers = asyncio.create_task(self.churn.controllers())
-            stack.push_async_callback(cancelled, controllers)
+            stack.push_async_callback(cancel_task, controllers)
             await self._inject(seconds, operator)
             await self._await_convergence(operator)
             # Samples of the shutdown do not count.
@@ -84,8 +84,8 @@ class Soak:
                         task.result()
                 self._assert_alive(operator)
         finally:
-            await cancelled(people)
-            await cancelled(faults)
+            await cancel_task(people)
+            await cancel_task(faults)
         # An active fault reverts itself.
         await asyncio.sleep(8.0)
         await asyncio.to_thread(self._rig.wait_ready)
@@ -154,7 +154,7 @@ def _free_port() -> int:
         return port
 
 
-async def cancelled(task: "asyncio.Task[None]") -> None:
+async def cancel_task(task: "asyncio.Task[None]") -> None:
     """Cancel a task and wait for it; its exception is ignored."""
     task.cancel()
     await asyncio.wait([task])

@@ -8,16 +8,22 @@ import pytest
 from contracts.api.group import CLUSTERS
 from contracts.naming import names
 from e2e.conftest import MakeNamespace
-from e2e.harness.audit import AuditLog, refused, tally, writes
+from e2e.harness.audit import AuditLog, refusals, tally, writes
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
-from e2e.harness.service_writer import ServiceWriter, steady_voters, undisturbed
+from e2e.harness.service_writer import ServiceWriter, steady_voters, write_without_loss
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig.storage import PROVISIONER, storage_class
-from e2e.storage_growth.volumes import OfflineDriver, capacities, claims, fingerprints, requested
+from e2e.storage_growth.volumes import (
+    OfflineDriver,
+    capacities,
+    claims,
+    fingerprints,
+    requested_sizes,
+)
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.types import Resource, uid_of
 
@@ -40,7 +46,7 @@ def operator(launcher: Launcher, audit: AuditLog, controller: Identity) -> Itera
     requests = [
         entry for entry in audit.since(mark, controller.user) if CANNOT not in entry.message
     ]
-    assert not (no := refused(requests)), "\n".join(map(str, no))
+    assert not (no := refusals(requests)), "\n".join(map(str, no))
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +58,7 @@ def cluster(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Clus
 @pytest.fixture
 def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
     """A client that writes throughout the test; no acknowledged write may be lost."""
-    yield from undisturbed(cluster, GAP_SECONDS)
+    yield from write_without_loss(cluster, GAP_SECONDS)
 
 
 def live_set(cluster: Cluster) -> Object | None:
@@ -159,7 +165,7 @@ def test_a_lost_volume_is_reported_and_its_replacement_is_filled(
     cluster.await_available(90.0)
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
     print(f"\n  {watch.seconds:.1f} s: {victim} is a voter again, with an empty volume")
-    assert requested(cluster) == {"2Gi"}
+    assert requested_sizes(cluster) == {"2Gi"}
     assert cluster.cluster_ids() == {cluster_id}
     assert writer.leader_changes == 0
 
@@ -188,7 +194,7 @@ def test_a_storage_class_without_expansion_is_reported(
         assert RIGID in condition["message"]
         cluster.await_condition("Stalled", "True", "StorageResizeNotSupported")
         cluster.await_condition("Available")
-        throughout("no PVC is changed", lambda: requested(cluster) == {"64Mi"}, 8.0)
+        throughout("no PVC is changed", lambda: requested_sizes(cluster) == {"64Mi"}, 8.0)
         requests = [
             entry
             for entry in audit.since(mark, controller.user)

@@ -31,7 +31,7 @@ def capacities(cluster: Cluster) -> set[str]:
     }
 
 
-def requested(cluster: Cluster) -> set[str]:
+def requested_sizes(cluster: Cluster) -> set[str]:
     """Return the requested sizes of the data PVCs."""
     return {claim["spec"]["resources"]["requests"]["storage"] for claim in claims(cluster)}
 

@@ -46,7 +46,7 @@ def archive(mebibytes: int) -> Iterator[bytes]:
     yield _file(SUMS, b"s" * 140) + _file(SEALED, b"t" * 200) + bytes(1024)
 
 
-def packed(mebibytes: int) -> Iterator[bytes]:
+def pack(mebibytes: int) -> Iterator[bytes]:
     """Yield the archive as gzip with stored blocks."""
     yield b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
     check, size = 0, 0
@@ -62,7 +62,7 @@ def packed(mebibytes: int) -> Iterator[bytes]:
 
 def serve(folder: Path, port: int, mebibytes: int) -> None:
     """Serve until the process is stopped."""
-    pieces = list(packed(mebibytes))
+    pieces = list(pack(mebibytes))
 
     async def snapshot(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()

@@ -10,7 +10,7 @@ import pytest
 from contracts.api.group import CLUSTERS, TENANTS
 from contracts.tenancy import access_of
 from e2e.conftest import MakeNamespace
-from e2e.harness.audit import AuditLog, refused
+from e2e.harness.audit import AuditLog, refusals
 from e2e.harness.installation import NAMESPACE, Identity
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
@@ -59,7 +59,7 @@ class World:
         until("the provisioner watches", watches, 60.0)
         return provisioner
 
-    def opened(self) -> str:
+    def create_tenant(self) -> str:
         """Create a namespace and a tenant for it, and wait until it is provisioned."""
         namespace = self.make_namespace()
         make_tenant(self.api, namespace)
@@ -83,7 +83,7 @@ class World:
         """Create a cluster that is not reconciled."""
         self.api.create(CLUSTERS, manifest(namespace, name, paused=True, **spec))
 
-    def left(self, namespace: str) -> list[str]:
+    def remaining_objects(self, namespace: str) -> list[str]:
         """The remaining objects of a tenant."""
         return [
             live["metadata"]["name"]
@@ -114,4 +114,4 @@ def world(
         api.delete(TENANTS, metadata["namespace"], metadata["name"])
     mark = audit.mark()
     yield World(api, audit, launcher, who, controller, make_namespace)
-    assert not (no := refused(audit.since(mark, who.user))), "\n".join(map(str, no))
+    assert not (no := refusals(audit.since(mark, who.user))), "\n".join(map(str, no))

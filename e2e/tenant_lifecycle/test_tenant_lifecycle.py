@@ -8,7 +8,7 @@ import pytest
 from contracts import tenancy
 from contracts.api.group import CLUSTERS, TENANTS
 from contracts.naming import names
-from e2e.harness.audit import refused, tally, work, writes
+from e2e.harness.audit import refusals, tally, work, writes
 from e2e.harness.budgets import budget
 from e2e.harness.clusters import Cluster
 from e2e.harness.crashing_provisioner import start_crashing
@@ -54,10 +54,10 @@ class TestShortRecheck:
 
     @pytest.mark.timeout(120)
     def test_onboarding_and_references(self, world: World, provisioner: Operator) -> None:
-        namespace = world.opened()
+        namespace = world.create_tenant()
         labels = world.api.get(NAMESPACES, None, namespace)["metadata"]["labels"]
         assert labels["pod-security.kubernetes.io/warn"] == "restricted"
-        assert world.left(namespace) == [
+        assert world.remaining_objects(namespace) == [
             tenancy.TENANT_ROLE,
             tenancy.TENANT_BINDING,
             tenancy.QUOTA,
@@ -88,7 +88,7 @@ class TestShortRecheck:
         condition = await_reason(world.api, "own", "ForeignObject", home=home)
         assert tenancy.WRITER_ROLE in condition["message"]
         assert world.api.get(ROLE, home, tenancy.WRITER_ROLE).get("rules") in (None, [])
-        assert world.left(other) == []
+        assert world.remaining_objects(other) == []
         world.api.delete(CLUSTERS, home, "x")
 
         late = f"{other}-late"
@@ -173,7 +173,7 @@ def closing(world: World, namespace: str) -> None:
     world.api.delete(CLUSTERS, namespace, "one")
     world.api.patch(CLUSTERS, namespace, "one", {"metadata": {"finalizers": None}})
     until("the tenant is gone", lambda: not world.api.find(TENANTS, NAMESPACE, namespace), 20.0)
-    assert world.left(namespace) == []
+    assert world.remaining_objects(namespace) == []
 
 
 @pytest.mark.timeout(120)
@@ -201,7 +201,7 @@ class TestAsShipped:
 
     @pytest.mark.timeout(60)
     def test_a_quiet_tenant_costs_nothing(self, world: World, as_shipped: Operator) -> None:
-        namespace = world.opened()
+        namespace = world.create_tenant()
         world.sleeping(namespace, "still")
         until("access is granted", lambda: world.is_granted(namespace, "still"), 10.0)
         time.sleep(1.0)
@@ -220,7 +220,7 @@ class TestAsShipped:
         environment = {"TENANCY_MODE": "multi-tenant", **as_in_a_pod(world.api)}
         mark = world.audit.mark()
         controller = world.launcher.start(who, NO_ELECTION, environment=environment)
-        namespace = world.opened()
+        namespace = world.create_tenant()
         world.api.create(CLUSTERS, manifest(namespace, "served", replicas=1))
         Cluster(world.api, namespace, "served").await_available()
         assert controller.stop() == 0
@@ -229,6 +229,6 @@ class TestAsShipped:
         until(
             "the namespace is gone", lambda: not world.api.find(NAMESPACES, None, namespace), 90.0
         )
-        assert not (no := refused(world.audit.since(mark, who.user))), "\n".join(map(str, no))
+        assert not (no := refusals(world.audit.since(mark, who.user))), "\n".join(map(str, no))
         assert as_shipped.alive
         assert controller.stop() == 0

@@ -39,7 +39,7 @@ class Pki:
             "ca_crt": self.root.pem,
         }
 
-    def renewed(self, *more: str) -> "Pki":
+    def renew(self, *more: str) -> "Pki":
         """The same CA with a new server certificate."""
         return dataclasses.replace(
             self, served=certificates.leaf(self.between, (SERVER_NAME, *more))
@@ -102,7 +102,7 @@ def test_own_certificates(api: Api, reloading_operator: Operator, namespace: str
     assert lives(cluster) == born
     assert serials(cluster) == {first.served.serial}
 
-    newer = first.renewed("bao.example.com")
+    newer = first.renew("bao.example.com")
     api.patch(SECRET, namespace, server_secret, {"data": data(**newer.files())})
     until(
         "every pod serves the newer certificate",

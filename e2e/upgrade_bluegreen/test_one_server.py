@@ -195,7 +195,7 @@ def assert_blue_was_left_alone(pools: TwoPools, writer: ServiceWriter, gap: floa
     assert pools.began(DEMOTING) is None
     turns = [
         selector.revisions
-        for selector in pools.directed(names.public_service(pools.history.cluster))
+        for selector in pools.selections(names.public_service(pools.history.cluster))
     ]
     assert turns == [{pools.blue.revision}]
     assert writer.failed == []

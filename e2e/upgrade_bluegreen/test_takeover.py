@@ -26,7 +26,7 @@ from contracts.records.bluegreen import (
 from e2e.conftest import MakeNamespace
 from e2e.demo import table
 from e2e.demo.objects import Object, condition, name_of, status_of
-from e2e.harness.audit import AuditLog, refused
+from e2e.harness.audit import AuditLog, refusals
 from e2e.harness.budgets import budget
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import Identity
@@ -102,7 +102,7 @@ def helm(rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity) ->
     yield helm
     (last,) = helm.at_work
     assert last.alive, last.tail()
-    assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
+    assert not (no := refusals(audit.since(mark, controller.user))), "\n".join(map(str, no))
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,9 @@ def test_a_green_pool_takes_over_and_no_write_is_lost(cluster: Cluster, requests
         operation = takeover.await_phase(SYNCING)["operationID"]
         assert len(cluster.pods()) == 2 * SIZE
         ids = cluster.cluster_ids()
-        takeover.await_that("the removal of blue is held", lambda: held(cluster), 90.0)
+        takeover.await_that(
+            "the removal of blue is held", lambda: cluster_waiting_for_approval(cluster), 90.0
+        )
         change(cluster, {"upgrade": {"requests": {"rollback": "refused"}}})
         takeover.await_that("the refusal", lambda: refusal(cluster), 20.0)
         change(cluster, {"upgrade": {"requests": {"cleanup": "approved"}}})
@@ -156,7 +158,7 @@ def assert_in_order(pools: TwoPools) -> None:
 
 def assert_clients_switch_once(pools: TwoPools) -> None:
     """From the first green server on, the Service selects one pool at a time."""
-    turns = pools.directed(names.public_service(NAME))
+    turns = pools.selections(names.public_service(NAME))
     assert [selector.revisions for selector in turns] == [
         {pools.blue.revision},
         {pools.green.revision},
@@ -220,7 +222,7 @@ def test_green_waits_for_approval_despite_spec_edits_and_a_crash(
 ) -> None:
     """An early approval has no effect; edits of the spec, and a restarted operator, wait."""
     by_hand = {"autoPromote": False, "autoCleanup": False}
-    change(cluster, {"upgrade": with_blue_green(**by_hand, **kept_for(KEPT_SECONDS))})
+    change(cluster, {"upgrade": with_blue_green(**by_hand, **retention_of_blue(KEPT_SECONDS))})
     requests.settle(cluster)
     former = serving(cluster)
     with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
@@ -228,9 +230,11 @@ def test_green_waits_for_approval_despite_spec_edits_and_a_crash(
         takeover.await_phase(DEPLOYING)
         change(cluster, {"upgrade": {"requests": {"promote": "too-early"}}})
         takeover.await_that(
-            "the early request is handled", lambda: handled(cluster, "too-early"), 20
+            "the early request is handled", lambda: promotion_request(cluster, "too-early"), 20
         )
-        takeover.await_that("the upgrade is held", lambda: held(cluster), 60.0)
+        takeover.await_that(
+            "the upgrade is held", lambda: cluster_waiting_for_approval(cluster), 60.0
+        )
         change(cluster, {"replicas": SIZE + 2, "image": ABSENT})
         assert_held_still(takeover, requests, SYNCING)
         helm.crash()
@@ -240,13 +244,15 @@ def test_green_waits_for_approval_despite_spec_edits_and_a_crash(
         takeover.await_phase(DEMOTING)
         change(cluster, {"replicas": SIZE, "image": None})
         takeover.await_that("blue is kept", lambda: blue_before_cleanup(cluster), 60.0)
-        takeover.await_that("its removal is held", lambda: held(cluster), 60.0)
+        takeover.await_that(
+            "its removal is held", lambda: cluster_waiting_for_approval(cluster), 60.0
+        )
         assert_held_still(takeover, requests, DEMOTING)
         pools = takeover.pools
     print(f"\n  {pools.timeline()}\n  {writer.describe()}")
     blue, green = pools.blue, pools.green
     assert former == blue != green
-    assert handled(cluster, "now")
+    assert promotion_request(cluster, "now")
     assert events(cluster, "BlueGreenPromotionApproved")
     assert [phase.name for phase in pools.phases()] == ORDER[: ORDER.index(CLEANUP)]
     assert pools.actions() == WORK[:-1]
@@ -275,7 +281,7 @@ def test_a_rollback_is_possible_while_blue_is_retained(
         pools = takeover.pools
     print(f"\n  rolled back in {watch.seconds:.1f} s: {pools.timeline()}\n  {writer.describe()}")
     assert [phase.name for phase in pools.phases()][-3:] == [ROLLING_BACK, ROLLBACK_CLEANUP, IDLE]
-    turns = [selector.revisions for selector in pools.directed(names.public_service(NAME))]
+    turns = [selector.revisions for selector in pools.selections(names.public_service(NAME))]
     assert turns == [{green.revision}, {blue.revision}]
     assert_no_server_of_blue_was_touched(pools)
     assert stateful_sets(cluster) == {blue.stateful_set}
@@ -300,7 +306,7 @@ def kept_for(seconds: int) -> dict[str, object]:
     return {"autoRollback": {"stabilizationSeconds": seconds}}
 
 
-def handled(cluster: Cluster, word: str) -> Object | None:
+def promotion_request(cluster: Cluster, word: str) -> Object | None:
     """Return status.upgradeRequests once the promotion with this token is handled."""
     done: Object = status_of(cluster.live()).get("upgradeRequests") or {}
     return done if done.get("lastHandledPromote") == word else None
@@ -313,7 +319,7 @@ def refusal(cluster: Cluster) -> Object | None:
     return blue_green(cluster.live()) if notes else None
 
 
-def held(cluster: Cluster) -> Object | None:
+def cluster_waiting_for_approval(cluster: Cluster) -> Object | None:
     """Return the cluster while it reports that it waits for an approval."""
     live = cluster.live()
     upgrading = condition(live, "Upgrading") or {}
@@ -327,7 +333,9 @@ def assert_held_still(takeover: Takeover, requests: Requests, phase: str) -> Non
     until("an operator sends requests", lambda: requests.since(mark), 20.0)
     requests.await_silence()
     mark = requests.mark()
-    throughout("the upgrade is held", lambda: held(cluster) is not None, 4.0)
+    throughout(
+        "the upgrade is held", lambda: cluster_waiting_for_approval(cluster) is not None, 4.0
+    )
     sent = [entry for entry in requests.writes_since(mark) if entry.subresource != "status"]
     assert not sent, "\n".join(map(str, sent))
     assert blue_green(cluster.live())["phase"] == phase

@@ -25,7 +25,7 @@ from e2e.harness.stopped_upgrade import (
 )
 from e2e.harness.stores import Store
 from e2e.harness.upgrade_history import image_of
-from e2e.harness.upgrades import Requests, change, recorded
+from e2e.harness.upgrades import Requests, change, record_events
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig.images import openbao_reference
 from e2e.rig.versions import OPENBAO_UPGRADES
@@ -66,10 +66,10 @@ def test_it_stops_at_a_full_volume_and_continues_once_space_is_free(
         print(f"\n  {failure['reason']}: {failure['message']}\n  {writer.describe()}")
         assert failure["reason"] in REASONS
         assert victim in failure["message"]
-        assert kept(cluster, before) == set(PODS) - {victim}
+        assert surviving_pods(cluster, before) == set(PODS) - {victim}
         assert writer.leader_changes == 0
         volume.make_room()
-        with recorded(cluster) as record:
+        with record_events(cluster) as record:
             change(cluster, {"upgrade": {"requests": {"retry": "there-is-room"}}})
             print(f"  finished after {record.await_finished(SECOND):.1f} s")
     assert {image_of(pod) for pod in cluster.pods()} == {openbao_reference(SECOND)}
@@ -92,7 +92,7 @@ def test_with_an_absent_image_it_stops_at_the_first_pod_and_the_others_serve(
     assert upgrade["pod"] == victim
     assert victim in upgrade["failure"]["message"]
     assert (upgrade["fromVersion"], upgrade["targetVersion"]) == (SECOND, ABSENT)
-    assert kept(cluster, before) == set(PODS) - {victim}
+    assert surviving_pods(cluster, before) == set(PODS) - {victim}
     assert cluster.live()["status"]["currentVersion"] == SECOND
     assert writer.leader_changes == 0
     assert writer.lost() == []
@@ -112,7 +112,7 @@ def test_a_new_target_repairs_it_and_the_leader_stays_until_its_step_down_succee
     Each attempt has its own Job: that of the upgrade before still exists.
     """
     leader, standbys = who_leads(cluster)
-    with recorded(cluster) as record:
+    with record_events(cluster) as record:
         wrong = {"jwtAuthRole": "nobody"}
         change(cluster, {"version": THIRD, "image": None, "upgrade": wrong})
         await_stopped(cluster, "StepDownFailed")
@@ -146,6 +146,6 @@ def who_leads(cluster: Cluster) -> tuple[str, list[str]]:
     return leader, [pod for pod in reversed(PODS) if pod != leader]
 
 
-def kept(cluster: Cluster, before: set[str]) -> set[str]:
+def surviving_pods(cluster: Cluster, before: set[str]) -> set[str]:
     """Return the names of the pods that existed before."""
     return {name_of(pod) for pod in cluster.pods() if uid_of(pod) in before}

@@ -10,7 +10,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.operator import Operator
 from e2e.harness.stores import Store
 from e2e.harness.upgrade_history import BACKUPS, CLUSTERS, History
-from e2e.harness.upgrades import Requests, change, recorded
+from e2e.harness.upgrades import Requests, change, record_events
 from e2e.rig import Rig
 from e2e.rig.versions import OPENBAO_UPGRADES
 
@@ -39,13 +39,13 @@ def test_no_server_is_touched_before_the_snapshot_is_kept(
     cluster: Cluster, store: Store, requests: Requests
 ) -> None:
     requests.settle(cluster)
-    with recorded(cluster) as record:
+    with record_events(cluster) as record:
         change(cluster, {"version": FIRST})
         seconds = record.await_finished(FIRST, UPGRADE_SECONDS)
         history = record.history
     kept = history.first(BACKUPS, lambda obj: is_before(obj) and phase(obj) == "Completed")
     # In the status: an upgrade starts when the operator accepts the version of the spec.
-    rolling = history.first(CLUSTERS, lambda obj: accepted(obj) == FIRST)
+    rolling = history.first(CLUSTERS, lambda obj: release_version(obj) == FIRST)
     touched = history.first_touch()
     assert kept is not None
     assert rolling is not None
@@ -67,7 +67,7 @@ def phase(backup: Object) -> str:
     return str(status_of(backup).get("phase") or "")
 
 
-def accepted(cluster: Object) -> str:
+def release_version(cluster: Object) -> str:
     """Return the version in status.release."""
     return str((status_of(cluster).get("release") or {}).get("version") or "")
 

@@ -13,7 +13,7 @@ from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import CLIENT, SECRETS, STEADFAST
 from e2e.harness.service_writer import ServiceWriter, steady_voters
-from e2e.harness.upgrades import Requests, change, recorded
+from e2e.harness.upgrades import Requests, change, record_events
 from e2e.harness.waiting import until
 from e2e.rig.versions import OPENBAO, OPENBAO_OLDEST
 from e2e.versions.outcome import ROLLING, Operators, Outcome, assert_all_run, outcome_of
@@ -37,7 +37,7 @@ def test_an_upgrade_can_be_reverted_midway_and_repeated(
 ) -> None:
     cluster = bring_up(api, make_namespace, "newest")
     requests.settle(cluster)
-    with recorded(cluster) as record, ServiceWriter(cluster) as writer:
+    with record_events(cluster) as record, ServiceWriter(cluster) as writer:
         change(cluster, {"version": OPENBAO})
         record.await_first_touch()
         change(cluster, {"version": OPENBAO_OLDEST})
@@ -45,7 +45,7 @@ def test_an_upgrade_can_be_reverted_midway_and_repeated(
         back = writer
     assert_all_run(cluster, OPENBAO_OLDEST)
     assert back.lost() == []
-    with recorded(cluster) as record, ServiceWriter(cluster) as writer:
+    with record_events(cluster) as record, ServiceWriter(cluster) as writer:
         change(cluster, {"version": OPENBAO})
         seconds = record.await_finished(OPENBAO)
         requests.settle(cluster)

@@ -46,7 +46,7 @@ def test_a_frozen_leader_never_writes_again(
     api.create(CLUSTERS, manifest(namespace, first.name))
     first.await_available()
     before = holder(api)
-    assert not standby.logged("became leader")
+    assert not standby.has_logged("became leader")
 
     # It is frozen during several first boots, with open requests and more to follow.
     mark = audit.mark()
@@ -63,7 +63,7 @@ def test_a_frozen_leader_never_writes_again(
     lost = api.get(CONFIG_MAP, namespace, names.config_map(first.name))
     api.delete(CONFIG_MAP, namespace, names.config_map(first.name))
 
-    until("the standby leads", lambda: standby.logged("became leader"), TAKEOVER_WITHIN)
+    until("the standby leads", lambda: standby.has_logged("became leader"), TAKEOVER_WITHIN)
     print(f"\ntaken over {watch.seconds:.1f} s after the freeze")
     assert holder(api) != before
     for cluster in others:
@@ -76,7 +76,7 @@ def test_a_frozen_leader_never_writes_again(
     leader.signal(signal.SIGCONT)
     assert leader.wait(ENDS_WITHIN) != 0
     print(f"the frozen operator exited {watch.seconds:.1f} s after it was resumed")
-    assert leader.logged("stopped: the leader lease was lost"), leader.tail()
+    assert leader.has_logged("stopped: the leader lease was lost"), leader.tail()
 
     # The successor continues; its write shows that the audit log is current.
     config = names.config_map(others[0].name)

@@ -60,7 +60,7 @@ def test_a_leader_frozen_after_marking_a_volume_removes_no_server(
     assert labels.REMOVED_PEER in live["metadata"]["annotations"]
     assert len(members_of(cluster, operator_token(cluster))) == 2
 
-    until("the standby leads", lambda: standby.logged("became leader"), TAKEOVER_WITHIN)
+    until("the standby leads", lambda: standby.has_logged("became leader"), TAKEOVER_WITHIN)
     await_size(cluster, 1)
     until("the PVC is gone", lambda: api.find(PVC, namespace, claim) is None, 60.0)
     scale(cluster, 2)
@@ -73,7 +73,7 @@ def test_a_leader_frozen_after_marking_a_volume_removes_no_server(
     throughout("both servers vote", lambda: _both_vote(cluster), LOOKED_ON_FOR)
     assert leader.wait(ENDS_WITHIN) != 0
     print(f"\nthe frozen operator exited {watch.seconds:.1f} s after it was resumed")
-    assert leader.logged("stopped: the leader lease was lost"), leader.tail()
+    assert leader.has_logged("stopped: the leader lease was lost"), leader.tail()
     assert not writes(audit.since(mark, controller.user))
     await_size(cluster, 2)
     assert standby.alive

@@ -1,22 +1,22 @@
 """What came and went with clusters is told from what there was all the time."""
 
-from e2e.churn.growth import Grown, grown
+from e2e.churn.growth import TypeGrowth, find_growth
 
 CLUSTERS = 480
 
 
 def test_a_trace_of_each_cluster_is_named() -> None:
     before, after = {"Session": 20, "dict": 9000}, {"Session": 500, "dict": 9960}
-    assert grown(before, after, CLUSTERS) == [
-        Grown("dict", 9000, 9960),
-        Grown("Session", 20, 500),
+    assert find_growth(before, after, CLUSTERS) == [
+        TypeGrowth("dict", 9000, 9960),
+        TypeGrowth("Session", 20, 500),
     ]
 
 
 def test_a_new_type_is_named() -> None:
-    assert grown({}, {"Session": CLUSTERS}, CLUSTERS) == [Grown("Session", 0, CLUSTERS)]
+    assert find_growth({}, {"Session": CLUSTERS}, CLUSTERS) == [TypeGrowth("Session", 0, CLUSTERS)]
 
 
 def test_what_comes_and_goes_by_itself_is_not() -> None:
     before, after = {"Task": 20, "Frame": 60, "Gone": 5}, {"Task": 140, "Frame": 12}
-    assert grown(before, after, CLUSTERS) == []
+    assert find_growth(before, after, CLUSTERS) == []

@@ -2,7 +2,7 @@
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from e2e.demo.data_check import AUDIENCE, MOUNT
-from e2e.demo.sample import Sample, is_marked, marked
+from e2e.demo.sample import Sample, is_marked, with_mark
 from e2e.measure.crowd import CROWD_NAMESPACE, single
 
 
@@ -19,7 +19,7 @@ def test_the_sample_is_three_servers_and_an_application_that_may_log_in() -> Non
 
 def test_a_mark_is_put_on_a_copy() -> None:
     sample = Sample.load()
-    assert is_marked(marked(sample.cluster))
+    assert is_marked(with_mark(sample.cluster))
     assert not is_marked(sample.cluster)
 
 

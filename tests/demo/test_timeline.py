@@ -1,7 +1,7 @@
 """Milestones of a bring-up from what watches reported."""
 
 from contracts.naming import labels
-from e2e.demo.timeline import Milestone, bring_up, created, seconds_to
+from e2e.demo.timeline import Milestone, bring_up, creation_time, seconds_to
 from tests.demo.shapes import child, cluster, condition, pod, ready_pod, seen
 
 SCHEDULED = {"type": "PodScheduled", "status": "True"}
@@ -50,7 +50,7 @@ def test_another_cluster_of_the_namespace_does_not_count() -> None:
         seen(1.0, "statefulsets", {**child("other"), "metadata": {"name": "other"}}),
     ]
     assert bring_up(other, "bao", 3, 0.0) == []
-    assert created(other, "bao") is None
+    assert creation_time(other, "bao") is None
 
 
 def test_an_object_that_goes_reaches_nothing() -> None:
@@ -68,7 +68,7 @@ def test_one_server_has_no_scale_out() -> None:
 
 
 def test_the_start_is_when_the_cluster_was_first_seen() -> None:
-    assert created(SIGHTS, "bao") == 100.0
+    assert creation_time(SIGHTS, "bao") == 100.0
 
 
 def test_a_milestone_is_found_by_name() -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from e2e.harness.audit import Entry
-from e2e.harness.rights import Grain, grains, grains_of, unused, without
+from e2e.harness.rights import Grain, grains, grains_of, unused_rights, without
 
 LEASES = {
     "apiGroups": ["coordination.k8s.io"],
@@ -32,8 +32,8 @@ CREATE, PATCH = Grain("", "configmaps", "create"), Grain("", "configmaps", "patc
 def test_a_patch_that_makes_an_object_needs_two_rights() -> None:
     assert [need.verb for need in grains_of(ENTRY)] == ["patch", "create"]
     assert [need.verb for need in grains_of(replace(ENTRY, code=200))] == ["patch"]
-    assert unused([MAPS], grains_of(ENTRY)) == []
-    assert unused([MAPS], grains_of(replace(ENTRY, code=200))) == [CREATE]
+    assert unused_rights([MAPS], grains_of(ENTRY)) == []
+    assert unused_rights([MAPS], grains_of(replace(ENTRY, code=200))) == [CREATE]
 
 
 def test_what_was_refused_used_nothing() -> None:
@@ -42,15 +42,15 @@ def test_what_was_refused_used_nothing() -> None:
 
 def test_a_right_on_one_name_is_not_used_by_another() -> None:
     lease = replace(ENTRY, group="coordination.k8s.io", resource="leases", verb="get", code=200)
-    assert len(unused([LEASES], grains_of(lease))) == 2
-    assert [grain.verb for grain in unused([LEASES], grains_of(replace(lease, name="a")))] == [
-        "update"
-    ]
+    assert len(unused_rights([LEASES], grains_of(lease))) == 2
+    assert [
+        grain.verb for grain in unused_rights([LEASES], grains_of(replace(lease, name="a")))
+    ] == ["update"]
 
 
 def test_a_path_is_a_right_of_its_own() -> None:
     look = replace(ENTRY, resource="", verb="get", code=200, uri="/version?timeout=1s")
-    assert unused([PATH], grains_of(look)) == []
+    assert unused_rights([PATH], grains_of(look)) == []
 
 
 def test_one_right_is_taken_out_and_all_others_stay() -> None:

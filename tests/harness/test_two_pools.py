@@ -79,13 +79,13 @@ def test_which_pools_and_which_phases() -> None:
 
 
 def test_a_service_that_was_narrowed_in_time_has_turned_once() -> None:
-    turns = [selection.revisions for selection in sets().directed(SERVICE)]
+    turns = [selection.revisions for selection in sets().selections(SERVICE)]
     assert turns == [{""}, {GREEN.revision}]
 
 
 def test_what_is_gone_is_sent_no_clients() -> None:
     wide = [*SEEN, entry(9.5, service(labels.voters(NAME)), SERVICES)]
-    assert [selection.revisions for selection in sets(wide).directed(SERVICE)] == [
+    assert [selection.revisions for selection in sets(wide).selections(SERVICE)] == [
         {""},
         {GREEN.revision},
     ]
@@ -93,13 +93,13 @@ def test_what_is_gone_is_sent_no_clients() -> None:
 
 def test_a_service_that_was_never_narrowed_sent_clients_to_both() -> None:
     late = [journal_entry for journal_entry in SEEN if journal_entry.at != 2.0]
-    turns = [selection.revisions for selection in sets(late).directed(SERVICE)]
+    turns = [selection.revisions for selection in sets(late).selections(SERVICE)]
     assert turns == [{"", GREEN.revision}, {GREEN.revision}]
 
 
 def test_green_servers_that_were_there_before_count_from_the_start() -> None:
     history = History(NAME, [pod(BLUE), pod(GREEN)], SEEN)
-    turns = TwoPools(history, [service(BLUE.selector)]).directed(SERVICE)
+    turns = TwoPools(history, [service(BLUE.selector)]).selections(SERVICE)
     assert [selection.revisions for selection in turns] == [
         {"", GREEN.revision},
         {""},
@@ -109,7 +109,7 @@ def test_green_servers_that_were_there_before_count_from_the_start() -> None:
 
 def test_a_service_that_turned_back_is_seen_to() -> None:
     back = [*SEEN[:-2], entry(7.8, service(OF_BLUE), SERVICES)]
-    turns = [selection.revisions for selection in sets(back).directed(SERVICE)]
+    turns = [selection.revisions for selection in sets(back).selections(SERVICE)]
     assert turns == [{""}, {GREEN.revision}, {""}]
 
 

@@ -13,7 +13,7 @@ import pytest
 from contracts.admission.policy import PARAMETERS, PART_OF
 from contracts.api.group import GROUP
 from e2e.demo.manifests import as_list, documents
-from e2e.harness.overlays import EVERYWHERE, LISTED, POLICY, SHIPPED, Build, copied
+from e2e.harness.overlays import EVERYWHERE, LISTED, POLICY, SHIPPED, Build, copy_overlays
 from e2e.rig import Rig, RigError
 from e2e.rig.kube import Kube
 from e2e.rig.paths import REPOSITORY
@@ -83,7 +83,7 @@ def installed(
     The CRDs exist already: they are large, and the same for all overlays.
     """
     overlay = str(request.param)
-    build = Build.of(plane, copied(tmp_path_factory.mktemp(overlay), MOVED), overlay)
+    build = Build.of(plane, copy_overlays(tmp_path_factory.mktemp(overlay), MOVED), overlay)
     assert SHIPPED not in build.text, "the shipped namespace was not replaced everywhere"
     objects = [obj for obj in build.objects if obj["kind"] != DEFINITION]
     document = as_list(objects)
@@ -126,7 +126,7 @@ def test_it_contains_what_its_mode_needs(installed: Installed) -> None:
     assert names == {"openbao-operator", *tenants}
     env = {
         item["name"]: item.get("value", item.get("valueFrom"))
-        for item in build.named("Deployment", "openbao-operator")["spec"]["template"]["spec"][
+        for item in build.get("Deployment", "openbao-operator")["spec"]["template"]["spec"][
             "containers"
         ][0]["env"]
     }
@@ -229,7 +229,7 @@ def test_the_parameters_of_the_policies_name_the_accounts(installed: Installed) 
     if installed.overlay == "without-admission":
         assert not installed.build.of_kind(POLICY)
         return
-    parameters = installed.build.named("ServiceAccount", PARAMETERS)
+    parameters = installed.build.get("ServiceAccount", PARAMETERS)
     assert parameters["metadata"]["namespace"] == installed.namespace
     annotations = {key: parameters["metadata"]["annotations"][f"{GROUP}/{key}"] for key in NAMED}
     assert annotations["controller"] == CONTROLLER

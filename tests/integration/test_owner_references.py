@@ -14,7 +14,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.rights import Grain, without
 from e2e.harness.waiting import until
-from e2e.rbac_minimal.mutation import CLUSTER_ROLE, Bound, TokenClient, bound
+from e2e.rbac_minimal.mutation import CLUSTER_ROLE, BoundRole, TokenClient, roles_of_controller
 from e2e.rig import Rig
 from runtime.builtin_kinds import CONFIG_MAP, SECRET
 from runtime.types import Object, uid_of
@@ -51,9 +51,9 @@ def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> TokenClient:
 
 
 @pytest.fixture
-def role(api: Api) -> Iterator[Bound]:
+def role(api: Api) -> Iterator[BoundRole]:
     """The cluster-wide role of the operator; restored afterwards."""
-    result = next(role for role in bound(api) if role.resource == CLUSTER_ROLE)
+    result = next(role for role in roles_of_controller(api) if role.resource == CLUSTER_ROLE)
     yield result
     result.write(api, result.rules)
 
@@ -73,7 +73,7 @@ def owner(api: Api, namespace: str) -> Object:
 
 
 def test_an_owned_object_takes_the_right_on_the_finalizers_of_its_owner(
-    api: Api, operator: TokenClient, role: Bound, namespace: str, owner: Object
+    api: Api, operator: TokenClient, role: BoundRole, namespace: str, owner: Object
 ) -> None:
     body = {"metadata": {"name": "owned", "namespace": namespace, "ownerReferences": [owner]}}
     code, words = operator.send("POST", f"{CONFIG_MAP.path(namespace)}{DRY}", body)

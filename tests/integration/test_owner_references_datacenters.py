@@ -17,7 +17,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.modes import CLUSTER_ROLE as KIND
 from e2e.harness.rights import Grain, without
 from e2e.harness.waiting import until
-from e2e.rbac_minimal.mutation import Bound, TokenClient, read_role
+from e2e.rbac_minimal.mutation import BoundRole, TokenClient, read_role
 from e2e.rig import Rig
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.types import Object, Resource, uid_of
@@ -42,7 +42,7 @@ def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> TokenClient:
 
 
 @pytest.fixture
-def role(api: Api) -> Iterator[Bound]:
+def role(api: Api) -> Iterator[BoundRole]:
     """The role of the operator for datacenters; restored afterwards."""
     role = read_role(api, KIND, None, CLUSTER_ROLE)
     yield role
@@ -89,7 +89,7 @@ def a_child(api: Api) -> tuple[str, Object]:
 
 @pytest.mark.parametrize(("owner", "make"), [(DATACENTERS, a_row), (WORKLOADS, a_child)])
 def test_owned_objects_need_permission_for_the_finalizers_of_their_owner(
-    api: Api, operator: TokenClient, role: Bound, owner: Resource, make: Make
+    api: Api, operator: TokenClient, role: BoundRole, owner: Resource, make: Make
 ) -> None:
     path, body = make(api)
 

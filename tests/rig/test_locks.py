@@ -3,7 +3,7 @@
 import threading
 from pathlib import Path
 
-from e2e.rig.locks import locked
+from e2e.rig.locks import hold_lock
 from e2e.rig.progress import silent
 
 
@@ -17,11 +17,11 @@ def test_the_second_waits_and_says_so(tmp_path: Path) -> None:
         event.set()
 
     def second() -> None:
-        with locked(tmp_path / "a.lock", note, "building x"):
+        with hold_lock(tmp_path / "a.lock", note, "building x"):
             order.append("second")
 
     thread = threading.Thread(target=second)
-    with locked(tmp_path / "a.lock", silent, "building x"):
+    with hold_lock(tmp_path / "a.lock", silent, "building x"):
         thread.start()
         assert event.wait(10.0)
         order.append("first")
@@ -32,7 +32,7 @@ def test_the_second_waits_and_says_so(tmp_path: Path) -> None:
 
 def test_locks_of_two_names_do_not_meet(tmp_path: Path) -> None:
     with (
-        locked(tmp_path / "a.lock", silent, "a"),
-        locked(tmp_path / "folder" / "b.lock", silent, "b"),
+        hold_lock(tmp_path / "a.lock", silent, "a"),
+        hold_lock(tmp_path / "folder" / "b.lock", silent, "b"),
     ):
         assert (tmp_path / "folder" / "b.lock").exists()

@@ -8,7 +8,7 @@ import pytest
 
 from e2e.rig.errors import RigError
 from e2e.rig.paths import Cache
-from e2e.rig.slots import SLOTS, Slot, assigned, choose, claim, parse_routes, release
+from e2e.rig.slots import SLOTS, Slot, assignments, choose, claim, parse_routes, release
 
 
 def test_no_two_slots_overlap() -> None:
@@ -85,7 +85,7 @@ def test_claim_and_release_are_remembered(tmp_path: Path) -> None:
     assert claim(cache, "one").index == first
     release(cache, "one")
     release(cache, "never-claimed")
-    assert assigned(cache) == {"two": second}
+    assert assignments(cache) == {"two": second}
 
 
 @pytest.mark.parametrize("name", ["", "Demo", "1st", "a/b", "..", ".x", "a" * 32, "a b"])

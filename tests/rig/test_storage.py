@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from e2e.rig.storage import PROVISIONER, grown, quantity, storage_class, volume, wants_volume
+from e2e.rig.storage import (
+    PROVISIONER,
+    quantity,
+    requested_expansion,
+    storage_class,
+    volume,
+    wants_volume,
+)
 
 QUANTITIES = {
     "1": 1,
@@ -53,7 +60,7 @@ GROWTH: dict[str, tuple[str, str | None, str | None]] = {
 @pytest.mark.parametrize("case", GROWTH)
 def test_grown(case: str) -> None:
     requests, granted, expected = GROWTH[case]
-    assert grown(_claim(requests, granted)) == expected
+    assert requested_expansion(_claim(requests, granted)) == expected
 
 
 def test_a_volume_is_bound_by_uid_and_follows_the_policy_of_its_class() -> None:

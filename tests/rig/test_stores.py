@@ -7,7 +7,7 @@ import pytest
 
 from e2e.rig.paths import Cache
 from e2e.rig.progress import silent
-from e2e.rig.stores import installed
+from e2e.rig.stores import ensure_installed
 
 
 @pytest.fixture
@@ -16,9 +16,9 @@ def lock(tmp_path: Path) -> Path:
     return tmp_path / "lock.txt"
 
 
-def filling(seen: "list[Path]", *, fails: bool = False) -> "Callable[[Path], None]":
+def record_fill(folders: "list[Path]", *, fails: bool = False) -> "Callable[[Path], None]":
     def fill(folder: Path) -> None:
-        seen.append(folder)
+        folders.append(folder)
         folder.mkdir(parents=True)
         (folder / "part").touch()
         if fails:
@@ -28,19 +28,19 @@ def filling(seen: "list[Path]", *, fails: bool = False) -> "Callable[[Path], Non
 
 
 def test_it_is_installed_once_per_lock_file(tmp_path: Path, lock: Path) -> None:
-    cache, seen = Cache(tmp_path / "cache"), list[Path]()
-    first = installed(cache, "x", (lock,), filling(seen), silent)
-    assert installed(cache, "x", (lock,), filling(seen), silent) == first
+    cache, folders = Cache(tmp_path / "cache"), list[Path]()
+    first = ensure_installed(cache, "x", (lock,), record_fill(folders), silent)
+    assert ensure_installed(cache, "x", (lock,), record_fill(folders), silent) == first
     lock.write_text("one==2\n")
-    second = installed(cache, "x", (lock,), filling(seen), silent)
-    assert seen == [first, second]
+    second = ensure_installed(cache, "x", (lock,), record_fill(folders), silent)
+    assert folders == [first, second]
     assert first != second
 
 
 def test_what_is_half_there_is_made_anew(tmp_path: Path, lock: Path) -> None:
-    cache, seen = Cache(tmp_path / "cache"), list[Path]()
+    cache, folders = Cache(tmp_path / "cache"), list[Path]()
     with pytest.raises(OSError, match="no network"):
-        installed(cache, "x", (lock,), filling(seen, fails=True), silent)
-    paths = installed(cache, "x", (lock,), filling(seen), silent)
+        ensure_installed(cache, "x", (lock,), record_fill(folders, fails=True), silent)
+    paths = ensure_installed(cache, "x", (lock,), record_fill(folders), silent)
     assert (paths / "part").exists()
-    assert len(seen) == 2
+    assert len(folders) == 2
