@@ -2,9 +2,15 @@
 
 Uses contracts.api.rules.checks and contracts.api.values.field_path. Called by the rule modules of
 this package. `rule` takes a Predicate, which has both forms; or a Find, for conditions that CEL
+<<<<<<< HEAD
 cannot express. `offences` and `repeated` are for the Python form of a rule that returns several
 fields. `placed` moves the rules of a part of the spec to its path in an object. `hardened` and the
 functions after it declare rules of profile Hardened.
+=======
+cannot express. `offences` and `duplicates` are for the Python form of a rule that returns several
+fields. `prefix_rules` moves the rules of a part of the spec to its path in an object. `hardened`
+and the functions after it declare rules of profile Hardened.
+>>>>>>> 276720a8 (tests: quote the current text of a test in the README)
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator

@@ -46,11 +46,11 @@ ROWS: dict[str, tuple[int, dict[str, Any], bool, int | None]] = {
 }
 
 
-@pytest.mark.parametrize(("replicas", "asked", "cleanup", "least"), ROWS.values(), ids=ROWS.keys())
-def test_row(replicas: int, asked: dict[str, Any], cleanup: bool, least: int | None) -> None:
-    result = settings(replicas, **asked)
-    assert result["cleanup_dead_servers"] is cleanup
-    assert result.get("min_quorum") == least
+@pytest.mark.parametrize(("replicas", "spec", "cleanup", "least"), ROWS.values(), ids=ROWS.keys())
+def test_row(replicas: int, spec: dict[str, Any], cleanup: bool, least: int | None) -> None:
+    config = settings(replicas, **spec)
+    assert config["cleanup_dead_servers"] is cleanup
+    assert config.get("min_quorum") == least
 
 
 @pytest.mark.parametrize("profile", ["Hardened", "Development"])
@@ -61,15 +61,15 @@ def test_b36_five_servers_may_lose_two_and_remove_them(profile: str) -> None:
 
 
 def test_other_settings_are_those_of_the_spec() -> None:
-    result = settings(
+    config = settings(
         deadServerLastContactThreshold="1h",
         lastContactThreshold="20s",
         maxTrailingLogs=50,
         serverStabilizationTime="30s",
     )
-    assert result["dead_server_last_contact_threshold"] == "1h"
-    assert (result["last_contact_threshold"], result["max_trailing_logs"]) == ("20s", 50)
-    assert result["server_stabilization_time"] == "30s"
+    assert config["dead_server_last_contact_threshold"] == "1h"
+    assert (config["last_contact_threshold"], config["max_trailing_logs"]) == ("20s", 50)
+    assert config["server_stabilization_time"] == "30s"
 
 
 def test_a_duration_in_another_spelling_is_no_difference() -> None:

@@ -72,8 +72,8 @@ async def test_members_are_read_with_the_token(tmp_path: Path) -> None:
     ]
     answer = {"data": {"config": {"servers": servers, "index": 7}}}
     async with serving(tmp_path, {MEMBERS: (200, answer)}) as server, server.client() as bao:
-        result = await members(bao)
-    assert result == (
+        peers = await members(bao)
+    assert peers == (
         Member(node_id="x-0", leader=True, voter=True),
         Member(node_id="x-1", leader=False, voter=False),
     )

@@ -39,24 +39,24 @@ def test_without_audit_file_storage_nothing_is_planned() -> None:
 
 @pytest.mark.parametrize(("cluster", "claim"), [(MANAGED, OURS), (EXISTING, USERS)])
 def test_a_valid_pvc_blocks_nothing(cluster: gen.Cluster, claim: NamedPvcFacts) -> None:
-    result = planned(cluster, claim)
-    assert (result.outcome, result.gate, result.effects) == (Done(), False, ())
+    plan = planned(cluster, claim)
+    assert (plan.outcome, plan.gate, plan.effects) == (Done(), False, ())
 
 
 def test_a_managed_pvc_is_created_before_any_pod() -> None:
-    result = planned(MANAGED, None)
-    assert result.effects == (MakeAuditClaim("x-audit"),)
-    assert result.gate
-    assert gen.expect(Wait, result.outcome).reason == "PrerequisitesMissing"
+    plan = planned(MANAGED, None)
+    assert plan.effects == (MakeAuditClaim("x-audit"),)
+    assert plan.gate
+    assert gen.expect(Wait, plan.outcome).reason == "PrerequisitesMissing"
 
 
 def test_a_pvc_of_the_user_is_waited_for_and_never_created() -> None:
-    result = planned(EXISTING, None)
-    assert result.effects == ()
-    assert result.gate
-    assert isinstance(result.outcome, Wait)
-    assert "spec.auditFileStorage.existingClaimName" in result.outcome.message
-    assert "mine" in result.outcome.message
+    plan = planned(EXISTING, None)
+    assert plan.effects == ()
+    assert plan.gate
+    assert isinstance(plan.outcome, Wait)
+    assert "spec.auditFileStorage.existingClaimName" in plan.outcome.message
+    assert "mine" in plan.outcome.message
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_a_pvc_of_the_user_is_waited_for_and_never_created() -> None:
 def test_an_invalid_pvc_blocks_the_pods(
     cluster: gen.Cluster, claim: NamedPvcFacts, words: str
 ) -> None:
-    result = planned(cluster, claim)
-    assert result.gate
-    assert result.effects == ()
-    assert isinstance(result.outcome, Blocked)
-    assert result.outcome.reason == "AuditFileStorageInvalid"
-    assert words in result.outcome.message
+    plan = planned(cluster, claim)
+    assert plan.gate
+    assert plan.effects == ()
+    assert isinstance(plan.outcome, Blocked)
+    assert plan.outcome.reason == "AuditFileStorageInvalid"
+    assert words in plan.outcome.message
 
 
 def test_a_single_server_may_use_a_read_write_once_volume() -> None:

@@ -130,16 +130,16 @@ ROWS = {
 def test_row(
     cluster: gen.Cluster, world: gen.World, effects: tuple[Effect, ...], reason: str
 ) -> None:
-    result = planned(cluster, world)
-    assert result.effects == effects
-    assert ("" if isinstance(result.outcome, Done) else result.outcome.reason) == reason
+    plan = planned(cluster, world)
+    assert plan.effects == effects
+    assert ("" if isinstance(plan.outcome, Done) else plan.outcome.reason) == reason
     # Every problem blocks the pods.
-    assert result.gate is bool(reason)
+    assert plan.gate is bool(reason)
     if effects:
-        assert isinstance(result.outcome, Wait)
-        assert result.outcome.after == 0.0
+        assert isinstance(plan.outcome, Wait)
+        assert plan.outcome.after == 0.0
     elif reason:
-        assert isinstance(result.outcome, Blocked)
+        assert isinstance(plan.outcome, Blocked)
 
 
 def test_a_key_is_never_drawn_while_data_may_exist() -> None:
@@ -212,9 +212,9 @@ def test_no_cluster_is_initialized_while_volumes_of_an_old_one_exist() -> None:
     key = gen.secret(names.unseal_key_secret("x"))
     token = gen.secret(names.root_token_secret("x"))
     old = NOTHING.with_secrets(key, token).with_claims(1, 2, owner="somebody")
-    result = plan(gen.resolved(NEW, old), old.facts())
-    assert "data-x-0 does not exist" in gen.expect(Blocked, result.outcome).message
-    assert result.gate
+    bootstrap_plan = plan(gen.resolved(NEW, old), old.facts())
+    assert "data-x-0 does not exist" in gen.expect(Blocked, bootstrap_plan.outcome).message
+    assert bootstrap_plan.gate
     whole = NOTHING.with_secrets(key, token).with_claims(0, 1, owner="somebody")
     assert plan(gen.resolved(NEW, whole), whole.facts()).outcome == Done()
 
@@ -233,10 +233,10 @@ def test_b05_a_key_that_data_needs_is_never_made_anew(
 ) -> None:
     world = gen.world().with_set(gen.stateful_set().knowing(template)).with_secrets(*there)
     spec = {"static": {"currentKeyID": "two" if template else "operator-generated-v1"}}
-    result = planned(OLD.wanting(unseal=spec), world)
-    assert (result.effects, result.gate) == ((), True)
-    assert isinstance(result.outcome, Blocked)
-    assert result.outcome.reason == "UnsealKeyMissing"
-    assert f"Secret {gone} is missing" in result.outcome.message
+    plan = planned(OLD.wanting(unseal=spec), world)
+    assert (plan.effects, plan.gate) == ((), True)
+    assert isinstance(plan.outcome, Blocked)
+    assert plan.outcome.reason == "UnsealKeyMissing"
+    assert f"Secret {gone} is missing" in plan.outcome.message
     # Servers that restart keep their current configuration.
-    assert names.config_map("x") not in [intent.key.name for intent in result.intents]
+    assert names.config_map("x") not in [intent.key.name for intent in plan.intents]

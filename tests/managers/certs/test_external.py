@@ -56,14 +56,14 @@ WRONG: dict[str, tuple[SecretFacts, SecretFacts, tuple[str, ...]]] = {
 def test_b27_what_is_wrong_is_named_and_the_pods_are_left_alone(
     server: SecretFacts, authority: SecretFacts, words: tuple[str, ...]
 ) -> None:
-    result = planned(server, authority)
-    assert isinstance(result.outcome, Blocked)
-    assert result.outcome.reason == "TLSSecretInvalid"
-    assert result.gate
-    assert result.effects == ()
-    assert "Secret x-tls-" in result.outcome.message
+    plan = planned(server, authority)
+    assert isinstance(plan.outcome, Blocked)
+    assert plan.outcome.reason == "TLSSecretInvalid"
+    assert plan.gate
+    assert plan.effects == ()
+    assert "Secret x-tls-" in plan.outcome.message
     for word in words:
-        assert word in result.outcome.message
+        assert word in plan.outcome.message
 
 
 def test_every_check_has_a_case() -> None:
@@ -71,19 +71,19 @@ def test_every_check_has_a_case() -> None:
 
 
 def test_content_that_cannot_be_read() -> None:
-    result = planned(gen.secret("x-tls-server", of="nobody", problem="it is soup"), AUTHORITY)
-    assert "soup" in gen.expect(Blocked, result.outcome).message
+    plan = planned(gen.secret("x-tls-server", of="nobody", problem="it is soup"), AUTHORITY)
+    assert "soup" in gen.expect(Blocked, plan.outcome).message
 
 
 def test_an_expired_certificate_of_the_chain_is_an_error() -> None:
-    result = planned(replace(SERVER, chain_until=gen.NOW), AUTHORITY)
-    assert isinstance(result.outcome, Blocked)
+    plan = planned(replace(SERVER, chain_until=gen.NOW), AUTHORITY)
+    assert isinstance(plan.outcome, Blocked)
 
 
 def test_b27_good_ones_are_used_whoever_owns_them_and_nothing_is_written() -> None:
-    result = planned(SERVER, AUTHORITY)
-    assert isinstance(result.outcome, Done)
-    assert (result.intents, result.effects, result.gate) == ((), (), False)
+    plan = planned(SERVER, AUTHORITY)
+    assert isinstance(plan.outcome, Done)
+    assert (plan.intents, plan.effects, plan.gate) == ((), (), False)
 
 
 def test_a_star_matches_the_first_label() -> None:
@@ -98,16 +98,16 @@ def test_a_star_matches_the_first_label() -> None:
 def test_missing_secrets_are_waited_for(
     there: tuple[SecretFacts, ...], absent: tuple[str, ...]
 ) -> None:
-    result = planned(*there)
-    assert isinstance(result.outcome, Wait)
-    assert result.outcome.reason == "TLSSecretMissing"
-    assert result.gate
+    plan = planned(*there)
+    assert isinstance(plan.outcome, Wait)
+    assert plan.outcome.reason == "TLSSecretMissing"
+    assert plan.gate
     for name in absent:
-        assert name in result.outcome.message
+        assert name in plan.outcome.message
 
 
 def test_references_of_the_spec_are_used() -> None:
-    result = planned(SERVER, AUTHORITY, cluster=NAMED)
-    assert "mine and roots" in gen.expect(Wait, result.outcome).message
+    plan = planned(SERVER, AUTHORITY, cluster=NAMED)
+    assert "mine and roots" in gen.expect(Wait, plan.outcome).message
     there = planned(replace(SERVER, name="mine"), replace(AUTHORITY, name="roots"), cluster=NAMED)
     assert isinstance(there.outcome, Done)

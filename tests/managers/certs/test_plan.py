@@ -114,20 +114,20 @@ ROWS: dict[str, tuple[gen.World, tuple[Effect, ...], str, bool]] = {
 
 @pytest.mark.parametrize(("world", "effects", "reason", "gate"), ROWS.values(), ids=ROWS.keys())
 def test_row(world: gen.World, effects: tuple[Effect, ...], reason: str, gate: bool) -> None:
-    result = planned(world)
-    assert result.effects == effects
-    assert ("" if isinstance(result.outcome, Done) else result.outcome.reason) == reason
-    assert result.gate is gate
-    assert result.intents == ()
+    plan = planned(world)
+    assert plan.effects == effects
+    assert ("" if isinstance(plan.outcome, Done) else plan.outcome.reason) == reason
+    assert plan.gate is gate
+    assert plan.intents == ()
     if effects:
-        assert timer_of(result.outcome) == 0.0
+        assert timer_of(plan.outcome) == 0.0
 
 
 def test_the_message_names_a_missing_name() -> None:
     wider = CLUSTER.wanting(tls={"extraSANs": ["bao.example.com"]})
-    result = planned(NOTHING.with_secrets(CA, SERVER), wider)
-    assert result.effects == (ISSUE_SERVER,)
-    assert "bao.example.com" in gen.expect(Wait, result.outcome).message
+    plan = planned(NOTHING.with_secrets(CA, SERVER), wider)
+    assert plan.effects == (ISSUE_SERVER,)
+    assert "bao.example.com" in gen.expect(Wait, plan.outcome).message
 
 
 @pytest.mark.parametrize("world", [row[0] for row in ROWS.values()], ids=ROWS.keys())

@@ -93,8 +93,8 @@ class Servers:
 async def served_by(
     served: ServedCertificates, *pods: PodFacts, expected: str = "new"
 ) -> list[str]:
-    result = await served.of(pods, expected, "name")
-    return [result.get(pod.uid, "-") for pod in pods]
+    certificates = await served.of(pods, expected, "name")
+    return [certificates.get(pod.uid, "-") for pod in pods]
 
 
 async def test_a_server_is_probed_until_it_serves_the_expected_certificate() -> None:

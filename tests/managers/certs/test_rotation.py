@@ -77,10 +77,10 @@ class Farm:
 
     async def one_pass(self) -> tuple[str, ...]:
         """Plan and act once; return the names of the effects."""
-        result = plan(self.resolved, self.facts())
-        for effect in result.effects:
+        certificate_plan = plan(self.resolved, self.facts())
+        for effect in certificate_plan.effects:
             await EFFECTS[type(effect)](self.outside.context, self.resolved, effect)
-        return tuple(effect.name for effect in result.effects)
+        return tuple(effect.name for effect in certificate_plan.effects)
 
     async def settle(self) -> list[str]:
         """Run passes until none has an effect; return the names of the effects."""

@@ -181,8 +181,8 @@ class Life:
 
     def templates(self) -> set[str]:
         """The templates of the pods."""
-        result = (pod["metadata"]["annotations"][labels.TEMPLATE_HASH] for pod in self.api.of(POD))
-        return set(result)
+        hashes = (pod["metadata"]["annotations"][labels.TEMPLATE_HASH] for pod in self.api.of(POD))
+        return set(hashes)
 
     def generation(self) -> int:
         """The observed generation."""

@@ -268,15 +268,15 @@ class Takeover:
         notes = template["metadata"]["annotations"]
         version = template["spec"]["containers"][0]["image"].rpartition(":")[2]
         name = key_of(pod.object()).name
-        result = (
+        obj = (
             pod.made_from(notes[labels.TEMPLATE_HASH])
             .reading(notes[labels.RELOAD_HASH])
             .ready(leading=name == self.leader, version=version)
             .object()
         )
         self.made += 1
-        result["metadata"]["uid"] = f"uid-{name}-{self.made}"
-        self.api.holding((POD, result))
+        obj["metadata"]["uid"] = f"uid-{name}-{self.made}"
+        self.api.holding((POD, obj))
         self.raft.setdefault(name, joins)
         claim = (PVC, ObjectKey(gen.NAMESPACE, names.claim_of_pod(name)))
         if claim not in self.api.objects:

@@ -131,14 +131,14 @@ NOT_OURS = {"telemetry.stackdriverNamespace", "unseal.transit.namespace"}
 
 
 def test_attack_t04_nothing_of_another_namespace_can_be_named() -> None:
-    result: set[str] = set()
+    namespaces: set[str] = set()
 
     def visit(path: str, schema: Schema) -> None:
         if re.search(r"namespace$", path, re.IGNORECASE):
-            result.add(path)
+            namespaces.add(path)
 
     walk(open_api_schema()["properties"]["spec"], visit)
-    assert result == {*NAMESPACES, *NOT_OURS}
+    assert namespaces == {*NAMESPACES, *NOT_OURS}
 
 
 @pytest.mark.parametrize("which", NAMES)

@@ -87,10 +87,10 @@ async def test_attack_t17_a_message_of_a_kubelet_stays_on_one_line(
     await bench.outside.clock.advance(30.0)
     await bench.until_quiet()
     assert bench.condition("Available") == ("False", "NotReady")
-    result = await shown(bench)
-    assert all(text.isprintable() for text in result), [t for t in result if not t.isprintable()]
-    assert max(map(len, result)) <= MESSAGE_MAX
-    assert max(len(text.encode()) for text in result) <= 4 * NOTE_LIMIT
+    texts = await shown(bench)
+    assert all(text.isprintable() for text in texts), [t for t in texts if not t.isprintable()]
+    assert max(map(len, texts)) <= MESSAGE_MAX
+    assert max(len(text.encode()) for text in texts) <= 4 * NOTE_LIMIT
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())

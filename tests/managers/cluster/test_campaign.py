@@ -68,8 +68,8 @@ def test_a_failing_call_only_costs_rounds(harm: Harm) -> None:
     assert life.rounds <= SOUND.rounds + MORE_ROUNDS
     assert life.writes() <= SOUND.writes() + MORE_WRITES
     for unique in ("create Secret x-unseal-key", "create Secret x-tls-ca"):
-        result = life.api.made[unique]
-        assert result == 1, f"{unique}: {result} times"
+        failures = life.api.made[unique]
+        assert failures == 1, f"{unique}: {failures} times"
 
 
 def test_a_persistent_error_is_reported() -> None:

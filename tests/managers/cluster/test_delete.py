@@ -105,8 +105,8 @@ BLUE, GREEN, FORMER = "0" * 16, "1" * 16, "2" * 16
 @pytest.mark.parametrize("policy", DELETING)
 class TestSetsOfVoters:
     async def test_all_stateful_sets_in_the_status_are_deleted(self, policy: str) -> None:
-        result = {"blueRevision": BLUE, "greenRevision": GREEN}
-        cluster = CLUSTER.wanting(deletionPolicy=policy).having(blueGreen=result).read()
+        bluegreen = {"blueRevision": BLUE, "greenRevision": GREEN}
+        cluster = CLUSTER.wanting(deletionPolicy=policy).having(blueGreen=bluegreen).read()
         sets = [
             (STATEFUL_SET, gen.stateful_set().of(revision).object()) for revision in (BLUE, GREEN)
         ]

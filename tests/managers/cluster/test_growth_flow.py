@@ -17,10 +17,10 @@ GROW = [f"patch PersistentVolumeClaim {name}" for name in CLAIMS]
 
 
 def volume(ordinal: int, size: str) -> Object:
-    result = claim(ordinal)
-    result["spec"] = {"resources": {"requests": {"storage": size}}, "storageClassName": "fast"}
-    result["status"] = {"phase": "Bound", "capacity": {"storage": size}}
-    return result
+    obj = claim(ordinal)
+    obj["spec"] = {"resources": {"requests": {"storage": size}}, "storageClassName": "fast"}
+    obj["status"] = {"phase": "Bound", "capacity": {"storage": size}}
+    return obj
 
 
 def grant(bench: Bench) -> None:

@@ -233,11 +233,11 @@ def test_the_page_lists_what_a_scrape_shows() -> None:
     bench.show(FINE.having(readReplicas=readers, operation={"kind": "Rolling"}))
     bench.serves("first")
     shown = families(generate_latest(bench.metrics.registry).decode())
-    result = {}
+    kinds = {}
     for row in re.findall(r"^\| `(openbao_\w+)` \| (\w+) \| ([\w, ]*) ?\|", PAGE, re.MULTILINE):
         more = {word.strip() for word in row[2].split(",")} - {""}
-        result[row[0]] = (row[1], frozenset({"namespace", "name"} | more))
-    assert result == shown
+        kinds[row[0]] = (row[1], frozenset({"namespace", "name"} | more))
+    assert kinds == shown
     assert f"at most {SERIES_PER_CLUSTER} series" in PAGE
     (listed,) = re.findall(r"Conditions with a metric: ([\w, \n]+)\.", PAGE)
     assert {word.strip() for word in listed.split(",")} == REPORTED_CONDITIONS

@@ -252,8 +252,8 @@ def _said(cluster: gen.Cluster, at: datetime) -> OpenBaoCluster:
 def test_the_end_of_a_pause_is_written_once() -> None:
     cluster = gen.cluster().initialized()
     assert _said(cluster, NOW).status.resumed_at is None
-    result = cluster.wanting(paused=True).having(conditions=PAUSED)
-    still = _said(result, NOW + WEEK)
+    cluster_in_pause = cluster.wanting(paused=True).having(conditions=PAUSED)
+    still = _said(cluster_in_pause, NOW + WEEK)
     assert is_paused(still.status)
     assert still.status.resumed_at is None
     after = _said(cluster.having(conditions=PAUSED), NOW + WEEK)

@@ -140,8 +140,8 @@ class TestRights:
     def names(self, green: PoolSpec | None = None, *pods: gen.Pod) -> list[str]:
         facts = gen.world().facts()
         new_facts = replace(facts, green=replace(facts.green, pods=tuple(p.facts() for p in pods)))
-        result = identity(replace(gen.resolved(PLAIN), green=green), new_facts)
-        (role,) = (intent.body for intent in result.intents if intent.resource == ROLE)
+        plan = identity(replace(gen.resolved(PLAIN), green=green), new_facts)
+        (role,) = (intent.body for intent in plan.intents if intent.resource == ROLE)
         resource_names: list[str] = role["rules"][0]["resourceNames"]
         return resource_names
 

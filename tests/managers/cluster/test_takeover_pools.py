@@ -178,9 +178,9 @@ class TestImage:
         resolved = meant(cluster, self.seen(self.BLUE))
         assert resolved.green is not None
         assert not isinstance(resolved.green.images.outcome, Done)
-        result = servers(resolved, self.seen(self.BLUE), Inputs("", Files("")))
-        assert result.intents == ()
-        assert result.outcome == resolved.green.images.outcome
+        plan = servers(resolved, self.seen(self.BLUE), Inputs("", Files("")))
+        assert plan.intents == ()
+        assert plan.outcome == resolved.green.images.outcome
         # Its configuration may exist earlier.
         (config,) = files(resolved, self.seen(self.BLUE)).intents
         assert config.key.name == SET.config_map
@@ -212,19 +212,19 @@ class TestReload:
     def test_green_reloads_changed_files_and_is_never_replaced(self) -> None:
         observed, cluster = world(), at("Syncing")
         resolved = meant(cluster, observed)
-        result = servers(resolved, observed, Inputs("", Files("", "new"), operator_image="image"))
+        plan = servers(resolved, observed, Inputs("", Files("", "new"), operator_image="image"))
         # Pods of another template do not change either.
-        names = {effect.name for effect in result.effects}
+        names = {effect.name for effect in plan.effects}
         assert names <= {MarkFirst.name, ReloadPod.name}
-        assert {effect.target for effect in result.effects if effect.name == ReloadPod.name} <= {
+        assert {effect.target for effect in plan.effects if effect.name == ReloadPod.name} <= {
             pod.name for pod in observed.green.pods
         }
 
     def test_without_an_operator_image_green_does_not_reload(self) -> None:
         observed, cluster = world(first=True), at("Syncing")
-        result = servers(meant(cluster, observed), observed, Inputs("", Files("", "new")))
-        assert result.effects == ()
-        assert result.outcome == Done()
+        plan = servers(meant(cluster, observed), observed, Inputs("", Files("", "new")))
+        assert plan.effects == ()
+        assert plan.outcome == Done()
 
     def test_a_reload_is_reported(self) -> None:
         observed = world(first=True)
@@ -237,9 +237,9 @@ class TestReload:
             replace(pod, template=digest, reload_hash="old") for pod in observed.green.pods
         )
         observed = replace(observed, green=replace(observed.green, pods=pods))
-        result = servers(resolved, observed, Inputs("", Files(""), operator_image="image"))
-        assert [effect.name for effect in result.effects] == [ReloadPod.name] * 3
-        assert isinstance(result.outcome, Wait)
+        plan = servers(resolved, observed, Inputs("", Files(""), operator_image="image"))
+        assert [effect.name for effect in plan.effects] == [ReloadPod.name] * 3
+        assert isinstance(plan.outcome, Wait)
 
 
 class TestTraffic:

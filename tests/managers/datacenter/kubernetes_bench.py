@@ -160,9 +160,9 @@ class Objects:
 
     def live(self, resource: Resource, name: str, namespace: str = "") -> Object:
         """The object on the server."""
-        result = self.api.get(resource, ObjectKey(namespace, name))
-        assert result is not None, f"no {resource.kind} {name}"
-        return result
+        obj = self.api.get(resource, ObjectKey(namespace, name))
+        assert obj is not None, f"no {resource.kind} {name}"
+        return obj
 
     def names(self, *resources: Resource) -> list[str]:
         """Kind and name of everything of these kinds that is there."""
@@ -330,7 +330,7 @@ class Operator:
         """Whom and what the events since the last question were about, in order."""
         self.recorder.stop()
         await self.recorder.run()
-        result = [
+        lines = [
             f"{call.body['regarding']['kind']} {call.body['regarding']['name']} "
             f"{call.body['reason']}"
             for call in self._noted.calls
@@ -338,4 +338,4 @@ class Operator:
         self._noted.calls.clear()
         # Another one, that has not heard any of it: what is said twice is seen.
         self.recorder = self._new_recorder()
-        return result
+        return lines

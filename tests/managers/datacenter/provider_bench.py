@@ -159,13 +159,13 @@ class Bench:
 
     def state(self) -> dict[str, Object]:
         """Everything that is there, without what differs from run to run."""
-        result = {}
+        objects = {}
         for resource in RESOURCES:
             for obj in self.server.objects(resource):
                 kept = {k: v for k, v in obj["metadata"].items() if k not in _VOLATILE}
                 bare = {k: v for k, v in obj.items() if k != "status"}
-                result[f"{resource.kind} {key_of(obj).name}"] = {**bare, "metadata": kept}
-        return result
+                objects[f"{resource.kind} {key_of(obj).name}"] = {**bare, "metadata": kept}
+        return objects
 
     def edit(self, resource: Resource, name: str, change: Callable[[Object], Object]) -> None:
         """Let somebody else write an object."""

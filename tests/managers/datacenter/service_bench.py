@@ -102,6 +102,6 @@ class Bench:
     @property
     def events(self) -> list[str]:
         """Who was told of what since the last time, in order."""
-        result = [f"{name} {reason}" for name, _, reason in self.events_sent]
+        lines = [f"{name} {reason}" for name, _, reason in self.events_sent]
         self.events_sent.clear()
-        return result
+        return lines

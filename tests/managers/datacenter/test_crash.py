@@ -254,13 +254,13 @@ class Slow:
         self._inner = inner
 
     def __getattr__(self, name: str) -> Any:
-        result = getattr(self._inner, name)
-        if not asyncio.iscoroutinefunction(result):
-            return result
+        attribute = getattr(self._inner, name)
+        if not asyncio.iscoroutinefunction(attribute):
+            return attribute
 
         async def call(*given: Any) -> Any:
             await yield_to_loop()
-            answer = await result(*given)
+            answer = await attribute(*given)
             await yield_to_loop()
             return answer
 

@@ -55,8 +55,8 @@ YES_NO: Final = {True: "yes", False: "no"}
 
 def rows_of(heading: str) -> list[list[str]]:
     """The cells of the table under a first line that begins like this."""
-    _, result, rest = PAGE.partition(f"\n| {heading}")
-    assert result, heading
+    _, section, rest = PAGE.partition(f"\n| {heading}")
+    assert section, heading
     lines = rest.partition("\n\n")[0].split("\n")[2:]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
@@ -112,9 +112,9 @@ def test_the_objects_are_of_the_kinds_that_are_allowed_beside_them() -> None:
 
 
 def test_the_hook_gives_what_the_operator_takes() -> None:
-    result: dict[str, Any] = {}
-    exec(CODE[0], result)  # noqa: S102 - the example of a page is run as its reader would
-    hook = result["NetworkHook"]()
+    namespace: dict[str, Any] = {}
+    exec(CODE[0], namespace)  # noqa: S102 - the example of a page is run as its reader would
+    hook = namespace["NetworkHook"]()
     context = hooks.HookContext(hooks.DEADLINE, hooks.log)
     (service,) = read_services(asyncio.run(hook.services(context, EDGE)), "services")
     assert (service.name, service.kind) == ("resolver", "DaemonSet")
@@ -143,8 +143,8 @@ def test_the_states_are_those_of_the_table() -> None:
 
 
 def test_the_gates_are_those_of_the_code() -> None:
-    result = {state: tuple(cells) for state, *cells in rows_of("`spec.state`")}
-    assert result == {
+    gates = {state: tuple(cells) for state, *cells in rows_of("`spec.state`")}
+    assert gates == {
         state: (
             YES_NO[gate.writes],
             YES_NO[gate.prunes],
@@ -156,8 +156,8 @@ def test_the_gates_are_those_of_the_code() -> None:
 
 
 def test_every_reason_stands_there_with_its_condition() -> None:
-    result = {reason: (meaning, step) for _, reason, meaning, step in rows_of("condition")}
-    assert result == {
+    reasons = {reason: (meaning, step) for _, reason, meaning, step in rows_of("condition")}
+    assert reasons == {
         name: (reason.meaning, reason.next_step) for name, reason in DATACENTER_REASONS.items()
     }
     assert {kind for kind, *_ in rows_of("condition")} == {READY, SOURCES_READY, NO_CONFLICTS}

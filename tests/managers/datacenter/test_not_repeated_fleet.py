@@ -85,7 +85,7 @@ async def test_12_of_two_processes_that_see_the_same_one_makes_a_service(server:
     ends = await asyncio.gather(
         *(operator.reconcile(Request("", "fra1")) for operator in both), return_exceptions=True
     )
-    assert [type(result) for result in ends if isinstance(result, BaseException)] in (
+    assert [type(error) for error in ends if isinstance(error, BaseException)] in (
         [],
         [NotRecordedError],
     )

@@ -179,13 +179,13 @@ async def test_an_order_to_redeploy_is_carried_out_once(server: Server, operator
     await operator.settle()
     server.edit(redeploy=[{"name": "shipper", "token": "again-1"}])
     await operator.settle()
-    result = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)
-    template = result["spec"]["template"]["metadata"]["annotations"]
+    deployment = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)
+    template = deployment["spec"]["template"]["metadata"]["annotations"]
     assert template["openbao.org/redeploy"] == "again-1"
     server.edit(redeploy=None)
     await operator.settle()
     same = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)
-    assert same["metadata"]["generation"] == result["metadata"]["generation"]
+    assert same["metadata"]["generation"] == deployment["metadata"]["generation"]
 
 
 async def test_a_set_that_goes_retires_and_a_source_that_is_forgotten_too(

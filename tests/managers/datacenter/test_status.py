@@ -54,8 +54,8 @@ def report(
     *records: ServiceRecord, desired: MergeResult | None = None, **more: Any
 ) -> DatacenterReport:
     """A pass that wanted just these records, unless told otherwise."""
-    result = desired or merge_result(*(record.desired.service for record in records))
-    return replace(DatacenterReport(result, RecordPlan(), records), **more)
+    desired_state = desired or merge_result(*(record.desired.service for record in records))
+    return replace(DatacenterReport(desired_state, RecordPlan(), records), **more)
 
 
 OLD = replace(record(DNS), desired=bodies.desired_service(bodies.service("dns", replicas=2)))
@@ -225,10 +225,12 @@ def test_three_conditions_are_stated() -> None:
 
 def test_sources_that_fail_and_names_that_are_fought_over_are_named() -> None:
     conflict = NameConflict("shipper", "declared", "set/net")
-    result = merge_result(
+    desired_state = merge_result(
         sources=(source("declared"), source("hook/a", "", "late")), conflicts=(conflict,)
     )
-    _, sources, conflicts = compute(LIVE, DatacenterSummary(RUNS, (), result), NOW).conditions
+    _, sources, conflicts = compute(
+        LIVE, DatacenterSummary(RUNS, (), desired_state), NOW
+    ).conditions
     assert (sources.status, sources.reason, sources.message) == (
         "False",
         "SourceDegraded",
@@ -247,10 +249,10 @@ def kept(status: DatacenterStatus) -> Object:
 
 
 def test_what_stays_keeps_its_time() -> None:
-    result = merge_result(sources=(source("declared"), source("hook/a", "")))
-    first = compute(LIVE, DatacenterSummary(RUNS, (), result), NOW)
+    desired_state = merge_result(sources=(source("declared"), source("hook/a", "")))
+    first = compute(LIVE, DatacenterSummary(RUNS, (), desired_state), NOW)
     assert [view.last_good_time for view in first.sources] == [NOW, None]
-    assert compute(kept(first), DatacenterSummary(RUNS, (), result), LATER) == first
+    assert compute(kept(first), DatacenterSummary(RUNS, (), desired_state), LATER) == first
     busy = DatacenterCondition("False", "ServicesNotRunning", "x")
     changed = merge_result(sources=(source("declared", "d2"), source("hook/a", "d1")))
     second = compute(kept(first), DatacenterSummary(busy, (), changed), LATER)

@@ -31,9 +31,9 @@ class TestMemory(StoreContract):
         labels = {"tier": "edge"}
         record = await store.insert(replace(FRA, labels=labels), SHIPPER)
         labels["tier"] = "core"
-        result = await store.get(record.id)
-        assert result is not None
-        assert result.datacenter.labels == {"tier": "edge"}
+        live = await store.get(record.id)
+        assert live is not None
+        assert live.datacenter.labels == {"tier": "edge"}
 
     async def test_writes_are_counted(self, store: MemoryStore) -> None:
         record = await store.record(await store.insert(FRA, SHIPPER), RUNNING)

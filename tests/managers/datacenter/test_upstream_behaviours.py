@@ -102,12 +102,12 @@ class OnKubernetes:
         self._operator.wire.faults = NoFaults()
 
     async def records(self) -> dict[str, tuple[str, str, int]]:
-        result = {}
+        records_by_name = {}
         for live in self._server.api.objects(WORKLOADS):
             spec, status = live["spec"], live["status"]
             states = status["state"], spec["source"]["name"], status.get("attempts", 0)
-            result[spec["service"]["name"]] = states
-        return result
+            records_by_name[spec["service"]["name"]] = states
+        return records_by_name
 
     def made(self) -> list[str]:
         return [

@@ -151,15 +151,15 @@ def test_a_former_account_is_kept_while_a_pod_uses_it(
 def test_read_replicas_count_as_well() -> None:
     facts = gen.world().facts()
     read = replace(facts.read, pods=(gen.pod(0).under(OLD).facts(),))
-    result = plan(gen.resolved(NAMED), replace(facts, read=read))
-    assert [key.name for _, key in result.retained] == [name for _, name in OLD_THREE]
+    identity_plan = plan(gen.resolved(NAMED), replace(facts, read=read))
+    assert [key.name for _, key in identity_plan.retained] == [name for _, name in OLD_THREE]
 
 
 def test_attack_t06_a_pod_of_a_user_gives_its_account_no_rights() -> None:
     """A user who may create pods could name any account in a pod that looks like a server."""
     world = gen.world().with_pods(gen.pod(7).under("victim"))
-    result = plan(gen.resolved(gen.cluster(), world), world.facts())
-    assert not any("victim" in str(intent.body) for intent in result.intents)
+    identity_plan = plan(gen.resolved(gen.cluster(), world), world.facts())
+    assert not any("victim" in str(intent.body) for intent in identity_plan.intents)
 
 
 # --- powerful accounts --------------------------------------------------------------------------

@@ -14,9 +14,11 @@ from tests import gen
 
 
 def bodies(world: gen.World | None = None, **spec: Any) -> dict[Resource, Object]:
-    result = plan(gen.resolved(gen.cluster(**spec).self_init()), (world or gen.world()).facts())
-    assert (result.effects, result.outcome, result.gate) == ((), Done(), False)
-    return {intent.resource: intent.body for intent in result.intents}
+    identity_plan = plan(
+        gen.resolved(gen.cluster(**spec).self_init()), (world or gen.world()).facts()
+    )
+    assert (identity_plan.effects, identity_plan.outcome, identity_plan.gate) == ((), Done(), False)
+    return {intent.resource: intent.body for intent in identity_plan.intents}
 
 
 def pods_of(role: Object) -> list[str]:
@@ -26,26 +28,26 @@ def pods_of(role: Object) -> list[str]:
 
 
 def test_account_role_and_binding_refer_to_each_other() -> None:
-    result = bodies()
-    assert set(result) == {SERVICE_ACCOUNT, ROLE, ROLE_BINDING}
-    binding = result[ROLE_BINDING]
-    assert binding["roleRef"]["name"] == result[ROLE]["metadata"]["name"]
+    objects = bodies()
+    assert set(objects) == {SERVICE_ACCOUNT, ROLE, ROLE_BINDING}
+    binding = objects[ROLE_BINDING]
+    assert binding["roleRef"]["name"] == objects[ROLE]["metadata"]["name"]
     assert binding["roleRef"]["apiGroup"] == "rbac.authorization.k8s.io"
     assert binding["subjects"] == [
         {
             "kind": "ServiceAccount",
-            "name": result[SERVICE_ACCOUNT]["metadata"]["name"],
+            "name": objects[SERVICE_ACCOUNT]["metadata"]["name"],
             "namespace": gen.NAMESPACE,
         }
     ]
 
 
 def test_the_names_follow_the_account_of_the_users_choice() -> None:
-    result = bodies(serviceAccount={"name": "mine", "annotations": {"iam": "arn"}})
-    assert result[SERVICE_ACCOUNT]["metadata"]["name"] == "mine"
-    assert result[SERVICE_ACCOUNT]["metadata"]["annotations"] == {"iam": "arn"}
-    assert result[ROLE]["metadata"]["name"] == "mine-role"
-    assert result[ROLE_BINDING]["metadata"]["name"] == "mine-rolebinding"
+    objects = bodies(serviceAccount={"name": "mine", "annotations": {"iam": "arn"}})
+    assert objects[SERVICE_ACCOUNT]["metadata"]["name"] == "mine"
+    assert objects[SERVICE_ACCOUNT]["metadata"]["annotations"] == {"iam": "arn"}
+    assert objects[ROLE]["metadata"]["name"] == "mine-role"
+    assert objects[ROLE_BINDING]["metadata"]["name"] == "mine-rolebinding"
 
 
 def test_the_account_does_not_automount_its_token() -> None:

@@ -39,8 +39,8 @@ class Recording:
         """The one signature of the older scheme."""
         manifest = orjson.loads(self.manifests[f"{self.digest.replace(':', '-')}.sig"])
         (layer,) = manifest["layers"]
-        result: dict[str, Any] = layer
-        return result
+        older: dict[str, Any] = layer
+        return older
 
     @property
     def older_payload(self) -> bytes:

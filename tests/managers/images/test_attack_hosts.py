@@ -56,8 +56,8 @@ def resolving_to(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
         self: Any, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[Any]:
         kind = socket.AF_INET6 if ":" in address else socket.AF_INET
-        result = {"hostname": host, "host": address, "port": port, "family": kind}
-        return [{**result, "proto": 0, "flags": 0}]
+        address_info = {"hostname": host, "host": address, "port": port, "family": kind}
+        return [{**address_info, "proto": 0, "flags": 0}]
 
     monkeypatch.setattr(aiohttp.ThreadedResolver, "resolve", resolve)
 

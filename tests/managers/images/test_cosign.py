@@ -24,14 +24,14 @@ REPOSITORY = "registry.example.com/openbao"
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_signatures_of_real_cosign_are_believed(kind: str) -> None:
-    result = recording(kind)
-    key = read_public_key(result.public_key)
-    signed = check_bundle(result.bundle, key, result.digest)
-    assert result.digest.removeprefix("sha256:").encode() in signed.content
+    record = recording(kind)
+    key = read_public_key(record.public_key)
+    signed = check_bundle(record.bundle, key, record.digest)
+    assert record.digest.removeprefix("sha256:").encode() in signed.content
     signed = check_simple_signing(
-        result.older_layer, result.older_payload, key, result.reference, result.digest
+        record.older_layer, record.older_payload, key, record.reference, record.digest
     )
-    assert signed.content == result.older_payload
+    assert signed.content == record.older_payload
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -39,37 +39,37 @@ def test_signatures_of_real_cosign_are_believed(kind: str) -> None:
 def test_each_key_proves_only_what_it_signed(kind: str, other: str) -> None:
     if kind == other:
         return
-    result, key = recording(kind), read_public_key(recording(other).public_key)
+    record, key = recording(kind), read_public_key(recording(other).public_key)
     with pytest.raises(NotProvenError, match="not made with the key"):
-        check_bundle(result.bundle, key, result.digest)
+        check_bundle(record.bundle, key, record.digest)
     with pytest.raises(NotProvenError, match="not made with the key"):
         check_simple_signing(
-            result.older_layer, result.older_payload, key, result.reference, result.digest
+            record.older_layer, record.older_payload, key, record.reference, record.digest
         )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_signature_is_not_moved_to_another_image(kind: str) -> None:
-    result = recording(kind)
-    key = read_public_key(result.public_key)
+    record = recording(kind)
+    key = read_public_key(record.public_key)
     with pytest.raises(NotProvenError, match="another image"):
-        check_bundle(result.bundle, key, OTHER)
+        check_bundle(record.bundle, key, OTHER)
     with pytest.raises(NotProvenError, match="another image"):
-        check_simple_signing(result.older_layer, result.older_payload, key, result.reference, OTHER)
+        check_simple_signing(record.older_layer, record.older_payload, key, record.reference, OTHER)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_byte_that_differs_proves_nothing(kind: str) -> None:
-    result = recording(kind)
-    key = read_public_key(result.public_key)
-    payload = result.older_payload.replace(b'"optional":null', b'"optional":true')
+    record = recording(kind)
+    key = read_public_key(record.public_key)
+    payload = record.older_payload.replace(b'"optional":null', b'"optional":true')
     with pytest.raises(NotProvenError):
-        check_simple_signing(result.older_layer, payload, key, result.reference, result.digest)
-    whole = orjson.loads(result.bundle)
+        check_simple_signing(record.older_layer, payload, key, record.reference, record.digest)
+    whole = orjson.loads(record.bundle)
     statement = whole["dsseEnvelope"]["payload"]
     whole["dsseEnvelope"]["payload"] = statement[:-4] + "IH19"
     with pytest.raises(NotProvenError):
-        check_bundle(orjson.dumps(whole), key, result.digest)
+        check_bundle(orjson.dumps(whole), key, record.digest)
 
 
 def test_an_older_signature_is_for_its_repository_alone() -> None:

@@ -162,8 +162,8 @@ Change = Callable[[dict[str, Any]], None]
 
 def entry_of(parts: dict[str, Any]) -> dict[str, Any]:
     (entry,) = parts["verificationMaterial"]["tlogEntries"]
-    result: dict[str, Any] = entry
-    return result
+    older: dict[str, Any] = entry
+    return older
 
 
 def other_entry(parts: dict[str, Any]) -> None:

@@ -224,9 +224,9 @@ def test_a_record_is_read_back_and_nothing_else_is() -> None:
     ],
 )
 def test_a_tag_of_another_version_is_refused(image: str | None, blocked: bool) -> None:
-    result = version_mismatch(spec().model_copy(update={"image": image}))
-    assert (result is not None) is blocked
-    if result is not None:
-        assert result.reason == "ImageVersionMismatch"
-        assert "spec.image" in result.message
-        assert "2.4.0" in result.message
+    outcome = version_mismatch(spec().model_copy(update={"image": image}))
+    assert (outcome is not None) is blocked
+    if outcome is not None:
+        assert outcome.reason == "ImageVersionMismatch"
+        assert "spec.image" in outcome.message
+        assert "2.4.0" in outcome.message

@@ -46,24 +46,24 @@ async def test_the_older_scheme_proves_as_well() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scheme", ["bundle", "older"])
 async def test_what_real_cosign_left_in_a_registry_is_found(kind: str, scheme: str) -> None:
-    result = recording(kind)
+    record = recording(kind)
     hidden = "" if scheme == "older" else ".sig"
     kept = {
         name: text.encode()
-        for name, text in result.manifests.items()
-        if not (name.endswith(".sig") if hidden else name == result.digest.replace(":", "-"))
+        for name, text in record.manifests.items()
+        if not (name.endswith(".sig") if hidden else name == record.digest.replace(":", "-"))
     }
-    blobs = {name: text.encode() for name, text in result.blobs.items()}
-    policy = ImageVerification(enabled=True, public_key=result.public_key, ignore_tlog=True)
-    question = VerificationRequest("shop", result.reference, policy, ())
+    blobs = {name: text.encode() for name, text in record.blobs.items()}
+    policy = ImageVerification(enabled=True, public_key=record.public_key, ignore_tlog=True)
+    question = VerificationRequest("shop", record.reference, policy, ())
     async with (
         registry_server(manifests=kept, blobs=blobs, lists_referrers=False) as server,
-        RegistrySession(server.address, result.repository, None, insecure=True) as registry,
+        RegistrySession(server.address, record.repository, None, insecure=True) as registry,
     ):
         found = await prove(
-            registry, image_reference.parse(result.reference), question, EMPTY_TRUST_ROOT
+            registry, image_reference.parse(record.reference), question, EMPTY_TRUST_ROOT
         )
-    assert found == result.digest
+    assert found == record.digest
 
 
 async def test_b41_a_running_cluster_costs_the_registry_nothing() -> None:

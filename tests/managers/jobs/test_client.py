@@ -91,11 +91,11 @@ async def test_a_temporary_rejection_is_raised_unchanged(error: ApiError) -> Non
 
 async def test_a_job_is_identified_by_its_uid() -> None:
     jobs = Jobs(FakeApi().holding(there()))
-    result = await jobs.get(KEY, "u", RUN.uid)
-    assert result is not None
-    assert result.uid == "u"
+    observation = await jobs.get(KEY, "u", RUN.uid)
+    assert observation is not None
+    assert observation.uid == "u"
     assert await jobs.get(KEY, "of-one-before-it", RUN.uid) is None
-    assert await jobs.get(KEY, "", RUN.uid) == result
+    assert await jobs.get(KEY, "", RUN.uid) == observation
     assert await Jobs(FakeApi()).get(KEY, "u", RUN.uid) is None
 
 

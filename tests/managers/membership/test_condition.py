@@ -45,13 +45,13 @@ def test_an_answer_that_was_not_read_is_told_of_with_its_bound(
     known: RaftStatus | None, second: int
 ) -> None:
     """Whatever was known before: a server that answers like this is no witness."""
-    result = "sys/health of 10.0.0.1: the answer is longer than 262144 bytes"
-    answers = Answers(IDS, TWO, "", unusable=result)
+    problem = "sys/health of 10.0.0.1: the answer is longer than 262144 bytes"
+    answers = Answers(IDS, TWO, "", unusable=problem)
     status, _ = evaluate_members(answers, ExpectedMembers("x", 3), None, gen.NOW)
     spec = gen.cluster().read().spec
     update = membership_ready(spec, known, status.last_error, green_servers=second)
     assert (update.status, update.reason) == ("Unknown", "AnswerUnusable")
-    assert update.message.startswith(result)
+    assert update.message.startswith(problem)
     assert "spec.image" in update.message
 
 
@@ -108,9 +108,9 @@ def test_a_server_outside_of_raft_is_told_of_whatever_goes_on() -> None:
 
 @pytest.mark.parametrize(("replicas", "losses"), [(2, 0), (4, 1), (6, 2)])
 def test_an_even_number_survives_no_more_than_one_less(replicas: int, losses: int) -> None:
-    result = even_replicas(replicas)
-    assert f"the loss of {losses}" in result
-    assert f"Set it to {replicas - 1} or {replicas + 1}" in result
+    warning = even_replicas(replicas)
+    assert f"the loss of {losses}" in warning
+    assert f"Set it to {replicas - 1} or {replicas + 1}" in warning
 
 
 @pytest.mark.parametrize("replicas", [1, 3, 5])

@@ -134,10 +134,10 @@ ROWS: dict[str, tuple[Answers, dict[str, Any] | None, str, Outcome]] = {
 def test_row(
     given_answers: Answers, raft: dict[str, Any] | None, reason: str, outcome: Outcome
 ) -> None:
-    status, result = judged(given_answers)
+    status, membership_outcome = judged(given_answers)
     assert as_object(status).get("raft") == raft
     assert (status.last_error.reason if status.last_error else "") == reason
-    assert result == outcome
+    assert membership_outcome == outcome
 
 
 def test_a_split_names_every_server_and_its_cluster() -> None:
@@ -217,8 +217,8 @@ class TestReadReplicas:
     def judged(
         self, members: tuple[Member, ...], healthy: tuple[str, ...] = (), read_replicas: int = 2
     ) -> tuple[AdminOpsStatus, Outcome]:
-        result = Answers(ONE_CLUSTER, members, "", frozenset(healthy))
-        return evaluate_members(result, ExpectedMembers("x", 3, read_replicas), None, gen.NOW)
+        answers = Answers(ONE_CLUSTER, members, "", frozenset(healthy))
+        return evaluate_members(answers, ExpectedMembers("x", 3, read_replicas), None, gen.NOW)
 
     def test_all_are_there_and_well(self) -> None:
         status, outcome = self.judged((*members(3), *READERS), ("x-0", "x-read-0", "x-read-1"))
@@ -270,9 +270,9 @@ class TestTwoSets:
             for name, word in names
             if word != "-"
         )
-        result = Answers(dict.fromkeys((*ONE_CLUSTER, *GREEN, *ids), "c1"), found, "")
+        answers = Answers(dict.fromkeys((*ONE_CLUSTER, *GREEN, *ids), "c1"), found, "")
         return evaluate_members(
-            result, ExpectedMembers("x", 3, 0, revision, green_servers=3), None, gen.NOW
+            answers, ExpectedMembers("x", 3, 0, revision, green_servers=3), None, gen.NOW
         )
 
     @pytest.mark.parametrize(

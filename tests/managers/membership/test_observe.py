@@ -31,9 +31,9 @@ def facts(*pods: gen.Pod) -> tuple[PodFacts, ...]:
 
 async def test_every_ready_server_is_asked_for_its_cluster_and_the_leader_for_the_members() -> None:
     servers = Servers()
-    result = await ask(servers, facts(LEADER, STANDBY), ROOT)
-    assert result.cluster_ids == {"x-0": "c1", "x-1": "c1"}
-    assert (result.members, result.error) == (ALL, "")
+    answers = await ask(servers, facts(LEADER, STANDBY), ROOT)
+    assert answers.cluster_ids == {"x-0": "c1", "x-1": "c1"}
+    assert (answers.members, answers.error) == (ALL, "")
     assert sorted(servers.asked) == [
         "health 10.0.0.1",
         "health 10.0.0.2",
@@ -44,9 +44,9 @@ async def test_every_ready_server_is_asked_for_its_cluster_and_the_leader_for_th
 async def test_a_server_that_is_silent_is_in_no_cluster() -> None:
     servers = Servers()
     servers.silent = {"10.0.0.2"}
-    result = await ask(servers, facts(LEADER, STANDBY), ROOT)
-    assert result.cluster_ids == {"x-0": "c1", "x-1": ""}
-    assert result.members == ALL
+    answers = await ask(servers, facts(LEADER, STANDBY), ROOT)
+    assert answers.cluster_ids == {"x-0": "c1", "x-1": ""}
+    assert answers.members == ALL
 
 
 # sentence: (pods, token source, what is asked, a word of the trouble)
@@ -69,9 +69,9 @@ async def test_nobody_to_ask(
     pods: tuple[gen.Pod, ...], login: TokenSource | None, asked: list[str], word: str
 ) -> None:
     servers = Servers()
-    result = await ask(servers, facts(*pods), login)
-    assert result.members is None
-    assert word in result.error
+    answers = await ask(servers, facts(*pods), login)
+    assert answers.members is None
+    assert word in answers.error
     assert servers.asked == asked
 
 
@@ -79,11 +79,11 @@ async def test_nobody_to_ask(
 async def test_a_leader_in_trouble_is_named(error: Exception) -> None:
     servers = Servers()
     servers.trouble = error
-    result = await ask(servers, facts(LEADER), ROOT)
-    assert result.members is None
-    assert "x-0" in result.error
-    assert str(error) in result.error
-    assert "root-token" not in result.error
+    answers = await ask(servers, facts(LEADER), ROOT)
+    assert answers.members is None
+    assert "x-0" in answers.error
+    assert str(error) in answers.error
+    assert "root-token" not in answers.error
 
 
 def own_login(clock: ManualClock, api: FakeApi | None = None) -> ServiceAccountLogin:
@@ -141,16 +141,16 @@ class TestServiceAccountLogin:
     async def test_a_role_without_rights_is_not_asked_for_ever(self) -> None:
         servers = Servers()
         servers.valid = lambda token: False
-        result = await ask(servers, facts(LEADER), own_login(ManualClock()))
-        assert "permission denied" in result.error
+        answers = await ask(servers, facts(LEADER), own_login(ManualClock()))
+        assert "permission denied" in answers.error
         assert servers.logins == 2
 
     async def test_a_token_that_the_api_server_refuses_is_told(self) -> None:
         servers, api = Servers(), FakeApi()
         api.refuse("create/token ServiceAccount the-operator", api_error(403))
-        result = await ask(servers, facts(LEADER), own_login(ManualClock(), api))
-        assert "prefix/ns/x" in result.error
-        assert "403 Forbidden" in result.error
+        answers = await ask(servers, facts(LEADER), own_login(ManualClock(), api))
+        assert "prefix/ns/x" in answers.error
+        assert "403 Forbidden" in answers.error
         assert servers.logins == 0
 
 

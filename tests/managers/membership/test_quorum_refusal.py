@@ -55,8 +55,8 @@ def test_who_got_answers_before_is_told_what_to_do(
     cluster: gen.Cluster, path: str, words: tuple[str, ...]
 ) -> None:
     answer = Quorum(trouble=f"{path} answered 403: permission denied", refused=path)
-    result = gen.present(interpret(answer, cluster.having(**ANSWERED).read()))
-    assert result.refused == path
-    assert result.trouble.startswith(answer.trouble)
+    quorum = gen.present(interpret(answer, cluster.having(**ANSWERED).read()))
+    assert quorum.refused == path
+    assert quorum.trouble.startswith(answer.trouble)
     for word in words:
-        assert word in result.trouble.removeprefix(answer.trouble)
+        assert word in quorum.trouble.removeprefix(answer.trouble)

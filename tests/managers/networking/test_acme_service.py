@@ -8,9 +8,11 @@ ACME = {"mode": "ACME", "acme": {"directoryURL": "https://acme.example.com/dir"}
 
 
 def services(cluster: gen.Cluster) -> dict[str, Intent]:
-    result = plan(gen.resolved(cluster), gen.world().facts())
+    network_plan = plan(gen.resolved(cluster), gen.world().facts())
     return {
-        intent.key.name: intent for intent in result.intents if intent.resource.kind == "Service"
+        intent.key.name: intent
+        for intent in network_plan.intents
+        if intent.resource.kind == "Service"
     }
 
 

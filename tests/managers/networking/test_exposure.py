@@ -102,12 +102,12 @@ def test_what_is_wanted(sentence: str) -> None:
 
 def test_b09_no_way_in_is_ever_among_what_the_pods_wait_for() -> None:
     for cluster, facts, _ in CASES.values():
-        result = plan(gen.resolved(cluster), seeing(cluster, facts))
-        kinds = {intent.resource.kind for intent in result.intents}
+        exposure_plan = plan(gen.resolved(cluster), seeing(cluster, facts))
+        kinds = {intent.resource.kind for intent in exposure_plan.intents}
         assert kinds <= {"Service", "NetworkPolicy"}
-        assert "x-metrics" not in {intent.key.name for intent in result.intents}
-        assert isinstance(result.outcome, Done)
-        assert not result.gate
+        assert "x-metrics" not in {intent.key.name for intent in exposure_plan.intents}
+        assert isinstance(exposure_plan.outcome, Done)
+        assert not exposure_plan.gate
 
 
 def test_the_authority_is_published_once_it_is_known() -> None:
@@ -164,10 +164,10 @@ def intents(cluster: gen.Cluster, facts: ExposureFacts = THERE) -> dict[str, Obj
 @pytest.mark.parametrize("hostname", [None, "inside.example.com"])
 def test_b19_policy_route_service_and_certificate_fit_each_other(hostname: str | None) -> None:
     cluster = gateway(backendTLS={"hostname": hostname} if hostname else {})
-    result, meant = intents(cluster), gen.resolved(cluster)
-    (backend,) = result["HTTPRoute"]["spec"]["rules"][0]["backendRefs"]
-    (target,) = result["BackendTLSPolicy"]["spec"]["targetRefs"]
-    validation = result["BackendTLSPolicy"]["spec"]["validation"]
+    objects, meant = intents(cluster), gen.resolved(cluster)
+    (backend,) = objects["HTTPRoute"]["spec"]["rules"][0]["backendRefs"]
+    (target,) = objects["BackendTLSPolicy"]["spec"]["targetRefs"]
+    validation = objects["BackendTLSPolicy"]["spec"]["validation"]
     services = {
         intent.key.name: intent.body
         for intent in plan(meant, seeing(cluster, THERE)).intents
@@ -178,8 +178,8 @@ def test_b19_policy_route_service_and_certificate_fit_each_other(hostname: str |
     assert validation["hostname"] in meant.certificate_names
     assert HOST in meant.certificate_names
     (authority,) = validation["caCertificateRefs"]
-    assert authority["name"] == result["ConfigMap"]["metadata"]["name"]
-    assert result["ConfigMap"]["data"]["ca.crt"]
+    assert authority["name"] == objects["ConfigMap"]["metadata"]["name"]
+    assert objects["ConfigMap"]["data"]["ca.crt"]
 
 
 def test_the_host_of_an_ingress_joins_the_certificate() -> None:
@@ -222,27 +222,27 @@ def test_b43_an_ingress_opens_no_port() -> None:
 
 def test_attack_t04_nothing_is_written_into_the_namespace_of_the_gateway() -> None:
     cluster = gateway(gatewayRef={"name": "public", "namespace": "kube-system"})
-    result = plan(gen.resolved(cluster), seeing(cluster, THERE))
-    assert {intent.key.namespace for intent in (*result.intents, *result.optional)} == {
-        gen.NAMESPACE
-    }
-    assert not any("ReferenceGrant" in intent.resource.kind for intent in result.optional)
+    exposure_plan = plan(gen.resolved(cluster), seeing(cluster, THERE))
+    assert {
+        intent.key.namespace for intent in (*exposure_plan.intents, *exposure_plan.optional)
+    } == {gen.NAMESPACE}
+    assert not any("ReferenceGrant" in intent.resource.kind for intent in exposure_plan.optional)
 
 
 def test_prometheus_finds_one_service_and_the_right_pods() -> None:
     every = intents(monitor({"scrapeProfile": "AllNodes"}))
     leader = intents(monitor())
-    for result in (every, leader):
-        selector = result["ServiceMonitor"]["spec"]["selector"]["matchLabels"]
-        assert selector.items() <= result["Service"]["metadata"]["labels"].items()
-        (endpoint,) = result["ServiceMonitor"]["spec"]["endpoints"]
-        assert endpoint["port"] in [port["name"] for port in result["Service"]["spec"]["ports"]]
+    for objects in (every, leader):
+        selector = objects["ServiceMonitor"]["spec"]["selector"]["matchLabels"]
+        assert selector.items() <= objects["Service"]["metadata"]["labels"].items()
+        (endpoint,) = objects["ServiceMonitor"]["spec"]["endpoints"]
+        assert endpoint["port"] in [port["name"] for port in objects["Service"]["spec"]["ports"]]
         others = plan(gen.resolved(monitor()), seeing(monitor(), THERE)).intents
         assert not any(
             selector.items() <= intent.body["metadata"]["labels"].items() for intent in others
         )
         job = labels.component("x", "backup")
-        assert not result["Service"]["spec"]["selector"].items() <= job.items()
+        assert not objects["Service"]["spec"]["selector"].items() <= job.items()
     assert leader["Service"]["spec"]["selector"][labels.SERVER_ACTIVE] == "true"
     assert labels.SERVER_ACTIVE not in every["Service"]["spec"]["selector"]
     assert every["Service"]["spec"]["publishNotReadyAddresses"] is True
@@ -251,8 +251,8 @@ def test_prometheus_finds_one_service_and_the_right_pods() -> None:
 def test_attack_t11_labels_of_a_monitor_cannot_hide_whose_it_is() -> None:
     theirs = labels.users_own(dict.fromkeys(labels.base("x"), "mine"))
     assert theirs
-    result = intents(monitor(labels=theirs))
-    assert result["ServiceMonitor"]["metadata"]["labels"] == labels.base("x")
+    objects = intents(monitor(labels=theirs))
+    assert objects["ServiceMonitor"]["metadata"]["labels"] == labels.base("x")
 
 
 def test_with_acme_tls_is_handed_through() -> None:

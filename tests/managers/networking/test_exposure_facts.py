@@ -35,7 +35,9 @@ def wish(**more: Any) -> GatewaySettings:
 
 
 def answered(*answers: tuple[dict[str, Any], dict[str, Any]], generation: int = 2) -> Any:
-    parents = [{"parentRef": parent, "conditions": [result]} for parent, result in answers]
+    parents = [
+        {"parentRef": parent, "conditions": [route_parent]} for parent, route_parent in answers
+    ]
     return {"metadata": {"generation": generation}, "status": {"parents": parents}}
 
 

@@ -111,8 +111,8 @@ ROWS = {
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
 def test_who_may_talk_to_whom(row: Row) -> None:
-    result = policy(**row.network)
-    talks = result.lets_in if row.way == "in" else result.lets_out
+    network_policy = policy(**row.network)
+    talks = network_policy.lets_in if row.way == "in" else network_policy.lets_out
     assert talks(row.peer, row.port, row.protocol) is row.may
 
 

@@ -74,12 +74,12 @@ def test_the_leader_is_found_in_whichever_pool(sent: dict[str, Any], revision: s
 
 
 def test_the_step_wants_the_services_and_the_policy() -> None:
-    result = plan(gen.resolved(gen.cluster()), gen.world().facts())
-    assert [(intent.resource, intent.key.name) for intent in result.intents] == [
+    network_plan = plan(gen.resolved(gen.cluster()), gen.world().facts())
+    assert [(intent.resource, intent.key.name) for intent in network_plan.intents] == [
         (SERVICE, names.headless_service("x")),
         (SERVICE, names.public_service("x")),
         (SERVICE, names.active_service("x")),
         (NETWORK_POLICY, names.network_policy("x")),
         (NETWORK_POLICY, names.jobs_network_policy("x")),
     ]
-    assert (result.effects, result.outcome, result.gate) == ((), Done(), False)
+    assert (network_plan.effects, network_plan.outcome, network_plan.gate) == ((), Done(), False)

@@ -142,9 +142,9 @@ def test_a_job_that_runs_is_read_again_soon_whatever_is_due_later() -> None:
 
 def test_a_request_without_a_snapshot_is_refused_once() -> None:
     obj = taken(request="now", snapshot=None)
-    result = gen.present(recorded(situation(obj, spec=None)).proof)
-    assert (result.reason, result.request) == ("NothingToTest", "now")
-    again = situation(replace(obj, proof=result), spec=None)
+    restore_test = gen.present(recorded(situation(obj, spec=None)).proof)
+    assert (restore_test.reason, restore_test.request) == ("NothingToTest", "now")
+    again = situation(replace(obj, proof=restore_test), spec=None)
     assert next_record(again, decide(again)) is None
 
 

@@ -28,17 +28,20 @@ HOUR = timedelta(hours=1)
 
 @pytest.mark.parametrize("reason", RESTORE_TEST_REASONS)
 def test_each_reason_of_a_report_has_its_outcome(reason: str) -> None:
-    result = of_report(report(reason, message="so it is"), run(uid="job-1"), NOW)
-    assert (result.outcome, result.reason) == (RESTORE_TEST_REASONS[reason].outcome, reason)
-    assert result.message == "so it is"
+    restore_test = of_report(report(reason, message="so it is"), run(uid="job-1"), NOW)
+    assert (restore_test.outcome, restore_test.reason) == (
+        RESTORE_TEST_REASONS[reason].outcome,
+        reason,
+    )
+    assert restore_test.message == "so it is"
 
 
 @pytest.mark.parametrize(
     "strange", [report("NoSuchReason"), report("Restored").model_copy(update={"outcome": "Failed"})]
 )
 def test_a_contradictory_report_is_inconclusive(strange: Any) -> None:
-    result = of_report(strange, run(uid="job-1"), NOW)
-    assert (result.outcome, result.reason) == ("Unknown", "JobFailed")
+    restore_test = of_report(strange, run(uid="job-1"), NOW)
+    assert (restore_test.outcome, restore_test.reason) == ("Unknown", "JobFailed")
 
 
 # --- the summary of the cluster -----------------------------------------------------------------

@@ -105,9 +105,9 @@ class UpgradeLife(Bench):
             pod = pod.waiting("ImagePullBackOff", "no such image")
         else:
             pod = pod.ready(version=self.version)
-        result = pod.object()
-        result["metadata"]["uid"] = f"uid-{ordinal}-{self.births}"
-        return result
+        obj = pod.object()
+        obj["metadata"]["uid"] = f"uid-{ordinal}-{self.births}"
+        return obj
 
     async def on(self, turns: int = 1) -> Outcome:
         """Make passes, each after the world had time to answer the last one."""

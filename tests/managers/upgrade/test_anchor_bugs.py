@@ -210,9 +210,9 @@ class Losing:
         apply = life.api.apply
 
         async def lossy(resource: Any, body: Object, **more: Any) -> Any:
-            result = resource == CLUSTERS and more.get("subresource") == "status"
-            self.count += result
-            lost = result and self.count == number
+            is_status = resource == CLUSTERS and more.get("subresource") == "status"
+            self.count += is_status
+            lost = is_status and self.count == number
             if lost and not arrives:
                 raise api_error(500)
             done = await apply(resource, body, **more)

@@ -209,8 +209,8 @@ def test_every_event_is_on_the_page() -> None:
     listed = {
         word for row in re.findall(r"^\| (\w[\w, ]*) \|", part, re.M) for word in row.split(", ")
     }
-    result = {name for _, names in LIVES.values() for name in names} | {"BlueGreenHoldEntered"}
-    assert listed - {"reason"} == result
+    reasons = {name for _, names in LIVES.values() for name in names} | {"BlueGreenHoldEntered"}
+    assert listed - {"reason"} == reasons
 
 
 def test_the_texts_name_what_happened() -> None:

@@ -48,7 +48,7 @@ class Bench:
 
     def series(self) -> dict[str, float]:
         """Name and labels beside the object's, and the value, of all series about upgrades."""
-        result = {}
+        values = {}
         text = generate_latest(self.metrics.registry).decode()
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
@@ -58,8 +58,8 @@ class Bench:
                 assert labels.pop("namespace") == KEY.namespace
                 assert labels.pop("name") == KEY.name
                 more = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
-                result[f"{sample.name}{{{more}}}" if more else sample.name] = sample.value
-        return result
+                values[f"{sample.name}{{{more}}}" if more else sample.name] = sample.value
+        return values
 
 
 def since(upgrade: dict[str, Any], seconds: float = 0.0, **more: Any) -> dict[str, Any]:

@@ -112,19 +112,19 @@ def test_from_five_to_three_no_eviction_costs_the_quorum() -> None:
         world = servers(count).saying(*raft(*numbered(voters)))
         if voters < count:
             world = world.marked(count - 1)
-        result = planned(THREE, world.facts())
-        assert guards(result)
+        plan = planned(THREE, world.facts())
+        assert guards(plan)
         # The budget lets one pod go of as many as the StatefulSet wants, and it may be a voter.
         assert voters - 1 >= majority(voters)
-        sizes.append(size_of(result))
+        sizes.append(size_of(plan))
     assert sizes == [5, 4, 4, 3, 3]
 
 
 def test_from_three_to_one_it_goes_with_the_third_server() -> None:
     three = servers(3).marked(2).saying(*raft(*numbered(2)))
-    result = planned(ONE, three.facts())
+    plan = planned(ONE, three.facts())
     # The write that takes the third one away is on its way only.
-    assert (size_of(result), guards(result)) == (2, True)
+    assert (size_of(plan), guards(plan)) == (2, True)
     assert not guards(planned(ONE, servers(2).facts()))
 
 

@@ -75,10 +75,10 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, int, str]] = {
 
 @pytest.mark.parametrize(("cluster", "world", "replicas", "reason"), ROWS.values(), ids=ROWS.keys())
 def test_row(cluster: gen.Cluster, world: gen.World, replicas: int, reason: str) -> None:
-    result = planned(cluster, world)
-    assert set_of(result)["replicas"] == replicas
-    assert ("" if isinstance(result.outcome, Done) else result.outcome.reason) == reason
-    assert not result.gate
+    plan = planned(cluster, world)
+    assert set_of(plan)["replicas"] == replicas
+    assert ("" if isinstance(plan.outcome, Done) else plan.outcome.reason) == reason
+    assert not plan.gate
 
 
 def test_scaling_down_is_held_and_says_how_to_go_on() -> None:
@@ -88,9 +88,9 @@ def test_scaling_down_is_held_and_says_how_to_go_on() -> None:
 
 
 def test_a_victim_is_named_by_uid() -> None:
-    result = planned(OLD, serving(template="old"))
-    assert result.effects == (ReplacePod("x-2", "uid-x-2", evict=True),)
-    assert result.outcome == Wait("RollingOut", "3 of 3 pods run an older template", 0.5)
+    plan = planned(OLD, serving(template="old"))
+    assert plan.effects == (ReplacePod("x-2", "uid-x-2", evict=True),)
+    assert plan.outcome == Wait("RollingOut", "3 of 3 pods run an older template", 0.5)
 
 
 def test_nobody_is_replaced_before_data_exists() -> None:
@@ -223,8 +223,8 @@ def test_a_server_that_leaves_keeps_the_roll_from_replacing_another() -> None:
     well = Quorum(tuple(RaftServer(f"x-{n}", voter=True, healthy=True) for n in range(3)), 1)
     there = serving(template="old").with_quorum(well)
     facts = replace(there.facts(), client_config=ServerClientConfig("the authority", "the name"))
-    result = plan(gen.resolved(OLD.wanting(replicas=2), there), facts, INPUTS)
-    assert [effect.name for effect in result.effects] == ["remove-peer"]
+    workload_plan = plan(gen.resolved(OLD.wanting(replicas=2), there), facts, INPUTS)
+    assert [effect.name for effect in workload_plan.effects] == ["remove-peer"]
 
 
 def test_a_pod_that_does_not_end_is_told() -> None:

@@ -129,12 +129,12 @@ def test_no_server_is_fenced() -> None:
     cluster = THREE.wanting(fencedPods=["x-2"])
     live = gen.stateful_set().gated()
     facts = world().with_set(live).facts()
-    result = fence(gen.resolved(cluster), facts)
-    assert result.effects == ()
-    assert isinstance(result.outcome, Wait)
-    assert result.outcome.reason == FENCING
-    assert WHY in result.outcome.message
-    assert result.outcome.after == QUESTION_RECHECK
+    fence_decision = fence(gen.resolved(cluster), facts)
+    assert fence_decision.effects == ()
+    assert isinstance(fence_decision.outcome, Wait)
+    assert fence_decision.outcome.reason == FENCING
+    assert WHY in fence_decision.outcome.message
+    assert fence_decision.outcome.after == QUESTION_RECHECK
 
 
 class TestReadReplicas:
@@ -142,22 +142,22 @@ class TestReadReplicas:
         return read_worlds.serving(template=template).with_quorum(quorum)
 
     def test_one_that_may_have_a_vote_is_not_replaced(self) -> None:
-        result = read_worlds.planned(read_worlds.TWO, self.there(REFUSED, "old"))
-        assert read_worlds.named(result) == []
-        waits = wait_of(result.plan)
+        plan = read_worlds.planned(read_worlds.TWO, self.there(REFUSED, "old"))
+        assert read_worlds.named(plan) == []
+        waits = wait_of(plan.plan)
         assert waits.reason == QUESTION_REFUSED
         assert "whether it has a vote" in waits.message
         assert WHY in waits.message
 
     def test_nor_while_the_leader_does_not_answer(self) -> None:
         silent = Quorum(trouble="no answer")
-        result = read_worlds.planned(read_worlds.TWO, self.there(silent, "old"))
-        assert read_worlds.named(result) == []
-        assert wait_of(result.plan).reason == "LeaderUnknown"
+        plan = read_worlds.planned(read_worlds.TWO, self.there(silent, "old"))
+        assert read_worlds.named(plan) == []
+        assert wait_of(plan.plan).reason == "LeaderUnknown"
 
     def test_without_a_login_they_are_replaced_as_before(self) -> None:
-        result = read_worlds.planned(read_worlds.TWO, self.there(None, "old"))
-        assert read_worlds.named(result) == [("replace-pod", "x-read-1")]
+        plan = read_worlds.planned(read_worlds.TWO, self.there(None, "old"))
+        assert read_worlds.named(plan) == [("replace-pod", "x-read-1")]
 
     def test_none_is_taken_away_while_it_would_stay_a_member(self) -> None:
         plan = read_worlds.planned(read_worlds.ONE, self.there(REFUSED)).plan

@@ -43,8 +43,8 @@ def left(*secrets: SecretFacts) -> gen.World:
 
 def decided(cluster: gen.Cluster, world: gen.World) -> tuple[Rotation, Outcome, bool]:
     resolved = gen.resolved(cluster, world)
-    result = plan(resolved, world.facts())
-    return gen.present(resolved.unseal.rotation), result.outcome, result.gate
+    seal_plan = plan(resolved, world.facts())
+    return gen.present(resolved.unseal.rotation), seal_plan.outcome, seal_plan.gate
 
 
 # sentence: (cluster, Secrets, the ids that may have sealed the data, the key ring of the servers)
@@ -86,23 +86,27 @@ OPEN: dict[str, tuple[gen.Cluster, tuple[SecretFacts, ...], set[str], str]] = {
 def test_servers_start_with_every_key_that_may_be_needed(
     made: gen.Cluster, secrets: tuple[SecretFacts, ...], sealed: set[str], row: str
 ) -> None:
-    result, _, gate = decided(made, left(*secrets))
-    assert str(result.ring) == row
-    assert sealed <= {key.id for key in result.ring.keys}
+    key_rotation, _, gate = decided(made, left(*secrets))
+    assert str(key_rotation.ring) == row
+    assert sealed <= {key.id for key in key_rotation.ring.keys}
     assert not gate
-    assert result.draw == "", "no key is generated before the servers are ready"
+    assert key_rotation.draw == "", "no key is generated before the servers are ready"
 
 
 def test_after_twelve_rotations_the_last_two_keys_are_used() -> None:
     many = [gen.secret(f"x.{n}-unseal-key", key_id=f"k{n}") for n in range(2, 14)]
-    result, _, gate = decided(cluster("k13"), left(ONE, *many))
-    assert (str(result.ring), gate) == ("k13=key-13,k12=key-12,recovered", False)
+    key_rotation, _, gate = decided(cluster("k13"), left(ONE, *many))
+    assert (str(key_rotation.ring), gate) == ("k13=key-13,k12=key-12,recovered", False)
 
 
 def test_with_an_older_id_the_message_names_the_id_to_set() -> None:
-    result, outcome, gate = decided(cluster(V1), left(ONE, SECOND))
+    key_rotation, outcome, gate = decided(cluster(V1), left(ONE, SECOND))
     assert isinstance(outcome, Blocked)
-    assert (result.step, outcome.reason, gate) == ("Refused", "UnsealKeyRotationRefused", False)
+    assert (key_rotation.step, outcome.reason, gate) == (
+        "Refused",
+        "UnsealKeyRotationRefused",
+        False,
+    )
     assert f"set currentKeyID to {TWO}" in outcome.message
     # No later pass goes back to the older key: the template has the key ring.
     rows = [gen.pod(n).knowing(BOTH).ready(leading=n == 0) for n in range(3)]
@@ -129,15 +133,19 @@ def test_both_secrets_of_an_earlier_cluster_must_be_adopted() -> None:
 
 def test_without_any_key_no_pod_starts_and_no_key_is_generated() -> None:
     world = left()
-    result = plan(gen.resolved(cluster(), world), world.facts())
-    assert isinstance(result.outcome, Blocked)
-    assert (result.outcome.reason, result.gate, result.effects) == ("UnsealKeyMissing", True, ())
-    assert "x.2-unseal-key" in result.outcome.message
+    seal_plan = plan(gen.resolved(cluster(), world), world.facts())
+    assert isinstance(seal_plan.outcome, Blocked)
+    assert (seal_plan.outcome.reason, seal_plan.gate, seal_plan.effects) == (
+        "UnsealKeyMissing",
+        True,
+        (),
+    )
+    assert "x.2-unseal-key" in seal_plan.outcome.message
 
 
 def test_a_new_cluster_takes_the_key_that_the_spec_names() -> None:
-    result, _, gate = decided(cluster(), gen.world().with_secrets(ONE, SECOND))
-    assert (str(result.ring), gate) == (f"{TWO}=key-2", False)
+    key_rotation, _, gate = decided(cluster(), gen.world().with_secrets(ONE, SECOND))
+    assert (str(key_rotation.ring), gate) == (f"{TWO}=key-2", False)
 
 
 # --- servers that run and stay sealed ------------------------------------------------------------
@@ -192,9 +200,9 @@ SHUT: dict[str, tuple[str, gen.World, str]] = {
 @pytest.mark.parametrize(("key", "world", "row"), SHUT.values(), ids=SHUT.keys())
 def test_sealed_servers_get_the_newer_key_of_the_spec(key: str, world: gen.World, row: str) -> None:
     unseal = Unseal.model_validate({"static": {"currentKeyID": key}})
-    result = rotation("x", unseal, world.facts(), "")
-    assert str(result.ring) == row
-    assert result.draw == ""
+    key_rotation = rotation("x", unseal, world.facts(), "")
+    assert str(key_rotation.ring) == row
+    assert key_rotation.draw == ""
 
 
 def test_sealed_servers_get_the_former_supplied_key_of_the_spec() -> None:
@@ -204,8 +212,8 @@ def test_sealed_servers_get_the_former_supplied_key_of_the_spec() -> None:
     }
     keys = {"a": gen.unseal_key("f1"), "b": gen.unseal_key("f2")}
     world = shut("two=b@f2", gen.secret("mine", of="a user", keys=keys))
-    result = rotation("x", Unseal.model_validate(spec), world.facts(), "")
-    assert str(result.ring) == "two=b@f2,one=a@f1"
+    key_rotation = rotation("x", Unseal.model_validate(spec), world.facts(), "")
+    assert str(key_rotation.ring) == "two=b@f2,one=a@f1"
 
 
 # sentence: (id of the spec, world, words of the message)
@@ -299,6 +307,6 @@ def test_all_secrets_are_read_only_for_data_without_evidence() -> None:
 
 
 def test_a_recovered_key_ring_survives_a_round_trip() -> None:
-    result = gen.present(KeyRing.parse(BOTH))
-    assert (result.recovered, str(result)) == (True, BOTH)
+    key_ring = gen.present(KeyRing.parse(BOTH))
+    assert (key_ring.recovered, str(key_ring)) == (True, BOTH)
     assert KeyRing.parse("recovered") is None

@@ -131,10 +131,10 @@ def test_the_runtime_of_an_hsm_library() -> None:
         "env": [{"name": "SLOT", "secretKey": "slot"}],
         "fileEnv": [{"name": "CONF", "secretKey": "hsm.conf"}],
     }
-    result = env(seal_part("x", unseal("pkcs11", runtime=runtime), None))
-    assert result["LD_LIBRARY_PATH"] == "/opt/hsm"
-    assert result["SLOT"] == {"name": "mine", "key": "slot"}
-    assert result["CONF"] == "/etc/bao/seal-creds/hsm.conf"
+    variables = env(seal_part("x", unseal("pkcs11", runtime=runtime), None))
+    assert variables["LD_LIBRARY_PATH"] == "/opt/hsm"
+    assert variables["SLOT"] == {"name": "mine", "key": "slot"}
+    assert variables["CONF"] == "/etc/bao/seal-creds/hsm.conf"
 
 
 AUTHORITY = {"ca.crt": CredentialFacts(900, False, certificate=True)}

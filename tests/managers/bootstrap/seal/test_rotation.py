@@ -97,15 +97,15 @@ ROWS = {
 
 @pytest.mark.parametrize(("key", "facts", "ring", "step"), ROWS.values(), ids=ROWS.keys())
 def test_row(key: str, facts: gen.World, ring: str, step: str) -> None:
-    result = decided(unseal(key), facts)
-    assert (str(result.ring), result.step) == (ring, step)
-    assert result.refusal is None
-    assert result.draw == ("x.2-unseal-key" if step == "Drawing" else "")
+    key_rotation = decided(unseal(key), facts)
+    assert (str(key_rotation.ring), key_rotation.step) == (ring, step)
+    assert key_rotation.refusal is None
+    assert key_rotation.draw == ("x.2-unseal-key" if step == "Drawing" else "")
 
 
 def test_without_the_stateful_set_the_last_status_has_the_key_ring() -> None:
-    result = decided(unseal(), gen.world().with_secrets(FIRST, SECOND), SWITCH)
-    assert str(result.ring) == SWITCH
+    key_rotation = decided(unseal(), gen.world().with_secrets(FIRST, SECOND), SWITCH)
+    assert str(key_rotation.ring) == SWITCH
 
 
 REFUSALS: dict[str, tuple[Unseal, gen.World, str]] = {
@@ -124,18 +124,18 @@ REFUSALS: dict[str, tuple[Unseal, gen.World, str]] = {
 
 @pytest.mark.parametrize(("spec", "facts", "words"), REFUSALS.values(), ids=REFUSALS.keys())
 def test_an_id_cannot_be_reused(spec: Unseal, facts: gen.World, words: str) -> None:
-    result = decided(spec, facts)
-    assert result.refusal is not None
-    assert (result.refusal.reason, result.step) == (REFUSED, "Refused")
-    assert words in result.refusal.message
+    key_rotation = decided(spec, facts)
+    assert key_rotation.refusal is not None
+    assert (key_rotation.refusal.reason, key_rotation.step) == (REFUSED, "Refused")
+    assert words in key_rotation.refusal.message
     # The servers keep their keys.
-    assert str(result.ring) == gen.present(facts.stateful_set).keys
+    assert str(key_rotation.ring) == gen.present(facts.stateful_set).keys
 
 
 def test_a_foreign_secret_is_not_the_next_key() -> None:
     foreign = gen.secret("x.2-unseal-key", of="Shop s (uid 1)")
-    result = decided(unseal(), world(RING_OLD, RING_OLD).with_secrets(FIRST, foreign))
-    assert gen.present(result.refusal).reason == "ForeignObject"
+    key_rotation = decided(unseal(), world(RING_OLD, RING_OLD).with_secrets(FIRST, foreign))
+    assert gen.present(key_rotation.refusal).reason == "ForeignObject"
 
 
 # --- a key that the user supplied ---------------------------------------------------------------
@@ -158,8 +158,8 @@ def holding(**fingerprints: str) -> gen.World:
 
 
 def test_a_second_supplied_key_is_rolled_out() -> None:
-    result = decided(brought("two", "b"), holding(a="f1", b="f2"))
-    assert (str(result.ring), result.step) == (f"{OWN_OLD},{OWN_NEW}", "Spreading")
+    key_rotation = decided(brought("two", "b"), holding(a="f1", b="f2"))
+    assert (str(key_rotation.ring), key_rotation.step) == (f"{OWN_OLD},{OWN_NEW}", "Spreading")
 
 
 @pytest.mark.parametrize(
@@ -172,9 +172,9 @@ def test_a_second_supplied_key_is_rolled_out() -> None:
     ],
 )
 def test_an_invalid_next_key_is_refused(spec: Unseal, facts: gen.World, words: str) -> None:
-    result = decided(spec, facts)
-    assert words in gen.present(result.refusal).message
-    assert str(result.ring) == OWN_OLD
+    key_rotation = decided(spec, facts)
+    assert words in gen.present(key_rotation.refusal).message
+    assert str(key_rotation.ring) == OWN_OLD
 
 
 # --- the Secrets to read ------------------------------------------------------------------------
@@ -240,12 +240,12 @@ class Cluster:
         return facts.with_pods(*pods).with_secrets(*secrets).facts()
 
     def reconcile(self) -> None:
-        result = rotation("x", unseal(self.wanted), self.observed(), "")
-        if result.draw:
-            self.secrets.add(result.target.file)
+        key_rotation = rotation("x", unseal(self.wanted), self.observed(), "")
+        if key_rotation.draw:
+            self.secrets.add(key_rotation.target.file)
             return
-        self.template = result.ring
-        if result.step == "Rewrapping":
+        self.template = key_rotation.ring
+        if key_rotation.step == "Rewrapping":
             self.rewrap()
 
     def rewrap(self) -> None:

@@ -30,18 +30,18 @@ def facts(content: bytes) -> CredentialFacts:
     ids=["raw", "hex", "base64", "base64 of URLs"],
 )
 def test_a_key_is_recognized_in_every_encoding_of_the_server(content: bytes) -> None:
-    result = facts(content)
-    assert result.unseal_key
-    assert result.fingerprint == fingerprint(KEY)
+    credential = facts(content)
+    assert credential.unseal_key
+    assert credential.fingerprint == fingerprint(KEY)
 
 
 @pytest.mark.parametrize(
     "content", [b"", KEY[:31], KEY + b"\n", b"g" * 64, b"!" * 43, KEY.hex().encode() + b"\n"]
 )
 def test_content_that_the_server_rejects_is_not_a_key(content: bytes) -> None:
-    result = facts(content)
-    assert not result.unseal_key
-    assert result.fingerprint == ""
+    credential = facts(content)
+    assert not credential.unseal_key
+    assert credential.fingerprint == ""
 
 
 def test_fingerprints_differ_and_do_not_contain_the_key() -> None:

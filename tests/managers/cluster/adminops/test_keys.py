@@ -65,17 +65,17 @@ async def _look(
 async def test_b32_the_leader_is_queried_whatever_its_name() -> None:
     servers = Told()
     second, third = gen.pod(1).ready(), gen.pod(2).ready(leading=True)
-    result = await _look(servers, WISHING, second, third)
+    status = await _look(servers, WISHING, second, third)
     assert servers.asked == [f"settings {third.facts().ip}"]
-    assert result["operator_login"] == known(ISSUER)
+    assert status["operator_login"] == known(ISSUER)
 
 
 async def test_a_complete_task_sends_no_request() -> None:
     servers = Told()
     status = AdminOpsStatus(operator_login=known(ISSUER))
-    result = await _look(servers, WISHING, gen.pod().ready(leading=True), status=status)
+    after = await _look(servers, WISHING, gen.pod().ready(leading=True), status=status)
     assert servers.asked == []
-    assert result["operator_login"] == known(ISSUER)
+    assert after["operator_login"] == known(ISSUER)
 
 
 @pytest.mark.parametrize("leading", [True, False])
@@ -86,12 +86,12 @@ async def test_the_status_is_kept_while_no_server_responds(leading: bool) -> Non
         operator_login=OperatorLoginStatus(keys="older"),
         recovery_keys=RecoveryKeysStatus(stored=True),
     )
-    result = await _look(servers, WISHING, gen.pod().ready(leading=leading), status=before)
-    assert result["operator_login"] == before.operator_login
-    assert result["recovery_keys"] == before.recovery_keys
+    status = await _look(servers, WISHING, gen.pod().ready(leading=leading), status=before)
+    assert status["operator_login"] == before.operator_login
+    assert status["recovery_keys"] == before.recovery_keys
 
 
 async def test_without_an_operator_login_no_keys_are_compared() -> None:
     servers = Told()
-    result = await _look(servers, gen.cluster().self_init(), gen.pod().ready(leading=True))
-    assert (servers.asked, result["operator_login"]) == ([], None)
+    status = await _look(servers, gen.cluster().self_init(), gen.pod().ready(leading=True))
+    assert (servers.asked, status["operator_login"]) == ([], None)

@@ -160,8 +160,8 @@ def test_the_addresses_of_the_api_server_are_forbidden() -> None:
 
 
 def raft(voters: int, others: int = 0, readers: int | None = None) -> dict[str, Any]:
-    result = {"voters": voters, "nonVoters": others, "leader": "x-0"}
-    return {"raft": {**result, **({} if readers is None else {"readReplicas": readers})}}
+    raft_status = {"voters": voters, "nonVoters": others, "leader": "x-0"}
+    return {"raft": {**raft_status, **({} if readers is None else {"readReplicas": readers})}}
 
 
 # sentence: (cluster, how many pods may lead)
@@ -285,11 +285,11 @@ async def test_the_spec_decides_what_the_pod_looks_like() -> None:
         scheduling={"nodeSelector": {"disk": "ssd"}, "affinity": {"nodeAffinity": {}}},
         workloadHardening={"appArmorEnabled": True},
     )
-    result = await Bench(platform="openshift").having(SERVICE_ACCOUNT, ACCOUNT).of(cluster)
-    assert result.pull_secrets == ("pull",)
-    assert result.nodes == {"nodeSelector": {"disk": "ssd"}}
-    assert result.confined
-    assert not result.fixed_ids
+    template = await Bench(platform="openshift").having(SERVICE_ACCOUNT, ACCOUNT).of(cluster)
+    assert template.pull_secrets == ("pull",)
+    assert template.nodes == {"nodeSelector": {"disk": "ssd"}}
+    assert template.confined
+    assert not template.fixed_ids
 
 
 async def test_the_requested_image_is_verified() -> None:
@@ -297,8 +297,8 @@ async def test_the_requested_image_is_verified() -> None:
     cluster = BACKED_UP.wanting(
         backup=backup(image="registry.example.com/own:1"), operatorImageVerification=STRICT
     )
-    result = await bench.of(cluster)
-    assert result.image == PINNED
+    template = await bench.of(cluster)
+    assert template.image == PINNED
     assert [request.reference for request in bench.verifier.asked] == ["registry.example.com/own:1"]
     await bench.of(cluster, JobOverrides(image="registry.example.com/its:1"))
     assert bench.verifier.asked[-1].reference == "registry.example.com/its:1"
@@ -313,8 +313,8 @@ async def test_without_an_image_there_is_no_template() -> None:
 
 @pytest.mark.parametrize(("job", "field"), [("backup", "backup"), ("upgrade", "upgrade")])
 async def test_the_field_of_the_image_is_reported(job: Job, field: str) -> None:
-    result = await Bench(image="").of(BACKED_UP, job=job)
-    assert f"set spec.{field}.image" in result.message
+    outcome = await Bench(image="").of(BACKED_UP, job=job)
+    assert f"set spec.{field}.image" in outcome.message
 
 
 async def test_a_step_of_an_upgrade_has_its_own_image_and_account_and_needs_no_store() -> None:
@@ -362,10 +362,10 @@ async def test_the_volume_of_snapshots_must_exist(
     bench = Bench().having(SERVICE_ACCOUNT, ACCOUNT)
     if there:
         bench.having(PVC, there)
-    result = await bench.of(VOLUME, asked)
+    outcome = await bench.of(VOLUME, asked)
     if enough:
-        assert isinstance(result, JobTemplate)
+        assert isinstance(outcome, JobTemplate)
     else:
-        assert isinstance(result, Blocked)
-        assert result.reason == "SnapshotVolumeMissing"
-        assert "create it" in result.message
+        assert isinstance(outcome, Blocked)
+        assert outcome.reason == "SnapshotVolumeMissing"
+        assert "create it" in outcome.message

@@ -201,7 +201,7 @@ class TestClaims:
     def test_its_growth_is_read(self) -> None:
         live = self.claim("data-x-0", annotations={labels.ADOPT: "x"})
         live["spec"] = {"resources": {"requests": {"storage": "2Gi"}}, "storageClassName": "fast"}
-        result = {
+        condition = {
             "type": "FileSystemResizePending",
             "status": "True",
             "message": "restart it",
@@ -210,7 +210,7 @@ class TestClaims:
         live["status"] = {
             "phase": "Bound",
             "capacity": {"storage": "1Gi"},
-            "conditions": [{**result, "type": "Resizing", "status": "False"}, result],
+            "conditions": [{**condition, "type": "Resizing", "status": "False"}, condition],
         }
         (pvc_fact,) = pvc_facts(ServerPool("x"), [live])
         assert (pvc_fact.requested, pvc_fact.capacity, pvc_fact.storage_class) == (
@@ -219,7 +219,7 @@ class TestClaims:
             "fast",
         )
         assert (pvc_fact.phase, pvc_fact.adopt) == ("Bound", "x")
-        assert (pvc_fact.resizing, pvc_fact.resize_message) == (result["type"], "restart it")
+        assert (pvc_fact.resizing, pvc_fact.resize_message) == (condition["type"], "restart it")
         assert pvc_fact.resizing_since == datetime(2030, 1, 1, tzinfo=UTC)
 
     def test_a_terminating_pvc_is_reported(self) -> None:

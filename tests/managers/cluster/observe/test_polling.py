@@ -52,8 +52,8 @@ async def test_a_new_cluster_is_created_without_reads_of_its_children() -> None:
 
 async def test_objects_of_the_serving_and_the_green_pool_are_read() -> None:
     blue, green = "0" * 16, "1" * 16
-    result = {"blueRevision": blue, "greenRevision": green}
-    cluster = gen.cluster().initialized().having(blueGreen=result)
+    bluegreen = {"blueRevision": blue, "greenRevision": green}
+    cluster = gen.cluster().initialized().having(blueGreen=bluegreen)
     bench = PolledBench(cluster.marked(finalizers=[names.FINALIZER]))
     await bench.turn()
     assert bench.asked_for("StatefulSet") == sorted((f"x-{blue}", f"x-{green}", "x-read"))
@@ -222,5 +222,5 @@ async def test_volumes_of_removed_servers_are_found_one_after_the_other() -> Non
     bench = PolledBench(gen.cluster(replicas=1))
     bench.api.holding(*((PVC, retained(ordinal)) for ordinal in (0, 1, 3, 5)))
     await bench.turn()
-    result = {obj["metadata"]["name"] for obj in bench.mirrors[PVC].list()}
-    assert result == {"data-x-0", "data-x-1", "data-x-3", "data-x-5"}
+    claim_names = {obj["metadata"]["name"] for obj in bench.mirrors[PVC].list()}
+    assert claim_names == {"data-x-0", "data-x-1", "data-x-3", "data-x-5"}

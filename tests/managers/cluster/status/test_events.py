@@ -24,8 +24,8 @@ STATUSES = (None, "True", "False", "Unknown")
 def state(kind: str, status: str | None) -> tuple[Condition, ...]:
     if status is None:
         return ()
-    result = {"type": kind, "status": status, "reason": "Why", "message": "what is"}
-    return (Condition.model_validate(result),)
+    condition = {"type": kind, "status": status, "reason": "Why", "message": "what is"}
+    return (Condition.model_validate(condition),)
 
 
 # sentence: (condition, status before, status now, kind of event or None)

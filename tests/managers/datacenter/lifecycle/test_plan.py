@@ -37,14 +37,14 @@ class Place:
 
     def look(self, *answers: SourceResult, deleting: bool = False) -> RecordPlan:
         merge_result = merge(answers, self.records, {}, frozenset())
-        result = plan(FRA1, merge_result, self.records, deleting)
+        record_plan = plan(FRA1, merge_result, self.records, deleting)
         kept = {service_record.name: service_record for service_record in self.records}
-        kept.update({entry.name: record(entry) for entry in result.insert})
-        kept.update({old.name: replace(old, desired=new) for old, new in result.update})
-        kept.update({old.name: replace(old, retiring=True) for old in result.retire})
-        self.writes += len(result.insert) + len(result.update) + len(result.retire)
+        kept.update({entry.name: record(entry) for entry in record_plan.insert})
+        kept.update({old.name: replace(old, desired=new) for old, new in record_plan.update})
+        kept.update({old.name: replace(old, retiring=True) for old in record_plan.retire})
+        self.writes += len(record_plan.insert) + len(record_plan.update) + len(record_plan.retire)
         self.records = tuple(kept.values())
-        return result
+        return record_plan
 
     def let_go(self) -> None:
         self.records = tuple(
@@ -272,8 +272,8 @@ WANTED = wanting(
 def test_the_state_of_a_datacenter_is_a_gate(
     state: State, deleting: bool, expected: dict[str, str], blocked: str
 ) -> None:
-    result = plan(datacenter(state=state), WANTED, MIXED, deleting)
-    assert (said(result), result.blocked) == (expected, blocked)
+    record_plan = plan(datacenter(state=state), WANTED, MIXED, deleting)
+    assert (said(record_plan), record_plan.blocked) == (expected, blocked)
 
 
 @pytest.mark.parametrize(
@@ -289,10 +289,10 @@ def test_the_state_of_a_datacenter_is_a_gate(
 def test_nothing_that_waits_is_said_where_nothing_waits(
     state: State, records: tuple[ServiceRecord, ...], deleting: bool, blocked: str
 ) -> None:
-    result = plan(
+    record_plan = plan(
         datacenter(state=state), wanting(desired_service(service("keep"))), records, deleting
     )
-    assert result == RecordPlan(blocked=blocked)
+    assert record_plan == RecordPlan(blocked=blocked)
 
 
 def test_many_names_are_cut() -> None:
@@ -305,11 +305,11 @@ def test_writes_are_by_name_whatever_order_records_and_wishes_come_in() -> None:
     def names(
         records: Iterable[ServiceRecord], merge_result: MergeResult, place: DatacenterInfo = FRA1
     ) -> list[list[str]]:
-        result = plan(place, merge_result, records, False)
+        record_plan = plan(place, merge_result, records, False)
         return [
-            [entry.name for entry in result.insert],
-            [old.name for old, _ in result.update],
-            [old.name for old in result.retire],
+            [entry.name for entry in record_plan.insert],
+            [old.name for old, _ in record_plan.update],
+            [old.name for old in record_plan.retire],
         ]
 
     records = [record(desired_service(service(name))) for name in ("d", "c", "b", "a")]

@@ -169,9 +169,14 @@ class TestProvision:
         bench.says(
             DEPLOYMENT, NAME, replicas=1, updatedReplicas=1, readyReplicas=1, availableReplicas=1
         )
-        result = await bench.observe(record)
-        assert (result.healthy, result.ready, result.desired, result.message) == (True, 1, 1, "")
-        assert result.vault is None
+        observation = await bench.observe(record)
+        assert (
+            observation.healthy,
+            observation.ready,
+            observation.desired,
+            observation.message,
+        ) == (True, 1, 1, "")
+        assert observation.vault is None
 
 
 class TestRefusals:

@@ -172,7 +172,7 @@ class TestVaults:
         assert (await bench.observe(record)).vault is None
         healthy = [{"type": kind, "status": "True"} for kind in ("Ready", "Available")]
         bench.says(CLUSTERS, "fra1-vault", readyReplicas=3, conditions=healthy)
-        result = await bench.observe(record)
-        assert result.vault == Vault("vault", VAULT.address, "fra1-vault-tls-ca")
-        assert (result.ready, result.desired) == (3, 3)
-        assert result.service_refs == (("vault", "OpenBaoCluster dc-fra1/fra1-vault"),)
+        observation = await bench.observe(record)
+        assert observation.vault == Vault("vault", VAULT.address, "fra1-vault-tls-ca")
+        assert (observation.ready, observation.desired) == (3, 3)
+        assert observation.service_refs == (("vault", "OpenBaoCluster dc-fra1/fra1-vault"),)

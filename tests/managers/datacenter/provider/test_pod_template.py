@@ -119,13 +119,13 @@ def test_pods_carry_the_users_labels_and_none_of_others() -> None:
 
 def test_annotations_tell_of_files_and_of_the_last_order() -> None:
     file = {"path": "/etc/x", "content": "1"}
-    result = template(
+    pod_template = template(
         part(config_files=(file,)),
         annotations={"prometheus.io/scrape": "true", names.REDEPLOY: "mine"},
         redeploy="again-1",
     )
     service = bodies.service("shipper", services=(part(config_files=(file,)),))
-    assert result["metadata"]["annotations"] == {
+    assert pod_template["metadata"]["annotations"] == {
         "prometheus.io/scrape": "true",
         names.FILES: digest(config_files(service)),
         names.REDEPLOY: "again-1",

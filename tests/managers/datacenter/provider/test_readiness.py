@@ -237,8 +237,8 @@ NAME = "fra1-shipper"
 
 
 def piece(resource: Resource, name: str = NAME, **metadata: Any) -> tuple[ObjectRef, Object]:
-    result = {"name": name, "namespace": "dc-fra1", "generation": 1, **metadata}
-    return (resource, ObjectKey("dc-fra1", name)), {"metadata": result}
+    metadata_of_piece = {"name": name, "namespace": "dc-fra1", "generation": 1, **metadata}
+    return (resource, ObjectKey("dc-fra1", name)), {"metadata": metadata_of_piece}
 
 
 def whole(**changes: Any) -> dict[ObjectRef, Object]:

@@ -34,10 +34,10 @@ def merge_result(
     return merge(answers, records, redeploy or {}, frozenset(forgotten))
 
 
-def desired(result: MergeResult) -> dict[str, str]:
+def desired(desired_state: MergeResult) -> dict[str, str]:
     """Names of services, and where they come from."""
-    return {service.name: service.source.name for service in result.services}
+    return {service.name: service.source.name for service in desired_state.services}
 
 
-def errors(result: MergeResult) -> dict[str, str]:
-    return {report.source.name: report.error for report in result.sources}
+def errors(desired_state: MergeResult) -> dict[str, str]:
+    return {report.source.name: report.error for report in desired_state.sources}

@@ -143,9 +143,9 @@ async def test_an_answer_that_is_no_list_fails(given: Any, error: str) -> None:
 )
 async def test_one_invalid_service_fails_the_whole_answer(given: Any, field: str) -> None:
     """Half of an answer would retire the other half."""
-    result = await asked_for(given)
-    assert result.services is None
-    assert result.error.startswith(field)
+    source_result = await asked_for(given)
+    assert source_result.services is None
+    assert source_result.error.startswith(field)
 
 
 def raising(error: BaseException) -> Function:

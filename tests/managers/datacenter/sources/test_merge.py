@@ -72,21 +72,23 @@ def test_who_gives_a_service(answers: list[SourceResult], expected: dict[str, st
 
 
 def test_the_body_of_the_winner_is_used() -> None:
-    result = merge_result(
+    desired_state = merge_result(
         [good(HOOK, service("a", replicas=2)), good(SET, service("a", replicas=3))]
     )
-    assert [(entry.service.replicas, entry.source) for entry in result.services] == [(3, SET)]
+    assert [(entry.service.replicas, entry.source) for entry in desired_state.services] == [
+        (3, SET)
+    ]
 
 
 def test_each_loser_is_a_conflict_that_names_both_and_what_to_do() -> None:
-    result = merge_result(
+    desired_state = merge_result(
         [good(HOOK, service("a")), good(SET, service("a")), good(DECLARED, service("a"))]
     )
-    assert result.conflicts == (
+    assert desired_state.conflicts == (
         NameConflict("a", "declared", "set/edge"),
         NameConflict("a", "declared", "hook/network"),
     )
-    assert result.conflicts[0].message == (
+    assert desired_state.conflicts[0].message == (
         "service a: declared by declared and set/edge; that of declared is used (declared, then "
         "the higher priority, then the name): remove or rename it in set/edge"
     )
@@ -135,9 +137,9 @@ def test_two_sources_of_one_name_stay_in_order_for_100_passes() -> None:
 
 
 def test_a_source_that_gives_a_name_twice_is_in_conflict_with_itself() -> None:
-    result = merge_result([good(HOOK, service("a", replicas=1), service("a", replicas=2))])
-    assert result.conflicts == (NameConflict("a", "hook/network", "hook/network"),)
-    assert len(result.services) == 1
+    desired_state = merge_result([good(HOOK, service("a", replicas=1), service("a", replicas=2))])
+    assert desired_state.conflicts == (NameConflict("a", "hook/network", "hook/network"),)
+    assert len(desired_state.services) == 1
 
 
 # --- sources that do not ------------------------------------------------------------------------
@@ -146,9 +148,9 @@ def test_a_source_that_gives_a_name_twice_is_in_conflict_with_itself() -> None:
 def test_a_source_that_fails_keeps_what_it_gave() -> None:
     """An error must never retire what runs."""
     before = desired_service(service("a", replicas=3), "hook/network")
-    result = merge_result([silent(), failed(HOOK, "timed out after 5 s")], [record(before)])
-    assert result.services == (before,)
-    assert errors(result) == {"declared": "", "hook/network": "timed out after 5 s"}
+    desired_state = merge_result([silent(), failed(HOOK, "timed out after 5 s")], [record(before)])
+    assert desired_state.services == (before,)
+    assert errors(desired_state) == {"declared": "", "hook/network": "timed out after 5 s"}
 
 
 def test_only_a_successful_answer_retires() -> None:
@@ -160,26 +162,26 @@ def test_only_a_successful_answer_retires() -> None:
 def test_a_source_that_fails_keeps_its_priority_with_its_services() -> None:
     """An unreadable set has lost its priority, but not the name that it has won."""
     records = [record(desired_service(service("a", replicas=3), "set/edge", 10))]
-    result = merge_result(
+    desired_state = merge_result(
         [failed(ServiceSource("set/edge", 0)), good(ServiceSource("hook/b", 5), service("a"))],
         records,
     )
-    assert desired(result) == {"a": "set/edge"}
-    assert result.conflicts == (NameConflict("a", "set/edge", "hook/b"),)
-    assert [report.source for report in result.sources] == [SET, ServiceSource("hook/b", 5)]
+    assert desired(desired_state) == {"a": "set/edge"}
+    assert desired_state.conflicts == (NameConflict("a", "set/edge", "hook/b"),)
+    assert [report.source for report in desired_state.sources] == [SET, ServiceSource("hook/b", 5)]
 
 
 def test_one_that_ranks_higher_takes_the_name_of_a_source_that_fails() -> None:
     records = [record(desired_service(service("a", replicas=3), "hook/network"))]
-    result = merge_result([failed(HOOK), good(SET, service("a"))], records)
-    assert desired(result) == {"a": "set/edge"}
+    desired_state = merge_result([failed(HOOK), good(SET, service("a"))], records)
+    assert desired(desired_state) == {"a": "set/edge"}
 
 
 @pytest.mark.parametrize("answers", [[silent()], []], ids=["left out", "nobody was asked"])
 def test_without_a_list_what_was_declared_is_left_alone(answers: list[SourceResult]) -> None:
     before = desired_service(service("a"))
-    result = merge_result(answers, [record(before)])
-    assert (result.services, errors(result)) == ((before,), {"declared": ""})
+    desired_state = merge_result(answers, [record(before)])
+    assert (desired_state.services, errors(desired_state)) == ((before,), {"declared": ""})
 
 
 def test_an_empty_list_retires_what_was_declared_and_nothing_else() -> None:
@@ -191,9 +193,11 @@ def test_an_empty_list_retires_what_was_declared_and_nothing_else() -> None:
 
 
 def test_a_source_that_nobody_registers_any_more_keeps_its_services_and_says_so() -> None:
-    result = merge_result([silent()], [record(desired_service(service("a"), "hook/network"))])
-    assert desired(result) == {"a": "hook/network"}
-    assert errors(result)["hook/network"] == UNREGISTERED
+    desired_state = merge_result(
+        [silent()], [record(desired_service(service("a"), "hook/network"))]
+    )
+    assert desired(desired_state) == {"a": "hook/network"}
+    assert errors(desired_state)["hook/network"] == UNREGISTERED
     assert "spec.forgetSources" in UNREGISTERED
 
 
@@ -202,21 +206,21 @@ def test_a_source_that_is_forgotten_retires() -> None:
         record(desired_service(service("a"), "hook/network")),
         record(desired_service(service("b"), "hook/other")),
     ]
-    result = merge_result([silent()], records, forgotten=["hook/network"])
-    assert desired(result) == {"b": "hook/other"}
-    assert errors(result) == {"declared": "", "hook/other": UNREGISTERED}
+    desired_state = merge_result([silent()], records, forgotten=["hook/network"])
+    assert desired(desired_state) == {"b": "hook/other"}
+    assert errors(desired_state) == {"declared": "", "hook/other": UNREGISTERED}
 
 
 def test_a_set_that_is_gone_retires_without_a_word() -> None:
-    result = merge_result([silent()], [record(desired_service(service("a"), "set/edge"))])
-    assert (desired(result), errors(result)) == ({}, {"declared": ""})
+    desired_state = merge_result([silent()], [record(desired_service(service("a"), "set/edge"))])
+    assert (desired(desired_state), errors(desired_state)) == ({}, {"declared": ""})
 
 
 def test_a_registered_source_that_fails_is_not_forgotten() -> None:
     records = [record(desired_service(service("a"), "hook/network"))]
-    result = merge_result([failed(HOOK, "boom")], records, forgotten=["hook/network"])
-    assert desired(result) == {"a": "hook/network"}
-    assert errors(result) == {"hook/network": f"boom; {STILL_REGISTERED}"}
+    desired_state = merge_result([failed(HOOK, "boom")], records, forgotten=["hook/network"])
+    assert desired(desired_state) == {"a": "hook/network"}
+    assert errors(desired_state) == {"hook/network": f"boom; {STILL_REGISTERED}"}
 
 
 def test_what_is_retiring_already_is_not_wanted_back_by_a_failure() -> None:
@@ -258,15 +262,15 @@ def test_what_is_retiring_already_is_not_wanted_back_by_a_failure() -> None:
 def test_orders_reach_services_of_every_source(
     source: ServiceSource, redeploy: dict[str, str], records: list[ServiceRecord], expected: str
 ) -> None:
-    result = merge_result([good(source, service("a"))], records, redeploy)
-    assert [entry.redeploy for entry in result.services] == [expected]
+    desired_state = merge_result([good(source, service("a"))], records, redeploy)
+    assert [entry.redeploy for entry in desired_state.services] == [expected]
 
 
 def test_an_order_reaches_what_a_failing_source_keeps() -> None:
-    result = merge_result(
+    desired_state = merge_result(
         [failed(HOOK)], [record(desired_service(service("a"), "hook/network"))], {"a": "2"}
     )
-    assert [entry.redeploy for entry in result.services] == ["2"]
+    assert [entry.redeploy for entry in desired_state.services] == ["2"]
 
 
 # --- reports ------------------------------------------------------------------------------------
@@ -274,11 +278,11 @@ def test_an_order_reaches_what_a_failing_source_keeps() -> None:
 
 def test_sources_are_reported_by_rank_with_what_they_contribute() -> None:
     a, b, c = service("a"), service("b"), service("c")
-    result = merge_result(
+    desired_state = merge_result(
         [failed(HOOK), good(SET, b, a), good(DECLARED, a), good(ServiceSource("hook/none"))],
         [record(desired_service(c, "hook/network"))],
     )
-    assert result.sources == (
+    assert desired_state.sources == (
         SourceReport(DECLARED, 1, digest([a.to_object()]), ""),
         SourceReport(SET, 1, digest([b.to_object()]), ""),
         SourceReport(HOOK, 1, digest([c.to_object()]), "refused"),

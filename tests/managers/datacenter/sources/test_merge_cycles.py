@@ -19,14 +19,14 @@ from tests.managers.datacenter.sources.answers import (
 
 def test_services_of_a_circle_stay_as_their_records_are_and_new_ones_are_left_out() -> None:
     before = desired_service(service("a", replicas=1))
-    result = merge_result(
+    desired_state = merge_result(
         [
             good(DECLARED, service("a", replicas=2, depends_on=("b",)), service("d")),
             good(HOOK, service("b", depends_on=("c",)), service("c", depends_on=("a",))),
         ],
         [record(before)],
     )
-    assert {entry.name: entry.service for entry in result.services} == {
+    assert {entry.name: entry.service for entry in desired_state.services} == {
         "a": before.service,
         "d": service("d"),
     }
@@ -34,11 +34,11 @@ def test_services_of_a_circle_stay_as_their_records_are_and_new_ones_are_left_ou
         "dependsOn has a cycle: a -> b -> c -> a; existing services among a, b, c are not changed, "
         "and none is created: remove one of the dependsOn"
     )
-    assert errors(result) == {"declared": text, "hook/network": text}
+    assert errors(desired_state) == {"declared": text, "hook/network": text}
 
 
 def test_what_leads_into_a_circle_is_no_part_of_it() -> None:
-    result = merge_result(
+    desired_state = merge_result(
         [
             good(
                 DECLARED,
@@ -49,7 +49,7 @@ def test_what_leads_into_a_circle_is_no_part_of_it() -> None:
             )
         ]
     )
-    assert desired(result) == {"a": "declared", "c": "declared"}
+    assert desired(desired_state) == {"a": "declared", "c": "declared"}
 
 
 @pytest.mark.parametrize(
@@ -62,19 +62,19 @@ def test_what_leads_into_a_circle_is_no_part_of_it() -> None:
     ],
 )
 def test_a_service_that_waits_for_itself_is_left_out(answers: list[SourceResult]) -> None:
-    result = merge_result(answers)
-    assert desired(result) == {}
-    assert "cycle: v -> v; existing" in errors(result)["declared"]
+    desired_state = merge_result(answers)
+    assert desired(desired_state) == {}
+    assert "cycle: v -> v; existing" in errors(desired_state)["declared"]
 
 
 def test_a_vault_may_not_wait_for_what_waits_for_vaults() -> None:
-    result = merge_result(
+    desired_state = merge_result(
         [
             good(DECLARED, openbao("v", depends_on=("a",)), openbao("w")),
             good(HOOK, service("a", depends_on=("openbao:ready",))),
         ]
     )
-    assert desired(result) == {"w": "declared"}
+    assert desired(desired_state) == {"w": "declared"}
 
 
 def test_records_that_wait_for_each_other_already_are_kept_and_told_of() -> None:
@@ -82,15 +82,15 @@ def test_records_that_wait_for_each_other_already_are_kept_and_told_of() -> None
         record(desired_service(service("a", depends_on=("b",)))),
         record(desired_service(service("b", depends_on=("a",)))),
     ]
-    result = merge_result([silent()], records)
-    assert result.services == (records[0].desired, records[1].desired)
-    assert "a -> b -> a" in errors(result)["declared"]
+    desired_state = merge_result([silent()], records)
+    assert desired_state.services == (records[0].desired, records[1].desired)
+    assert "a -> b -> a" in errors(desired_state)["declared"]
 
 
 def test_a_record_that_is_put_back_may_close_the_next_circle() -> None:
     """First a and b wait for each other; a as it was waits for c, which is new and waits for a."""
     before = desired_service(service("a", depends_on=("c",)))
-    result = merge_result(
+    desired_state = merge_result(
         [
             good(
                 DECLARED,
@@ -101,11 +101,11 @@ def test_a_record_that_is_put_back_may_close_the_next_circle() -> None:
         ],
         [record(before)],
     )
-    assert result.services == (before,)
-    assert "a -> b -> a" in errors(result)["declared"]
-    assert "a -> c -> a" in errors(result)["declared"]
+    assert desired_state.services == (before,)
+    assert "a -> b -> a" in errors(desired_state)["declared"]
+    assert "a -> c -> a" in errors(desired_state)["declared"]
 
 
 def test_a_name_that_nobody_gives_makes_no_circle() -> None:
-    result = merge_result([good(DECLARED, service("a", depends_on=("b", "openbao:ready")))])
-    assert (desired(result), errors(result)) == ({"a": "declared"}, {"declared": ""})
+    desired_state = merge_result([good(DECLARED, service("a", depends_on=("b", "openbao:ready")))])
+    assert (desired(desired_state), errors(desired_state)) == ({"a": "declared"}, {"declared": ""})

@@ -83,8 +83,10 @@ async def test_everything_that_a_selector_names_must_be_so(
 ) -> None:
     assert selects(DatacenterSelector.model_validate(selector), FRA1) is expected
     hook = read_set(a_set(selector=selector))
-    result = await call_hook(ServiceSource("set/edge"), hook, FRA1, ManualClock())
-    assert result == SourceResult(ServiceSource("set/edge"), (service("a"),) if expected else ())
+    source_result = await call_hook(ServiceSource("set/edge"), hook, FRA1, ManualClock())
+    assert source_result == SourceResult(
+        ServiceSource("set/edge"), (service("a"),) if expected else ()
+    )
 
 
 def test_a_datacenter_without_a_region_is_in_none() -> None:
@@ -190,8 +192,8 @@ async def test_a_set_that_is_gone_retires_its_services_and_one_that_fails_does_n
     records = [record(desired_service(service("a"), "set/edge"))]
 
     async def desired() -> list[str]:
-        result = merge(await mirror.answers(), records, {}, frozenset())
-        return [entry.name for entry in result.services]
+        desired_state = merge(await mirror.answers(), records, {}, frozenset())
+        return [entry.name for entry in desired_state.services]
 
     assert await desired() == ["a"]
     mirror.put(a_set(services="broken"))

@@ -67,8 +67,8 @@ class Bench:
         return (resource, ObjectKey(gen.NAMESPACE, name)) in self.api.objects
 
     def only_job(self) -> Object:
-        (result,) = self.api.of(JOB)
-        return result
+        (job,) = self.api.of(JOB)
+        return job
 
 
 class TestJob:

@@ -32,8 +32,8 @@ from tests.managers.upgrade.preflight.cases import (
 
 def going_on(**upgrade: Any) -> gen.Cluster:
     """It was accepted, and servers are replaced."""
-    result = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Rolling", **upgrade}
-    return CLUSTER.having(release={"version": NEW}, upgrade=result)
+    status = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Rolling", **upgrade}
+    return CLUSTER.having(release={"version": NEW}, upgrade=status)
 
 
 def test_a_cluster_that_is_well_passes_every_check() -> None:
@@ -180,8 +180,8 @@ def test_a_single_server_may_go_back_until_it_came_up(pod: gen.Pod | None, may: 
 
 
 def test_an_upgrade_that_was_not_accepted_yet_may_be_taken_back() -> None:
-    result = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Snapshot"}
-    assert asked(CLUSTER.having(upgrade=result).wanting(**BACK)).refusal is None
+    status = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Snapshot"}
+    assert asked(CLUSTER.having(upgrade=status).wanting(**BACK)).refusal is None
 
 
 def test_going_back_further_than_one_came_from_is_refused() -> None:

@@ -28,8 +28,8 @@ def outside(pod: gen.Pod | None = None) -> Outside:
 
 
 def live(there: Outside) -> Object:
-    (result,) = there.api.of(POD)
-    return result
+    (pod,) = there.api.of(POD)
+    return pod
 
 
 async def test_a_fenced_pod_is_deleted_by_its_uid_and_told() -> None:

@@ -34,27 +34,27 @@ def fields(**wish: Any) -> dict[str, Any]:
 
 
 def test_by_default_pods_prefer_other_nodes_and_zones_and_insist_on_nothing() -> None:
-    result = fields()
-    assert result.keys() == {"affinity", "topologySpreadConstraints"}
-    (term,) = result["affinity"]["podAntiAffinity"][
+    scheduling = fields()
+    assert scheduling.keys() == {"affinity", "topologySpreadConstraints"}
+    (term,) = scheduling["affinity"]["podAntiAffinity"][
         "preferredDuringSchedulingIgnoredDuringExecution"
     ]
-    assert result["affinity"].keys() == {"podAntiAffinity"}
-    assert result["affinity"]["podAntiAffinity"].keys() == {
+    assert scheduling["affinity"].keys() == {"podAntiAffinity"}
+    assert scheduling["affinity"]["podAntiAffinity"].keys() == {
         "preferredDuringSchedulingIgnoredDuringExecution"
     }
     assert term["weight"] == 100
     assert term["podAffinityTerm"] == {**SELECTOR, "topologyKey": HOSTNAME}
-    assert result["topologySpreadConstraints"] == [
+    assert scheduling["topologySpreadConstraints"] == [
         {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "ScheduleAnyway", **SELECTOR}
         for key in (HOSTNAME, ZONE)
     ]
 
 
 def test_each_pool_counts_its_own_pods() -> None:
-    result = scheduling_fields(None, READERS)
-    assert str(READERS) in str(result)
-    assert str(OWN) not in str(result)
+    scheduling = scheduling_fields(None, READERS)
+    assert str(READERS) in str(scheduling)
+    assert str(OWN) not in str(scheduling)
 
 
 # sentence: (spec.scheduling, fields that are exactly so)
@@ -80,9 +80,9 @@ ASKED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 
 @pytest.mark.parametrize(("wish", "expected"), ASKED.values(), ids=ASKED.keys())
 def test_what_is_asked_for(wish: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    result = fields(**wish)
-    assert {key: result[key] for key in expected} == expected
-    assert result.keys() == {"affinity", "topologySpreadConstraints", *expected}
+    scheduling = fields(**wish)
+    assert {key: scheduling[key] for key in expected} == expected
+    assert scheduling.keys() == {"affinity", "topologySpreadConstraints", *expected}
 
 
 def template(**spec: Any) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def test_attack_t07_there_is_no_field_for_a_way_around_the_template() -> None:
         {"securityContext": {"privileged": True, "capabilities": {"add": ["ALL"]}}},
     ):
         try:
-            result = template(**wish)
+            pod_template = template(**wish)
         except Exception:  # noqa: BLE001, S112  refused is as good as ignored
             continue
-        assert result["spec"] == template()["spec"], wish
+        assert pod_template["spec"] == template()["spec"], wish

@@ -172,20 +172,20 @@ def reason_of(outcome: Outcome) -> str:
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
 def test_row(row: tuple[gen.Cluster, gen.World, list[tuple[str, str]], str]) -> None:
     cluster, world, effects, reason = row
-    result = fence(gen.resolved(cluster, world), world.facts())
-    assert [(effect.name, effect.target) for effect in result.effects] == effects
-    assert reason_of(result.outcome) == reason
+    fence_decision = fence(gen.resolved(cluster, world), world.facts())
+    assert [(effect.name, effect.target) for effect in fence_decision.effects] == effects
+    assert reason_of(fence_decision.outcome) == reason
     assert all(
         isinstance(effect, EffectByUid) and effect.uid == f"uid-{effect.target}"
-        for effect in result.effects
+        for effect in fence_decision.effects
     )
-    assert (result.operation is None) == (reason == "")
+    assert (fence_decision.operation is None) == (reason == "")
 
 
 def test_the_operation_counts_those_that_stopped() -> None:
     _, world, *_ = ROWS["the second of five"]
-    result = fence(gen.resolved(fencing(1, 3, of=5), world), world.facts())
-    assert result.operation == Operation("Fencing", 1, 2)
+    fence_decision = fence(gen.resolved(fencing(1, 3, of=5), world), world.facts())
+    assert fence_decision.operation == Operation("Fencing", 1, 2)
 
 
 def test_a_refusal_names_the_field_the_pod_and_the_next_step_and_is_looked_at_again() -> None:

@@ -83,9 +83,9 @@ ROWS = {
 
 @pytest.mark.parametrize(("quorum", "victim", "size", "word"), ROWS.values(), ids=ROWS.keys())
 def test_row(quorum: Quorum | None, victim: PodFacts, size: int, word: str) -> None:
-    result = objection(quorum, victim, size)
-    assert bool(result) is bool(word), result
-    assert word in result
+    message = objection(quorum, victim, size)
+    assert bool(message) is bool(word), message
+    assert word in message
 
 
 @pytest.mark.parametrize(("voters", "needed"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (7, 4)])

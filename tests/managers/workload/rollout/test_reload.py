@@ -98,9 +98,9 @@ SORTED: dict[str, tuple[PodFacts, str, str]] = {
 @pytest.mark.parametrize(("pod", "image", "where"), SORTED.values(), ids=SORTED.keys())
 def test_sorting(pod: PodFacts, image: str, where: str) -> None:
     world = replace(gen.world().facts(), pods=(pod,))
-    result = split(world, world.pods, ReloadTarget(NEW, "c1"), image)
+    split_pods = split(world, world.pods, ReloadTarget(NEW, "c1"), image)
     sorts = ("due", "waiting", "to_replace")
-    assert [kind for kind in sorts if getattr(result, kind)] == ([where] if where else [])
+    assert [kind for kind in sorts if getattr(split_pods, kind)] == ([where] if where else [])
 
 
 def test_what_the_api_server_refuses_is_not_asked_again() -> None:
@@ -190,30 +190,30 @@ def planned(world: gen.World, inputs: Inputs = INPUTS) -> Any:
 
 
 def test_a_changed_file_reloads_every_pod_and_replaces_none() -> None:
-    result = planned(running(*three("before")))
-    assert [effect.name for effect in result.effects] == [ReloadPod.name] * 3
-    assert result.outcome == Wait("Reloading", "3 of 3 servers reload their files")
-    (intent, _) = result.intents
+    plan = planned(running(*three("before")))
+    assert [effect.name for effect in plan.effects] == [ReloadPod.name] * 3
+    assert plan.outcome == Wait("Reloading", "3 of 3 servers reload their files")
+    (intent, _) = plan.intents
     annotations = intent.body["spec"]["template"]["metadata"]["annotations"]
     assert annotations["openbao.org/reload-hash"] == FILES.digest
 
 
 def test_nothing_is_asked_while_they_reload() -> None:
     busy = [pod.reloading(FILES.digest, asked=int(NOW.timestamp())) for pod in three("before")]
-    result = planned(running(*busy))
-    assert result.effects == ()
-    assert isinstance(result.outcome, Wait)
+    plan = planned(running(*busy))
+    assert plan.effects == ()
+    assert isinstance(plan.outcome, Wait)
 
 
 def test_it_is_done_when_all_have_read() -> None:
-    result = planned(running(*(pod.reloading(FILES.digest, 0) for pod in three("before"))))
-    assert (result.effects, result.outcome) == ((), Done())
+    plan = planned(running(*(pod.reloading(FILES.digest, 0) for pod in three("before"))))
+    assert (plan.effects, plan.outcome) == ((), Done())
 
 
 def test_without_an_image_they_are_replaced_one_at_a_time() -> None:
-    result = planned(running(*three("before")), Inputs("restart", FILES))
-    assert [(effect.name, effect.target) for effect in result.effects] == [("replace-pod", "x-2")]
-    assert gen.expect(Wait, result.outcome).reason == "RollingOut"
+    plan = planned(running(*three("before")), Inputs("restart", FILES))
+    assert [(effect.name, effect.target) for effect in plan.effects] == [("replace-pod", "x-2")]
+    assert gen.expect(Wait, plan.outcome).reason == "RollingOut"
 
 
 def test_nobody_is_replaced_before_the_template_names_the_new_files() -> None:
@@ -227,14 +227,14 @@ def test_nobody_is_replaced_before_the_template_names_the_new_files() -> None:
 
 
 def test_what_goes_anyway_is_not_reloaded_first() -> None:
-    result = planned(running(*three("before")), Inputs("another", FILES, IMAGE))
-    assert ReloadPod.name not in [effect.name for effect in result.effects]
+    plan = planned(running(*three("before")), Inputs("another", FILES, IMAGE))
+    assert ReloadPod.name not in [effect.name for effect in plan.effects]
 
 
 def test_a_roll_that_hangs_does_not_keep_a_new_certificate_from_the_others() -> None:
     late = running(*three("before")).rolling_for(timedelta(minutes=6))
-    result = planned(late, Inputs("another", FILES, IMAGE))
-    assert [effect.name for effect in result.effects].count(ReloadPod.name) == 3
+    plan = planned(late, Inputs("another", FILES, IMAGE))
+    assert [effect.name for effect in plan.effects].count(ReloadPod.name) == 3
 
 
 # sentence: (world, is the leader asked for its followers)

@@ -65,9 +65,9 @@ ALL = world(old(0), old(1), old(2))
 
 
 def test_all_go_at_once_each_by_its_uid() -> None:
-    result = planned(RESTORED, ALL)
-    assert result.effects == tuple(ReplacePod(f"x-{n}", f"uid-x-{n}") for n in range(3))
-    assert result.outcome == Wait("RollingOut", f"3 of 3 pods run an older template; {MESSAGE}")
+    plan = planned(RESTORED, ALL)
+    assert plan.effects == tuple(ReplacePod(f"x-{n}", f"uid-x-{n}") for n in range(3))
+    assert plan.outcome == Wait("RollingOut", f"3 of 3 pods run an older template; {MESSAGE}")
 
 
 EACH = ["x-0", "x-1", "x-2"]
@@ -127,16 +127,16 @@ def test_nobody_waits_for_the_read_replicas() -> None:
 def test_in_maintenance_nobody_goes() -> None:
     resting = RESTORED.wanting(maintenance={"enabled": True})
     held = world(old(0), old(1), old(2), cluster=resting)
-    result = planned(resting, held)
-    assert ReplacePod.name not in [effect.name for effect in result.effects]
+    plan = planned(resting, held)
+    assert ReplacePod.name not in [effect.name for effect in plan.effects]
 
 
 def test_the_read_replicas_go_at_once_as_well() -> None:
     two = read_worlds.TWO.having(restore={"name": "monday", "uid": "restore-1"})
     newest = read_worlds.digest(two)
     before = read_worlds.serving(cluster=two, template="old")
-    result = read_worlds.planned(two, before)
-    assert gone(result.plan) == ["x-read-0", "x-read-1"]
+    plan = read_worlds.planned(two, before)
+    assert gone(plan.plan) == ["x-read-0", "x-read-1"]
     half = before.with_readers(
         before.read_set,
         read_worlds.reader(0, two).made_from("old"),

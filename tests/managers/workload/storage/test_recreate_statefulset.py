@@ -62,27 +62,27 @@ def other_service(observed: Observed) -> Observed:
 
 class TestLargerVolumes:
     def test_once_all_have_grown_the_stateful_set_is_made_anew(self) -> None:
-        result = planned(LARGER, GROWN)
-        (effect,) = [each for each in result.effects if each.name == RecreateStatefulSet.name]
+        plan = planned(LARGER, GROWN)
+        (effect,) = [each for each in plan.effects if each.name == RecreateStatefulSet.name]
         assert effect == RecreateStatefulSet("x", "uid-sts-x", "1")
-        assert gen.expect(Wait, result.outcome).reason == "RecreatingStatefulSet"
-        assert result.operation == Operation("Recreating", 0, 1)
+        assert gen.expect(Wait, plan.outcome).reason == "RecreatingStatefulSet"
+        assert plan.operation == Operation("Recreating", 0, 1)
         # It is not applied in the same pass.
-        assert [intent.resource for intent in result.intents] == [POD_DISRUPTION_BUDGET]
+        assert [intent.resource for intent in plan.intents] == [POD_DISRUPTION_BUDGET]
 
     def test_while_they_grow_it_stays_as_it_is(self) -> None:
-        result = planned(LARGER, world(grown(0), grown(1), claim(2)))
-        assert not recreated(result)
-        assert has_set(result)
-        assert gen.expect(Wait, result.outcome).reason == "StorageResizing"
+        plan = planned(LARGER, world(grown(0), grown(1), claim(2)))
+        assert not recreated(plan)
+        assert has_set(plan)
+        assert gen.expect(Wait, plan.outcome).reason == "StorageResizing"
         # Volumes that nobody has seen have not grown.
         assert not recreated(planned(LARGER, world(grown(0), grown(1))))
 
     @pytest.mark.parametrize("size", ["1Gi", "1024Mi", "1073741824"])
     def test_the_same_size_however_written_is_none(self, size: str) -> None:
         same = OLD.wanting(storage={"size": size})
-        result = planned(same, SMALL)
-        assert (result.outcome, result.effects) == (Done(), ())
+        plan = planned(same, SMALL)
+        assert (plan.outcome, plan.effects) == (Done(), ())
 
     def test_a_template_that_is_larger_stays(self) -> None:
         def larger(observed: Observed) -> Observed:
@@ -92,43 +92,43 @@ class TestLargerVolumes:
 
     def test_a_roll_is_finished_first(self) -> None:
         pods = tuple(pod.made_from("before") for pod in GROWN.pods)
-        result = planned(LARGER, GROWN.with_pods(*pods))
-        assert not recreated(result)
-        assert has_set(result)
+        plan = planned(LARGER, GROWN.with_pods(*pods))
+        assert not recreated(plan)
+        assert has_set(plan)
 
     def test_then_the_new_one_makes_larger_volumes(self) -> None:
         """Whoever finds no StatefulSet makes it, also a process that knows nothing of before."""
-        result = planned(LARGER, GROWN.with_set(None))
-        (spec,) = [i.body["spec"] for i in result.intents if i.resource == STATEFUL_SET]
+        plan = planned(LARGER, GROWN.with_set(None))
+        (spec,) = [i.body["spec"] for i in plan.intents if i.resource == STATEFUL_SET]
         (template,) = spec["volumeClaimTemplates"]
         assert template["spec"]["resources"]["requests"]["storage"] == "2Gi"
         assert spec["replicas"] == 3
 
     def test_what_was_asked_for_a_moment_ago_is_not_asked_for_again(self) -> None:
         lately = GROWN.tried(RecreateStatefulSet.name, "uid-x", ASK_AGAIN - timedelta(seconds=1))
-        result = planned(LARGER, lately)
-        assert not recreated(result)
-        assert not has_set(result)
+        plan = planned(LARGER, lately)
+        assert not recreated(plan)
+        assert not has_set(plan)
         assert recreated(planned(LARGER, GROWN.tried(RecreateStatefulSet.name, "uid-x", ASK_AGAIN)))
 
 
 class TestFieldsOfAnOlderOperator:
     @pytest.mark.parametrize("field", ["serviceName", "selector", "podManagementPolicy"])
     def test_each_makes_it_anew(self, field: str) -> None:
-        result = planned(OLD, SMALL, lambda observed: differing(observed, **{field: "before"}))
-        assert recreated(result)
-        assert field in result.outcome.message  # type: ignore[union-attr]
+        plan = planned(OLD, SMALL, lambda observed: differing(observed, **{field: "before"}))
+        assert recreated(plan)
+        assert field in plan.outcome.message  # type: ignore[union-attr]
 
     def test_marks_of_the_volumes_too(self) -> None:
         marks = {"volumeClaimTemplates annotations": "openbao.org/owner-uid=uid-of-before"}
-        result = planned(OLD, SMALL, lambda observed: differing(observed, **marks))
-        assert recreated(result)
+        plan = planned(OLD, SMALL, lambda observed: differing(observed, **marks))
+        assert recreated(plan)
 
     def test_it_is_not_applied_because_it_would_be_refused(self) -> None:
         pods = (*SMALL.pods[:2], SMALL.pods[2].unready())
-        result = planned(OLD, SMALL.with_pods(*pods), other_service)
-        assert not has_set(result)
-        assert not recreated(result)
+        plan = planned(OLD, SMALL.with_pods(*pods), other_service)
+        assert not has_set(plan)
+        assert not recreated(plan)
 
     def test_it_waits_neither_for_the_roll_nor_for_volumes_that_cannot_grow(self) -> None:
         """A roll would wait for it."""
