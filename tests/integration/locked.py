@@ -236,14 +236,14 @@ def pod_spec(**more: object) -> Object:
 
 def pod(namespace: str, name: str = "", **metadata: object) -> Object:
     """A server pod; by default owned by the StatefulSet of the cluster."""
-    result = {
+    metadata_of_pod = {
         "labels": labels.server_pod(CLUSTER),
         "ownerReferences": [owned_by("StatefulSet", CLUSTER)],
         **metadata,
     }
     name = name or names.pod(CLUSTER, 0)
     return {
-        "metadata": {"name": name, "namespace": namespace, **result},
+        "metadata": {"name": name, "namespace": namespace, **metadata_of_pod},
         "spec": pod_spec(nodeName="n1"),
     }
 
@@ -272,8 +272,13 @@ def stateful_set(namespace: str, spec: Object | None = None, **metadata: object)
 
 def secret(namespace: str, name: str, **metadata: object) -> Object:
     """A Secret of the cluster; by default with an owner."""
-    result = {"ownerReferences": [owned_by("OpenBaoCluster", CLUSTER, "openbao.org/v1alpha1")]}
-    return {"metadata": meta(namespace, name, **{**result, **metadata}), "data": {"key": "MDA="}}
+    secret_metadata = {
+        "ownerReferences": [owned_by("OpenBaoCluster", CLUSTER, "openbao.org/v1alpha1")]
+    }
+    return {
+        "metadata": meta(namespace, name, **{**secret_metadata, **metadata}),
+        "data": {"key": "MDA="},
+    }
 
 
 def config_map(namespace: str, name: str = "", **metadata: object) -> Object:

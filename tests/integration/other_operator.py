@@ -95,8 +95,8 @@ class OtherOperator:
 
     async def _apply(self, kind: Resource, body: Object) -> Object:
         body["metadata"] |= {"namespace": self.namespace, "ownerReferences": [self.reference]}
-        result = await self.client.apply(kind, body, field_manager=MANAGER, force=True)
-        return result.object
+        response = await self.client.apply(kind, body, field_manager=MANAGER, force=True)
+        return response.object
 
     @property
     def reference(self) -> Object:
@@ -159,8 +159,14 @@ class OtherOperator:
             }
             claim = {"persistentVolumeClaim": {"claimName": f"data-{self.name}-{number}"}}
             pod["spec"]["volumes"].append({"name": "data", **claim})
-            result = {"active": str(number == 0).lower(), "initialized": "true", "sealed": "false"}
-            pod["metadata"]["labels"] |= {f"openbao-{word}": text for word, text in result.items()}
+            status_labels = {
+                "active": str(number == 0).lower(),
+                "initialized": "true",
+                "sealed": "false",
+            }
+            pod["metadata"]["labels"] |= {
+                f"openbao-{word}": text for word, text in status_labels.items()
+            }
             pod["metadata"]["labels"] |= {"openbao-version": self.version}
             for label in without:
                 del pod["metadata"]["labels"][label]
@@ -217,12 +223,12 @@ class OtherOperator:
 
     async def found(self) -> Found:
         """UID and resourceVersion of each object in the namespace, by kind and name."""
-        result: Found = {}
+        objects: Found = {}
         for kind in EVERY_KIND:
             for item in (await self.client.list(kind, self.namespace)).items:
                 metadata = item["metadata"]
-                result[kind.kind, metadata["name"]] = metadata["uid"], metadata["resourceVersion"]
-        return result
+                objects[kind.kind, metadata["name"]] = metadata["uid"], metadata["resourceVersion"]
+        return objects
 
     async def orphan(self) -> None:
         """Do the work of the garbage collector for a StatefulSet that is deleted as an orphan."""

@@ -109,9 +109,9 @@ class Bench:
     async def edit(self, body: Object, *, manager: str = "somebody") -> Object:
         """Force-apply fields as another manager, and wait until the cache has them."""
         resource = {r.kind: r for r in self.informers}[body["kind"]]
-        result = await self.client.apply(resource, body, field_manager=manager, force=True)
-        await self.seen(result.object, resource)
-        return result.object
+        response = await self.client.apply(resource, body, field_manager=manager, force=True)
+        await self.seen(response.object, resource)
+        return response.object
 
     @property
     def requests(self) -> float:

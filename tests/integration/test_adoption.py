@@ -120,12 +120,12 @@ async def test_objects_of_another_operator_are_not_changed(
         assert await see.unserved() == []
     after = await other.found()
     assert {name: item for name, item in after.items() if name in before} == before
-    result = conditions(live)
-    assert "spec.runtime.restartAt" in result["Adopted"][2]
-    assert labels.WORKLOAD_POOL in result["Adopted"][2]
-    assert result["Stalled"][0] == "False"
+    live_conditions = conditions(live)
+    assert "spec.runtime.restartAt" in live_conditions["Adopted"][2]
+    assert labels.WORKLOAD_POOL in live_conditions["Adopted"][2]
+    assert live_conditions["Stalled"][0] == "False"
     # The status has no fields of the other operator, and is updated.
-    assert "EtcdEncryptionWarning" not in result
+    assert "EtcdEncryptionWarning" not in live_conditions
     managers = {managed_field["manager"] for managed_field in live["metadata"]["managedFields"]}
     assert not {manager for manager in managers if manager.endswith("-controller")}
     assert "workload" not in live["status"]

@@ -307,10 +307,10 @@ async def test_t24_a_status_of_another_writer_causes_no_requests(bench: Bench) -
         "metadata": {"name": "s", "namespace": bench.namespace},
         "status": {"replicas": 1, "observedGeneration": 1},
     }
-    result = await bench.client.apply(
+    response = await bench.client.apply(
         STATEFUL_SET, body, field_manager="controller", force=True, subresource="status"
     )
-    await bench.seen(result.object, STATEFUL_SET)
+    await bench.seen(response.object, STATEFUL_SET)
     before = bench.requests
     assert (await bench.ensure(intent)).verdict is Verdict.SKIPPED
     assert bench.requests == before

@@ -150,9 +150,9 @@ async def test_attack_t09_every_url_is_refused_twice_in_every_field(
     fine = _body("ns", with_url(field, "https://bao.example.com"))
     assert by_code(fine) == []
     bodies = [fine, *(_body("ns", with_url(field, url)) for url in URLS)]
-    accepted, *result = await server.refusals(bodies)
+    accepted, *messages = await server.refusals(bodies)
     assert accepted == ""
-    for url, body, words in zip(URLS, bodies[1:], result, strict=True):
+    for url, body, words in zip(URLS, bodies[1:], messages, strict=True):
         code = by_code(body)
         assert [violation for violation in code if violation.field == field], url
         assert words, url

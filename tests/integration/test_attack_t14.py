@@ -73,11 +73,11 @@ async def operator(
     kubeconfig.write_bytes(orjson.dumps(config))
     clock = SystemClock()
     own = await from_kubeconfig(str(kubeconfig), None, clock)
-    result = Client(own, user_agent="itest-operator", clock=clock, metrics=Metrics())
+    operator_client = Client(own, user_agent="itest-operator", clock=clock, metrics=Metrics())
     try:
-        yield result
+        yield operator_client
     finally:
-        await result.close()
+        await operator_client.close()
 
 
 def _token_request(account: str) -> Object:
@@ -136,10 +136,10 @@ async def test_attack_t14_a_captured_login_opens_no_other_cluster(
     bao: Path, client: Client, operator: Client, tmp_path: Path
 ) -> None:
     jwt = await captured(operator, RED.owner(), tmp_path)
-    result = claims(jwt)
-    assert result["aud"] == [f"openbao-internal/{gen.NAMESPACE}/red"]
-    assert result["sub"] == HERE.subject
-    assert result["exp"] - result["iat"] == LIFE_SECONDS
+    token_claims = claims(jwt)
+    assert token_claims["aud"] == [f"openbao-internal/{gen.NAMESPACE}/red"]
+    assert token_claims["sub"] == HERE.subject
+    assert token_claims["exp"] - token_claims["iat"] == LIFE_SECONDS
 
     red, blue = await config_of(RED, client), await config_of(BLUE, client)
     with started(bao, tmp_path / "red", red) as its, started(bao, tmp_path / "blue", blue) as other:

@@ -137,10 +137,10 @@ async def send(client: Client, intent: Intent, owner: Owner, *, dry_run: bool = 
     """Apply an object as the operator does."""
     body = copy.deepcopy(intent.body)
     body["metadata"]["ownerReferences"] = [owner.reference()]
-    result = await client.apply(
+    response = await client.apply(
         intent.resource, body, field_manager=FIELD_MANAGER, force=True, dry_run=dry_run
     )
-    return result.object
+    return response.object
 
 
 def within(cluster: gen.Cluster, namespace: str) -> gen.Cluster:

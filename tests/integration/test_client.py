@@ -52,8 +52,8 @@ async def test_an_apply_stores_every_character_as_it_is(client: Client, namespac
     # The server reads apply bodies as YAML; a create of the same text is read as JSON.
     odd = "".join(map(chr, (*range(1, 0x100), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF, 0x1F600)))
     body = config_map(namespace, odd=odd, looks="{a: 1}", number="1", yes="yes", date="2030-01-01")
-    result = await client.apply(CONFIG_MAP, body, field_manager="me", force=True)
-    assert result.object["data"] == body["data"]
+    response = await client.apply(CONFIG_MAP, body, field_manager="me", force=True)
+    assert response.object["data"] == body["data"]
     body["metadata"]["name"] = "created"
     assert (await client.create(CONFIG_MAP, body, field_manager="me"))["data"] == body["data"]
 
@@ -75,8 +75,8 @@ async def test_a_uid_in_an_apply_is_a_precondition(client: Client, namespace: st
     with pytest.raises(Conflict):
         await client.apply(CONFIG_MAP, stranger, field_manager="me", force=True)
     again = with_uid(config_map(namespace, a="2"), uid_of(made))
-    result = await client.apply(CONFIG_MAP, again, field_manager="me", force=True)
-    assert (result.created, result.object["data"]) == (False, {"a": "2"})
+    response = await client.apply(CONFIG_MAP, again, field_manager="me", force=True)
+    assert (response.created, response.object["data"]) == (False, {"a": "2"})
 
 
 async def test_contested_fields_name_their_managers(client: Client, namespace: str) -> None:

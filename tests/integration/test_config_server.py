@@ -81,8 +81,8 @@ async def test_a_first_boot_runs_every_golden_request(bao: Path, tmp_path: Path,
             devices = json.loads(
                 json.dumps(devices).replace(str(tmp_path / "audit"), mount_paths.AUDIT)
             )
-            result = {path: _written(device) for path, device in devices["data"].items()}
-            assert result == {f"{stanza.name}/": _wanted(stanza) for stanza in config.audits}
+            audit_devices = {path: _written(device) for path, device in devices["data"].items()}
+            assert audit_devices == {f"{stanza.name}/": _wanted(stanza) for stanza in config.audits}
 
 
 def _written(device: dict[str, Any]) -> tuple[str, str, Any]:

@@ -34,8 +34,10 @@ def _body(namespace: str, name: str, spec: dict[str, Any]) -> Object:
 
 
 async def _apply(client: Client, body: Object, *, dry_run: bool) -> Object:
-    result = await client.apply(CLUSTERS, body, field_manager=MANAGER, force=True, dry_run=dry_run)
-    return result.object
+    response = await client.apply(
+        CLUSTERS, body, field_manager=MANAGER, force=True, dry_run=dry_run
+    )
+    return response.object
 
 
 async def _observe(client: Client, body: Object, status: dict[str, Any] | None) -> None:

@@ -52,8 +52,8 @@ async def _apply(
 ) -> Object:
     body = BODIES[kind](**spec)
     body["metadata"]["namespace"] = namespace
-    result = await client.apply(kind, body, field_manager=MANAGER, force=True, dry_run=dry_run)
-    return result.object
+    response = await client.apply(kind, body, field_manager=MANAGER, force=True, dry_run=dry_run)
+    return response.object
 
 
 CASES = [

@@ -57,8 +57,8 @@ async def server(installed: Rig, client: Client) -> AsyncIterator[Client]:
 
 
 async def _apply(client: Client, kind: Resource, body: Object, *, dry_run: bool = True) -> Object:
-    result = await client.apply(kind, body, field_manager=MANAGER, force=True, dry_run=dry_run)
-    return result.object
+    response = await client.apply(kind, body, field_manager=MANAGER, force=True, dry_run=dry_run)
+    return response.object
 
 
 async def _causes(client: Client, kind: Resource, body: Object) -> list[tuple[str, str]]:

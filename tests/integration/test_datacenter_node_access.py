@@ -61,10 +61,10 @@ def _rendered(where: str, body: Object) -> Object:
         BootstrapService.model_validate(body), ServiceSource("declared")
     )
     record = ServiceRecord("00000000-0000-0000-0000-000000000001", info, desired_service)
-    result = render(record, ())[-1].body
+    obj = render(record, ())[-1].body
     return {
-        **result,
-        "metadata": {**result["metadata"], "ownerReferences": [owner_of(record).reference()]},
+        **obj,
+        "metadata": {**obj["metadata"], "ownerReferences": [owner_of(record).reference()]},
     }
 
 

@@ -170,8 +170,8 @@ WRITES: dict[str, Callable[[ImpersonatingClient, str], Any]] = {
 def test_only_the_operator_writes_a_workload(
     place: Place, workload: str, what: str, who: User
 ) -> None:
-    result = refusal(lambda: WRITES[what](place.client(who), workload))
-    assert "change the services of its Datacenter or of its BootstrapServiceSet instead" in result
+    message = refusal(lambda: WRITES[what](place.client(who), workload))
+    assert "change the services of its Datacenter or of its BootstrapServiceSet instead" in message
 
 
 def test_the_operator_and_the_garbage_collector_may_write_it(place: Place, workload: str) -> None:
@@ -274,8 +274,8 @@ TOO_FAR: dict[str, tuple[Callable[[str], Object], str]] = {
 
 @pytest.mark.parametrize("what", TOO_FAR)
 def test_the_operator_may_not_create_such_a_service(place: Place, what: str) -> None:
-    result, words = TOO_FAR[what]
-    body = result(place.namespace())
+    build, words = TOO_FAR[what]
+    body = build(place.namespace())
     assert words in refusal(lambda: place.client(OPERATOR).create(kinds.DEPLOYMENT, body))
 
 
@@ -361,10 +361,10 @@ def test_is_refused(place: Place, home: str, what: str) -> None:
     if "scale" in words or "replicas" in words:
         # As with its controller: the scale subresource needs the status.
         place.client(DEPLOYING).patch(kinds.DEPLOYMENT, home, NAME, OBSERVED, subresource="status")
-    result = refusal(lambda: act(place.client(who), home))
-    assert words in result
+    message = refusal(lambda: act(place.client(who), home))
+    assert words in message
     if "instead" in words:
-        assert f"deployments {NAME} belongs to service shipper of Datacenter fra1" in result
+        assert f"deployments {NAME} belongs to service shipper of Datacenter fra1" in message
 
 
 @pytest.mark.parametrize("what", ALLOWED)

@@ -93,10 +93,10 @@ class Site:
     async def has(self, resource: Resource, *path: str, value: object) -> bool:
         """Whether a field of an object of the site has that value; None: it is absent."""
         name = DIRECTORY if path and path[0] == DIRECTORY else "hello"
-        result: object = await self.read(resource, name)
+        live: object = await self.read(resource, name)
         for step in path[1:] if name == DIRECTORY else path:
-            result = result.get(step) if isinstance(result, dict) else None
-        return result == value
+            live = live.get(step) if isinstance(live, dict) else None
+        return live == value
 
     async def reason(self, value: str) -> None:
         await until(lambda: self.has(WEBSITE, "status", "reason", value=value), f"reason {value}")
@@ -183,8 +183,8 @@ async def _heals(site: Site) -> None:
     await client.delete(SERVICE, site.key(), uid=uid_of(service))
 
     async def made_anew() -> bool:
-        result = await site.read(SERVICE)
-        return result is not None and uid_of(result) != uid_of(service)
+        live = await site.read(SERVICE)
+        return live is not None and uid_of(live) != uid_of(service)
 
     await until(made_anew, "a new Service")
     gone = [{"op": "remove", "path": "/data/hello"}]

@@ -137,9 +137,9 @@ async def test_the_operator_can_replace_the_keys_that_its_login_trusts(
         assert status == 204
         for signer in (before, after):
             assert (await _login(server, OPERATOR_ROLE, signer.token()))[0] == 200
-        _, result = await server.call("GET", "auth/jwt-operator/config", token=token)
-        assert result["data"]["bound_issuer"] == ISSUER
-        assert len(result["data"]["jwt_validation_pubkeys"]) == 2
+        _, auth_config = await server.call("GET", "auth/jwt-operator/config", token=token)
+        assert auth_config["data"]["bound_issuer"] == ISSUER
+        assert len(auth_config["data"]["jwt_validation_pubkeys"]) == 2
 
 
 EVERY_KIND: tuple[Mapping[str, Any], ...] = (

@@ -57,13 +57,13 @@ def ordered(tree: Any) -> Any:
 def test_every_place_for_text_is_read_back_once(reader: Path) -> None:
     config = marked()
     trees = read(reader, documents(config))
-    result = marks(trees)
+    places = marks(trees)
     # One per join, and the name of a request is also that of its block.
-    assert {mark: result.count(mark) for mark in set(result) if result.count(mark) > 1} == {
+    assert {mark: places.count(mark) for mark in set(places) if places.count(mark) > 1} == {
         "@server@": 3,
         "@block@": 2,
     }
-    assert len(set(result)) >= 40
+    assert len(set(places)) >= 40
 
 
 def test_attack_t02_a_thousand_hostile_texts_stay_where_they_were_put(reader: Path) -> None:
@@ -76,8 +76,8 @@ def test_attack_t02_a_thousand_hostile_texts_stay_where_they_were_put(reader: Pa
     written = [document for text in corpus for document in documents(filled(config, text))]
     trees = read(reader, written)
     for number, text in enumerate(corpus):
-        result = trees[2 * number : 2 * number + 2]
-        assert ordered_all(result) == ordered_all(filled(plain, text)), text
+        pair = trees[2 * number : 2 * number + 2]
+        assert ordered_all(pair) == ordered_all(filled(plain, text)), text
 
 
 def ordered_all(trees: list[Any]) -> list[Any]:

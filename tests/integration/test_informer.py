@@ -69,8 +69,8 @@ def config_map(namespace: str, name: str, **data: str) -> Object:
 
 
 async def write(client: Client, body: Object) -> Object:
-    result = await client.apply(CONFIG_MAP, body, field_manager="itest", force=True)
-    return result.object
+    response = await client.apply(CONFIG_MAP, body, field_manager="itest", force=True)
+    return response.object
 
 
 async def remove(client: Client, obj: Object) -> None:
@@ -210,9 +210,9 @@ async def test_t12_a_recreated_object_is_a_delete_and_an_add(
         await remove(client, first)
         second = await write(client, config_map(namespace, "web"))
         await eventually(lambda: mirror.words == ["+web", "-web", "+web"])
-        result = mirror.informer.get(ObjectKey(namespace, "web"))
-        assert result is not None
-        assert uid_of(result) == uid_of(second) != uid_of(first)
+        live = mirror.informer.get(ObjectKey(namespace, "web"))
+        assert live is not None
+        assert uid_of(live) == uid_of(second) != uid_of(first)
 
 
 async def test_t28_own_writes_are_visible_immediately_and_reported_once(

@@ -148,7 +148,7 @@ async def _operator(bao: Path, folder: Path) -> AsyncIterator[Operator]:
 
 async def capabilities(operator: Operator) -> Mapping[str, Mapping[str, list[str]]]:
     """The capabilities of each role, read with its own token."""
-    result: dict[str, Mapping[str, list[str]]] = {}
+    policies: dict[str, Mapping[str, list[str]]] = {}
     for role in operator_login(
         CLUSTER.read().spec, CLUSTER.owner(), operator.issuer, gen.INSTALLATION
     ).roles:
@@ -157,9 +157,9 @@ async def capabilities(operator: Operator) -> Mapping[str, Mapping[str, list[str
         _, may = await operator.server.call(
             "POST", "sys/capabilities-self", {"paths": sorted(role.rights)}, token
         )
-        result[role.name] = {path: sorted(may["data"][path]) for path in role.rights}
-        assert result[role.name] == {path: sorted(all_) for path, all_ in role.rights.items()}
-    return result
+        policies[role.name] = {path: sorted(may["data"][path]) for path in role.rights}
+        assert policies[role.name] == {path: sorted(all_) for path, all_ in role.rights.items()}
+    return policies
 
 
 async def test_the_next_operator_completes_the_login_after_a_crash_at_any_write(

@@ -21,8 +21,8 @@ def store(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Store]:
     folder = tmp_path_factory.mktemp(request.param)
-    with MAKE[request.param](Ground.loopback(), folder, port=free_port()) as result:
-        yield result
+    with MAKE[request.param](Ground.loopback(), folder, port=free_port()) as server:
+        yield server
 
 
 def test_objects_are_written_listed_read_and_deleted(store: Store) -> None:

@@ -53,9 +53,9 @@ def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> TokenClient:
 @pytest.fixture
 def role(api: Api) -> Iterator[BoundRole]:
     """The cluster-wide role of the operator; restored afterwards."""
-    result = next(role for role in roles_of_controller(api) if role.resource == CLUSTER_ROLE)
-    yield result
-    result.write(api, result.rules)
+    cluster_role = next(role for role in roles_of_controller(api) if role.resource == CLUSTER_ROLE)
+    yield cluster_role
+    cluster_role.write(api, cluster_role.rules)
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ _KEPT_AS_WRITTEN = frozenset({"+1", "1.", "1.024M", "01", "010"})
 async def _stored(client: Client, resource: Resource, namespace: str, spec: Any) -> Any:
     metadata = {"name": "q", "namespace": namespace}
     body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
-    result = await client.apply(
+    response = await client.apply(
         resource, {**body, "spec": spec}, field_manager="itest", force=True, dry_run=True
     )
-    return result.object["spec"]
+    return response.object["spec"]

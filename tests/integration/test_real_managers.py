@@ -99,12 +99,12 @@ class Processes:
         process = self.running.pop(identity)
         try:
             async with asyncio.timeout(PATIENCE):
-                result, _ = await process.communicate()
+                output, _ = await process.communicate()
         except TimeoutError:
             self.running[identity] = process
             raise
         assert process.returncode is not None
-        return process.returncode, result.decode().split()
+        return process.returncode, output.decode().split()
 
     async def bury(self) -> None:
         for process in self.running.values():
@@ -133,14 +133,14 @@ async def test_t20_frozen_and_resumed_managers_never_overwrite_their_successor(
                 successor = history.last()
                 await progress(history, successor, 5)
                 processes.running[leader].send_signal(signal.SIGCONT)
-                status, result = await processes.end(leader)
-                assert status == LOST, result
+                status, lines = await processes.end(leader)
+                assert status == LOST, lines
                 frozen.append(leader)
                 await progress(history, successor, 20)
             last = history.last()
             processes.running[last].send_signal(signal.SIGTERM)
-            status, result = await processes.end(last)
-            assert (status, "refused" in result) == (0, False)
+            status, lines = await processes.end(last)
+            assert (status, "refused" in lines) == (0, False)
             waited = await successor_of(history, last)
         assert waited < OPTIONS.lease_duration / 2, "a released Lease must be taken immediately"
     finally:

@@ -114,9 +114,9 @@ async def first_word(server: BaoServer, *words: str) -> str:
     ends = clock.monotonic() + SECONDS
     while clock.monotonic() < ends:
         text = server.log.read_text(errors="replace")
-        result = next((word for word in words if word in text), None)
-        if result is not None:
-            return result
+        match = next((word for word in words if word in text), None)
+        if match is not None:
+            return match
         await clock.sleep(0.1)
     raise AssertionError(server.log.read_text(errors="replace")[-3000:])
 

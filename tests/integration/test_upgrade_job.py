@@ -32,9 +32,9 @@ async def _step_down(servers: Fleet, target: str, *pods: str) -> tuple[str, int]
 
 async def test_the_leader_steps_down_once(servers: Fleet) -> None:
     before, count = await servers.leader(), servers.leads()
-    result, code = await _step_down(servers, before)
+    message, code = await _step_down(servers, before)
     after = await servers.leader()
-    assert (code, result) == (0, f"{before} handed over to {after}")
+    assert (code, message) == (0, f"{before} handed over to {after}")
     assert after != before
     assert servers.leads() == count + 1
 
@@ -44,8 +44,8 @@ async def test_a_second_run_does_not_affect_the_successor(servers: Fleet) -> Non
     await servers.wait_for(PODS)
     await _step_down(servers, before)
     after, count = await servers.leader(), servers.leads()
-    result, code = await _step_down(servers, before)
-    assert (code, result) == (0, f"{before} does not lead; nothing was done")
+    message, code = await _step_down(servers, before)
+    assert (code, message) == (0, f"{before} does not lead; nothing was done")
     assert (await servers.leader(), servers.leads()) == (after, count)
 
 
@@ -58,9 +58,9 @@ async def test_a_pod_that_is_gone_does_not_lead(servers: Fleet) -> None:
 
 async def test_the_role_of_a_rolling_upgrade_may_not_change_votes(servers: Fleet) -> None:
     env = UpgradeEnv(servers.env(*PODS), PROMOTE, "run-1", blue=PODS[:2], green=PODS[2:])
-    result, code = await do(env.to_environment(), SystemClock(), servers.reach)
+    message, code = await do(env.to_environment(), SystemClock(), servers.reach)
     assert code == EXIT_CODES["Authentication"]
-    assert "the role of the job may not do this" in result
+    assert "the role of the job may not do this" in message
 
 
 async def test_an_account_without_the_role_changes_nothing(servers: Fleet) -> None:
@@ -68,16 +68,16 @@ async def test_an_account_without_the_role_changes_nothing(servers: Fleet) -> No
     env = UpgradeEnv(
         replace(servers.env(*PODS), role="another"), STEP_DOWN, "run-1", leader, timeout=5
     )
-    result, code = await do(env.to_environment(), SystemClock(), servers.reach)
+    message, code = await do(env.to_environment(), SystemClock(), servers.reach)
     assert (code, servers.leads()) == (EXIT_CODES["Authentication"], count)
-    assert "role another" in result
+    assert "role another" in message
 
 
 async def test_a_step_down_without_a_new_leader_fails_with_a_message(servers: Fleet) -> None:
     """The Job has no address of a server that could become the leader."""
     leader = await servers.leader()
     env = UpgradeEnv(servers.env(leader, "c-7"), STEP_DOWN, "run-2", leader, timeout=3)
-    result, code = await do(env.to_environment(), SystemClock(), servers.reach)
+    message, code = await do(env.to_environment(), SystemClock(), servers.reach)
     assert code == STEP_EXIT_CODES["StepDown"]
-    assert f"no server leads after the step-down of {leader}" in result
-    assert "c-7: its name does not resolve" in result
+    assert f"no server leads after the step-down of {leader}" in message
+    assert "c-7: its name does not resolve" in message

@@ -54,22 +54,22 @@ async def _do(servers: Fleet, action: str, seconds: int = 60) -> tuple[str, int]
 
 async def _twice(servers: Fleet, action: str) -> str:
     """Run an action twice; the second run changes nothing, and the leader stays."""
-    result, code = await _do(servers, action)
-    assert code == 0, result
+    message, code = await _do(servers, action)
+    assert code == 0, message
     count, members = servers.leads(), await servers.members()
     again, code = await _do(servers, action)
     assert code == 0, again
     assert (servers.leads(), await servers.members()) == (count, members)
-    return result
+    return message
 
 
 async def _refused(servers: Fleet, action: str) -> str:
     """Check that an action is refused and changes nothing, and return the message."""
     before = await servers.members()
-    result, code = await _do(servers, action, 3)
-    assert code in STEP_EXIT_CODES.values(), result
+    message, code = await _do(servers, action, 3)
+    assert code in STEP_EXIT_CODES.values(), message
     assert await servers.members() == before
-    return result
+    return message
 
 
 async def _votes(servers: Fleet) -> dict[str, bool]:
@@ -133,8 +133,8 @@ async def test_a_rollback_works_after_green_has_led(servers: Fleet) -> None:
 
 async def test_blue_is_removed_in_the_end(servers: Fleet) -> None:
     for action in (PROMOTE, DEMOTE):
-        result, code = await _do(servers, action)
-        assert code == 0, result
+        message, code = await _do(servers, action)
+        assert code == 0, message
     # A server that is down is removed as well, because it has no vote.
     servers.kill(BLUE[1])
     await _twice(servers, REMOVE_BLUE)

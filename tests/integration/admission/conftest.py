@@ -37,15 +37,15 @@ def installed(installed: Rig) -> Iterator[Rig]:
 def people(installed: Rig, tmp_path_factory: pytest.TempPathFactory) -> People:
     """A user who may write clusters, and for each ClusterRole one who has that role as well."""
     folder = tmp_path_factory.mktemp("people")
-    result = {WRITER: make(installed, PLACE, WRITER, folder, [EDIT, f"{PREFIX}view"])}
+    accounts = {WRITER: make(installed, PLACE, WRITER, folder, [EDIT, f"{PREFIX}view"])}
     for role in sorted({*ROLES.values(), READER}):
         bound = f"cluster:{PREFIX}{role}" if role in WIDE else f"{PREFIX}{role}"
         # The role `edit` of Kubernetes includes reading Secrets.
         bound = "system:aggregate-to-edit" if role == READER else bound
-        result[role] = make(installed, PLACE, role, folder, [EDIT, bound])
-    result[CONTROLLER] = make(installed, NAMESPACE, CONTROLLER, folder, [f"cluster:{EDIT}"])
-    _wait_until_asked(installed, result)
-    return result
+        accounts[role] = make(installed, PLACE, role, folder, [EDIT, bound])
+    accounts[CONTROLLER] = make(installed, NAMESPACE, CONTROLLER, folder, [f"cluster:{EDIT}"])
+    _wait_until_asked(installed, accounts)
+    return accounts
 
 
 def _wait_until_asked(rig: Rig, people: People) -> None:

@@ -50,12 +50,14 @@ async def acting(account: Account) -> AsyncIterator[Client]:
 
 def body(name: str, spec: dict[str, Any], **metadata: Any) -> Object:
     """A cluster with this spec in the namespace of the tests."""
-    result = cluster_object(name, **spec)
-    result["metadata"] |= {"namespace": PLACE, **metadata}
-    return result
+    obj = cluster_object(name, **spec)
+    obj["metadata"] |= {"namespace": PLACE, **metadata}
+    return obj
 
 
 async def apply(client: Client, body: Object, *, dry_run: bool = True) -> Object:
     """Apply it; by default as a dry run."""
-    result = await client.apply(CLUSTERS, body, field_manager=MANAGER, force=True, dry_run=dry_run)
-    return result.object
+    response = await client.apply(
+        CLUSTERS, body, field_manager=MANAGER, force=True, dry_run=dry_run
+    )
+    return response.object

@@ -41,7 +41,7 @@ def accounts(installed: Rig, people: People, tmp_path_factory: pytest.TempPathFa
     bound = (ALL_STATUS, f"--clusterrole={ALL_STATUS}", operator)
     installed.kubectl("create", "clusterrolebinding", *bound)
     verb = f"{PREFIX}{RESTORE.role}"
-    result = {
+    accounts_by_name = {
         RESTORER: make(installed, PLACE, RESTORER, folder, [EDIT, verb]),
         **{
             name: make(installed, PLACE, name, folder, [ALL_STATUS])
@@ -53,23 +53,25 @@ def accounts(installed: Rig, people: People, tmp_path_factory: pytest.TempPathFa
         },
     }
     for gate in ("use-secrets", "use-volume-claims", "use-cloud-identities"):
-        result[gate] = make(installed, PLACE, gate, folder, [EDIT, verb, f"{PREFIX}{gate}"])
+        accounts_by_name[gate] = make(
+            installed, PLACE, gate, folder, [EDIT, verb, f"{PREFIX}{gate}"]
+        )
     secrets = [f"{PREFIX}use-secrets", f"{PREFIX}use-cloud-identities"]
-    result["both"] = make(installed, PLACE, "both", folder, [EDIT, verb, *secrets])
-    result["use-custom-executables"] = make(
+    accounts_by_name["both"] = make(installed, PLACE, "both", folder, [EDIT, verb, *secrets])
+    accounts_by_name["use-custom-executables"] = make(
         installed, PLACE, "runs-programs", folder, [EDIT, verb, f"{PREFIX}use-custom-executables"]
     )
-    return result
+    return accounts_by_name
 
 
 async def _apply(
     client: Client, kind: Resource, body: Object, *, dry_run: bool = True, **more: Any
 ) -> Object:
     body["metadata"]["namespace"] = PLACE
-    result = await client.apply(
+    response = await client.apply(
         kind, body, field_manager=MANAGER, force=True, dry_run=dry_run, **more
     )
-    return result.object
+    return response.object
 
 
 class TestBackups:
@@ -220,19 +222,19 @@ def _claim(**more: Any) -> dict[str, Any]:
 @asynccontextmanager
 async def _ran(kind: Resource, name: str, people: People) -> AsyncIterator[Object]:
     """Create a run in phase Running; yields the body for writes of its status."""
-    result = {BACKUPS: backup_object, RESTORES: restore_object}[kind](name)
+    run = {BACKUPS: backup_object, RESTORES: restore_object}[kind](name)
     async with acting(people[CONTROLLER]) as operator:
-        await _apply(operator, kind, result, dry_run=False)
-        body = {key: result[key] for key in ("apiVersion", "kind", "metadata")}
+        await _apply(operator, kind, run, dry_run=False)
+        body = {key: run[key] for key in ("apiVersion", "kind", "metadata")}
         begun = {**body, "status": {"phase": "Running", "message": "runs"}}
         await _apply(operator, kind, begun, dry_run=False, subresource="status")
     yield body
 
 
 async def _say(client: Client, kind: Resource, body: Object, **status: Any) -> None:
-    result = {**body, "status": status}
+    obj = {**body, "status": status}
     await client.apply(
-        kind, result, field_manager="openbao-executor", force=True, subresource="status"
+        kind, obj, field_manager="openbao-executor", force=True, subresource="status"
     )
 
 

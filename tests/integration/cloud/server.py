@@ -207,8 +207,8 @@ class Services:
             f"<AccessKeyId>{key}</AccessKeyId><SecretAccessKey>{secret}</SecretAccessKey>"
             f"<SessionToken>{session}</SessionToken><Expiration>{rfc3339(_later())}</Expiration>"
         )
-        result = f"<AssumeRoleWithWebIdentityResult><Credentials>{credentials}</Credentials>"
-        whole = f"{result}</AssumeRoleWithWebIdentityResult>"
+        body = f"<AssumeRoleWithWebIdentityResult><Credentials>{credentials}</Credentials>"
+        whole = f"{body}</AssumeRoleWithWebIdentityResult>"
         tag = "AssumeRoleWithWebIdentityResponse"
         return Answer(200, f"<{tag}>{whole}</{tag}>".encode())
 

@@ -179,9 +179,9 @@ class TestFilesOfGoogle:
 
     def _run(self, place: Place, text: str) -> str:
         before = place.cloud.requests()
-        result = place.run(place.secret(GCS, credentials_json=text))
+        output = place.run(place.secret(GCS, credentials_json=text))
         assert METADATA not in asked(place, before)
-        return result
+        return output
 
     def test_the_key_of_an_account_is_taken(self, place: Place) -> None:
         assert self._run(place, self._account(place.account)) == CONTENT.decode()
