@@ -115,8 +115,8 @@ async def case_the_version_of_an_apply_is_a_precondition(bench: Bench) -> None:
 async def case_an_apply_at_version_one_creates_and_never_merges(bench: Bench) -> None:
     body = bench.config_map(k="v")
     body["metadata"]["resourceVersion"] = "1"
-    result = await bench.apply(body)
-    assert result["data"] == {"k": "v"}
+    live = await bench.apply(body)
+    assert live["data"] == {"k": "v"}
     error = await refused(bench.apply(body, force=True))
     assert type(error) is Conflict
     assert error.code == 409

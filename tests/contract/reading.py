@@ -105,16 +105,16 @@ async def case_fields_that_can_be_selected_are_few(bench: Bench) -> None:
 
 
 async def case_metadata_only_lists_and_objects(bench: Bench) -> None:
-    result = await bench.create(k="v")
+    live = await bench.create(k="v")
     answer = await bench.listed(PARTIAL_LIST, fieldSelector="metadata.name=a")
     assert answer["kind"] == "PartialObjectMetadataList"
     assert answer["apiVersion"] == "meta.k8s.io/v1"
     (item,) = answer["items"]
     assert item.keys() - {"kind", "apiVersion"} == {"metadata"}
-    assert item["metadata"]["uid"] == uid_of(result)
+    assert item["metadata"]["uid"] == uid_of(live)
     config_map = await bench.client.get(CONFIG_MAP, bench.key(), metadata_only=True)
     assert config_map.keys() == {"kind", "apiVersion", "metadata"}
-    assert config_map["metadata"] == result["metadata"]
+    assert config_map["metadata"] == live["metadata"]
 
 
 async def case_a_watch_goes_on_from_a_version(bench: Bench) -> None:

@@ -40,10 +40,10 @@ def test_there_are_as_many_payloads_as_the_campaign_asks_for() -> None:
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.name)
 def test_attack_c18_the_operator_refuses_it_with_the_field(attempt: Attempt) -> None:
     try:
-        result = violations(OpenBaoCluster.from_object(cluster_object(**attempt.spec)))
+        rule_violations = violations(OpenBaoCluster.from_object(cluster_object(**attempt.spec)))
     except InvalidClusterError as error:
-        result = error.violations
-    assert [(violation.rule, violation.field) for violation in result] == [
+        rule_violations = error.violations
+    assert [(violation.rule, violation.field) for violation in rule_violations] == [
         (attempt.rule, attempt.field)
     ]
 
@@ -53,7 +53,7 @@ def test_attack_t09_the_operator_refuses_every_url_of_the_table(field: str) -> N
     assert violations(cluster(**with_url(field, "https://bao.example.com"))) == ()
     for url in URLS:
         try:
-            result = violations(cluster(**with_url(field, url)))
+            rule_violations = violations(cluster(**with_url(field, url)))
         except InvalidClusterError as error:
-            result = error.violations
-        assert field in {violation.field for violation in result}, url
+            rule_violations = error.violations
+        assert field in {violation.field for violation in rule_violations}, url

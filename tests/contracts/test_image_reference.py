@@ -25,8 +25,8 @@ READ: dict[str, tuple[str, str, str | None, str | None]] = {
 
 @pytest.mark.parametrize(("text", "parts"), READ.items())
 def test_it_is_read(text: str, parts: tuple[str, ...]) -> None:
-    result = parse(text)
-    assert (result.registry, result.repository, result.tag, result.digest) == parts
+    reference = parse(text)
+    assert (reference.registry, reference.repository, reference.tag, reference.digest) == parts
 
 
 REFUSED = (

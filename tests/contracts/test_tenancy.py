@@ -24,9 +24,9 @@ def access(status: dict[str, Any] | None = None, **spec: Any) -> SecretAccess:
 
 
 def test_a_plain_cluster_writes_what_the_operator_makes() -> None:
-    result = access()
-    assert result.readers == frozenset()
-    assert {"x-tls-ca", "x-tls-server", "x-unseal-key", "x-root-token"} <= result.writers
+    secret_access = access()
+    assert secret_access.readers == frozenset()
+    assert {"x-tls-ca", "x-tls-server", "x-unseal-key", "x-root-token"} <= secret_access.writers
 
 
 def test_with_self_init_there_is_no_root_token() -> None:
@@ -38,22 +38,22 @@ def test_with_self_init_there_is_no_root_token() -> None:
 
 
 def test_certificates_of_the_user_are_only_read() -> None:
-    result = access(tls=EXTERNAL)
-    assert {"mine", "ca"} <= result.readers
-    assert "x-tls-ca" not in result.writers
-    assert result.allows("mine")
-    assert not result.allows("theirs")
+    secret_access = access(tls=EXTERNAL)
+    assert {"mine", "ca"} <= secret_access.readers
+    assert "x-tls-ca" not in secret_access.writers
+    assert secret_access.allows("mine")
+    assert not secret_access.allows("theirs")
 
 
 def test_what_pods_still_mount_is_read_until_they_are_replaced() -> None:
-    result = access({"tlsSecrets": ["before"]}, tls=EXTERNAL)
-    assert "before" in result.readers
+    secret_access = access({"tlsSecrets": ["before"]}, tls=EXTERNAL)
+    assert "before" in secret_access.readers
 
 
 def test_a_rotation_finds_its_next_keys_granted() -> None:
-    result = access({"unseal": {"keys": "k2=key-2,k1=key", "step": "Spreading"}})
+    secret_access = access({"unseal": {"keys": "k2=key-2,k1=key", "step": "Spreading"}})
     unseal_key_secrets = {names.unseal_key_secret("x", number) for number in range(1, 6)}
-    assert unseal_key_secrets <= result.writers
+    assert unseal_key_secrets <= secret_access.writers
 
 
 def test_a_lost_status_takes_no_key_out_of_reach() -> None:
@@ -65,8 +65,8 @@ def test_a_lost_status_takes_no_key_out_of_reach() -> None:
 
 
 def test_a_status_of_any_number_stays_small() -> None:
-    result = access({"unseal": {"keys": "k=key-999999999999", "step": "Settled"}})
-    assert len(result.writers) < 2 * tenancy.KEYS_MAX
+    secret_access = access({"unseal": {"keys": "k=key-999999999999", "step": "Settled"}})
+    assert len(secret_access.writers) < 2 * tenancy.KEYS_MAX
 
 
 def test_the_digest_tells_names_and_their_use_apart() -> None:

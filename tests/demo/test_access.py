@@ -56,7 +56,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
     since = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
-    result = (
+    leaf = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -72,7 +72,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    path.write_bytes(result.public_bytes(serialization.Encoding.PEM) + private)
+    path.write_bytes(leaf.public_bytes(serialization.Encoding.PEM) + private)
     return path
 
 

@@ -33,8 +33,8 @@ def line(identity: str, **changes: Any) -> bytes:
 
 
 def test_a_request_is_read() -> None:
-    (result,) = parse([line("1", objectRef={"resource": "pods", "subresource": "status"})])
-    assert result == Request(
+    (request,) = parse([line("1", objectRef={"resource": "pods", "subresource": "status"})])
+    assert request == Request(
         id="1",
         at=datetime(2026, 1, 1, 12, 0, 1, 123456, tzinfo=UTC),
         user=OPERATOR_ACCOUNT,
@@ -46,8 +46,8 @@ def test_a_request_is_read() -> None:
 
 
 def test_a_request_about_no_resource_is_named_by_its_path() -> None:
-    (result,) = parse([line("1", objectRef=None, requestURI="/openid/v1/jwks?x=1", verb="get")])
-    assert result.resource == "/openid/v1/jwks"
+    (request,) = parse([line("1", objectRef=None, requestURI="/openid/v1/jwks?x=1", verb="get")])
+    assert request.resource == "/openid/v1/jwks"
 
 
 def test_a_watch_that_started_and_ended_is_one_request() -> None:

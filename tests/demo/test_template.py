@@ -22,11 +22,11 @@ SIGHTS = [
 
 
 def test_one_server_comes_first_and_then_all_of_them() -> None:
-    result = script(SIGHTS, [(SECRETS, SECRET)], "bao", MOVE)
-    names = [name_of(obj) for _, obj in result.first]
+    steps = script(SIGHTS, [(SECRETS, SECRET)], "bao", MOVE)
+    names = [name_of(obj) for _, obj in steps.first]
     assert names == ["bao-tls-ca", "bao-config", "bao-config-init", "bao"]
-    assert result.first[-1][1]["spec"] == {"replicas": 1, "template": "with init"}
-    assert result.then[1]["spec"] == {"replicas": 3, "template": "without"}
+    assert steps.first[-1][1]["spec"] == {"replicas": 1, "template": "with init"}
+    assert steps.then[1]["spec"] == {"replicas": 3, "template": "without"}
 
 
 def test_without_a_scale_out_there_is_no_script() -> None:
@@ -38,22 +38,22 @@ def test_what_the_server_or_an_owner_gave_is_taken_away() -> None:
     obj = child("bao")
     obj["metadata"] |= {"resourceVersion": "1", "ownerReferences": [{}], "managedFields": []}
     obj["status"] = {"replicas": 1}
-    result = bare(obj, Kind("apps/v1", "StatefulSet", "statefulsets"), MOVE)
-    assert result["metadata"].keys() == {"name", "labels"}
-    assert "status" not in result
-    assert (result["apiVersion"], result["kind"]) == ("apps/v1", "StatefulSet")
+    manifest = bare(obj, Kind("apps/v1", "StatefulSet", "statefulsets"), MOVE)
+    assert manifest["metadata"].keys() == {"name", "labels"}
+    assert "status" not in manifest
+    assert (manifest["apiVersion"], manifest["kind"]) == ("apps/v1", "StatefulSet")
 
 
 def test_no_operator_feels_responsible_wherever_the_label_stands() -> None:
     selector = {labels.MANAGED_BY: labels.OPERATOR, labels.CLUSTER: "bao"}
-    result = bare(child("bao", selector=selector), SERVICES, MOVE)
-    assert result["metadata"]["labels"][labels.MANAGED_BY] == MANAGER
-    assert result["spec"]["selector"] == {labels.MANAGED_BY: MANAGER, labels.CLUSTER: "bao"}
+    manifest = bare(child("bao", selector=selector), SERVICES, MOVE)
+    assert manifest["metadata"]["labels"][labels.MANAGED_BY] == MANAGER
+    assert manifest["spec"]["selector"] == {labels.MANAGED_BY: MANAGER, labels.CLUSTER: "bao"}
 
 
 def test_every_text_that_names_the_namespace_names_the_other_one() -> None:
-    result = bare(child("bao", hosts=["bao-0.bao.home.svc"], empty=None), SERVICES, MOVE)
-    assert result["spec"] == {"hosts": ["bao-0.bao.away.svc"]}
+    manifest = bare(child("bao", hosts=["bao-0.bao.home.svc"], empty=None), SERVICES, MOVE)
+    assert manifest["spec"] == {"hosts": ["bao-0.bao.away.svc"]}
 
 
 @pytest.mark.parametrize(

@@ -28,14 +28,14 @@ def applied(verdict: Verdict, ready: int = 0) -> Sequence[Applied]:
 
 
 def test_a_site_is_three_children_of_its_name() -> None:
-    result = {intent.resource: intent for intent in intents(SITE)}
-    assert set(result) == {CONFIG_MAP, SERVICE, DEPLOYMENT}
-    assert {str(intent.key) for intent in result.values()} == {"default/hello"}
-    assert result[CONFIG_MAP].body["data"] == SITE["spec"]["pages"]
-    assert result[DEPLOYMENT].body["spec"]["replicas"] == 2
-    selector = result[SERVICE].body["spec"]["selector"]
-    assert selector == result[DEPLOYMENT].body["spec"]["selector"]["matchLabels"]
-    assert selector == result[DEPLOYMENT].body["spec"]["template"]["metadata"]["labels"]
+    children = {intent.resource: intent for intent in intents(SITE)}
+    assert set(children) == {CONFIG_MAP, SERVICE, DEPLOYMENT}
+    assert {str(intent.key) for intent in children.values()} == {"default/hello"}
+    assert children[CONFIG_MAP].body["data"] == SITE["spec"]["pages"]
+    assert children[DEPLOYMENT].body["spec"]["replicas"] == 2
+    selector = children[SERVICE].body["spec"]["selector"]
+    assert selector == children[DEPLOYMENT].body["spec"]["selector"]["matchLabels"]
+    assert selector == children[DEPLOYMENT].body["spec"]["template"]["metadata"]["labels"]
 
 
 def test_other_pages_are_another_pod_template_and_the_same_pages_are_not() -> None:

@@ -52,8 +52,10 @@ class Cluster:
 
     def logging_in(self, **login: Any) -> Cluster:
         """Let the operator have a login that it set up, by default without roles of Jobs."""
-        result = {"rootTokenSecret": "uid-secret/1", **login}
-        return self.having(adminOps={**self.status.get("adminOps", {}), "operatorLogin": result})
+        login_status = {"rootTokenSecret": "uid-secret/1", **login}
+        return self.having(
+            adminOps={**self.status.get("adminOps", {}), "operatorLogin": login_status}
+        )
 
     def marked(self, **metadata: Any) -> Cluster:
         """Replace or add metadata, by their names in YAML."""

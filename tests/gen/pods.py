@@ -189,7 +189,7 @@ class Pod:
         return replace(self, keys=keys, rewrapped=rewrapped)
 
     def _annotations(self) -> dict[str, str]:
-        result = {
+        annotations = {
             labels.TEMPLATE_HASH: self.template,
             labels.RELOAD_HASH: self.files,
             labels.UNSEAL_KEYS: self.keys,
@@ -197,7 +197,7 @@ class Pod:
             labels.MAINTENANCE: "true" if self.marked else "",
             labels.RESTORE_REVISION: self.restore,
         }
-        return {key: value for key, value in result.items() if value}
+        return {key: value for key, value in annotations.items() if value}
 
     def facts(self) -> PodFacts:
         """The pod as a plan sees it."""

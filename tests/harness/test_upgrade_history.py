@@ -181,8 +181,8 @@ def test_when_something_was_first_so() -> None:
     entries = [entry(when, done(currentVersion=version), CLUSTERS) for when, version in
             ((1.0, "2.4.0"), (2.0, "2.4.1"), (3.0, "2.4.1"))]  # fmt: skip
     history = History(CLUSTER, [], entries)
-    assert history.first(CLUSTERS, lambda result: is_complete(result, "2.4.1")) == at(2.0)
-    assert history.first(CLUSTERS, lambda result: is_complete(result, "2.4.2")) is None
+    assert history.first(CLUSTERS, lambda cluster: is_complete(cluster, "2.4.1")) == at(2.0)
+    assert history.first(CLUSTERS, lambda cluster: is_complete(cluster, "2.4.2")) is None
     assert history.first(PODS, lambda _: True) is None
 
 

@@ -38,10 +38,10 @@ def rows(document: str, pattern: re.Pattern[str] = _ROW) -> list[Row]:
 
 def of_upgrades(document: str, has_test: Callable[[str, str], bool]) -> Iterator[str]:
     """The same of the table about upgrades, of which each row names a test."""
-    result = rows(document, _UPGRADE)
-    if [row.number for row in result] != list(range(1, UPGRADES + 1)):
+    bugs = rows(document, _UPGRADE)
+    if [row.number for row in bugs] != list(range(1, UPGRADES + 1)):
         yield f"the rows about upgrades are not 1 to {UPGRADES} in order"
-    for row in result:
+    for row in bugs:
         if not row.tests():
             yield f"U-{row.number:02}: names no test"
         for path, name in row.tests():
@@ -51,11 +51,11 @@ def of_upgrades(document: str, has_test: Callable[[str, str], bool]) -> Iterator
 
 def problems(document: str, has_test: Callable[[str, str], bool]) -> Iterator[str]:
     """A bug without a row or with two, a row without a test, a test that is not there."""
-    result = rows(document)
-    numbers = [row.number for row in result]
+    bugs = rows(document)
+    numbers = [row.number for row in bugs]
     if numbers != list(range(1, COUNT + 1)):
         yield f"the rows are {numbers}, not 1 to {COUNT} in order"
-    for row in result:
+    for row in bugs:
         if not row.tests() and not row.guard.startswith(LATER):
             yield f"B-{row.number:02}: names no test and is not {LATER!r}"
         for path, name in row.tests():

@@ -157,9 +157,9 @@ def parts(document: str) -> Iterator[dict[str, Any]]:
 
 def _mappings(document: str) -> Iterator[dict[str, Any]]:
     for block in _FENCED.findall(document):
-        for result in yaml.safe_load_all(block):
-            if isinstance(result, dict):
-                yield result
+        for mapping in yaml.safe_load_all(block):
+            if isinstance(mapping, dict):
+                yield mapping
 
 
 def lost_links(path: str, pages: Mapping[str, str]) -> Iterator[str]:
@@ -181,12 +181,12 @@ def lost_links(path: str, pages: Mapping[str, str]) -> Iterator[str]:
 
 def anchors(page: str) -> set[str]:
     """The anchors of the headings that the site and code hosts make alike."""
-    result = set()
+    slugs = set()
     for title in _HEADING.findall(_FENCE.sub("", page)):
         words = re.sub(r"[^\w\s-]", "", _LINK.sub("", title)).strip().lower()
         if re.search(r"[\s-]{2}", words) is None:
-            result.add(re.sub(r"\s", "-", words))
-    return result
+            slugs.add(re.sub(r"\s", "-", words))
+    return slugs
 
 
 def unlinked_pages(text: str) -> list[str]:

@@ -174,14 +174,14 @@ def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
 
 def _constants(function: ast.AST) -> dict[str, str]:
     """Local names that stand for one text."""
-    result = {}
+    constants = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             for target, value in _pairs(node.targets[0], node.value):
                 text = _text(value)
                 if text is not None and isinstance(target, ast.Name):
-                    result[target.id] = text
-    return result
+                    constants[target.id] = text
+    return constants
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -83,9 +83,9 @@ def test_each_binary_is_built_once_and_is_alone_in_its_folder(tmp_path: Path, ca
     cache = Cache(tmp_path / "cache")
     lines: list[str] = []
     servers = [ONE, OTHER, TWO, ONE]
-    result = builds.build(cache, servers, lines.append)
-    assert [path.read_text().strip() for path in result] == [server.package for server in servers]
-    assert all(list(path.parent.iterdir()) == [path] for path in result)
+    binaries = builds.build(cache, servers, lines.append)
+    assert [path.read_text().strip() for path in binaries] == [server.package for server in servers]
+    assert all(list(path.parent.iterdir()) == [path] for path in binaries)
     assert len(calls.read_text().splitlines()) == 2
     assert [line for line in lines if "done in" not in line] == [
         "3 of 3 servers to build; about 3 min left",
@@ -94,7 +94,7 @@ def test_each_binary_is_built_once_and_is_alone_in_its_folder(tmp_path: Path, ca
         "building other",
     ]
     lines.clear()
-    assert builds.build(cache, servers, lines.append) == result
+    assert builds.build(cache, servers, lines.append) == binaries
     assert lines == []
 
 

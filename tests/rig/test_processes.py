@@ -105,7 +105,7 @@ def test_a_process_lives_as_long_as_any_of_its_threads(table: ProcessTable, tmp_
     code = ["sh", "-c", f'exec 3<"{pipe}"; exec "$0" "$@"']
     word = [sys.executable, "-c", _HALF_DEAD, "3", str(_EXIT_OF_A_THREAD)]
     assert table.start("half", Command([*code, *word], SETTINGS))
-    with pipe.open("wb") as result:
+    with pipe.open("wb") as writer:
         identity = table.running("half")
         assert identity is not None
         while (stat := stat_of(identity.pid)) is not None and stat.state != "Z":
@@ -113,7 +113,7 @@ def test_a_process_lives_as_long_as_any_of_its_threads(table: ProcessTable, tmp_
         assert stat is not None
         assert stat.threads == 2
         assert not wait_gone([identity], 0.02)
-        result.write(b"!")
+        writer.write(b"!")
     assert wait_gone([identity], 5.0)
 
 

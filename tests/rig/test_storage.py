@@ -65,11 +65,11 @@ def test_grown(case: str) -> None:
 
 def test_a_volume_is_bound_by_uid_and_follows_the_policy_of_its_class() -> None:
     kind = {**storage_class(), "reclaimPolicy": "Retain"}
-    result = volume(_claim(), kind, Path("/v"))
-    assert result["spec"]["claimRef"]["uid"] == "u-1"
-    assert result["spec"]["local"]["path"] == "/v/pvc-u-1"
-    assert result["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
-    assert result["spec"]["capacity"] == {"storage": "1Gi"}
+    persistent_volume = volume(_claim(), kind, Path("/v"))
+    assert persistent_volume["spec"]["claimRef"]["uid"] == "u-1"
+    assert persistent_volume["spec"]["local"]["path"] == "/v/pvc-u-1"
+    assert persistent_volume["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
+    assert persistent_volume["spec"]["capacity"] == {"storage": "1Gi"}
 
 
 def test_a_claim_is_served_when_it_is_ours_and_its_turn() -> None:

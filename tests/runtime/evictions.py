@@ -55,10 +55,10 @@ async def _make(client: Client, resource: Resource, body: Object, status: Object
     if status is None:
         return made
     stated = {key: body[key] for key in ("apiVersion", "kind", "metadata")} | {"status": status}
-    result = await client.apply(
+    response = await client.apply(
         resource, stated, field_manager="controller", force=True, subresource="status"
     )
-    return result.object
+    return response.object
 
 
 async def is_there(client: Client, namespace: str, number: int) -> bool:

@@ -54,6 +54,6 @@ class Row(NamedTuple):
 def check(row: Row) -> None:
     """Take the step of that row."""
     state, frame, phase, version, effects = row
-    after, result = step(state, frame)
+    after, actions = step(state, frame)
     assert (after.phase, after.resource_version) == (phase, version)
-    assert result == effects
+    assert actions == effects

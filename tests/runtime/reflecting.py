@@ -63,9 +63,9 @@ class Rig:
             wake = self.clock.next_wake
             return wake if wake is not None and wake not in _DEADLINES else None
 
-        result = await eventually(pause, seconds=3.0, say="a pause")
-        assert result is not None
-        return result
+        seconds = await eventually(pause, seconds=3.0, say="a pause")
+        assert seconds is not None
+        return seconds
 
     async def waits(self) -> float:
         """Let the current backoff of the reflector pass; return its duration."""

@@ -76,9 +76,9 @@ def test_no_rule_is_broken_and_each_field_is_served(file: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [{"replica": 1}, {"reconcilePolicies": True}, {"audit": [{}]}])
 def test_a_wrong_field_is_noticed(wrong: Object) -> None:
-    (result,) = of_kind(FOLDER / "development.yaml", CLUSTER_KIND)
-    assert problems(result) == []
-    assert problems({**result, "spec": {**result["spec"], **wrong}}) != []
+    (sample,) = of_kind(FOLDER / "development.yaml", CLUSTER_KIND)
+    assert problems(sample) == []
+    assert problems({**sample, "spec": {**sample["spec"], **wrong}}) != []
 
 
 @each_file

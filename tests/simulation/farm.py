@@ -126,8 +126,8 @@ class Process:
         owner = Owner(FLOCK.api_version, FLOCK.kind, *request, uid_of(obj))
         intents = sheep(obj)
         results = await self.owned.ensure_all(owner, intents)
-        bad = [result for result in results if not result.in_place]
-        if any(result.verdict is Verdict.REJECTED for result in bad):
+        bad = [write for write in results if not write.in_place]
+        if any(write.verdict is Verdict.REJECTED for write in bad):
             raise AssertionError(bad)
         await self.owned.prune(owner, [CONFIG_MAP], {(i.resource, i.key) for i in intents})
         if bad:

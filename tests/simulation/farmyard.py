@@ -99,9 +99,9 @@ class Farmyard:
 
     def expect_order(self) -> None:
         """Exactly the sheep that are wanted, each as it is wanted."""
-        result = {key_of(obj): obj["data"] for obj in self._sheep()}
+        data_by_key = {key_of(obj): obj["data"] for obj in self._sheep()}
         expected = expected_sheep(self.server.objects(FLOCK))
-        assert result.keys() == expected.keys()
+        assert data_by_key.keys() == expected.keys()
         for key, data in expected.items():
             # What somebody else put beside our fields is theirs.
-            assert {name: result[key][name] for name in data} == data, key
+            assert {name: data_by_key[key][name] for name in data} == data, key

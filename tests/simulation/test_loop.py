@@ -18,17 +18,17 @@ def test_an_hour_passes_at_once() -> None:
 
 
 async def _order_of_five(simulation: Simulation) -> str:
-    result: list[str] = []
+    order: list[str] = []
 
     async def say(word: str) -> None:
         for _ in range(2):
             await yield_to_loop()
-            result.append(word)
+            order.append(word)
 
     async with asyncio.TaskGroup() as group:
         for word in "abcde":
             group.create_task(say(word))
-    return "".join(result)
+    return "".join(order)
 
 
 def test_the_seed_decides_who_runs_and_repeats() -> None:

@@ -61,9 +61,9 @@ def test_t08_a_history_that_went_back_is_followed(seed: int, watch_list: bool) -
         }
         server.put(CONFIG_MAP, config_map("new", "again"))
         await simulation.clock.sleep(1.0)
-        result = informer.get(ObjectKey("shop", "new"))
-        assert result is not None
-        assert result["data"]["value"] == "again"
+        live = informer.get(ObjectKey("shop", "new"))
+        assert live is not None
+        assert live["data"]["value"] == "again"
         running.cancel()
         await asyncio.wait([running])
 

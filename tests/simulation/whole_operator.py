@@ -160,9 +160,9 @@ class World:
 
     def live(self, resource: Resource, name: str = "x") -> Object:
         """A copy of what is stored."""
-        result = self.server.get(resource, ObjectKey(gen.NAMESPACE, name))
-        assert result is not None, f"no {resource.kind} {name}"
-        return copy.deepcopy(result)
+        obj = self.server.get(resource, ObjectKey(gen.NAMESPACE, name))
+        assert obj is not None, f"no {resource.kind} {name}"
+        return copy.deepcopy(obj)
 
     def ask_for(self, **fields: Any) -> None:
         """Somebody edits the spec of the cluster."""

@@ -36,8 +36,8 @@ def test_they_are_the_golden_ones() -> None:
 
 
 def test_before_the_first_boot_there_is_nothing_that_they_could_join() -> None:
-    result = readers("--phase", "first-boot")
-    assert [reader["kind"] for reader in result] == ["Service"]
+    objects = readers("--phase", "first-boot")
+    assert [reader["kind"] for reader in objects] == ["Service"]
 
 
 def test_none_are_printed_when_none_are_asked_for() -> None:

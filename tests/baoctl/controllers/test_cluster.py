@@ -27,8 +27,8 @@ def at(*path: str, value: Any) -> Object:
     obj: Any = value
     for step in reversed(path):
         obj = {step: obj}
-    result: Object = obj
-    return result
+    leaf: Object = obj
+    return leaf
 
 
 # sentence: (object before, object after, does it pass `part_changed("status", "phase")`)

@@ -77,16 +77,16 @@ def test_kinds_that_may_be_absent_are_read_by_nobody_until_they_come(parts: Part
 
 def test_what_is_watched_and_how_much_of_it(parts: Parts) -> None:
     build_controllers(parts)
-    result = selections(parts)
-    assert set(result) == {*OWN, *(str(kind) for kind, _ in CHILDREN)}
-    assert str(SECRET) not in result
+    selectors = selections(parts)
+    assert set(selectors) == {*OWN, *(str(kind) for kind, _ in CHILDREN)}
+    assert str(SECRET) not in selectors
     reduced = {
         name: selection.fields
-        for name, selection in result.items()
+        for name, selection in selectors.items()
         if selection.fields or selection.metadata_only
     }
     assert reduced == {"persistentvolumeclaims": CLAIM_FIELDS, "pods": POD_FIELDS}
-    for name, selection in result.items():
+    for name, selection in selectors.items():
         ours = "" if name in OWN else "app.kubernetes.io/managed-by=openbao-operator"
         selector, _, more = selection.label_selector.partition(",")
         assert selector == ours
@@ -215,12 +215,12 @@ async def test_datacenters_are_a_matter_of_settings(tmp_path: Path) -> None:
     await parts.lease_client.close()
     assert names[-2:] == ["datacenter", "bootstrapworkload"]
     assert len(names) == len(set(names))
-    result = selections(parts)
+    selectors = selections(parts)
     own = {f"{kind}.openbao.org" for kind in PLATFORM}
     ours = "app.kubernetes.io/managed-by=openbao-operator"
     more = {"deployments.apps": ours, "daemonsets.apps": ours, **dict.fromkeys(own, "")}
-    assert set(result) == {*OWN, *(str(kind) for kind, _ in CHILDREN), *more}
-    assert {name: result[name].label_selector for name in more} == more
+    assert set(selectors) == {*OWN, *(str(kind) for kind, _ in CHILDREN), *more}
+    assert {name: selectors[name].label_selector for name in more} == more
     # What clusters own, too, is watched once for both.
     watched = Counter(informer.resource for informer in parts.informers._informers)
     assert {watched[kind] for kind in RESOURCES} == {1}

@@ -27,11 +27,11 @@ def cluster(name: str = "c", **spec: Any) -> OpenBaoCluster:
 
 
 def _manifests() -> dict[str, Object]:
-    result: dict[str, Object] = {}
+    manifests: dict[str, Object] = {}
     for file in sorted(Path(__file__).with_name("manifests").glob("*.yaml")):
         for obj in yaml.safe_load_all(file.read_text(encoding="utf-8")):
-            result[obj["metadata"]["name"]] = obj
-    return result
+            manifests[obj["metadata"]["name"]] = obj
+    return manifests
 
 
 MANIFESTS = _manifests()

@@ -9,18 +9,18 @@ from tests.contracts.api.case import Case
 
 
 def _collected(table: str) -> dict[str, Case]:
-    result: dict[str, Case] = {}
+    cases_by_title: dict[str, Case] = {}
     for module in pkgutil.iter_modules(api.__path__):
         if not module.name.startswith("cases_"):
             continue
         cases: Mapping[str, Case] = getattr(
             importlib.import_module(f"{api.__name__}.{module.name}"), table, {}
         )
-        twice = result.keys() & cases.keys()
+        twice = cases_by_title.keys() & cases.keys()
         if twice:
             raise ValueError(f"{module.name}: cases of other modules: {sorted(twice)}")
-        result.update(cases)
-    return result
+        cases_by_title.update(cases)
+    return cases_by_title
 
 
 CASES = _collected("CASES")

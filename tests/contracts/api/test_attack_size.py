@@ -165,12 +165,12 @@ def test_attack_t10_many_requests_cost_in_step_with_their_number() -> None:
 
 
 def _modules_that_import(name: str) -> set[str]:
-    result = set()
+    modules = set()
     for file in API.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import) and name in {alias.name for alias in node.names}:
-                result.add(str(file.relative_to(API)))
-    return result
+                modules.add(str(file.relative_to(API)))
+    return modules
 
 
 def test_attack_t10_texts_of_users_meet_no_engine_that_goes_back() -> None:

@@ -20,9 +20,9 @@ def _first_column(title: str) -> list[str]:
 
 
 def test_every_field_that_hardened_refuses_is_told() -> None:
-    result = _first_column("Profile Hardened")
-    assert len(result) == len(set(result))
-    assert set(result) == {rule.field for rule in HARDENED_RULES}
+    rows = _first_column("Profile Hardened")
+    assert len(rows) == len(set(rows))
+    assert set(rows) == {rule.field for rule in HARDENED_RULES}
 
 
 def test_every_field_that_is_not_served_is_told() -> None:

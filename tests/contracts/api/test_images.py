@@ -14,8 +14,10 @@ from tests.contracts.api.clusters import cluster
 @pytest.mark.parametrize("suffix", names.SYSTEM_SECRET_SUFFIXES)
 def test_attack_t05_no_registry_login_out_of_the_operators_secrets(block: str, suffix: str) -> None:
     expected = {"enabled": True, "publicKey": KEY, "imagePullSecrets": [{"name": f"c{suffix}"}]}
-    result = violations(cluster("c", **{block: expected}))
-    assert [violation.field for violation in result] == [f"spec.{block}.imagePullSecrets[0].name"]
+    rule_violations = violations(cluster("c", **{block: expected}))
+    assert [violation.field for violation in rule_violations] == [
+        f"spec.{block}.imagePullSecrets[0].name"
+    ]
     # Switched off, it is refused all the same: a switch is turned on in one edit.
     off = violations(cluster("c", **{block: {**expected, "enabled": False}}))
     assert [violation.rule for violation in off] == [f"{block}-secret"]
@@ -37,5 +39,5 @@ def test_attack_t10_what_could_go_back_is_no_pattern(pattern: str) -> None:
 @pytest.mark.parametrize("profile", ["Development", "Hardened", None])
 def test_b13_nobody_is_trusted_by_default(block: str, profile: str | None) -> None:
     """No name of somebody's workflow is built in that could change, or be taken over."""
-    result = violations(cluster("c", profile=profile, **{block: {"enabled": True}}))
-    assert f"{block}-trust" in {violation.rule for violation in result}
+    rule_violations = violations(cluster("c", profile=profile, **{block: {"enabled": True}}))
+    assert f"{block}-trust" in {violation.rule for violation in rule_violations}

@@ -67,9 +67,11 @@ def _judge(cases: dict[str, Case], judged: Callable[[Case], tuple[Violation, ...
 def test_it_is_refused_and_nothing_else_with_it(
     case: Case, judged: Callable[[Case], tuple[Violation, ...]]
 ) -> None:
-    result = judged(case)
-    assert (case.rule, case.field) in {(violation.rule, violation.field) for violation in result}
-    assert {violation.rule for violation in result} == {case.rule}
+    rule_violations = judged(case)
+    assert (case.rule, case.field) in {
+        (violation.rule, violation.field) for violation in rule_violations
+    }
+    assert {violation.rule for violation in rule_violations} == {case.rule}
 
 
 @pytest.mark.parametrize(

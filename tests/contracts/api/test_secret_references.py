@@ -48,8 +48,8 @@ def test_no_reference_hides_behind_another_type() -> None:
         assert LocalReference not in set(_kinds(annotation)), f"{model.__name__}.{name}"
         if "secret" not in name or name in others:
             continue
-        result = list(references(annotation, name, tuple(model.model_fields[name].metadata)))
-        assert result, f"{model.__name__}.{name}"
+        paths = list(references(annotation, name, tuple(model.model_fields[name].metadata)))
+        assert paths, f"{model.__name__}.{name}"
 
 
 def _pointed(path: str, secret: str) -> Object:
@@ -71,8 +71,8 @@ def _pointed(path: str, secret: str) -> Object:
 @pytest.mark.parametrize("suffix", SYSTEM_SECRET_SUFFIXES)
 @pytest.mark.parametrize("path", REFERENCES)
 def test_attack_t05_no_reference_names_a_secret_of_the_operator(path: str, suffix: str) -> None:
-    result = violations(OpenBaoCluster.from_object(_pointed(path, f"other{suffix}")))
-    results = [violation for violation in result if REFUSED in violation.message]
+    rule_violations = violations(OpenBaoCluster.from_object(_pointed(path, f"other{suffix}")))
+    results = [violation for violation in rule_violations if REFUSED in violation.message]
     assert len(results) == 1
     assert re.sub(r"\[\d+\]", "[]", results[0].field) == f"spec.{path}"
     assert results[0].value == f"other{suffix}"

@@ -176,13 +176,13 @@ def test_a_test_believes_no_authority_and_pulls_both_images() -> None:
 
 
 def tokens(job: Object) -> dict[str, str]:
-    result = {}
+    volumes = {}
     for volume in pod_of(job)["volumes"]:
         for source in (volume.get("projected") or {}).get("sources") or ():
             token = source.get("serviceAccountToken")
             if token:
-                result[volume["name"]] = token.get("audience", "")
-    return result
+                volumes[volume["name"]] = token.get("audience", "")
+    return volumes
 
 
 def test_a_token_is_for_one_audience_and_only_where_it_is_used() -> None:
@@ -245,6 +245,6 @@ def test_a_snapshot_has_room_and_a_node_must_have_it_once_its_size_is_known() ->
 
 def test_labels_of_the_caller_do_not_replace_ours() -> None:
     more = {"openbao.org/backup-type": "manual", labels.COMPONENT: "openbao"}
-    result = backup_job(executor(), S3, backup_env(S3), more)["metadata"]["labels"]
-    assert result["openbao.org/backup-type"] == "manual"
-    assert result[labels.COMPONENT] == "backup"
+    job_labels = backup_job(executor(), S3, backup_env(S3), more)["metadata"]["labels"]
+    assert job_labels["openbao.org/backup-type"] == "manual"
+    assert job_labels[labels.COMPONENT] == "backup"

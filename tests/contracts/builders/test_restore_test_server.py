@@ -74,13 +74,13 @@ def test_it_runs_the_image_of_the_servers_with_the_configuration_in_the_pod() ->
 
 
 def test_it_has_the_keys_and_no_other_secret_and_no_volume_of_the_servers() -> None:
-    result = folders(restore_test_sidecar(servers(), CONFIG))
-    assert result.pop(mount_paths.UNSEAL) == {"secretName": "unseal"}
-    items = result.pop(mount_paths.CONFIG)["items"]
+    mounts = folders(restore_test_sidecar(servers(), CONFIG))
+    assert mounts.pop(mount_paths.UNSEAL) == {"secretName": "unseal"}
+    items = mounts.pop(mount_paths.CONFIG)["items"]
     assert {item["path"] for item in items} == {"config.hcl", "resolv.conf"}
-    del result[RESOLVER]
+    del mounts[RESOLVER]
     # Empty folders, where it writes: also where audit devices of the snapshot write.
-    assert result == {mount_paths.DATA: {}, mount_paths.TMP: {}, "/openbao/audit": {}}
+    assert mounts == {mount_paths.DATA: {}, mount_paths.TMP: {}, "/openbao/audit": {}}
 
 
 def test_it_is_told_of_the_seal_and_not_of_its_place() -> None:

@@ -7,11 +7,11 @@ from contracts.builders.security_context import container_security, pod_security
 
 
 def test_a_container_may_nothing() -> None:
-    result = container_security()
-    assert result["allowPrivilegeEscalation"] is False
-    assert result["capabilities"] == {"drop": ["ALL"]}
-    assert result["privileged"] is False
-    assert result["readOnlyRootFilesystem"] is True
+    security = container_security()
+    assert security["allowPrivilegeEscalation"] is False
+    assert security["capabilities"] == {"drop": ["ALL"]}
+    assert security["privileged"] is False
+    assert security["readOnlyRootFilesystem"] is True
 
 
 def test_a_pod_runs_as_nobody_special() -> None:

@@ -66,13 +66,15 @@ class TestCondition:
             ConditionUpdate("Available", "True", "Sealed")
 
     def test_an_empty_message_becomes_the_meaning(self) -> None:
-        result = condition("Available", "True", "AllReplicasReady", "", 3)
-        assert result.message == REASONS["AllReplicasReady"].meaning
-        assert result.observed_generation == 3
+        available = condition("Available", "True", "AllReplicasReady", "", 3)
+        assert available.message == REASONS["AllReplicasReady"].meaning
+        assert available.observed_generation == 3
 
     def test_it_is_written_as_the_api_server_wants_it(self) -> None:
-        (result,) = merge([], [condition("Available", "True", "AllReplicasReady", "3/3", 3)], NOON)
-        assert result.to_object() == {
+        (available,) = merge(
+            [], [condition("Available", "True", "AllReplicasReady", "3/3", 3)], NOON
+        )
+        assert available.to_object() == {
             "type": "Available",
             "status": "True",
             "reason": "AllReplicasReady",
@@ -113,8 +115,8 @@ class TestMerge:
 
     def test_fractions_of_a_second_are_cut_as_the_api_server_does(self) -> None:
         moment = NOON.replace(microsecond=700_000)
-        (result,) = merge([], [up()], moment)
-        assert result.last_transition_time == NOON
+        (available,) = merge([], [up()], moment)
+        assert available.last_transition_time == NOON
 
     def test_merging_what_is_stored_changes_nothing(self) -> None:
         stored = merge([], [up()], NOON)

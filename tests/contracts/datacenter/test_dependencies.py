@@ -26,8 +26,8 @@ INFO = DatacenterInfo("fra1", "uid", "dc-fra1")
 
 
 def read(name: str, *depends_on: str, kind: str = "Deployment") -> BootstrapService:
-    result = vault(name) if kind == "OpenBaoCluster" else service(name)
-    return BootstrapService.model_validate({**result, "dependsOn": list(depends_on)})
+    body = vault(name) if kind == "OpenBaoCluster" else service(name)
+    return BootstrapService.model_validate({**body, "dependsOn": list(depends_on)})
 
 
 def cluster(name: str, *depends_on: str) -> BootstrapService:
@@ -153,10 +153,10 @@ def test_a_record_waits_for_what_is_missing_or_not_ready(
 def test_no_vault_at_all_is_waited_for() -> None:
     service_record = record(read("a", "openbao:ready"))
     everything = ["a", "b", "openbao:ready"]
-    result = unmet_dependencies(
+    unmet = unmet_dependencies(
         service_record, [service_record, record(read("b"))], everything.__contains__
     )
-    assert result == ("openbao:ready",)
+    assert unmet == ("openbao:ready",)
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,10 @@ def _mounts(path: str) -> dict[str, Any]:
 )
 def test_a_directory_of_the_node_is_at_or_below_an_allowed_one(path: str, expected: bool) -> None:
     access = NodeAccess(host_paths=("/var/log", "/srv"))
-    result = _refused(_mounts(path), access)
-    assert set(result) == (set() if expected else {"spec.service.services[0].volumes[1].hostPath"})
+    refusals = _refused(_mounts(path), access)
+    assert set(refusals) == (
+        set() if expected else {"spec.service.services[0].volumes[1].hostPath"}
+    )
 
 
 def test_without_a_grant_nothing_is_allowed_and_the_message_says_what_to_do() -> None:

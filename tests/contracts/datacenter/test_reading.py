@@ -40,9 +40,9 @@ UNKNOWN: dict[str, tuple[Object, str]] = {
 
 @pytest.mark.parametrize(("body", "field"), UNKNOWN.values(), ids=UNKNOWN.keys())
 def test_what_no_field_is_for_is_refused_with_its_path(body: Object, field: str) -> None:
-    (result,) = refused(lambda: read_service(body, "hook/a[3]"))
-    assert (result.rule, result.field) == ("schema", f"hook/a[3].{field}")
-    assert result.message == UNKNOWN_MESSAGE
+    (violation,) = refused(lambda: read_service(body, "hook/a[3]"))
+    assert (violation.rule, violation.field) == ("schema", f"hook/a[3].{field}")
+    assert violation.message == UNKNOWN_MESSAGE
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_what_no_field_is_for_is_refused_with_its_path(body: Object, field: str)
     ],
 )
 def test_a_value_that_violates_the_schema_of_its_field_is_refused(body: Object, field: str) -> None:
-    (result,) = refused(lambda: read_service(body, "hook/a[3]"))
-    assert (result.rule, result.field) == ("schema", f"hook/a[3].{field}")
+    (violation,) = refused(lambda: read_service(body, "hook/a[3]"))
+    assert (violation.rule, violation.field) == ("schema", f"hook/a[3].{field}")
     if body.get("name"):
         with pytest.raises(InvalidDatacenterError, match="bootstrapServices"):
             Datacenter.from_object(datacenter_object(body))
@@ -117,8 +117,8 @@ def _deep(levels: int) -> Object:
 
 @pytest.mark.parametrize("value", [math.nan, object(), {1, 2}, "\ud800", _deep(2000), b"x"])
 def test_what_json_cannot_carry_is_refused(value: Any) -> None:
-    (result,) = refused(lambda: read_service(vault(openbao={"version": value}), "s"))
-    assert (result.rule, result.field) == ("schema", "s")
+    (violation,) = refused(lambda: read_service(vault(openbao={"version": value}), "s"))
+    assert (violation.rule, violation.field) == ("schema", "s")
 
 
 def test_what_is_too_much_is_refused() -> None:
@@ -139,8 +139,8 @@ def test_as_many_as_a_datacenter_may_declare_are_read() -> None:
 
 @pytest.mark.parametrize("raw", ["a", b"a", {"name": "a"}, 5, read_service(service(), "s")])
 def test_what_is_no_list_is_refused(raw: Any) -> None:
-    (result,) = refused(lambda: read_services(raw, "hook/a"))
-    assert (result.rule, result.field) == ("schema", "hook/a")
+    (violation,) = refused(lambda: read_services(raw, "hook/a"))
+    assert (violation.rule, violation.field) == ("schema", "hook/a")
 
 
 def test_nothing_is_an_empty_list() -> None:
@@ -149,8 +149,8 @@ def test_nothing_is_an_empty_list() -> None:
 
 def test_everything_that_is_wrong_in_a_list_is_told() -> None:
     bodies: list[Any] = [5, service("../x"), service(hostNetwork=True)]
-    result = refused(lambda: read_services(bodies, "hook/a"))
-    assert [violation.field for violation in result] == [
+    rule_violations = refused(lambda: read_services(bodies, "hook/a"))
+    assert [violation.field for violation in rule_violations] == [
         "hook/a[0]",
         "hook/a[1].name",
         "hook/a[2].hostNetwork",
@@ -173,5 +173,5 @@ def test_what_was_judged_is_not_read_again() -> None:
 def test_what_depends_on_the_datacenter_is_judged_for_each() -> None:
     body = vault(openbao={**VAULT_SPEC, "fencedPods": ["fra1-vault-0"]})
     judged = read_services([body], "set/a", "fra1")
-    (result,) = refused(lambda: read_services(judged, "set/a", "ams1"))
-    assert (result.rule, result.field) == ("fenced-pod-name", "set/a[0].openbao.fencedPods")
+    (violation,) = refused(lambda: read_services(judged, "set/a", "ams1"))
+    assert (violation.rule, violation.field) == ("fenced-pod-name", "set/a[0].openbao.fencedPods")

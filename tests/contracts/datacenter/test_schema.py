@@ -127,12 +127,12 @@ def test_every_rule_names_a_field_that_exists(
 def test_every_keyed_list_of_a_service_is_checked_in_code_too(
     made: Schema, short: str, rules: Any, path: str
 ) -> None:
-    result = {
+    keys_by_list = {
         node.removeprefix(f"{path}."): "".join(schema.get("x-kubernetes-list-map-keys", ()))
         for node, schema in _nodes(_root(made)).items()
         if node.startswith(f"{path}.") and schema.get("x-kubernetes-list-type") in ("map", "set")
     }
-    assert result == KEYS
+    assert keys_by_list == KEYS
 
 
 @each_kind

@@ -131,7 +131,7 @@ def marked() -> ConfigInput:
             "circonusAPIKey": "@circonus@",
         },
     )
-    result = ConfigInput.of(spec, None)
+    config_input = ConfigInput.of(spec, None)
     request = SelfInitRequest(name="r", operation="update", path="p", data={})
     fields_of_request = {
         "name": "@block@",
@@ -140,13 +140,13 @@ def marked() -> ConfigInput:
         "data": {"@name@": {"@inner@": ["@item@", {"a": "@leaf@"}]}},
     }
     return replace(
-        result,
-        settings={**result.settings, "log_level": "@level@", "max_lease_ttl": "@lease@"},
+        config_input,
+        settings={**config_input.settings, "log_level": "@level@", "max_lease_ttl": "@lease@"},
         listener={"proxy_protocol_behavior": "@proxy@", "tls_min_version": "@minimum@"},
         listener_tls={"tls_acme_email": "@email@", "tls_acme_domains": ["@domain@"]},
         join_tls={"leader_tls_servername": "@server@"},
         seal=SealStanza("@seal@", {"key_name": "@key@", "token": "@token@"}),
-        audits=(*result.audits, Stanza("@type@", "@device@", {"options": {"a": "@inside@"}})),
+        audits=(*config_input.audits, Stanza("@type@", "@device@", {"options": {"a": "@inside@"}})),
         requests=(request.model_copy(update=fields_of_request),),
     )
 

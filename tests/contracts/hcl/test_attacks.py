@@ -41,8 +41,8 @@ def test_attack_t03_reserved_keys_among_audit_options_are_refused(kind: str, key
     device = {"type": kind, "path": "x", "options": {key: "x"}}
     if block:
         device[f"{kind}Options"] = block
-    result = violations(cluster(version="2.5.5", audit=[device]))
-    assert [(item.field, item.rule, item.value) for item in result] == [
+    rule_violations = violations(cluster(version="2.5.5", audit=[device]))
+    assert [(item.field, item.rule, item.value) for item in rule_violations] == [
         ("spec.audit[0].options", "audit-options-known", key)
     ]
 
@@ -121,11 +121,11 @@ def test_attack_t08_text_of_the_spec_is_in_no_command_line(payload: str) -> None
         (container,) = template["spec"]["containers"]
         return container
 
-    result, plain = server(hostile), server(gen.cluster())
-    assert result["command"] == plain["command"]
-    assert result["command"][0] == "bao"
-    assert "args" not in result
-    assert result["env"] == plain["env"]
+    hostile_server, plain = server(hostile), server(gen.cluster())
+    assert hostile_server["command"] == plain["command"]
+    assert hostile_server["command"][0] == "bao"
+    assert "args" not in hostile_server
+    assert hostile_server["env"] == plain["env"]
     document = parse(render_config(gen.resolved(hostile).config))
     (stanza,) = document["plugin"]
     assert stanza["secret"]["p"]["args"] == [payload]
@@ -163,9 +163,9 @@ PLACES = (
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("field", ["file", "pidFile"])
 def test_attack_t21_a_log_is_written_to_its_own_folders_only(field: str, place: str) -> None:
-    result = violations(cluster(configuration={"logging": {field: place}}))
-    assert [item.field for item in result] == [f"spec.configuration.logging.{field}"]
-    assert result[0].rule == "log-place"
+    rule_violations = violations(cluster(configuration={"logging": {field: place}}))
+    assert [item.field for item in rule_violations] == [f"spec.configuration.logging.{field}"]
+    assert rule_violations[0].rule == "log-place"
 
 
 @pytest.mark.parametrize("place", [place for place in PLACES if place])
@@ -175,12 +175,12 @@ def test_attack_t21_an_audit_file_is_written_to_its_own_volume_only(
 ) -> None:
     options = {"fileOptions": {"filePath": place}} if typed else {"options": {"file_path": place}}
     device = {"type": "file", "path": "x", **options}
-    result = violations(cluster(audit=[device]))
+    rule_violations = violations(cluster(audit=[device]))
     rule = "audit-file-place" if typed else "audit-file-place-options"
-    assert [item.rule for item in result] == [rule]
+    assert [item.rule for item in rule_violations] == [rule]
     with_volume = {"mode": "ManagedPVC", "size": "1Gi"}
-    result = violations(cluster(audit=[device], auditFileStorage=with_volume))
-    assert [item.rule for item in result] == [rule]
+    rule_violations = violations(cluster(audit=[device], auditFileStorage=with_volume))
+    assert [item.rule for item in rule_violations] == [rule]
 
 
 @pytest.mark.parametrize(
@@ -188,11 +188,11 @@ def test_attack_t21_an_audit_file_is_written_to_its_own_volume_only(
 )
 def test_attack_t21_a_plugin_is_a_file_of_the_plugin_folder(command: str) -> None:
     plugin = {"type": "secret", "name": "p", "version": "v1", "sha256sum": "0" * 64}
-    result = violations(cluster(version="2.5.5", plugins=[{**plugin, "command": command}]))
-    assert [item.rule for item in result] == ["plugin-file-name"]
+    rule_violations = violations(cluster(version="2.5.5", plugins=[{**plugin, "command": command}]))
+    assert [item.rule for item in rule_violations] == ["plugin-file-name"]
     image = {**plugin, "image": "registry.example.com/p", "binaryName": command}
-    result = violations(cluster(version="2.5.5", plugins=[image]))
-    assert [item.rule for item in result] == ["plugin-file-name"]
+    rule_violations = violations(cluster(version="2.5.5", plugins=[image]))
+    assert [item.rule for item in rule_violations] == ["plugin-file-name"]
 
 
 @pytest.mark.parametrize(
@@ -214,8 +214,8 @@ def test_attack_t21_a_plugin_is_a_file_of_the_plugin_folder(command: str) -> Non
 )
 def test_attack_t21_an_audit_volume_hides_nothing(folder: str) -> None:
     storage = {"mode": "ManagedPVC", "size": "1Gi", "mountPath": folder}
-    result = violations(cluster(auditFileStorage=storage))
-    assert [item.rule for item in result] == ["audit-mount-place"]
+    rule_violations = violations(cluster(auditFileStorage=storage))
+    assert [item.rule for item in rule_violations] == ["audit-mount-place"]
 
 
 @pytest.mark.parametrize("folder", ["/openbao/audit", "/srv/audit", "/var/log/openbao", "/audit"])

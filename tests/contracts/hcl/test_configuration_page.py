@@ -108,6 +108,6 @@ def test_the_versions_are_those_of_the_table() -> None:
 @pytest.mark.parametrize("example", re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
 def test_an_example_is_a_valid_cluster(example: str) -> None:
     spec = yaml.safe_load(example)["spec"]
-    result = cluster(**spec)
-    assert violations(result) == ()
-    assert render_config(ConfigInput.of(result, None))
+    obj = cluster(**spec)
+    assert violations(obj) == ()
+    assert render_config(ConfigInput.of(obj, None))

@@ -58,11 +58,11 @@ def test_what_a_newer_server_can_do_is_rendered() -> None:
 def test_an_older_server_is_refused_by_name(feature: str) -> None:
     obj = yaml.safe_load((NEWER / "cluster.yaml").read_text(encoding="utf-8"))
     obj["spec"]["version"] = "2.5.9"
-    result = violations(OpenBaoCluster.from_object(obj))
+    rule_violations = violations(OpenBaoCluster.from_object(obj))
     field = feature.removeprefix("self-init-")
     assert any(
         violation.field.endswith(f".{field}") and since(feature) in violation.message
-        for violation in result
+        for violation in rule_violations
     )
 
 

@@ -174,9 +174,9 @@ def test_a_template_cannot_pass_over_a_missing_value() -> None:
 
 def test_a_template_cannot_forget_to_quote() -> None:
     template = environment().from_string('a = {{ x }}\nb = {{ "p/" ~ x }}\nc = {{ {"k": x} }}\n')
-    result = parse(template.render(x='"} evil = "${y}'))
+    config = parse(template.render(x='"} evil = "${y}'))
     text = '"} evil = "${y}'
-    assert result == {"a": text, "b": f"p/{text}", "c": {"k": text}}
+    assert config == {"a": text, "b": f"p/{text}", "c": {"k": text}}
 
 
 def test_the_quickstart_case_is_the_sample() -> None:

@@ -36,11 +36,11 @@ def test_nothing_reaches_it_but_the_loopback() -> None:
 
 
 def test_it_joins_nobody_and_tells_nobody() -> None:
-    result = parse(restore_test_config(render_config(running())))
-    (storage,) = result["storage"]
+    config = parse(restore_test_config(render_config(running())))
+    (storage,) = config["storage"]
     raft = storage["raft"]
     assert sorted(raft) == ["node_id", "path", "performance_multiplier"]
-    assert not {"audit", "telemetry", "service_registration", "initialize"} & result.keys()
+    assert not {"audit", "telemetry", "service_registration", "initialize"} & config.keys()
 
 
 def test_text_of_a_user_stays_within_its_block() -> None:
@@ -48,9 +48,9 @@ def test_text_of_a_user_stays_within_its_block() -> None:
     evil = 'x"\n}\nlistener "tcp" {\n  address = "[::]:8200"'
     seal = seal_stanza(Unseal.model_validate(TRANSIT))
     hostile = SealStanza(seal.type, {**seal.attributes, "key_name": evil})
-    result = parse(restore_test_config(render_config(ConfigInput("c", "ns", seal=hostile))))
-    assert len(result["listener"]) == 1
-    assert result["seal"][0]["transit"]["key_name"] == evil
+    config = parse(restore_test_config(render_config(ConfigInput("c", "ns", seal=hostile))))
+    assert len(config["listener"]) == 1
+    assert config["seal"][0]["transit"]["key_name"] == evil
 
 
 def test_a_plugin_that_is_the_seal_comes_along_and_no_other() -> None:
@@ -61,9 +61,9 @@ def test_a_plugin_that_is_the_seal_comes_along_and_no_other() -> None:
         )
     )
     text = render_config(ConfigInput("c", "ns", plugins=plugins))
-    result = parse(restore_test_config(text))
-    assert [sorted(item) for item in result["plugin"]] == [["kms"]]
-    assert result["plugin_directory"] == parse(text)["plugin_directory"]
+    config = parse(restore_test_config(text))
+    assert [sorted(item) for item in config["plugin"]] == [["kms"]]
+    assert config["plugin_directory"] == parse(text)["plugin_directory"]
 
 
 def test_which_seals_need_no_other_machine() -> None:

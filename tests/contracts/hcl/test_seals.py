@@ -119,10 +119,10 @@ def test_b31_the_server_reads_every_attribute(seal: str) -> None:
 
 @pytest.mark.parametrize("seal", FULL)
 def test_every_field_that_is_set_is_an_attribute(seal: str) -> None:
-    result = written(unseal(seal))
-    assert set(result) == set(ATTRIBUTES[seal])
-    assert len(result) == len(FULL[seal][1])
-    assert all(isinstance(value, str) for value in result.values())
+    attributes = written(unseal(seal))
+    assert set(attributes) == set(ATTRIBUTES[seal])
+    assert len(attributes) == len(FULL[seal][1])
+    assert all(isinstance(value, str) for value in attributes.values())
 
 
 @pytest.mark.parametrize("seal", FULL)

@@ -27,12 +27,12 @@ def read(**spec: Any) -> Any:
 
 def test_b24_every_listener_is_bound_to_both_families() -> None:
     """An IPv4 address alone breaks clusters whose pods have IPv6 addresses."""
-    result = read(
+    listeners = read(
         version="2.5.5", observability={"metrics": {"enabled": True, "scrapeProfile": "AllNodes"}}
     )["listener"]
     addresses = [
         value
-        for listener in result
+        for listener in listeners
         for key, value in listener["tcp"].items()
         if key.endswith("address")
     ]
@@ -47,14 +47,14 @@ def test_b26_tls_cannot_be_switched_off_in_the_configuration() -> None:
 
 
 def test_demands_on_tls_hold_at_every_port() -> None:
-    result = read(
+    listeners = read(
         version="2.5.5",
         configuration={"listener": {"tlsMinVersion": "tls13"}},
         observability={"metrics": {"enabled": True, "metricsOnlyListener": {"enabled": True}}},
     )["listener"]
-    assert [listener["tcp"]["tls_min_version"] for listener in result] == ["tls13", "tls13"]
+    assert [listener["tcp"]["tls_min_version"] for listener in listeners] == ["tls13", "tls13"]
     # One answers metrics alone, the other everything else.
-    assert [listener["tcp"]["telemetry"] for listener in result] == [
+    assert [listener["tcp"]["telemetry"] for listener in listeners] == [
         {"disallow_metrics": True},
         {"metrics_only": True},
     ]
@@ -68,9 +68,9 @@ def test_an_older_spelling_of_the_proxy_behaviour_is_translated(older: str, newe
         "proxyProtocolBehavior": older,
         "proxyProtocolAuthorizedAddrs": ["::1", "192.0.2.1"],
     }
-    (result,) = read(configuration={"listener": listener})["listener"]
-    assert result["tcp"]["proxy_protocol_behavior"] == newer
-    assert result["tcp"]["proxy_protocol_authorized_addrs"] == ["192.0.2.1", "::1"]
+    (stanza,) = read(configuration={"listener": listener})["listener"]
+    assert stanza["tcp"]["proxy_protocol_behavior"] == newer
+    assert stanza["tcp"]["proxy_protocol_authorized_addrs"] == ["192.0.2.1", "::1"]
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_an_older_spelling_of_the_download_behaviour_is_translated(older: str, n
 
 
 def test_locks_are_named_because_true_is_the_name_of_none() -> None:
-    result = read(configuration={"detectDeadlocks": True})
-    assert result["detect_deadlocks"] == "statelock,quotas,expiration"
+    config = read(configuration={"detectDeadlocks": True})
+    assert config["detect_deadlocks"] == "statelock,quotas,expiration"
     assert "detect_deadlocks" not in read(configuration={"detectDeadlocks": False})
 
 
@@ -100,9 +100,9 @@ def test_locks_are_named_because_true_is_the_name_of_none() -> None:
 def test_plugins_of_the_spec_are_used_unless_somebody_says_otherwise(
     settings: dict[str, Any], plugins: list[Any], download: bool | None, register: bool | None
 ) -> None:
-    result = read(configuration={"plugin": settings}, plugins=plugins)
-    assert result.get("plugin_auto_download") == download
-    assert result.get("plugin_auto_register") == register
+    config = read(configuration={"plugin": settings}, plugins=plugins)
+    assert config.get("plugin_auto_download") == download
+    assert config.get("plugin_auto_register") == register
 
 
 def test_metrics_for_prometheus_bring_their_telemetry() -> None:
@@ -124,8 +124,8 @@ def test_typed_options_of_an_audit_device_win() -> None:
         "fileOptions": {"filePath": "stdout"},
         "options": {"file_path": "discard", "log_raw": True, "mode": "0600"},
     }
-    (result,) = read(audit=[device])["audit"]
-    assert result["file"]["f"]["options"] == {
+    (stanza,) = read(audit=[device])["audit"]
+    assert stanza["file"]["f"]["options"] == {
         "file_path": "stdout",
         "log_raw": "true",
         "mode": "0600",
@@ -222,8 +222,8 @@ def test_a_user_cannot_choose_a_key_of_a_stanza() -> None:
 
 def test_nothing_that_is_left_out_leaves_a_trace() -> None:
     template = environment().from_string("{{ values | attributes(2) }}\n")
-    result = template.render(values={"a": 1, "long_key": None, "bc": "x"})
-    assert result == '  a  = 1\n  bc = "x"\n'
+    text = template.render(values={"a": 1, "long_key": None, "bc": "x"})
+    assert text == '  a  = 1\n  bc = "x"\n'
 
 
 def test_the_golden_cases_are_of_every_stanza() -> None:

@@ -164,10 +164,10 @@ RUNS: dict[str, tuple[names.Run, str, str]] = {
 
 @pytest.mark.parametrize(("run", "name", "job"), RUNS.values(), ids=RUNS.keys())
 def test_the_job_of_a_run_fits_a_label(run: names.Run, name: str, job: str) -> None:
-    result = names.run_job(run, name)
-    assert len(result) <= 63
-    assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", result)
-    assert result.startswith(job)
+    job_name = names.run_job(run, name)
+    assert len(job_name) <= 63
+    assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", job_name)
+    assert job_name.startswith(job)
 
 
 def test_no_two_runs_share_a_job() -> None:

@@ -148,8 +148,8 @@ class TestOfACluster:
             assert voter_pools(read) == (ServerPool("x"),)
 
     def test_it_is_blue_that_serves_and_green_that_is_the_second(self) -> None:
-        result = status(blueRevision=REVISION, greenRevision=OTHER)
-        assert voter_pools(gen.cluster().having(**result).read()) == (
+        bluegreen = status(blueRevision=REVISION, greenRevision=OTHER)
+        assert voter_pools(gen.cluster().having(**bluegreen).read()) == (
             ServerPool("x", REVISION),
             ServerPool("x", OTHER),
         )
@@ -157,10 +157,10 @@ class TestOfACluster:
         assert voter_pools(first) == (ServerPool("x"), ServerPool("x", OTHER))
 
     def test_green_that_became_blue_is_there_once(self) -> None:
-        result = status(blueRevision=REVISION, greenRevision=REVISION)
-        assert voter_pools(gen.cluster().having(**result).read()) == (ServerPool("x", REVISION),)
+        bluegreen = status(blueRevision=REVISION, greenRevision=REVISION)
+        assert voter_pools(gen.cluster().having(**bluegreen).read()) == (ServerPool("x", REVISION),)
 
     @pytest.mark.parametrize("lie", ["", "b", "../x", REVISION.upper(), f"{REVISION}0"])
     def test_a_status_that_names_no_revision_names_no_set(self, lie: str) -> None:
-        result = status(blueRevision=lie, greenRevision=lie)
-        assert voter_pools(gen.cluster().having(**result).read()) == (ServerPool("x"),)
+        bluegreen = status(blueRevision=lie, greenRevision=lie)
+        assert voter_pools(gen.cluster().having(**bluegreen).read()) == (ServerPool("x"),)

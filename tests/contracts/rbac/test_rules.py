@@ -112,8 +112,8 @@ def test_datacenters_and_their_sets_are_made_by_people_alone() -> None:
         ("datacenters/status", {"patch"}),
         ("bootstrapservicesets", {"list", "watch"}),
     ):
-        result = {part: verbs(of(name, kind)) for part, name in held if of(name, kind)}
-        assert result == {"datacenters": most}, kind
+        verbs_by_part = {part: verbs(of(name, kind)) for part, name in held if of(name, kind)}
+        assert verbs_by_part == {"datacenters": most}, kind
 
 
 def test_the_manifests_are_what_the_tables_say() -> None:

@@ -10,8 +10,8 @@ def test_it_is_the_same_whatever_order_the_files_come_in() -> None:
     files = {"values.yaml": "b", "Chart.yaml": "a", "templates/x.yaml": "c"}
     packed = archive(files)
     assert archive(dict(reversed(files.items()))) == packed
-    with tarfile.open(fileobj=io.BytesIO(packed)) as result:
-        names = result.getnames()
-        assert {member.mtime for member in result.getmembers()} == {0}
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        names = tar.getnames()
+        assert {member.mtime for member in tar.getmembers()} == {0}
     assert names[0] == "openbao-operator/Chart.yaml"
     assert len(names) == 3

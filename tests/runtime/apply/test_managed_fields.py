@@ -20,9 +20,9 @@ LEGACY = ("kubectl-create", "old-operator")
 
 
 def entry(manager: str, operation: str, *fields: str, **more: Any) -> Entry:
-    result = {"manager": manager, "operation": operation, "apiVersion": "v1"}
+    managed_field = {"manager": manager, "operation": operation, "apiVersion": "v1"}
     spec: Fields = {f"f:{field}": {} for field in fields}
-    return {**result, "fieldsType": "FieldsV1", "fieldsV1": {"f:data": spec}, **more}
+    return {**managed_field, "fieldsType": "FieldsV1", "fieldsV1": {"f:data": spec}, **more}
 
 
 def live(*entries: Entry) -> Object:
@@ -131,12 +131,12 @@ class Kubectl(FakeApi):
     races = 0
 
     async def apply(self, resource: Resource, *args: Any, **options: Any) -> ApplyResult:
-        result = await super().apply(resource, *args, **options)
+        response = await super().apply(resource, *args, **options)
         obj = self.objects[(resource, KEY)]
         obj["metadata"].setdefault(
             "managedFields", [OURS, entry("kubectl-create", "Update", "old")]
         )
-        return ApplyResult(copy.deepcopy(obj), result.created)
+        return ApplyResult(copy.deepcopy(obj), response.created)
 
     async def json_patch(self, *args: Any, **options: Any) -> Object:
         if self.races:

@@ -36,8 +36,8 @@ class Bench:
 
     @property
     def live(self) -> Object:
-        (result,) = self.cache.list()
-        return result
+        (obj,) = self.cache.list()
+        return obj
 
 
 async def test_a_changed_status_is_applied_once() -> None:

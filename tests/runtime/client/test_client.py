@@ -147,7 +147,7 @@ async def test_an_apply_returns_whether_it_created() -> None:
         results = [
             await client.apply(CONFIG_MAP, web, field_manager="me", force=False) for _ in range(2)
         ]
-    assert [result.created for result in results] == [True, False]
+    assert [response.created for response in results] == [True, False]
     assert results[0].object == web
 
 

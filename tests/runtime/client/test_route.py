@@ -42,7 +42,7 @@ def identity(tmp_path_factory: pytest.TempPathFactory) -> Identity:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
     now = SystemClock().now()
-    result = (
+    certificate = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(subject)
@@ -55,7 +55,7 @@ def identity(tmp_path_factory: pytest.TempPathFactory) -> Identity:
     )
     folder = tmp_path_factory.mktemp("tls")
     files = Identity(folder / "crt", folder / "key")
-    files.certificate.write_bytes(result.public_bytes(serialization.Encoding.PEM))
+    files.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     files.key.write_bytes(
         key.private_bytes(
             serialization.Encoding.PEM,

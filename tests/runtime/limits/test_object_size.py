@@ -51,10 +51,10 @@ def test_a_skimmer_finds_each_member(value: dict[str, Any], spaced: bool) -> Non
 @given(JSON)
 def test_marks_bound_the_number_of_values(value: Any) -> None:
     text = orjson.dumps(value)
-    result = marks(text)
-    assert at_most(text, result)
-    assert not too_many(value, result + 1)
-    assert result == 0 or too_many(value, (result - 1) // 2)
+    count = marks(text)
+    assert at_most(text, count)
+    assert not too_many(value, count + 1)
+    assert count == 0 or too_many(value, (count - 1) // 2)
 
 
 @pytest.mark.parametrize("depth", [LEVELS_MAX, LEVELS_MAX + 5, 5000])

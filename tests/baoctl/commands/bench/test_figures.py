@@ -46,11 +46,11 @@ def test_so_many_percent_do_not_exceed_it_and_less_do_not_exceed_the_one_before(
     values: list[float], percent: float
 ) -> None:
     ordered = sorted(values)
-    result = percentile(ordered, percent)
-    assert result in ordered
+    quantile = percentile(ordered, percent)
+    assert quantile in ordered
     share = percent / 100.0 * len(ordered)
-    assert sum(value <= result for value in ordered) >= share
-    assert sum(value < result for value in ordered) < share
+    assert sum(value <= quantile for value in ordered) >= share
+    assert sum(value < quantile for value in ordered) < share
 
 
 def test_the_rate_counts_what_was_answered_and_durations_are_milliseconds() -> None:

@@ -58,5 +58,5 @@ TOKENS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("data", "expected"), TOKENS.values(), ids=TOKENS.keys())
 def test_token(data: dict[str, Any], expected: str) -> None:
-    result = token_obstacle(data, 210.0)
-    assert (expected in result, bool(result)) == (True, bool(expected))
+    obstacle = token_obstacle(data, 210.0)
+    assert (expected in obstacle, bool(obstacle)) == (True, bool(expected))

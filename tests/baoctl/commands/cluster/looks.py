@@ -69,8 +69,8 @@ def stating(
         for condition in observation.cluster["status"]["conditions"]
         if condition["type"] != kind
     ]
-    result = {"type": kind, "status": status, "reason": reason, "message": message, **more}
-    return having(observation, conditions=[*kept, result])
+    entry = {"type": kind, "status": status, "reason": reason, "message": message, **more}
+    return having(observation, conditions=[*kept, entry])
 
 
 def with_pod(

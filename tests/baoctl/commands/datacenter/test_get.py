@@ -60,10 +60,10 @@ async def test_a_uid_and_a_name_are_ids(
 ) -> None:
     server = fleet()
     for identity in (await uid_at(server, kind, name), name):
-        result = await look_up(client_at(server), identity)
-        assert result.view.name == name.partition(".")[0]
-        assert [row.name for row in result.view.workloads] == rows
-        assert result.exit_code == status
+        lookup = await look_up(client_at(server), identity)
+        assert lookup.view.name == name.partition(".")[0]
+        assert [row.name for row in lookup.view.workloads] == rows
+        assert lookup.exit_code == status
     assert {call.method for call in server.requests} == {"GET"}
 
 

@@ -247,9 +247,9 @@ DETAILS: dict[str, tuple[Object, str, str]] = {
 @pytest.mark.parametrize(("obj", "state", "detail"), DETAILS.values(), ids=DETAILS.keys())
 def test_what_is_said_of_a_service(obj: Object, state: str, detail: str) -> None:
     *_, line = as_text(view_of(live_datacenter(READY), [obj]), NOW).splitlines()
-    head, _, result = line.partition(f"  {state}")
+    head, _, message = line.partition(f"  {state}")
     assert head in ("   └─ shipper", "   └─ ams1.shipper")
-    kept = re.sub(r"^ +(Deployment +)?(1/1 +)?(declared *)?", "", result)
+    kept = re.sub(r"^ +(Deployment +)?(1/1 +)?(declared *)?", "", message)
     assert kept == detail
 
 

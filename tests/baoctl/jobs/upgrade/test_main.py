@@ -53,8 +53,8 @@ async def test_wrong_orders_are_told_and_asked_of_nobody(
     change: dict[str, str], words: str
 ) -> None:
     environ = {name: text for name, text in {**ENV, **change}.items() if text}
-    result, code = await do(environ, ManualClock(), ServerAddresses(_nowhere))
-    assert (result, code) == (words, EXIT_CODES["Config"])
+    message, code = await do(environ, ManualClock(), ServerAddresses(_nowhere))
+    assert (message, code) == (words, EXIT_CODES["Config"])
 
 
 async def test_servers_that_nobody_knows_are_a_failure_of_its_class() -> None:
@@ -64,9 +64,9 @@ async def test_servers_that_nobody_knows_are_a_failure_of_its_class() -> None:
     )
     while not work.done():
         await clock.advance(1.0)
-    result, code = work.result()
+    message, code = work.result()
     assert code == EXIT_CODES["LeaderDiscovery"]
-    assert "c-0: its name does not resolve" in result
+    assert "c-0: its name does not resolve" in message
 
 
 async def test_a_job_that_is_told_to_stop_says_so() -> None:
@@ -75,8 +75,8 @@ async def test_a_job_that_is_told_to_stop_says_so() -> None:
         await SystemClock().sleep(60.0)
         raise AssertionError
 
-    result, code = await do(ENV, ManualClock(), ServerAddresses(stopped))
-    assert (result, code) == (
+    message, code = await do(ENV, ManualClock(), ServerAddresses(stopped))
+    assert (message, code) == (
         "Config: the job was stopped before it finished",
         EXIT_CODES["Config"],
     )
@@ -86,11 +86,11 @@ async def test_a_defect_is_told_by_its_place_and_not_by_its_text() -> None:
     async def broken(host: str) -> str:
         raise LookupError("with some secret in it")
 
-    result, code = await do(ENV, ManualClock(), ServerAddresses(broken))
+    message, code = await do(ENV, ManualClock(), ServerAddresses(broken))
     assert code == EXIT_CODES["Config"]
-    assert "LookupError" in result
-    assert "broken, line" in result
-    assert "secret" not in result
+    assert "LookupError" in message
+    assert "broken, line" in message
+    assert "secret" not in message
 
 
 def test_no_two_failures_have_one_exit_status() -> None:

@@ -26,8 +26,10 @@ def _judged(case: Case) -> tuple[Violation, ...]:
 
 @pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())
 def test_it_is_refused(case: Case) -> None:
-    result = _judged(case)
-    assert (case.rule, case.field) in {(violation.rule, violation.field) for violation in result}
+    rule_violations = _judged(case)
+    assert (case.rule, case.field) in {
+        (violation.rule, violation.field) for violation in rule_violations
+    }
 
 
 @pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())

@@ -30,14 +30,14 @@ def test_a_schedule_is_read(
     months: set[int] | None,
     weekdays: set[int],
 ) -> None:
-    result = parse(text)
-    assert (set(result.minutes), set(result.hours), set(result.weekdays)) == (
+    schedule = parse(text)
+    assert (set(schedule.minutes), set(schedule.hours), set(schedule.weekdays)) == (
         minutes,
         hours,
         weekdays,
     )
-    assert days is None or result.days == days
-    assert months is None or result.months == months
+    assert days is None or schedule.days == days
+    assert months is None or schedule.months == months
 
 
 @pytest.mark.parametrize(

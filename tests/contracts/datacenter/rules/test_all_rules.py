@@ -65,9 +65,11 @@ def test_it_is_refused_and_nothing_else_with_it(
 
 @pytest.mark.parametrize(("case", "other"), TWICE_CASES.values(), ids=TWICE_CASES.keys())
 def test_a_key_that_is_more_than_a_key_is_told_twice(case: Case, other: str) -> None:
-    result = broken_rules(tuple(check_service(BootstrapService.model_validate(case.service), "s")))
-    assert (f"service-{case.rule}", f"s.{case.field}") in result
-    assert {rule for rule, _ in result} == {f"service-{case.rule}", f"service-{other}"}
+    rule_paths = broken_rules(
+        tuple(check_service(BootstrapService.model_validate(case.service), "s"))
+    )
+    assert (f"service-{case.rule}", f"s.{case.field}") in rule_paths
+    assert {rule for rule, _ in rule_paths} == {f"service-{case.rule}", f"service-{other}"}
 
 
 @each_place
@@ -87,9 +89,9 @@ def test_a_vault_is_judged_like_any_cluster(
     rule: str,
     field: str,
 ) -> None:
-    result = judged(vault(openbao=spec))
-    assert broken_rules(result) == {(rule, f"{path}.{field}")}
-    assert all(violation.message for violation in result)
+    rule_violations = judged(vault(openbao=spec))
+    assert broken_rules(rule_violations) == {(rule, f"{path}.{field}")}
+    assert all(violation.message for violation in rule_violations)
 
 
 def test_an_unknown_field_of_a_vault_is_told_as_such() -> None:
@@ -165,8 +167,8 @@ def test_a_list_is_refused(rule: str, field: str, bodies: list[Object]) -> None:
         "spec.services": set_violations(BootstrapServiceSet.from_object(set_object(*bodies))),
         "hook/a": refused(lambda: read_services(bodies, "hook/a")),
     }
-    for path, result in judged.items():
-        assert broken_rules(result) == {(rule, f"{path}{field}")}
+    for path, rule_violations in judged.items():
+        assert broken_rules(rule_violations) == {(rule, f"{path}{field}")}
 
 
 def test_a_circle_is_shown_and_a_service_behind_itself_is_told_once() -> None:
