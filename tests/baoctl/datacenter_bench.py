@@ -87,7 +87,7 @@ def live_workload(
     return obj
 
 
-def failed(seconds: float | None = 8, attempts: int = 3, **changes: Any) -> ServiceProgress:
+def failed_service(seconds: float | None = 8, attempts: int = 3, **changes: Any) -> ServiceProgress:
     """A service whose next attempt is that long after NOW; never again with None."""
     later = None if seconds is None else NOW + timedelta(seconds=seconds)
     progress = ServiceProgress(

@@ -94,7 +94,7 @@ class World(Objects):
     @property
     def requests(self) -> list[str]:
         """The requests since the last question, without watches."""
-        sent, self.wire.sent = self.wire.sent, []
+        sent, self.wire.requests = self.wire.requests, []
         return sent
 
     @property

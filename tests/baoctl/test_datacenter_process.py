@@ -113,7 +113,7 @@ def test_a_quiet_hour_costs_no_request() -> None:
                 await world.well()
             assert world.ready() == ("True", "AllRunning")
             before = world.reported
-            world.wire.sent.clear()
+            world.wire.requests.clear()
             await world.rest(3600.0)
             assert world.requests == []
             text = generate_latest(first.metrics.registry).decode()

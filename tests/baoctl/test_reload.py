@@ -35,7 +35,7 @@ def processes(folder: Path, **names: int) -> Path:
     return folder
 
 
-def expected(path: Path, content: bytes) -> ExpectedFile:
+def expected_file(path: Path, content: bytes) -> ExpectedFile:
     return ExpectedFile(path, hashlib.sha256(content).hexdigest(), content_digest)
 
 
@@ -52,7 +52,7 @@ def test_the_server_is_signalled_once_the_files_are_there(
             file.write_bytes(NEW)
 
     place = processes(tmp_path / "proc", bao=1, python3=17)
-    status = program.reload([expected(file, NEW)], 60, processes=place, pause=pause)
+    status = program.reload([expected_file(file, NEW)], 60, processes=place, pause=pause)
     assert status == DONE
     assert seen == [[], [], []]
     assert signalled == [(1, signal.SIGHUP)]
@@ -63,7 +63,7 @@ def test_files_that_do_not_come_end_it_with_their_names(
 ) -> None:
     place = processes(tmp_path / "proc", bao=1)
     waited: list[float] = []
-    files = [expected(tmp_path / "no-such-file", NEW)]
+    files = [expected_file(tmp_path / "no-such-file", NEW)]
     assert program.reload(files, 5, processes=place, pause=waited.append) == LATE
     assert sum(waited) == pytest.approx(5, abs=1)
     assert "no-such-file" in capsys.readouterr().out

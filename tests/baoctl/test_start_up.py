@@ -95,7 +95,7 @@ def test_every_verb_takes_the_arguments_that_it_is_measured_with(
         assert context.command is verb
 
 
-def imported(words: Sequence[str]) -> list[list[str]]:
+def imports_of(words: Sequence[str]) -> list[list[str]]:
     """Call verbs one after the other in a process of their own; return the modules after each."""
     calls = [[*name.split(), *arguments(name, VERBS[name])] for name in words]
     done = subprocess.run(
@@ -127,7 +127,7 @@ def test_a_verb_imports_only_what_it_uses(
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     differences = {
         name: sorted(set(modules).symmetric_difference(found))
-        for name, found in zip(words, imported(words), strict=True)
+        for name, found in zip(words, imports_of(words), strict=True)
     }
     assert {name: names for name, names in differences.items() if names} == {}
 

@@ -6,7 +6,7 @@ from runtime.client.codec import APPLY_PATCH, encode
 from runtime.client.transport import HttpRequest
 from runtime.errors import ApplyConflict, BadRequest, Conflict, NotFound
 from runtime.types import Object, uid_of
-from tests.contract.bench import Bench, managers, number, refused, rv
+from tests.contract.bench import Bench, managers, number, refusal_of, rv
 
 
 async def _apply(bench: Bench, body: Object) -> ApplyResult:
@@ -43,14 +43,14 @@ async def case_what_another_wants_too_stays(bench: Bench) -> None:
 
 async def case_a_conflict_names_fields_and_owners(bench: Bench) -> None:
     before = await bench.apply(bench.config_map(k="v", l="w"), manager="owner")
-    error = await refused(bench.apply(bench.config_map(k="x", l="w")))
+    error = await refusal_of(bench.apply(bench.config_map(k="x", l="w")))
     assert isinstance(error, ApplyConflict)
     assert error.reason == "Conflict"
     assert error.fields == (".data.k",)
     assert error.managers == ("owner",)
     assert error.causes[0].message == 'conflict with "owner"'
     assert error.message == 'Apply failed with 1 conflict: conflict with "owner": .data.k'
-    error = await refused(bench.apply(bench.config_map(k="x", l="y")))
+    error = await refusal_of(bench.apply(bench.config_map(k="x", l="y")))
     text = 'Apply failed with 2 conflicts: conflicts with "owner":\n- .data.k\n- .data.l'
     assert error.message == text
     assert await bench.live() == before
@@ -58,7 +58,7 @@ async def case_a_conflict_names_fields_and_owners(bench: Bench) -> None:
 
 async def case_a_conflict_with_a_plain_write_names_the_version(bench: Bench) -> None:
     await bench.create(k="v")
-    error = await refused(bench.apply(bench.config_map(k="x")))
+    error = await refusal_of(bench.apply(bench.config_map(k="x")))
     assert isinstance(error, ApplyConflict)
     assert error.causes[0].message == 'conflict with "creator" using v1'
 
@@ -90,12 +90,12 @@ async def case_the_uid_of_an_apply_is_a_precondition(bench: Bench) -> None:
     body["metadata"]["uid"] = uid_of(config_map)
     assert (await bench.apply(body))["data"] == {"k": "w"}
     body["metadata"]["uid"] = "11111111-2222-3333-4444-555555555555"
-    error = await refused(bench.apply(body))
+    error = await refusal_of(bench.apply(body))
     assert type(error) is Conflict, error
     assert error.code == 422
     missing = bench.config_map("missing")
     missing["metadata"]["uid"] = uid_of(config_map)
-    error = await refused(bench.apply(missing))
+    error = await refusal_of(bench.apply(missing))
     assert type(error) is Conflict, error
     assert error.code == 409
 
@@ -107,7 +107,7 @@ async def case_the_version_of_an_apply_is_a_precondition(bench: Bench) -> None:
     changed = await bench.apply(body)
     assert number(changed) > number(config_map)
     body["data"] = {"k": "x"}
-    error = await refused(bench.apply(body))
+    error = await refusal_of(bench.apply(body))
     assert type(error) is Conflict
     assert error.code == 409
 
@@ -117,7 +117,7 @@ async def case_an_apply_at_version_one_creates_and_never_merges(bench: Bench) ->
     body["metadata"]["resourceVersion"] = "1"
     live = await bench.apply(body)
     assert live["data"] == {"k": "v"}
-    error = await refused(bench.apply(body, force=True))
+    error = await refusal_of(bench.apply(body, force=True))
     assert type(error) is Conflict
     assert error.code == 409
 
@@ -128,7 +128,7 @@ async def case_a_dry_run_stores_nothing(bench: Bench) -> None:
         CONFIG_MAP, bench.config_map(k="v"), field_manager="me", force=False, dry_run=True
     )
     assert tried.created
-    assert isinstance(await refused(bench.live()), NotFound)
+    assert isinstance(await refusal_of(bench.live()), NotFound)
     config_map = await bench.apply(bench.config_map(k="v"))
     tried = await client.apply(
         CONFIG_MAP, bench.config_map(k="w"), field_manager="me", force=False, dry_run=True
@@ -140,10 +140,10 @@ async def case_a_dry_run_stores_nothing(bench: Bench) -> None:
 async def case_an_apply_needs_a_manager_and_no_managed_fields(bench: Bench) -> None:
     path = CONFIG_MAP.path(bench.namespace, "a")
     body = encode(bench.config_map(k="v"))
-    error = await refused(bench.send(HttpRequest("PATCH", path, {}, body, APPLY_PATCH)))
+    error = await refusal_of(bench.send(HttpRequest("PATCH", path, {}, body, APPLY_PATCH)))
     assert error.code == 422, error
     config_map = await bench.apply(bench.config_map(k="v"))
-    error = await refused(bench.apply(config_map))
+    error = await refusal_of(bench.apply(config_map))
     assert isinstance(error, BadRequest)
 
 
@@ -199,7 +199,7 @@ async def case_status_is_applied_apart(bench: Bench) -> None:
 
 async def case_a_status_of_nothing_is_not_created(bench: Bench) -> None:
     body = {**bench.stateful_set(), "status": {"replicas": 1}}
-    error = await refused(
+    error = await refusal_of(
         bench.client.apply(
             STATEFUL_SET, body, field_manager="me", force=False, subresource="status"
         )
@@ -212,7 +212,7 @@ async def case_an_unknown_field_is_refused_by_a_real_server(bench: Bench) -> Non
     if not bench.real:
         # The fake has no schemas: that is a known difference.
         return
-    error = await refused(bench.apply(body))
+    error = await refusal_of(bench.apply(body))
     assert error.code in (400, 500), error
 
 

@@ -120,7 +120,7 @@ class Bench:
         return events
 
 
-async def refused(doing: Any) -> ApiError:
+async def refusal_of(doing: Any) -> ApiError:
     """The error that an awaitable ends with; AssertionError when it does not."""
     try:
         await doing
@@ -152,6 +152,6 @@ __all__ = [
     "Event",
     "managers",
     "number",
-    "refused",
+    "refusal_of",
     "rv",
 ]

@@ -6,7 +6,7 @@ from runtime.client.listing import ListOptions
 from runtime.client.transport import HttpRequest
 from runtime.errors import BadRequest, NotFound, ResourceVersionTooLarge, status_error
 from runtime.types import Object, ObjectKey, Resource, uid_of
-from tests.contract.bench import Bench, number, refused, rv
+from tests.contract.bench import Bench, number, refusal_of, rv
 
 FOREIGN = "kube-root-ca.crt"
 """A ConfigMap that the controllers of a whole cluster put into each namespace."""
@@ -59,7 +59,7 @@ async def case_a_list_may_name_the_version_it_wants_at_least(bench: Bench) -> No
 
 async def case_a_version_of_the_future_is_too_large_for_a_list(bench: Bench) -> None:
     future = str(number(await bench.listed()) + 1_000_000)
-    error = await refused(bench.listed(resourceVersion=future))
+    error = await refusal_of(bench.listed(resourceVersion=future))
     assert isinstance(error, ResourceVersionTooLarge), error
     assert error.reason == "Timeout"
     assert [cause.reason for cause in error.causes] == ["ResourceVersionTooLarge"]
@@ -67,7 +67,7 @@ async def case_a_version_of_the_future_is_too_large_for_a_list(bench: Bench) -> 
 
 
 async def case_a_version_that_is_no_number_is_refused(bench: Bench) -> None:
-    error = await refused(bench.listed(resourceVersion="soon"))
+    error = await refusal_of(bench.listed(resourceVersion="soon"))
     assert error.code in (400, 422, 500), error
 
 
@@ -100,7 +100,7 @@ async def case_fields_that_can_be_selected_are_few(bench: Bench) -> None:
         await bench.create(name)
     one = await bench.listed(fieldSelector="metadata.name=b")
     assert _names(one["items"]) == ["b"]
-    error = await refused(bench.listed(fieldSelector="data.k=v"))
+    error = await refusal_of(bench.listed(fieldSelector="data.k=v"))
     assert isinstance(error, BadRequest)
 
 
@@ -179,7 +179,7 @@ async def case_a_streamed_list_ends_with_a_bookmark(bench: Bench) -> None:
 
 
 async def case_a_streamed_list_needs_its_match(bench: Bench) -> None:
-    error = await refused(bench.watched(1, sendInitialEvents="true"))
+    error = await refusal_of(bench.watched(1, sendInitialEvents="true"))
     assert error.code == 422
     assert error.causes[0].field == "resourceVersionMatch"
 
@@ -222,20 +222,20 @@ async def case_a_quiet_watch_ends_after_its_time_with_a_bookmark(bench: Bench) -
 
 
 async def case_a_broken_page_token_is_refused(bench: Bench) -> None:
-    error = await refused(bench.listed(limit="1", **{"continue": "nonsense"}))
+    error = await refusal_of(bench.listed(limit="1", **{"continue": "nonsense"}))
     assert isinstance(error, BadRequest)
 
 
 async def case_unknown_things_are_not_found(bench: Bench) -> None:
     unknown = Resource("", "v1", "Nothing", "nothings")
-    error = await refused(bench.client.get(unknown, bench.key()))
+    error = await refusal_of(bench.client.get(unknown, bench.key()))
     assert isinstance(error, NotFound)
     assert error.reason == "NotFound"
     foreign = Resource("shop.example.com", "v1", "Shop", "shops")
-    error = await refused(bench.client.list(foreign, bench.namespace))
+    error = await refusal_of(bench.client.list(foreign, bench.namespace))
     assert isinstance(error, NotFound)
     assert (error.reason, error.message) == ("", "404 page not found")
-    error = await refused(bench.client.get(CONFIG_MAP, ObjectKey(bench.namespace, "nobody")))
+    error = await refusal_of(bench.client.get(CONFIG_MAP, ObjectKey(bench.namespace, "nobody")))
     assert isinstance(error, NotFound)
     assert error.reason == "NotFound"
     assert error.message == 'configmaps "nobody" not found'

@@ -14,7 +14,7 @@ from runtime.testing.api_server.http import serving
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.simulation import Simulation, simulate
-from tests.contract.bench import Bench, refused
+from tests.contract.bench import Bench, refusal_of
 from tests.contract.cases import CASES, FORGETFUL_CASES, Case
 from tests.runtime.serving import Tokens
 
@@ -32,7 +32,7 @@ def aged(server: FakeApiServer) -> FakeApiServer:
 
 async def test_a_page_of_a_forgotten_version_is_gone(bench: Bench) -> None:
     """Not asked of a real server: its storage forgets after minutes."""
-    error = await refused(bench.listed(resourceVersion="1", resourceVersionMatch="Exact"))
+    error = await refusal_of(bench.listed(resourceVersion="1", resourceVersionMatch="Exact"))
     assert isinstance(error, Gone), error
     assert error.reason == "Expired"
 

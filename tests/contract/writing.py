@@ -5,7 +5,7 @@ from dataclasses import replace
 from runtime.builtin_kinds import CONFIG_MAP, NAMESPACE, STATEFUL_SET
 from runtime.errors import AlreadyExists, Conflict, Invalid, NotFound, PatchFailed
 from runtime.types import ObjectKey, is_terminating, uid_of
-from tests.contract.bench import Bench, managers, number, refused, rv
+from tests.contract.bench import Bench, managers, number, refusal_of, rv
 
 FINALIZER = "example.com/hold"
 
@@ -38,7 +38,7 @@ async def case_a_name_can_be_generated(bench: Bench) -> None:
 
 async def case_a_name_is_taken_once(bench: Bench) -> None:
     await bench.create()
-    error = await refused(bench.create())
+    error = await refusal_of(bench.create())
     assert isinstance(error, AlreadyExists)
     assert error.message == 'configmaps "a" already exists'
 
@@ -48,7 +48,7 @@ async def case_an_update_needs_the_present_version(bench: Bench) -> None:
     changed = await bench.client.update(CONFIG_MAP, {**config_map, "data": {"k": "2"}})
     assert number(changed) > number(config_map)
     assert uid_of(changed) == uid_of(config_map)
-    error = await refused(bench.client.update(CONFIG_MAP, {**config_map, "data": {"k": "3"}}))
+    error = await refusal_of(bench.client.update(CONFIG_MAP, {**config_map, "data": {"k": "3"}}))
     assert type(error) is Conflict
     assert "the object has been modified" in error.message
     assert (await bench.live())["data"] == {"k": "2"}
@@ -62,7 +62,7 @@ async def case_an_update_that_changes_nothing_is_not_written(bench: Bench) -> No
 async def case_an_update_of_nothing(bench: Bench) -> None:
     body = bench.config_map()
     body["metadata"]["resourceVersion"] = "5"
-    error = await refused(bench.client.update(CONFIG_MAP, body))
+    error = await refusal_of(bench.client.update(CONFIG_MAP, body))
     assert error.code in (404, 409), error
 
 
@@ -72,7 +72,7 @@ async def case_a_json_patch_is_all_or_none(bench: Bench) -> None:
         {"op": "replace", "path": "/data/k", "value": "2"},
         {"op": "test", "path": "/metadata/uid", "value": "another"},
     ]
-    error = await refused(bench.patch(ops))
+    error = await refusal_of(bench.patch(ops))
     assert error.code == 422, error
     assert error.reason == "Invalid"
     assert await bench.live() == config_map
@@ -83,7 +83,7 @@ async def case_a_json_patch_is_all_or_none(bench: Bench) -> None:
 
 async def case_a_json_patch_of_a_path_that_is_not_there(bench: Bench) -> None:
     await bench.create(k="1")
-    error = await refused(bench.patch([{"op": "remove", "path": "/data/other"}]))
+    error = await refusal_of(bench.patch([{"op": "remove", "path": "/data/other"}]))
     assert error.code == 422, error
 
 
@@ -92,7 +92,7 @@ async def case_a_json_patch_may_ask_that_nothing_is_there(bench: Bench) -> None:
     nothing = {"op": "test", "path": "/metadata/finalizers", "value": None}
     held = {"op": "add", "path": "/metadata/finalizers", "value": ["example.com/held"]}
     assert (await bench.patch([nothing, held]))["metadata"]["finalizers"] == ["example.com/held"]
-    error = await refused(bench.patch([nothing, held]))
+    error = await refusal_of(bench.patch([nothing, held]))
     assert isinstance(error, PatchFailed), error
     await bench.patch([{"op": "remove", "path": "/metadata/finalizers/0"}])
 
@@ -107,7 +107,7 @@ async def case_a_json_patch_may_name_the_version(bench: Bench) -> None:
         ]
     )
     assert number(changed) > number(config_map)
-    error = await refused(
+    error = await refusal_of(
         bench.patch(
             [
                 {"op": "replace", "path": path, "value": rv(config_map)},
@@ -121,15 +121,15 @@ async def case_a_json_patch_may_name_the_version(bench: Bench) -> None:
 async def case_a_delete_has_preconditions(bench: Bench) -> None:
     config_map = await bench.create()
     client, key = bench.client, bench.key()
-    error = await refused(client.delete(CONFIG_MAP, key, uid="another"))
+    error = await refusal_of(client.delete(CONFIG_MAP, key, uid="another"))
     assert type(error) is Conflict
     assert "the UID in the precondition (another) does not match" in error.message
-    error = await refused(
+    error = await refusal_of(
         client.delete(CONFIG_MAP, key, uid=uid_of(config_map), resource_version="1")
     )
     assert type(error) is Conflict
     await client.delete(CONFIG_MAP, key, uid=uid_of(config_map), resource_version=rv(config_map))
-    error = await refused(client.delete(CONFIG_MAP, key, uid=uid_of(config_map)))
+    error = await refusal_of(client.delete(CONFIG_MAP, key, uid=uid_of(config_map)))
     assert isinstance(error, NotFound)
     again = await bench.create()
     assert uid_of(again) != uid_of(config_map)
@@ -146,12 +146,12 @@ async def case_a_finalizer_keeps_an_object(bench: Bench) -> None:
     assert number(kept) > number(config_map)
     await bench.client.delete(CONFIG_MAP, bench.key(), uid=uid_of(config_map))
     assert await bench.live() == kept
-    error = await refused(
+    error = await refusal_of(
         bench.patch([{"op": "add", "path": "/metadata/finalizers/-", "value": "example.com/more"}])
     )
     assert isinstance(error, Invalid)
     await bench.patch([{"op": "remove", "path": "/metadata/finalizers/0"}])
-    assert isinstance(await refused(bench.live()), NotFound)
+    assert isinstance(await refusal_of(bench.live()), NotFound)
     events = await bench.watched(2, resourceVersion=rv(config_map))
     assert [event.word for event in events] == ["MODIFIED a", "DELETED a"]
     assert is_terminating(events[0].object)
@@ -195,7 +195,7 @@ async def case_status_and_spec_are_written_apart(bench: Bench) -> None:
 
 async def case_what_has_no_status_has_no_such_path(bench: Bench) -> None:
     config_map = await bench.create()
-    error = await refused(bench.client.update(CONFIG_MAP, config_map, subresource="status"))
+    error = await refusal_of(bench.client.update(CONFIG_MAP, config_map, subresource="status"))
     assert isinstance(error, NotFound)
 
 
@@ -204,7 +204,7 @@ async def case_a_namespace_that_goes_takes_nothing_new(bench: Bench) -> None:
     namespace = await bench.client.create(NAMESPACE, body, field_manager="me")
     name = namespace["metadata"]["name"]
     await bench.client.delete(NAMESPACE, ObjectKey("", name), uid=uid_of(namespace))
-    error = await refused(replace(bench, namespace=name).create())
+    error = await refusal_of(replace(bench, namespace=name).create())
     assert type(error).__name__ == "NamespaceTerminating", error
     left = await bench.client.get(NAMESPACE, ObjectKey("", name))
     assert left["status"]["phase"] == "Terminating"

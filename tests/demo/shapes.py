@@ -53,6 +53,6 @@ def child(name: str, **spec: Any) -> Object:
     return {"metadata": {"name": name, "uid": name, "labels": marks}, "spec": spec}
 
 
-def seen(at: float, kind: str, obj: Object, change: Change = "MODIFIED") -> JournalEntry:
+def journal_entry(at: float, kind: str, obj: Object, change: Change = "MODIFIED") -> JournalEntry:
     """A change at a time."""
     return JournalEntry(at, kind, change, obj)

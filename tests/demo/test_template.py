@@ -6,18 +6,18 @@ from contracts.naming import labels
 from e2e.demo.errors import DemoError
 from e2e.demo.objects import Object, name_of
 from e2e.measure.template import MANAGER, SECRETS, Kind, Move, bare, script
-from tests.demo.shapes import child, seen
+from tests.demo.shapes import child, journal_entry
 
 MOVE = Move("home", "away")
 SERVICES = Kind("v1", "Service", "services")
 SECRET: Object = {**child("bao-tls-ca"), "data": {"ca.crt": "x"}}
 SIGHTS = [
-    seen(1.0, "configmaps", child("bao-config"), "ADDED"),
-    seen(1.1, "configmaps", child("bao-config-init"), "ADDED"),
-    seen(1.2, "statefulsets", child("bao", replicas=1, template="with init"), "ADDED"),
-    seen(3.0, "statefulsets", child("bao", replicas=3, template="without")),
-    seen(3.1, "configmaps", child("bao-config-init"), "DELETED"),
-    seen(3.2, "configmaps", {"metadata": {"name": "kube-root-ca.crt"}}, "ADDED"),
+    journal_entry(1.0, "configmaps", child("bao-config"), "ADDED"),
+    journal_entry(1.1, "configmaps", child("bao-config-init"), "ADDED"),
+    journal_entry(1.2, "statefulsets", child("bao", replicas=1, template="with init"), "ADDED"),
+    journal_entry(3.0, "statefulsets", child("bao", replicas=3, template="without")),
+    journal_entry(3.1, "configmaps", child("bao-config-init"), "DELETED"),
+    journal_entry(3.2, "configmaps", {"metadata": {"name": "kube-root-ca.crt"}}, "ADDED"),
 ]
 
 

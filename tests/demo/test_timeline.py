@@ -2,25 +2,25 @@
 
 from contracts.naming import labels
 from e2e.demo.timeline import Milestone, bring_up, creation_time, seconds_to
-from tests.demo.shapes import child, cluster, condition, pod, ready_pod, seen
+from tests.demo.shapes import child, cluster, condition, journal_entry, pod, ready_pod
 
 SCHEDULED = {"type": "PodScheduled", "status": "True"}
 INITIALISED = {labels.SERVER_INITIALIZED: "true"}
 SIGHTS = [
-    seen(100.0, "openbaoclusters", cluster(), "ADDED"),
-    seen(100.1, "secrets", child("bao-tls-ca"), "ADDED"),
-    seen(100.2, "statefulsets", child("bao", replicas=1), "ADDED"),
-    seen(100.3, "pods", pod("bao-0"), "ADDED"),
-    seen(100.4, "pods", pod("bao-0", SCHEDULED)),
-    seen(101.0, "pods", pod("bao-0", SCHEDULED, state={"running": {}})),
-    seen(102.0, "pods", pod("bao-0", SCHEDULED, state={"running": {}}, marks=INITIALISED)),
-    seen(103.0, "pods", ready_pod("bao-0")),
-    seen(103.1, "statefulsets", child("bao", replicas=3)),
-    seen(108.0, "pods", ready_pod("bao-2")),
-    seen(109.0, "pods", ready_pod("bao-1")),
-    seen(109.2, "openbaoclusters", cluster(condition("Available", "True"))),
-    seen(109.3, "openbaoclusters", cluster(condition("Available", "False"))),
-    seen(110.0, "openbaoclusters", cluster(condition("Available", "True"))),
+    journal_entry(100.0, "openbaoclusters", cluster(), "ADDED"),
+    journal_entry(100.1, "secrets", child("bao-tls-ca"), "ADDED"),
+    journal_entry(100.2, "statefulsets", child("bao", replicas=1), "ADDED"),
+    journal_entry(100.3, "pods", pod("bao-0"), "ADDED"),
+    journal_entry(100.4, "pods", pod("bao-0", SCHEDULED)),
+    journal_entry(101.0, "pods", pod("bao-0", SCHEDULED, state={"running": {}})),
+    journal_entry(102.0, "pods", pod("bao-0", SCHEDULED, state={"running": {}}, marks=INITIALISED)),
+    journal_entry(103.0, "pods", ready_pod("bao-0")),
+    journal_entry(103.1, "statefulsets", child("bao", replicas=3)),
+    journal_entry(108.0, "pods", ready_pod("bao-2")),
+    journal_entry(109.0, "pods", ready_pod("bao-1")),
+    journal_entry(109.2, "openbaoclusters", cluster(condition("Available", "True"))),
+    journal_entry(109.3, "openbaoclusters", cluster(condition("Available", "False"))),
+    journal_entry(110.0, "openbaoclusters", cluster(condition("Available", "True"))),
 ]
 
 
@@ -45,9 +45,11 @@ def test_each_milestone_has_the_time_at_which_it_was_first_seen() -> None:
 
 def test_another_cluster_of_the_namespace_does_not_count() -> None:
     other = [
-        seen(1.0, "openbaoclusters", cluster(condition("Available", "True"), name="other")),
-        seen(1.0, "pods", ready_pod("other-0")),
-        seen(1.0, "statefulsets", {**child("other"), "metadata": {"name": "other"}}),
+        journal_entry(
+            1.0, "openbaoclusters", cluster(condition("Available", "True"), name="other")
+        ),
+        journal_entry(1.0, "pods", ready_pod("other-0")),
+        journal_entry(1.0, "statefulsets", {**child("other"), "metadata": {"name": "other"}}),
     ]
     assert bring_up(other, "bao", 3, 0.0) == []
     assert creation_time(other, "bao") is None
@@ -55,8 +57,8 @@ def test_another_cluster_of_the_namespace_does_not_count() -> None:
 
 def test_an_object_that_goes_reaches_nothing() -> None:
     gone = [
-        seen(1.0, "pods", ready_pod("bao-0"), "DELETED"),
-        seen(1.0, "secrets", child("bao-tls-ca"), "DELETED"),
+        journal_entry(1.0, "pods", ready_pod("bao-0"), "DELETED"),
+        journal_entry(1.0, "secrets", child("bao-tls-ca"), "DELETED"),
     ]
     assert bring_up(gone, "bao", 1, 0.0) == []
 

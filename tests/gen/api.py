@@ -113,7 +113,7 @@ class FakeApi(Client):
         self._refusals[what] = error
 
     @property
-    def asked(self) -> list[str]:
+    def requests(self) -> list[str]:
         """The calls as words, and from now on none."""
         words = [str(call) for call in self.calls]
         self.calls.clear()
@@ -329,7 +329,7 @@ class Outside:
             self.api, self.secrets, self.clock, lambda count: b"\x07" * count, self.events
         )
 
-    async def told(self) -> list[tuple[str, str, str]]:
+    async def flush_events(self) -> list[tuple[str, str, str]]:
         """Send the events that wait, and return kind, reason and note of each."""
         before = len(self.api.calls)
         self.events.stop()

@@ -106,15 +106,15 @@ def _run(resource: Any, name: str) -> RunEnv:
 class FixedExecutors:
     """Answers with the executor that a test gives it, or with the reason why there is none.
 
-    asked is what the last caller wanted to be different.
+    overrides is what the last caller wanted to be different.
     """
 
     def __init__(self, answer: JobTemplate | Wait | Blocked | None = None) -> None:
         self.answer = answer or executor()
-        self.asked = NO_OVERRIDES
+        self.overrides = NO_OVERRIDES
 
     async def of(
-        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides = NO_OVERRIDES
+        self, cluster: OpenBaoCluster, job: Job, overrides: JobOverrides = NO_OVERRIDES
     ) -> JobTemplate | Wait | Blocked:
-        self.asked = asked
+        self.overrides = overrides
         return self.answer

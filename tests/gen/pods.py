@@ -28,7 +28,7 @@ class Pod:
     files: str = "files"
     is_ready: bool = False
     server: Mapping[str, Any] = field(default_factory=dict)
-    said: Mapping[str, str] = field(default_factory=dict)
+    server_labels: Mapping[str, str] = field(default_factory=dict)
     conditions: tuple[Mapping[str, str], ...] = ()
     deleted: str = ""
     serves: str | None = None
@@ -64,7 +64,7 @@ class Pod:
     def saying(self, **words: str) -> Pod:
         """Set labels of the server's own, by their last word: active, sealed, version ..."""
         written = {f"openbao-{word}": text for word, text in words.items()}
-        return replace(self, said={**self.said, **written})
+        return replace(self, server_labels={**self.server_labels, **written})
 
     def made_from(self, template: str) -> Pod:
         """Let it have been made from a template of that digest."""
@@ -118,7 +118,7 @@ class Pod:
 
     def gated(self, *gates: str) -> Pod:
         """Let it wait at the gate of a fence, or at these gates, and not be scheduled."""
-        held = replace(self, gates=gates or (labels.FENCE_GATE,), is_ready=False, said={})
+        held = replace(self, gates=gates or (labels.FENCE_GATE,), is_ready=False, server_labels={})
         return held.unscheduled("waits at a gate")
 
     def running(self, image: str) -> Pod:
@@ -144,7 +144,7 @@ class Pod:
             "namespace": NAMESPACE,
             "uid": self.uid or f"uid-{name}",
             "resourceVersion": "1",
-            "labels": {**marks, **self.said},
+            "labels": {**marks, **self.server_labels},
             "annotations": self._annotations(),
         }
         if self.age is not None:

@@ -14,7 +14,7 @@ def members(state: bytes = b"x" * 5000, index: int = 7) -> dict[str, bytes]:
     return {META: json.dumps(meta).encode(), STATE: state, SUMS: b"s" * 140, SEALED: b"t" * 200}
 
 
-def archived(files: dict[str, bytes]) -> bytes:
+def archive_of(files: dict[str, bytes]) -> bytes:
     """The archive of files."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
@@ -27,4 +27,4 @@ def archived(files: dict[str, bytes]) -> bytes:
 
 def snapshot(state: bytes = b"x" * 5000, index: int = 7) -> bytes:
     """A whole snapshot."""
-    return archived(members(state, index))
+    return archive_of(members(state, index))

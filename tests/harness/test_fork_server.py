@@ -40,13 +40,13 @@ def run(forks: ForkedProcesses, *arguments: str, log: str = "log") -> Process:
     return forks.start(("probe", *arguments), {"ONLY": "this"}, forks.folder / log)
 
 
-def printed(forks: ForkedProcesses, log: str = "log") -> list[str]:
+def output(forks: ForkedProcesses, log: str = "log") -> list[str]:
     return (forks.folder / log).read_text().splitlines()
 
 
 def test_arguments_environment_and_exit_status(forks: ForkedProcesses) -> None:
     assert run(forks, "3", "--flag").wait(30.0) == 3
-    first, descriptors = printed(forks)
+    first, descriptors = output(forks)
     assert first == f"__main__ ['3', '--flag'] ['ONLY'] {forks.folder}"
     # The last one reads the directory. Sockets and logs of the server are not among them.
     assert descriptors == "[0, 1, 2, 3]"
@@ -54,7 +54,7 @@ def test_arguments_environment_and_exit_status(forks: ForkedProcesses) -> None:
 
 def test_an_exception_is_logged_and_ends_with_one(forks: ForkedProcesses) -> None:
     assert run(forks, "raise").wait(30.0) == 1
-    assert printed(forks)[-1] == "ValueError: broken"
+    assert output(forks)[-1] == "ValueError: broken"
 
 
 def test_it_finds_the_packages_of_its_python_path(forks: ForkedProcesses) -> None:

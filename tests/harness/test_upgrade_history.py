@@ -146,7 +146,7 @@ def test_jobs_and_pods_of_others_are_left_out() -> None:
     assert not is_server(server(0, "a"), "other")
 
 
-def done(**status: Any) -> Object:
+def upgraded_cluster(**status: Any) -> Object:
     upgrading = {"type": "Upgrading", "status": "False", "reason": "Idle"}
     return {
         "metadata": {"name": CLUSTER, "generation": 1},
@@ -173,12 +173,12 @@ def done(**status: Any) -> Object:
     ],
 )
 def test_what_is_left_is_no_end(left: Object) -> None:
-    assert is_complete(done(), "2.4.1")
-    assert not is_complete(done(**left), "2.4.1")
+    assert is_complete(upgraded_cluster(), "2.4.1")
+    assert not is_complete(upgraded_cluster(**left), "2.4.1")
 
 
 def test_when_something_was_first_so() -> None:
-    entries = [entry(when, done(currentVersion=version), CLUSTERS) for when, version in
+    entries = [entry(when, upgraded_cluster(currentVersion=version), CLUSTERS) for when, version in
             ((1.0, "2.4.0"), (2.0, "2.4.1"), (3.0, "2.4.1"))]  # fmt: skip
     history = History(CLUSTER, [], entries)
     assert history.first(CLUSTERS, lambda cluster: is_complete(cluster, "2.4.1")) == at(2.0)
@@ -188,7 +188,7 @@ def test_when_something_was_first_so() -> None:
 
 def test_two_kinds_are_ordered_by_what_was_stored_first_not_by_what_arrived_first() -> None:
     touched = entry(at(3.0, arrival=3.000), server(0, "a0", ending=True))
-    accepted = entry(at(2.0, arrival=3.001), done(), CLUSTERS)
+    accepted = entry(at(2.0, arrival=3.001), upgraded_cluster(), CLUSTERS)
     history = History(CLUSTER, BEFORE, [touched, accepted])
     began, first_touch = history.first(CLUSTERS, lambda _: True), history.first_touch()
     assert began is not None

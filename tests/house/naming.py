@@ -79,7 +79,7 @@ def stray_name(source: Source) -> Iterator[str]:
     orphan.
     """
     for node in source.nodes:
-        if isinstance(node, ast.JoinedStr) and _is_name(_fixed_parts(node)):
+        if isinstance(node, ast.JoinedStr) and _is_name(_constant_parts(node)):
             yield f"line {node.lineno}: an object name is made here, not in contracts.naming.names"
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             sides = [side for side in (node.left, node.right) if _text(side) is None]
@@ -92,7 +92,7 @@ def _is_name(fixed: list[str]) -> bool:
     return any("-" in part for part in fixed) and all(map(_OBJECT_NAME.fullmatch, fixed))
 
 
-def _fixed_parts(node: ast.JoinedStr) -> list[str]:
+def _constant_parts(node: ast.JoinedStr) -> list[str]:
     return [text for part in node.values if (text := _text(part)) is not None]
 
 

@@ -45,8 +45,10 @@ def _words(text: str) -> list[str]:
 
 
 def _texts(source: Source, constants: Mapping[str, str]) -> Iterator[str]:
-    compared = {id(right) for node in source.nodes for right in _compared(node)}
-    fed = {id(node) for call in source.nodes if id(call) not in compared for node in _fed(call)}
+    compared = {id(right) for node in source.nodes for right in _comparisons(node)}
+    fed = {
+        id(node) for call in source.nodes if id(call) not in compared for node in _arguments(call)
+    }
     for node in source.nodes:
         match node:
             case _ if id(node) in fed:
@@ -57,7 +59,7 @@ def _texts(source: Source, constants: Mapping[str, str]) -> Iterator[str]:
                 yield constants[name]
 
 
-def _compared(node: ast.AST) -> Iterator[ast.AST]:
+def _comparisons(node: ast.AST) -> Iterator[ast.AST]:
     """What an assertion holds against what it found: the right side of its comparison."""
     match node:
         case ast.Assert(test=ast.Compare(comparators=comparators)):
@@ -72,7 +74,7 @@ def _constants(source: Source) -> Iterator[tuple[str, str]]:
                 yield name, text
 
 
-def _fed(node: ast.AST) -> Iterator[ast.AST]:
+def _arguments(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _FEEDS:
             yield from node.args

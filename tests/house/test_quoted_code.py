@@ -10,7 +10,7 @@ README = (ROOT / "tests/README.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"`([a-z0-9_/]+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
 
 
-def misquoted(document: str) -> list[str]:
+def misquotations(document: str) -> list[str]:
     """The files whose text does not hold what the document quotes from them."""
     return [
         path
@@ -20,7 +20,7 @@ def misquoted(document: str) -> list[str]:
 
 
 def test_what_is_quoted_is_there() -> None:
-    assert misquoted(README) == []
+    assert misquotations(README) == []
 
 
 def test_each_kind_of_test_has_an_example() -> None:
@@ -34,4 +34,4 @@ def test_each_kind_of_test_has_an_example() -> None:
 )
 def test_a_wrong_quotation_is_reported(code: str, wrong: bool) -> None:
     path = "tests/house/test_quoted_code.py"
-    assert bool(misquoted(f"From `{path}`:\n\n```python\n{code}```\n")) is wrong
+    assert bool(misquotations(f"From `{path}`:\n\n```python\n{code}```\n")) is wrong

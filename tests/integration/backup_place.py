@@ -112,7 +112,7 @@ def place(folder: Path, source: Source, store: Store) -> Place:
     )
 
 
-def stored(store: Store, key: BackupKey, cluster_uid: str = CLUSTER_UID) -> str:
+def store_snapshot(store: Store, key: BackupKey, cluster_uid: str = CLUSTER_UID) -> str:
     """Write a snapshot and its manifest to the store, as an earlier Job does."""
     content = b"a snapshot"
     manifest = Manifest(

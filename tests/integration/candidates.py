@@ -81,7 +81,7 @@ async def keeping(candidate: Candidate) -> AsyncIterator[Candidate]:
 
 
 @contextlib.asynccontextmanager
-async def watched(*candidates: Candidate) -> AsyncIterator[None]:
+async def watch_writes(*candidates: Candidate) -> AsyncIterator[None]:
     """Fail if two candidates may write to one object at the same time. Only different shards of
     the same number of shards may write concurrently."""
     clock = SystemClock()
@@ -147,7 +147,7 @@ async def leader_process(
         await process.wait()
 
 
-async def heard(process: asyncio.subprocess.Process) -> str:
+async def next_line(process: asyncio.subprocess.Process) -> str:
     """Return the next line that the process prints."""
     assert process.stdout is not None
     async with asyncio.timeout(PATIENCE):

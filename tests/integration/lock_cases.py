@@ -24,7 +24,7 @@ from tests.integration.locked import (
     SCHEDULER,
     TENANT,
     meta,
-    owned_by,
+    owner_reference,
     part,
 )
 
@@ -58,11 +58,11 @@ def _first_marked(act: Act, resource: Resource, name: str) -> Act:
     return run
 
 
-def _labelled(name: str, value: str | None) -> Object:
+def _with_label(name: str, value: str | None) -> Object:
     return {"metadata": {"labels": {name: value}}}
 
 
-def noted(name: str, value: str | None) -> Object:
+def with_annotation(name: str, value: str | None) -> Object:
     return {"metadata": {"annotations": {name: value}}}
 
 
@@ -80,20 +80,22 @@ def _theirs_with_our_label(where: str) -> Object:
 
 
 def _pod_of_a_replica_set(where: str) -> Object:
-    return locked.pod(where, "rogue", ownerReferences=[owned_by("ReplicaSet", "mine")])
+    return locked.pod(where, "rogue", ownerReferences=[owner_reference("ReplicaSet", "mine")])
 
 
 def _pod_of_a_strange_set(where: str) -> Object:
-    return locked.pod(where, "rogue-0", ownerReferences=[owned_by("StatefulSet", "rogue")])
+    return locked.pod(where, "rogue-0", ownerReferences=[owner_reference("StatefulSet", "rogue")])
 
 
 def _pod_of_a_revision(digits: str) -> Callable[[str], Object]:
     owner = f"{SET}-{digits}"
-    return lambda at: locked.pod(at, f"{owner}-0", ownerReferences=[owned_by("StatefulSet", owner)])
+    return lambda at: locked.pod(
+        at, f"{owner}-0", ownerReferences=[owner_reference("StatefulSet", owner)]
+    )
 
 
 def _server_pod_of_a_job(where: str) -> Object:
-    return locked.pod(where, "rogue", ownerReferences=[owned_by("Job", "mine", "batch/v1")])
+    return locked.pod(where, "rogue", ownerReferences=[owner_reference("Job", "mine", "batch/v1")])
 
 
 def _debug(name: str) -> Object:
@@ -121,16 +123,16 @@ REFUSED: dict[str, Attempt] = {
     ),
     "a tenant adds our label": Attempt(TENANT, create(kinds.CONFIG_MAP, _theirs_with_our_label)),
     "a tenant removes our label": Attempt(
-        TENANT, patch(kinds.CONFIG_MAP, CONFIG, _labelled(labels.MANAGED_BY, None))
+        TENANT, patch(kinds.CONFIG_MAP, CONFIG, _with_label(labels.MANAGED_BY, None))
     ),
     "a tenant moves an object to another cluster": Attempt(
-        TENANT, patch(kinds.CONFIG_MAP, CONFIG, _labelled(labels.CLUSTER, "other"))
+        TENANT, patch(kinds.CONFIG_MAP, CONFIG, _with_label(labels.CLUSTER, "other"))
     ),
     "a tenant changes the owner annotation": Attempt(
-        TENANT, patch(kinds.PVC, CLAIM, noted(labels.OWNER_UID, "1"))
+        TENANT, patch(kinds.PVC, CLAIM, with_annotation(labels.OWNER_UID, "1"))
     ),
     "a tenant adds the adopt annotation": Attempt(
-        TENANT, patch(kinds.SECRET, UNSEAL, noted(labels.ADOPT, "other"))
+        TENANT, patch(kinds.SECRET, UNSEAL, with_annotation(labels.ADOPT, "other"))
     ),
     "a tenant removes an owner reference": Attempt(TENANT, WITHOUT_OWNER),
     "a tenant deletes the key": Attempt(TENANT, delete(kinds.SECRET, UNSEAL)),
@@ -178,7 +180,9 @@ REFUSED: dict[str, Attempt] = {
     "a Job creates a server pod": Attempt(JOBS, create(kinds.POD, _server_pod_of_a_job)),
     "a ReplicaSet adopts a server pod": Attempt(
         part("replicaset-controller"),
-        patch(kinds.POD, POD, {"metadata": {"ownerReferences": [owned_by("ReplicaSet", "x")]}}),
+        patch(
+            kinds.POD, POD, {"metadata": {"ownerReferences": [owner_reference("ReplicaSet", "x")]}}
+        ),
     ),
     "a controller edits the configuration": Attempt(ALL_IN_ONE, EDIT),
     "a controller changes the template": Attempt(SETS, SCALE_UP),
@@ -202,10 +206,10 @@ ALLOWED: dict[str, Attempt] = {
         TENANT, delete(kinds.SECRET, names.root_token_secret(CLUSTER))
     ),
     "a tenant writes other annotations": Attempt(
-        TENANT, patch(kinds.SERVICE, CLUSTER, noted("example.org/team", "a"))
+        TENANT, patch(kinds.SERVICE, CLUSTER, with_annotation("example.org/team", "a"))
     ),
     "a tenant writes other labels": Attempt(
-        TENANT, patch(kinds.POD, POD, _labelled("example.org/team", "a"))
+        TENANT, patch(kinds.POD, POD, _with_label("example.org/team", "a"))
     ),
     "a load balancer adds a finalizer to a Service": Attempt(
         account("lb", "lb"),
@@ -228,13 +232,13 @@ ALLOWED: dict[str, Attempt] = {
         ADMIN, _first_marked(delete(kinds.PVC, CLAIM), kinds.PVC, CLAIM)
     ),
     "an administrator adds the adopt annotation": Attempt(
-        ADMIN, patch(kinds.PVC, CLAIM, noted(labels.ADOPT, CLUSTER))
+        ADMIN, patch(kinds.PVC, CLAIM, with_annotation(labels.ADOPT, CLUSTER))
     ),
     "an administrator restores a Secret": Attempt(
         ADMIN, create(kinds.SECRET, lambda at: locked.secret(at, "c-recovery-shares"))
     ),
     "an administrator confirms that the key was rewrapped": Attempt(
-        ADMIN, patch(kinds.POD, POD, noted(labels.UNSEAL_REWRAPPED, "2@done"))
+        ADMIN, patch(kinds.POD, POD, with_annotation(labels.UNSEAL_REWRAPPED, "2@done"))
     ),
     "the garbage collector deletes": Attempt(GC, delete(kinds.CONFIG_MAP, CONFIG)),
     "the garbage collector removes an owner reference": Attempt(
@@ -247,7 +251,9 @@ ALLOWED: dict[str, Attempt] = {
     "the StatefulSet controller deletes a pod": Attempt(SETS, delete(kinds.POD, POD)),
     "the StatefulSet controller adopts a pod": Attempt(
         SETS,
-        patch(kinds.POD, POD, {"metadata": {"ownerReferences": [owned_by("StatefulSet", "c")]}}),
+        patch(
+            kinds.POD, POD, {"metadata": {"ownerReferences": [owner_reference("StatefulSet", "c")]}}
+        ),
     ),
     "the StatefulSet controller creates a pod": Attempt(
         SETS, create(kinds.POD, lambda at: locked.pod(at, "c-1"))
@@ -279,7 +285,7 @@ ALLOWED: dict[str, Attempt] = {
                 at,
                 "c-backup-1",
                 labels=labels.component(CLUSTER, "backup"),
-                ownerReferences=[owned_by("Job", "c-backup", "batch/v1")],
+                ownerReferences=[owner_reference("Job", "c-backup", "batch/v1")],
             ),
         ),
     ),
@@ -309,11 +315,12 @@ ALLOWED: dict[str, Attempt] = {
         patch(kinds.PVC, CLAIM, {"metadata": {"finalizers": None}}),
     ),
     "the scheduler chooses a node for a volume": Attempt(
-        SCHEDULER, patch(kinds.PVC, CLAIM, noted("volume.kubernetes.io/selected-node", "n1"))
+        SCHEDULER,
+        patch(kinds.PVC, CLAIM, with_annotation("volume.kubernetes.io/selected-node", "n1")),
     ),
     "a volume provisioner removes the selected node": Attempt(
         account("csi", "provisioner"),
-        patch(kinds.PVC, CLAIM, noted("volume.kubernetes.io/selected-node", None)),
+        patch(kinds.PVC, CLAIM, with_annotation("volume.kubernetes.io/selected-node", None)),
     ),
     "the service controller adds a finalizer to a Service": Attempt(
         part("service-controller"),

@@ -209,7 +209,7 @@ def meta(namespace: str, name: str, **more: object) -> Object:
     return {"name": name, "namespace": namespace, "labels": labels.base(CLUSTER), **more}
 
 
-def owned_by(kind: str, name: str, api_version: str = "apps/v1") -> Object:
+def owner_reference(kind: str, name: str, api_version: str = "apps/v1") -> Object:
     """A controlling owner reference; the owner need not exist."""
     return {
         "apiVersion": api_version,
@@ -238,7 +238,7 @@ def pod(namespace: str, name: str = "", **metadata: object) -> Object:
     """A server pod; by default owned by the StatefulSet of the cluster."""
     metadata_of_pod = {
         "labels": labels.server_pod(CLUSTER),
-        "ownerReferences": [owned_by("StatefulSet", CLUSTER)],
+        "ownerReferences": [owner_reference("StatefulSet", CLUSTER)],
         **metadata,
     }
     name = name or names.pod(CLUSTER, 0)
@@ -273,7 +273,7 @@ def stateful_set(namespace: str, spec: Object | None = None, **metadata: object)
 def secret(namespace: str, name: str, **metadata: object) -> Object:
     """A Secret of the cluster; by default with an owner."""
     secret_metadata = {
-        "ownerReferences": [owned_by("OpenBaoCluster", CLUSTER, "openbao.org/v1alpha1")]
+        "ownerReferences": [owner_reference("OpenBaoCluster", CLUSTER, "openbao.org/v1alpha1")]
     }
     return {
         "metadata": meta(namespace, name, **{**secret_metadata, **metadata}),

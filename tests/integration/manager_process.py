@@ -38,7 +38,7 @@ class Writer:
         self.client = client
         self.elector = elector
         self.clock = clock
-        self.said: set[str] = set()
+        self.words: set[str] = set()
 
     async def run(self, namespace: str, identity: str) -> None:
         for number in itertools.count():
@@ -63,8 +63,8 @@ class Writer:
             await self.clock.sleep(PAUSE)
 
     def tell(self, word: str) -> None:
-        if word not in self.said:
-            self.said.add(word)
+        if word not in self.words:
+            self.words.add(word)
             say(word)
 
 

@@ -221,7 +221,7 @@ class OtherOperator:
                 CLUSTERS, body, field_manager=manager, force=False, subresource="status"
             )
 
-    async def found(self) -> Found:
+    async def versions(self) -> Found:
         """UID and resourceVersion of each object in the namespace, by kind and name."""
         objects: Found = {}
         for kind in EVERY_KIND:

@@ -95,7 +95,7 @@ class Bench:
     async def live(self, name: str = "c", resource: Resource = CONFIG_MAP) -> Object:
         return await self.client.get(resource, ObjectKey(self.namespace, name))
 
-    async def seen(self, obj: Object, resource: Resource = CONFIG_MAP) -> None:
+    async def await_cache(self, obj: Object, resource: Resource = CONFIG_MAP) -> None:
         """Wait until the cache has this state of an object, or a later one."""
         key = ObjectKey(self.namespace, obj["metadata"]["name"])
         version = int(resource_version_of(obj))
@@ -110,7 +110,7 @@ class Bench:
         """Force-apply fields as another manager, and wait until the cache has them."""
         resource = {r.kind: r for r in self.informers}[body["kind"]]
         response = await self.client.apply(resource, body, field_manager=manager, force=True)
-        await self.seen(response.object, resource)
+        await self.await_cache(response.object, resource)
         return response.object
 
     @property

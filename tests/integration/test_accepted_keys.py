@@ -45,7 +45,7 @@ def tags(source: Path, *files: str, kind: str = "hcl") -> set[str]:
     return {tag.split(",")[0] for tag in re.findall(rf'{kind}:"([^"]+)"', text)}
 
 
-def indexed(source: Path, file: str, name: str) -> set[str]:
+def keys_in_source(source: Path, file: str, name: str) -> set[str]:
     text = (source / file).read_text(encoding="utf-8")
     return set(re.findall(rf'{re.escape(name)}\["([a-z_]+)"\]', text))
 
@@ -86,7 +86,11 @@ def test_b31_keys_of_a_stanza_are_those_of_the_server(source: Path, stanza: str,
 
 def test_b31_keys_of_storage_and_joins_are_those_of_the_server(source: Path) -> None:
     file = "physical/raft/raft.go"
-    storage = indexed(source, file, "conf") | indexed(source, file, "b.conf") | {"retry_join"}
+    storage = (
+        keys_in_source(source, file, "conf")
+        | keys_in_source(source, file, "b.conf")
+        | {"retry_join"}
+    )
     non_voter = re.search(r'"(retry_join_as_non_voter)"', (source / file).read_text())
     assert non_voter
     join = tags(source, file, kind="json")
@@ -100,7 +104,7 @@ def test_b31_keys_of_storage_and_joins_are_those_of_the_server(source: Path) -> 
 @pytest.mark.parametrize("kind", ["file", "socket", "syslog"])
 def test_b31_options_of_an_audit_device_are_those_of_the_server(source: Path, kind: str) -> None:
     """The alternative spelling of file_path is intentionally not accepted."""
-    accepted = indexed(source, f"builtin/audit/{kind}/backend.go", "conf.Config") - {"path"}
+    accepted = keys_in_source(source, f"builtin/audit/{kind}/backend.go", "conf.Config") - {"path"}
     assert set(ACCEPTED_OPTIONS[kind]) == accepted
 
 

@@ -109,7 +109,7 @@ async def test_objects_of_another_operator_are_not_changed(
     installed: Rig, client: Client, namespace: str, other: OtherOperator
 ) -> None:
     await other.install()
-    before = await other.found()
+    before = await other.versions()
     see = Watcher(client, namespace)
     async with operator(installed, namespace):
         live = await see.until(says("Adopted", "False", "AdoptionPending"), "nothing is said")
@@ -118,7 +118,7 @@ async def test_objects_of_another_operator_are_not_changed(
             lambda item: "EtcdEncryptionWarning" not in conditions(item), "a condition of the other"
         )
         assert await see.unserved() == []
-    after = await other.found()
+    after = await other.versions()
     assert {name: item for name, item in after.items() if name in before} == before
     live_conditions = conditions(live)
     assert "spec.runtime.restartAt" in live_conditions["Adopted"][2]
@@ -181,11 +181,11 @@ async def test_an_impossible_adoption_is_refused_before_the_first_write(
     reason: str,
 ) -> None:
     await other.install(set_changes=changes)
-    before = await other.found()
+    before = await other.versions()
     see = Watcher(client, namespace)
     async with operator(installed, namespace):
         live = await see.until(says("Stalled", "True", "AdoptionRefused"), "not refused")
-    assert await other.found() == before
+    assert await other.versions() == before
     assert reason in conditions(live)["Adopted"][2]
 
 

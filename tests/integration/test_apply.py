@@ -52,7 +52,7 @@ async def test_t24_an_object_is_created_once_and_then_causes_no_requests(bench: 
 async def test_t24_a_new_process_causes_no_requests(bench: Bench) -> None:
     created = await bench.ensure()
     assert created.live is not None
-    await bench.seen(created.live)
+    await bench.await_cache(created.live)
     bench.restart()
     before = bench.requests
     assert (await bench.ensure()).verdict is Verdict.SKIPPED
@@ -180,7 +180,7 @@ async def test_a_terminating_object_is_waited_for(bench: Bench) -> None:
     )
     await bench.client.delete(CONFIG_MAP, bench.intent().key, uid=uid_of(held))
     going = await bench.live()
-    await bench.seen(going)
+    await bench.await_cache(going)
     before = bench.requests
     assert (await bench.ensure(bench.intent(k="new"))).verdict is Verdict.TERMINATING
     assert bench.requests == before
@@ -225,10 +225,10 @@ class TestPruning:
         for intent in (kept, gone):
             created = await bench.ensure(intent)
             assert created.live is not None
-            await bench.seen(created.live)
+            await bench.await_cache(created.live)
         theirs = await bench.ensure(bench.intent("theirs"), uid="2")
         assert theirs.live is not None
-        await bench.seen(theirs.live)
+        await bench.await_cache(theirs.live)
         pruned = await bench.owned.prune(bench.owner, [CONFIG_MAP], {(CONFIG_MAP, kept.key)})
         assert pruned == (gone.key,)
         with pytest.raises(NotFound):
@@ -271,7 +271,7 @@ async def test_t24_a_quantity_is_sent_as_it_is_stored(bench: Bench, cpu: str, st
     resources = created.live["spec"]["template"]["spec"]["containers"][0]["resources"]
     assert resources == {"requests": {"cpu": stored}}
     before = bench.requests
-    await bench.seen(created.live, STATEFUL_SET)
+    await bench.await_cache(created.live, STATEFUL_SET)
     bench.restart()
     assert (await bench.ensure(intent)).verdict is Verdict.SKIPPED
     assert bench.requests == before
@@ -290,7 +290,7 @@ async def test_t24_a_value_that_the_server_writes_in_another_form_is_sent_once(
     assert (await bench.ensure(intent)).verdict is Verdict.SKIPPED
     assert bench.requests == before
     # A new process cannot know that both are equal: it applies once, which changes nothing.
-    await bench.seen(created.live, STATEFUL_SET)
+    await bench.await_cache(created.live, STATEFUL_SET)
     bench.restart()
     await bench.ensure(intent)
     await bench.ensure(intent)
@@ -310,7 +310,7 @@ async def test_t24_a_status_of_another_writer_causes_no_requests(bench: Bench) -
     response = await bench.client.apply(
         STATEFUL_SET, body, field_manager="controller", force=True, subresource="status"
     )
-    await bench.seen(response.object, STATEFUL_SET)
+    await bench.await_cache(response.object, STATEFUL_SET)
     before = bench.requests
     assert (await bench.ensure(intent)).verdict is Verdict.SKIPPED
     assert bench.requests == before

@@ -82,7 +82,7 @@ async def test_t24_an_item_added_to_an_atomic_list_is_removed_with_one_apply(
     await bench.ensure(expected)
     op = {"op": "add", "path": path, "value": value}
     edited = await bench.client.json_patch(resource, expected.key, [op], field_manager="somebody")
-    await bench.seen(edited, resource)
+    await bench.await_cache(edited, resource)
     before = bench.requests
     assert (await bench.ensure(expected)).verdict is Verdict.UPDATED
     assert (await bench.ensure(expected)).verdict is Verdict.SKIPPED

@@ -34,7 +34,7 @@ from runtime.client.client import Client
 from runtime.errors import ApiError
 from runtime.types import Object
 from tests.contracts.api.clusters import MANIFESTS, cluster_object
-from tests.managers.cluster.hostile_names import changed, strings
+from tests.managers.cluster.hostile_names import strings, with_text
 
 SEED = 18
 PER_TEXT = 2
@@ -173,7 +173,7 @@ def _hostile() -> list[tuple[str, str, Object]]:
                 continue
             seen.add(place)
             texts = chosen.sample(TEXTS, PER_TEXT)
-            results += [(place, text, changed(manifest, path, text)) for text in texts]
+            results += [(place, text, with_text(manifest, path, text)) for text in texts]
     return results
 
 

@@ -90,7 +90,7 @@ def _token_request(account: str) -> Object:
 
 
 @contextmanager
-def started(bao: Path, folder: Path, config: ConfigInput) -> Iterator[BaoServer]:
+def running_server(bao: Path, folder: Path, config: ConfigInput) -> Iterator[BaoServer]:
     """Run a server that initializes itself."""
     folder.mkdir()
     with serve(bao, folder, render_config(config), render_self_init(config)) as server:
@@ -107,20 +107,20 @@ async def config_of(cluster: gen.Cluster, client: Client, *more_keys: str) -> Co
     return ConfigInput(owner.name, owner.namespace, oidc=oidc)
 
 
-async def captured(operator: Client, victim: Owner, folder: Path) -> str:
+async def capture_login(operator: Client, victim: Owner, folder: Path) -> str:
     """Let the tenant of a cluster capture the token with which the operator logs in."""
     login = Logins(operator, SystemClock(), HERE).of(victim)
     routes = {"auth/jwt-operator/login": GRANTED}
     async with serving(folder, routes) as tenants, tenants.client() as session:
         # The tenant has the CA of its own servers, so the operator trusts the simulated server.
         assert await login.token(session, ADDRESS) == "of-the-tenant"
-    (request,) = tenants.asked
+    (request,) = tenants.requests
     assert request.path == "/v1/auth/jwt-operator/login"
     token: str = request.body["jwt"]
     return token
 
 
-async def replayed(server: BaoServer, jwt: str) -> tuple[int, str]:
+async def replay_login(server: BaoServer, jwt: str) -> tuple[int, str]:
     body = {"role": OPERATOR_ROLE, "jwt": jwt}
     status, answer = await server.call("POST", "auth/jwt-operator/login", body)
     return status, str(answer.get("errors"))
@@ -135,23 +135,26 @@ def claims(jwt: str) -> dict[str, Any]:
 async def test_attack_t14_a_captured_login_opens_no_other_cluster(
     bao: Path, client: Client, operator: Client, tmp_path: Path
 ) -> None:
-    jwt = await captured(operator, RED.owner(), tmp_path)
+    jwt = await capture_login(operator, RED.owner(), tmp_path)
     token_claims = claims(jwt)
     assert token_claims["aud"] == [f"openbao-internal/{gen.NAMESPACE}/red"]
     assert token_claims["sub"] == HERE.subject
     assert token_claims["exp"] - token_claims["iat"] == LIFE_SECONDS
 
     red, blue = await config_of(RED, client), await config_of(BLUE, client)
-    with started(bao, tmp_path / "red", red) as its, started(bao, tmp_path / "blue", blue) as other:
+    with (
+        running_server(bao, tmp_path / "red", red) as its,
+        running_server(bao, tmp_path / "blue", blue) as other,
+    ):
         await its.active()
         await other.active()
-        status, words = await replayed(other, jwt)
+        status, words = await replay_login(other, jwt)
         assert status == 400
         assert "audience" in words, "refused for an unexpected reason"
         # The token is valid otherwise, and the other cluster accepts a token for itself.
-        assert (await replayed(its, jwt))[0] == 200
-        own = await captured(operator, BLUE.owner(), tmp_path)
-        assert (await replayed(other, own))[0] == 200
+        assert (await replay_login(its, jwt))[0] == 200
+        own = await capture_login(operator, BLUE.owner(), tmp_path)
+        assert (await replay_login(other, own))[0] == 200
 
 
 async def test_attack_t14_a_captured_login_expires(
@@ -169,10 +172,10 @@ async def test_attack_t14_a_captured_login_expires(
         issuer = config.oidc.issuer if config.oidc else ""
         return signer.token(HERE.subject, iss=issuer, aud=audience, **times)
 
-    with started(bao, tmp_path / "red", config) as server:
+    with running_server(bao, tmp_path / "red", config) as server:
         await server.active()
-        assert (await replayed(server, token(0)))[0] == 200
-        status, words = await replayed(server, token(LIFE_SECONDS + AGO))
+        assert (await replay_login(server, token(0)))[0] == 200
+        status, words = await replay_login(server, token(LIFE_SECONDS + AGO))
         assert status == 400
         assert "expired" in words
 
@@ -187,7 +190,7 @@ async def test_attack_t14_a_session_ends_at_a_server_of_another_authority(
         async with tenants.client(authority=another) as session:
             with pytest.raises(BaoError, match="Certificate"):
                 await login.token(session, ADDRESS)
-    assert tenants.asked == []
+    assert tenants.requests == []
 
 
 async def test_attack_t14_the_operator_may_request_tokens_only_for_its_account(

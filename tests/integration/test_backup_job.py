@@ -25,7 +25,15 @@ from e2e.harness.stores import Ground, Store, s3_store
 from e2e.rig.versions import OPENBAO
 from runtime.clock import SystemClock
 from tests.gen.snapshots import snapshot
-from tests.integration.backup_place import CLUSTER_UID, KEY, Place, Source, keeping, place, stored
+from tests.integration.backup_place import (
+    CLUSTER_UID,
+    KEY,
+    Place,
+    Source,
+    keeping,
+    place,
+    store_snapshot,
+)
 from tests.integration.backup_place import source as running_source
 from tests.integration.bao_server import free_port, serve
 from tests.integration.played_server import played_server
@@ -191,10 +199,10 @@ async def test_retention_deletes_only_outdated_snapshots_of_the_cluster(
         BackupKey("prod", "ns", "c", began + timedelta(days=day), f"0000000{day}")
         for day in range(4)
     ]
-    ours = [stored(store, key) for key in older]
-    foreign = stored(store, BackupKey("prod", "ns", "c", began, "ffffffff"), "another-uid")
-    upgrade = stored(store, BackupKey("prod", "ns", "c", began, "eeeeeeee", "pre-upgrade"))
-    neighbour = stored(store, BackupKey("prod", "ns", "cd", began, "dddddddd"))
+    ours = [store_snapshot(store, key) for key in older]
+    foreign = store_snapshot(store, BackupKey("prod", "ns", "c", began, "ffffffff"), "another-uid")
+    upgrade = store_snapshot(store, BackupKey("prod", "ns", "c", began, "eeeeeeee", "pre-upgrade"))
+    neighbour = store_snapshot(store, BackupKey("prod", "ns", "cd", began, "dddddddd"))
     bare = BackupKey("prod", "ns", "c", began, "cccccccc").text
     store.write(bare, b"a snapshot that was never finished")
     rules = keeping(2, protected=(ours[1],))
@@ -206,7 +214,9 @@ async def test_retention_deletes_only_outdated_snapshots_of_the_cluster(
 
 
 async def test_a_dry_run_reports_and_deletes_nothing(job: Place, store: Store) -> None:
-    old = stored(store, BackupKey("prod", "ns", "c", datetime(2025, 1, 1, tzinfo=UTC), "00000001"))
+    old = store_snapshot(
+        store, BackupKey("prod", "ns", "c", datetime(2025, 1, 1, tzinfo=UTC), "00000001")
+    )
     rules = keeping(1, dry_run=True)
     report = await back_up(replace(job.env, retention=rules), job.here)
     assert old in store.keys("")
@@ -273,7 +283,7 @@ async def test_less_than_a_whole_snapshot_is_never_stored(
     content, drop, words = BAD[case]
     (tmp_path / "token").write_text("any")
     async with played_server(tmp_path, _in_pieces(content), drop=drop) as port:
-        job_failure = await failure(_played(job, tmp_path, port))
+        job_failure = await failure(_play(job, tmp_path, port))
     assert (job_failure.failure, job_failure.exit_code) == ("Snapshot", 4)
     assert words in str(job_failure)
     assert store.keys("") == []
@@ -284,7 +294,7 @@ async def test_a_snapshot_that_is_too_large_is_never_stored(
 ) -> None:
     (tmp_path / "token").write_text("any")
     async with played_server(tmp_path, _in_pieces(WHOLE)) as port:
-        played = _played(job, tmp_path, port)
+        played = _play(job, tmp_path, port)
         async with (
             open_store(played.env.store, {}, played.here.policy) as opened,
             session(played.env.server, played.here.clock, played.here.addresses) as at,
@@ -299,7 +309,7 @@ async def test_the_manifest_omits_what_the_role_may_not_read(
 ) -> None:
     (tmp_path / "token").write_text("any")
     async with played_server(tmp_path, _in_pieces(WHOLE)) as port:
-        played = _played(job, tmp_path, port)
+        played = _play(job, tmp_path, port)
         report = await back_up(played.env, played.here)
     manifest = read_manifest(store.read(manifest_key(KEY)))
     assert report.outcome == "Succeeded"
@@ -307,7 +317,7 @@ async def test_the_manifest_omits_what_the_role_may_not_read(
     assert manifest.size == len(WHOLE)
 
 
-def _played(job: Place, folder: Path, port: int) -> Place:
+def _play(job: Place, folder: Path, port: int) -> Place:
     at = job.with_server(
         auth="token", token_path=str(folder / "token"), ca_path=str(folder / "ca.crt")
     )

@@ -38,7 +38,7 @@ from runtime.errors import Forbidden, Invalid
 from runtime.events import EventRecorder, Reporter
 from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 from tests import gen
-from tests.contracts.api.case import hardened
+from tests.contracts.api.case import hardened_spec
 from tests.gen.worlds import with_good_secrets
 
 QUICKSTART = yaml.safe_load(
@@ -170,7 +170,7 @@ async def test_ranges_without_metadata_servers_are_accepted(
     """The API server validates that each exception lies within its range, and is smaller."""
     ranges = ("0.0.0.0/0", "::/0", "128.0.0.0/1", "169.0.0.0/8", "fd00::/8", "168.63.129.16/32")
     peers = [{"ipBlock": {"cidr": cidr}} for cidr in ranges]
-    spec = hardened(network={"egressRules": [{"to": peers, "ports": [{"port": 443}]}]})
+    spec = hardened_spec(network={"egressRules": [{"to": peers, "ports": [{"port": 443}]}]})
     here = within(gen.cluster("wide-egress", **spec), restricted)
     meant, facts = gen.resolved(here), gen.world().facts()
     for intent in (network_policy(meant, facts), jobs_network_policy(meant, facts)):

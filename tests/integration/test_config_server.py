@@ -81,15 +81,19 @@ async def test_a_first_boot_runs_every_golden_request(bao: Path, tmp_path: Path,
             devices = json.loads(
                 json.dumps(devices).replace(str(tmp_path / "audit"), mount_paths.AUDIT)
             )
-            audit_devices = {path: _written(device) for path, device in devices["data"].items()}
-            assert audit_devices == {f"{stanza.name}/": _wanted(stanza) for stanza in config.audits}
+            audit_devices = {
+                path: _audit_device(device) for path, device in devices["data"].items()
+            }
+            assert audit_devices == {
+                f"{stanza.name}/": _expected_device(stanza) for stanza in config.audits
+            }
 
 
-def _written(device: dict[str, Any]) -> tuple[str, str, Any]:
+def _audit_device(device: dict[str, Any]) -> tuple[str, str, Any]:
     return device["type"], device["description"], device["options"]
 
 
-def _wanted(stanza: Stanza) -> tuple[str, Any, Any]:
+def _expected_device(stanza: Stanza) -> tuple[str, Any, Any]:
     return stanza.type, stanza.attributes["description"] or "", stanza.attributes["options"]
 
 

@@ -159,7 +159,7 @@ async def test_kubectl_scales_a_cluster(installed: Rig, client: Client, namespac
         installed.kubectl("scale", "-n", namespace, "bao/c", "--replicas=0")
 
 
-async def _explained(rig: Rig, *arguments: str) -> str:
+async def _explain(rig: Rig, *arguments: str) -> str:
     """What kubectl explain prints; the API server publishes the schema a moment after the CRD."""
     async with asyncio.timeout(60):
         while True:
@@ -173,7 +173,7 @@ async def _explained(rig: Rig, *arguments: str) -> str:
 
 
 async def test_explain_shows_defaults_units_and_examples(installed: Rig) -> None:
-    words = " ".join((await _explained(installed, "openbaocluster.spec.tls")).split())
+    words = " ".join((await _explain(installed, "openbaocluster.spec.tls")).split())
     assert "enum: OperatorManaged, External, ACME" in words
     assert "A Go duration from 1h to 8736h" in words
     assert "Default: 720h." in words
@@ -183,7 +183,7 @@ async def test_explain_shows_defaults_units_and_examples(installed: Rig) -> None
 @pytest.mark.parametrize("part", ["spec", "status"])
 async def test_explain_shows_every_field(installed: Rig, part: str) -> None:
     """kubectl indents by two blanks; a field has a name, a tab and a type."""
-    text = await _explained(installed, f"openbaocluster.{part}", "--recursive")
+    text = await _explain(installed, f"openbaocluster.{part}", "--recursive")
     shown: list[str] = []
     above: list[str] = []
     for line in text.partition("FIELDS:")[2].splitlines():

@@ -305,7 +305,7 @@ async def test_the_largest_object_is_validated_in_time(server: Client) -> None:
 # --- columns ------------------------------------------------------------------------------------
 
 
-async def _shown(
+async def _table_of(
     rig: Rig, client: Client, kind: Resource, body: Object, status: dict[str, Any] | None
 ) -> tuple[list[str], list[str]]:
     """Return the header and the row of kubectl get -o wide, split at blanks."""
@@ -333,7 +333,7 @@ MOMENT = "2999-01-01T03:00:00Z"
 
 async def test_the_columns_of_a_datacenter(installed: Rig, server: Client) -> None:
     ready = {"type": "Ready", "status": "False", "reason": "ServicesFailed", "message": "m"}
-    header, row = await _shown(
+    header, row = await _table_of(
         installed,
         server,
         DATACENTERS,
@@ -347,7 +347,7 @@ async def test_the_columns_of_a_datacenter(installed: Rig, server: Client) -> No
 
 async def test_the_columns_of_a_set(installed: Rig, server: Client) -> None:
     body = set_object(service(), name="shown", priority=5)
-    header, row = await _shown(installed, server, SERVICE_SETS, body, None)
+    header, row = await _table_of(installed, server, SERVICE_SETS, body, None)
     assert header == ["NAME", "PRIORITY", "AGE"]
     assert row[:2] == ["shown", "5"]
 
@@ -361,7 +361,7 @@ async def test_the_columns_of_a_workload(installed: Rig, server: Client) -> None
         "nextRetryTime": MOMENT,
         "lastError": {"reason": "Forbidden", "message": "no-rights"},
     }
-    header, row = await _shown(installed, server, WORKLOADS, workload_object(service()), status)
+    header, row = await _table_of(installed, server, WORKLOADS, workload_object(service()), status)
     assert header == [
         *("NAME", "DATACENTER", "SERVICE", "SOURCE", "KIND", "STATE", "READY", "ATTEMPTS", "AGE"),
         *("NEXT-RETRY", "MESSAGE", "ERROR"),

@@ -55,7 +55,7 @@ def place(installed: Rig) -> Iterator[Place]:
         locked.remove(installed, POLICIES)
 
 
-def _rendered(where: str, body: Object) -> Object:
+def _render(where: str, body: Object) -> Object:
     info = DatacenterInfo("fra1", "uid-fra1", where)
     desired_service = DesiredService(
         BootstrapService.model_validate(body), ServiceSource("declared")
@@ -70,7 +70,7 @@ def _rendered(where: str, body: Object) -> Object:
 
 def _daemon_set(where: str, change: Callable[[Object], object] = lambda pod: None) -> Object:
     """The DaemonSet of the agent, with a change of its pod spec."""
-    daemon_set = _rendered(where, AGENT)
+    daemon_set = _render(where, AGENT)
     change(daemon_set["spec"]["template"]["spec"])
     return daemon_set
 
@@ -202,7 +202,7 @@ def test_an_agent_gets_no_more(place: Place, what: str) -> None:
 
 
 def test_a_deployment_gets_no_folder(place: Place) -> None:
-    daemon_set = _rendered(where := place.namespace(**OPENED), service("agent"))
+    daemon_set = _render(where := place.namespace(**OPENED), service("agent"))
     assert daemon_set["metadata"]["namespace"] == where
     volume = {"name": "a", "hostPath": {"path": "/var/log"}}
     daemon_set["spec"]["template"]["spec"]["volumes"] = [volume]

@@ -136,7 +136,7 @@ class Place:
             "spec": spec or {"selfSigned": {}},
         }
 
-    async def settled(self, record: ServiceRecord) -> None:
+    async def provision(self, record: ServiceRecord) -> None:
         """Provision a record, and wait until it is healthy."""
         await self.provider.provision(record)
         clock = SystemClock()
@@ -152,9 +152,9 @@ class Place:
 async def test_a_definition_and_an_object_of_it(place: Place) -> None:
     first = place.record(place.definition())
     assert not (await place.provider.observe(first)).present
-    await place.settled(first)
+    await place.provision(first)
     second = place.record(place.issuer(), uid="record-2", name="issuers")
-    await place.settled(second)
+    await place.provision(second)
     live = await place.client.get(place.issuers, ObjectKey(place.namespace, "own"))
     assert live["spec"] == {"selfSigned": {}}
     assert labels_of(live)["team"] == "a"
@@ -176,14 +176,14 @@ async def test_an_object_waits_for_its_crd_and_reports_it(place: Place) -> None:
 
 async def test_a_foreign_change_is_detected_and_reverted(place: Place) -> None:
     record = place.record(cluster_role(place.role))
-    await place.settled(record)
+    await place.provision(record)
     key = ObjectKey("", place.role)
     before = await place.client.get(ROLES, key)
     rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
     ops = [{"op": "replace", "path": "/rules", "value": rules}]
     await place.client.json_patch(ROLES, key, ops, field_manager="somebody")
     assert (await place.provider.observe(record)).digest == ""
-    await place.settled(record)
+    await place.provision(record)
     after = await place.client.get(ROLES, key)
     assert after["rules"] == before["rules"]
     # An unchanged record causes no write.
@@ -193,12 +193,12 @@ async def test_a_foreign_change_is_detected_and_reverted(place: Place) -> None:
 
 
 async def test_an_object_that_was_removed_from_the_service_is_deleted(place: Place) -> None:
-    await place.settled(place.record(place.definition()))
+    await place.provision(place.record(place.definition()))
     both = place.record(cluster_role(place.role), place.issuer(), uid="record-2", name="issuers")
-    await place.settled(both)
+    await place.provision(both)
     record = place.record(cluster_role(place.role), uid="record-2", name="issuers")
     assert (await place.provider.observe(record)).digest == ""
-    await place.settled(record)
+    await place.provision(record)
     with pytest.raises(NotFound):
         await place.client.get(place.issuers, ObjectKey(place.namespace, "own"))
 
@@ -230,7 +230,7 @@ async def test_revoked_permissions_are_reported_and_change_nothing(
     )
     try:
         granted = Place(limited, place.mark)
-        await granted.settled(record)
+        await granted.provision(record)
         await client.delete(BINDINGS, ObjectKey("", user), uid=uid_of(bound))
         before = await client.get(ROLES, ObjectKey("", place.role))
         actions = {
@@ -250,7 +250,7 @@ async def test_revoked_permissions_are_reported_and_change_nothing(
 
 async def test_deprovisioning_keeps_crds_and_deletes_other_objects(place: Place) -> None:
     record = place.record(cluster_role(place.role), place.definition())
-    await place.settled(record)
+    await place.provision(record)
     gone = replace(record, retiring=True)
     while not await place.provider.deprovision(gone):
         pass
@@ -264,13 +264,13 @@ async def test_deprovisioning_keeps_crds_and_deletes_other_objects(place: Place)
     with pytest.raises(ProviderError, match="belongs to"):
         await place.provider.provision(other)
     later = place.record(place.definition(), uid="record-4")
-    await place.settled(later)
+    await place.provision(later)
     assert uid_of(await place.client.get(DEFINITIONS, key)) == uid_of(left)
 
 
 async def test_orphaned_objects_stay(place: Place) -> None:
     record = place.record(cluster_role(place.role), deletionPolicy="Orphan")
-    await place.settled(record)
+    await place.provision(record)
     while not await place.provider.deprovision(replace(record, retiring=True)):
         pass
     left = await place.client.get(ROLES, ObjectKey("", place.role))

@@ -47,7 +47,7 @@ class World:
     async def delete(self) -> None:
         await self.client.delete(CONFIG_MAP, self.key, uid=uid_of(await self.read()))
 
-    async def gone(self) -> bool:
+    async def is_deleted(self) -> bool:
         try:
             await self.read()
         except NotFound:
@@ -99,7 +99,7 @@ async def test_deletion_waits_for_cleanup_and_then_ends(world: World) -> None:
     assert is_terminating(await world.read())
     world.cleanup_ends = Done()
     assert await world.reconcile() == Done()
-    assert await world.gone()
+    assert await world.is_deleted()
     assert len(world.cleaned) == 2
 
 
@@ -114,7 +114,7 @@ async def test_the_finalizer_of_another_controller_is_kept(world: World) -> None
     await world.client.json_patch(
         CONFIG_MAP, world.key, [{"op": "remove", "path": "/metadata/finalizers"}]
     )
-    assert await world.gone()
+    assert await world.is_deleted()
 
 
 async def test_a_stale_read_is_superseded_when_it_would_add(world: World) -> None:
@@ -133,9 +133,9 @@ async def test_a_change_during_cleanup_repeats_the_cleanup(world: World) -> None
     await world.touch()
     with pytest.raises(Superseded):
         await world.reconcile(stale)
-    assert not await world.gone()
+    assert not await world.is_deleted()
     await world.reconcile()
-    assert await world.gone()
+    assert await world.is_deleted()
 
 
 async def test_an_object_deleted_meanwhile_gets_no_finalizer(world: World) -> None:

@@ -54,12 +54,12 @@ async def place(client: Client, namespace: str) -> str:
     await client.update(NAMESPACE, live)
     hard = {f"{part}.{name}": "64" for part in ("requests", "limits") for name in COUNTED[:1]}
     hard |= {f"{part}.{name}": "64Gi" for part in ("requests", "limits") for name in COUNTED[1:]}
-    await _made(client, QUOTA, namespace, "all", spec={"hard": hard})
-    await _made(client, SERVICE_ACCOUNT, namespace, "x-backup-serviceaccount")
+    await _create(client, QUOTA, namespace, "all", spec={"hard": hard})
+    await _create(client, SERVICE_ACCOUNT, namespace, "x-backup-serviceaccount")
     return namespace
 
 
-async def _made(
+async def _create(
     client: Client, resource: Resource, namespace: str, name: str, **content: object
 ) -> Object:
     head = {"apiVersion": resource.api_version, "kind": resource.kind}
@@ -71,11 +71,11 @@ async def _made(
 @pytest_asyncio.fixture
 async def run(client: Client, place: str, installed: None) -> AsyncIterator[Owner]:
     """An OpenBaoBackup."""
-    live = await _made(client, BACKUPS, place, "nightly", spec={"cluster": "x"})
+    live = await _create(client, BACKUPS, place, "nightly", spec={"cluster": "x"})
     yield Owner(BACKUPS.api_version, BACKUPS.kind, place, "nightly", uid_of(live))
 
 
-def placed(job: Object, namespace: str) -> Object:
+def in_namespace(job: Object, namespace: str) -> Object:
     return {**job, "metadata": {**job["metadata"], "namespace": namespace}}
 
 
@@ -104,7 +104,7 @@ JOBS: dict[str, Object] = {
 async def test_a_restricted_namespace_with_quotas_accepts_the_job_and_its_pod(
     client: Client, place: str, case: str
 ) -> None:
-    job = placed(JOBS[case], place)
+    job = in_namespace(JOBS[case], place)
     await client.create(JOB, job, field_manager=MANAGER, dry_run=True)
     template = job["spec"]["template"]
     # The Job controller sets this label.
@@ -116,7 +116,7 @@ async def test_a_restricted_namespace_with_quotas_accepts_the_job_and_its_pod(
 
 async def test_a_job_is_created_once_and_expires(client: Client, run: Owner) -> None:
     jobs = Jobs(client)
-    manifest = placed(JOBS["backup"], run.namespace)
+    manifest = in_namespace(JOBS["backup"], run.namespace)
     first = await jobs.ensure(manifest, run)
     again = await jobs.ensure(manifest, run)
     assert (first.uid, first.state, first.foreign) == (again.uid, "Active", False)
@@ -134,7 +134,7 @@ async def test_a_job_is_created_once_and_expires(client: Client, run: Owner) -> 
 
 
 async def test_a_foreign_job_of_that_name_is_not_used(client: Client, run: Owner) -> None:
-    manifest = placed(JOBS["backup"], run.namespace)
+    manifest = in_namespace(JOBS["backup"], run.namespace)
     job = await client.create(JOB, manifest, field_manager=MANAGER)
     seen = await Jobs(client).ensure(manifest, run)
     assert seen.foreign
@@ -164,6 +164,6 @@ async def test_the_permissions_of_a_run_are_created_and_deleted_with_it(
 
 
 async def test_a_role_of_another_owner_is_not_changed(client: Client, run: Owner) -> None:
-    await _made(client, ROLE, run.namespace, "backup-nightly", rules=[])
+    await _create(client, ROLE, run.namespace, "backup-nightly", rules=[])
     with pytest.raises(ForeignError):
         await Jobs(client).ensure_rights(run, RIGHTS)

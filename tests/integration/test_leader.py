@@ -15,10 +15,10 @@ from runtime.client.listing import ListOptions
 from runtime.types import ObjectKey
 from tests.integration.candidates import (
     Candidate,
-    heard,
     keeping,
     leader_process,
     lease_spec,
+    next_line,
     renewals,
     until,
 )
@@ -95,9 +95,9 @@ async def test_t20_the_first_write_of_a_resumed_process_is_refused(
 ) -> None:
     assert other_process.stdin is not None
     target = ObjectKey(namespace, TARGET_NAME)
-    assert await heard(other_process) == "leading"
+    assert await next_line(other_process) == "leading"
     other_process.stdin.write(b"write\n")
-    assert await heard(other_process) == "written"
+    assert await next_line(other_process) == "written"
     os.kill(other_process.pid, signal.SIGSTOP)
     async with candidate(client, namespace, "standby") as standby:
         await until(standby.may_write)
@@ -107,7 +107,10 @@ async def test_t20_the_first_write_of_a_resumed_process_is_refused(
         other_process.stdin.write(b"write\n")
         await other_process.stdin.drain()
         os.kill(other_process.pid, signal.SIGCONT)
-        assert {await heard(other_process), await heard(other_process)} == {"refused", "lost"}
+        assert {await next_line(other_process), await next_line(other_process)} == {
+            "refused",
+            "lost",
+        }
         after = await client.get(CONFIG_MAP, target)
         assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
         await until(standby.may_write)

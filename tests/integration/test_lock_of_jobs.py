@@ -33,7 +33,7 @@ from runtime.apply.ownership import Owner
 from runtime.types import Object
 from tests.gen.executors import backup_env, executor, proof_env, restore_env, target
 from tests.integration import locked
-from tests.integration.locked import OPERATOR, TENANT, Place, owned_by
+from tests.integration.locked import OPERATOR, TENANT, Place, owner_reference
 
 POLICIES: tuple[AdmissionPolicy, ...] = (LOCK_PODS, *CONTROLLER_POLICIES)
 CLUSTER = "x"
@@ -108,15 +108,15 @@ def home(place: Place) -> str:
     return place.namespace()
 
 
-def _owned(run: Owner | None) -> list[Object]:
-    return [] if run is None else [owned_by(run.kind, run.name, API_VERSION)]
+def _owned_objects(run: Owner | None) -> list[Object]:
+    return [] if run is None else [owner_reference(run.kind, run.name, API_VERSION)]
 
 
 def _job(namespace: str, which: str, *, run: Owner | None = BACKUP) -> Object:
     usual, body = JOBS[which]
     body = copy.deepcopy(body)
     owner = None if run is None else usual
-    body["metadata"] |= {"namespace": namespace, "ownerReferences": _owned(owner)}
+    body["metadata"] |= {"namespace": namespace, "ownerReferences": _owned_objects(owner)}
     return body
 
 
@@ -283,7 +283,7 @@ def _rights(namespace: str, run: Owner, **changes: Any) -> tuple[Object, Object]
         for intent in rights_objects(owner, Rights(**{**usual, **changes}))
     )
     for body in (role, binding):
-        body["metadata"]["ownerReferences"] = _owned(run)
+        body["metadata"]["ownerReferences"] = _owned_objects(run)
     return role, binding
 
 

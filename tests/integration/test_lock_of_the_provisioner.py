@@ -48,7 +48,7 @@ def _grant(where: str, name: str = tenancy.TENANT_ROLE, **rule: object) -> Objec
     return {"metadata": {"name": name, "namespace": where}, "rules": [{**usual, **rule}]}
 
 
-def _bound(where: str, name: str = tenancy.TENANT_BINDING, **more: object) -> Object:
+def _binding(where: str, name: str = tenancy.TENANT_BINDING, **more: object) -> Object:
     return {
         "metadata": {"name": name, "namespace": where},
         "roleRef": {"apiGroup": kinds.ROLE.group, "kind": "Role", "name": tenancy.TENANT_ROLE},
@@ -102,23 +102,23 @@ BEYOND_GRANTS: dict[str, Act] = {
     "another kind among the Secrets": _creates(
         kinds.ROLE, lambda at: _grant(at, tenancy.READER_ROLE, resourceNames=["a"])
     ),
-    "a binding of another name": _creates(kinds.ROLE_BINDING, lambda at: _bound(at, "mine")),
+    "a binding of another name": _creates(kinds.ROLE_BINDING, lambda at: _binding(at, "mine")),
     "a binding to another Role": _creates(
-        kinds.ROLE_BINDING, lambda at: _bound(at, roleRef=_role_ref("Role", tenancy.WRITER_ROLE))
+        kinds.ROLE_BINDING, lambda at: _binding(at, roleRef=_role_ref("Role", tenancy.WRITER_ROLE))
     ),
     "a binding to a ClusterRole": _creates(
         kinds.ROLE_BINDING,
-        lambda at: _bound(at, roleRef=_role_ref("ClusterRole", tenancy.TENANT_ROLE)),
+        lambda at: _binding(at, roleRef=_role_ref("ClusterRole", tenancy.TENANT_ROLE)),
     ),
     "a binding for a user": _creates(
-        kinds.ROLE_BINDING, lambda at: _bound(at, subjects=_to("User", "eve"))
+        kinds.ROLE_BINDING, lambda at: _binding(at, subjects=_to("User", "eve"))
     ),
     "a binding for another account": _creates(
         kinds.ROLE_BINDING,
-        lambda at: _bound(at, subjects=_to("ServiceAccount", "default", NAMESPACE)),
+        lambda at: _binding(at, subjects=_to("ServiceAccount", "default", NAMESPACE)),
     ),
     "a binding for an account elsewhere": _creates(
-        kinds.ROLE_BINDING, lambda at: _bound(at, subjects=_to("ServiceAccount", CONTROLLER, at))
+        kinds.ROLE_BINDING, lambda at: _binding(at, subjects=_to("ServiceAccount", CONTROLLER, at))
     ),
     "another quota": _creates(
         QUOTA, lambda at: {"metadata": {"name": "mine", "namespace": at}, "spec": {}}
@@ -157,7 +157,7 @@ def test_the_writes_of_the_provisioner_are_allowed(place: Place, home: str) -> N
     writes["rules"].append({"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]})
     delegate.create(kinds.ROLE, writes)
     for binding, role in zip(tenancy.BINDINGS, tenancy.ROLES, strict=True):
-        body = _bound(home, binding, roleRef=_role_ref("Role", role))
+        body = _binding(home, binding, roleRef=_role_ref("Role", role))
         delegate.create(kinds.ROLE_BINDING, body)
         delegate.delete(kinds.ROLE_BINDING, home, binding)
         delegate.delete(kinds.ROLE, home, role)

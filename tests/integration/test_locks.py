@@ -23,7 +23,7 @@ from tests.integration.lock_cases import (
     SETS,
     UNSEAL,
     WITHOUT_OWNER,
-    noted,
+    with_annotation,
 )
 from tests.integration.locked import CLUSTER, NODE, OPERATOR, TENANT, Place, meta
 
@@ -106,7 +106,9 @@ def test_a_retained_secret_may_be_deleted_by_users(place: Place, home: str) -> N
 
 
 def test_a_volume_of_a_removed_server_may_be_deleted_by_users(place: Place, home: str) -> None:
-    place.client(OPERATOR).patch(kinds.PVC, home, CLAIM, noted(labels.REMOVED_PEER, "c-0"))
+    place.client(OPERATOR).patch(
+        kinds.PVC, home, CLAIM, with_annotation(labels.REMOVED_PEER, "c-0")
+    )
     place.client(TENANT).delete(kinds.PVC, home, CLAIM)
 
 

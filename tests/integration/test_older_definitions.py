@@ -76,12 +76,12 @@ class Operator:
         return await self.client.get(CLUSTERS, key)
 
 
-async def made(client: Client, namespace: str) -> ObjectKey:
+async def create_cluster(client: Client, namespace: str) -> ObjectKey:
     body = {**cluster_object(), "metadata": {"namespace": namespace, "name": "c"}}
     return key_of(await client.create(CLUSTERS, body, field_manager="itest"))
 
 
-async def refused(operator: Operator, key: ObjectKey) -> MalformedApply:
+async def await_refusal(operator: Operator, key: ObjectKey) -> MalformedApply:
     """Return the refusal, once the API server validates with the older schema."""
     clock = SystemClock()
     async with asyncio.timeout(20):
@@ -99,8 +99,8 @@ async def refused(operator: Operator, key: ObjectKey) -> MalformedApply:
 async def test_a_status_with_a_field_that_the_schema_lacks_is_refused_as_a_whole(
     older: Rig, client: Client, namespace: str
 ) -> None:
-    key = await made(client, namespace)
-    error = await refused(Operator(client), key)
+    key = await create_cluster(client, namespace)
+    error = await await_refusal(Operator(client), key)
     assert error.code == 500
     assert ".status.tlsSecrets: field not declared in schema" in error.message
 
@@ -108,8 +108,8 @@ async def test_a_status_with_a_field_that_the_schema_lacks_is_refused_as_a_whole
 async def test_other_fields_are_written_and_the_field_follows_with_the_crd(
     older: Rig, current: dict[str, Any], client: Client, namespace: str
 ) -> None:
-    key = await made(client, namespace)
-    await refused(Operator(client), key)
+    key = await create_cluster(client, namespace)
+    await await_refusal(Operator(client), key)
     metrics = Metrics()
     schemas = ServedSchemas(client, SystemClock(), random.Random(1), metrics, definitions)
     running = asyncio.create_task(schemas.run())
@@ -138,7 +138,7 @@ async def test_a_definition_that_goes_back_under_an_operator_is_noticed_by_a_wri
 ) -> None:
     schemas = ServedSchemas(client, SystemClock(), random.Random(1), Metrics(), definitions)
     running = asyncio.create_task(schemas.run())
-    key = await made(client, namespace)
+    key = await create_cluster(client, namespace)
     before = yaml.safe_load(yaml.safe_dump(current))
     parts = before["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
     del parts["status"]["properties"]["tlsSecrets"]
@@ -148,7 +148,7 @@ async def test_a_definition_that_goes_back_under_an_operator_is_noticed_by_a_wri
         await eventually(lambda: schemas.lacking == (), seconds=60, say="nothing lacking")
         apply_definition(installed, before)
         operator = Operator(client, schemas=schemas)
-        await refused(operator, key)
+        await await_refusal(operator, key)
         await eventually(lambda: schemas.lacking == LACKING[1:], seconds=60, say="a comparison")
         assert (await operator.write(key))["status"]["phase"] == "Running"
     finally:

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("installed")
 
 
 @pytest.fixture
-async def made(client: Client, namespace: str) -> Object:
+async def live_cluster(client: Client, namespace: str) -> Object:
     body = cluster_object("x")
     body["metadata"]["namespace"] = namespace
     return await client.create(CLUSTERS, body, field_manager="itest")
@@ -51,43 +51,50 @@ def key(cluster: Object) -> ObjectKey:
     return ObjectKey(cluster["metadata"]["namespace"], "x")
 
 
-async def test_one_of_many_concurrent_requests_gets_the_lock(client: Client, made: Object) -> None:
+async def test_one_of_many_concurrent_requests_gets_the_lock(
+    client: Client, live_cluster: Object
+) -> None:
     answers = await asyncio.gather(
-        *(locks(client).acquire(key(made), claim(n), uid=uid_of(made)) for n in range(MANY))
+        *(
+            locks(client).acquire(key(live_cluster), claim(n), uid=uid_of(live_cluster))
+            for n in range(MANY)
+        )
     )
     winners = [answer.lock.holder for answer in answers if isinstance(answer, Acquired)]
     assert len(winners) == 1
     assert {answer.lock.holder for answer in answers if isinstance(answer, LockConflict)} == set(
         winners
     )
-    status = await status_of(client, made)
+    status = await status_of(client, live_cluster)
     assert status["operationLock"]["holder"] == winners[0]
     assert status["operationLockEpoch"] == 1
 
 
-async def test_the_epoch_outlives_the_lock(client: Client, made: Object) -> None:
-    operation_locks, place, uid = locks(client), key(made), uid_of(made)
+async def test_the_epoch_outlives_the_lock(client: Client, live_cluster: Object) -> None:
+    operation_locks, place, uid = locks(client), key(live_cluster), uid_of(live_cluster)
     for epoch in (1, 2, 3):
         answer = await operation_locks.acquire(place, claim(epoch), uid=uid)
         assert isinstance(answer, Acquired)
         assert answer.lock.epoch == epoch
         assert await operation_locks.release(place, claim(epoch).holder, uid=uid) == Free()
-        assert "operationLock" not in await status_of(client, made)
+        assert "operationLock" not in await status_of(client, live_cluster)
 
 
-async def test_manual_edits_of_the_lock_are_removed_with_it(client: Client, made: Object) -> None:
-    operation_locks, place, uid = locks(client), key(made), uid_of(made)
+async def test_manual_edits_of_the_lock_are_removed_with_it(
+    client: Client, live_cluster: Object
+) -> None:
+    operation_locks, place, uid = locks(client), key(live_cluster), uid_of(live_cluster)
     await operation_locks.acquire(place, claim(1), uid=uid)
     edit = [{"op": "replace", "path": "/status/operationLock/message", "value": "by hand"}]
     await client.json_patch(CLUSTERS, place, edit, field_manager="kubectl", subresource="status")
     assert await operation_locks.release(place, claim(1).holder, uid=uid) == Free()
-    assert "operationLock" not in await status_of(client, made)
+    assert "operationLock" not in await status_of(client, live_cluster)
 
 
-async def test_no_writer_removes_fields_of_another(client: Client, made: Object) -> None:
+async def test_no_writer_removes_fields_of_another(client: Client, live_cluster: Object) -> None:
     """The status pass, the lock and the backup record write to one status concurrently."""
     assert len(READY) + 1 < TRIES
-    operation_locks, place, uid = locks(client), key(made), uid_of(made)
+    operation_locks, place, uid = locks(client), key(live_cluster), uid_of(live_cluster)
     record = BackupRecord(client, StillInformer(CLUSTERS))
 
     async def passes() -> None:
@@ -113,15 +120,17 @@ async def test_no_writer_removes_fields_of_another(client: Client, made: Object)
         return status.model_copy(update={"consecutive_failures": 0, "last_failure_reason": None})
 
     await asyncio.gather(
-        passes(), operation_locks.acquire(place, RESTORE, uid=uid), record.change(made, failed)
+        passes(),
+        operation_locks.acquire(place, RESTORE, uid=uid),
+        record.change(live_cluster, failed),
     )
     live = await client.get(CLUSTERS, place)
     await asyncio.gather(record.change(live, failed), passes())
-    status = await status_of(client, made)
+    status = await status_of(client, live_cluster)
     assert status["readyReplicas"] == 4
     assert status["operationLock"]["holder"] == RESTORE.holder
     assert status["backup"]["consecutiveFailures"] == 2
     await record.change(await client.get(CLUSTERS, place), succeeded)
-    status = await status_of(client, made)
+    status = await status_of(client, live_cluster)
     assert status["backup"] == {"consecutiveFailures": 0}
     assert status["operationLock"]["holder"] == RESTORE.holder

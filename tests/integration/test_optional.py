@@ -53,7 +53,7 @@ async def following(client: Client) -> AsyncIterator[OptionalKinds]:
         await asyncio.wait([task])
 
 
-async def offered(kinds: OptionalKinds, offer: KindAvailability) -> None:
+async def await_offer(kinds: OptionalKinds, offer: KindAvailability) -> None:
     await eventually(
         lambda: kinds.offers[GADGET.definition] == offer,
         seconds=WITHIN,
@@ -70,16 +70,16 @@ async def test_a_kind_is_added_removed_and_added_again(client: Client, namespace
         "metadata": {"namespace": namespace, "name": "one"},
     }
     async with following(client) as kinds:
-        await offered(kinds, absent)
+        await await_offer(kinds, absent)
         for _ in range(2):
             live_definition = await client.create(DEFINITION, definition(), field_manager="itest")
-            await offered(kinds, there)
+            await await_offer(kinds, there)
             await client.create(FIRST, gadget, field_manager="itest")
             await eventually(lambda: kinds.caches[FIRST].get(key), seconds=WITHIN, say="cached")
             await client.delete(
                 DEFINITION, ObjectKey("", GADGET.definition), uid=uid_of(live_definition)
             )
-            await offered(kinds, absent)
+            await await_offer(kinds, absent)
             assert kinds.caches[FIRST].list() == []
 
             async def gone() -> bool:

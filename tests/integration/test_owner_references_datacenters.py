@@ -49,7 +49,7 @@ def role(api: Api) -> Iterator[BoundRole]:
     role.write(api, role.rules)
 
 
-def owned_by(kind: Resource, name: str, uid: str) -> Object:
+def owner_reference(kind: Resource, name: str, uid: str) -> Object:
     """The owner reference of an owned object."""
     return {
         "apiVersion": API_VERSION,
@@ -66,7 +66,7 @@ def a_row(api: Api) -> tuple[str, Object]:
     name = f"fra{uuid.uuid4().hex[:6]}"
     live = api.create(DATACENTERS, {"metadata": {"name": name}, "spec": {"namespace": HOME}})
     service = {"name": "x", "services": [{"name": "main", "image": "registry.example.com/x:1"}]}
-    reference = owned_by(DATACENTERS, name, uid_of(live))
+    reference = owner_reference(DATACENTERS, name, uid_of(live))
     spec = {
         "datacenter": name,
         "namespace": HOME,
@@ -82,7 +82,7 @@ def a_row(api: Api) -> tuple[str, Object]:
 
 def a_child(api: Api) -> tuple[str, Object]:
     """An object of a BootstrapWorkload."""
-    reference = owned_by(WORKLOADS, "fra1.x", str(uuid.uuid4()))
+    reference = owner_reference(WORKLOADS, "fra1.x", str(uuid.uuid4()))
     metadata = {"name": "fra1-x", "namespace": HOME, "ownerReferences": [reference]}
     return CONFIG_MAP.path(HOME), {"metadata": metadata}
 

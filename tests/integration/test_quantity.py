@@ -34,7 +34,7 @@ async def test_t25_the_server_keeps_a_canonical_quantity(client: Client, namespa
     whole = {text: canonical(text) for text in WRITTEN}
     assert all(form[-1] not in "mun" for form in whole.values())
     hard = {f"s{n}.{CLASS}": form for n, form in enumerate(whole.values())}
-    assert await _stored(client, QUOTA, namespace, {"hard": hard}) == {"hard": hard}
+    assert await _stored_value(client, QUOTA, namespace, {"hard": hard}) == {"hard": hard}
     as_written = {f"s{n}.{CLASS}": text for n, text in enumerate(whole)}
     assert Intent(QUOTA, {"metadata": {"name": "q"}, "spec": {"hard": as_written}}).body[
         "spec"
@@ -47,7 +47,7 @@ async def test_t25_the_server_stores_the_same_canonical_form(
     """A text that the server normalizes has the same canonical form here."""
     texts = [text for text in WRITTEN if text not in _KEPT_AS_WRITTEN and "e0" not in text]
     hard = {f"s{n}.{CLASS}": text for n, text in enumerate(texts)}
-    stored = await _stored(client, QUOTA, namespace, {"hard": hard})
+    stored = await _stored_value(client, QUOTA, namespace, {"hard": hard})
     assert list(stored["hard"].values()) != texts
     assert {text: stored["hard"][name] for name, text in hard.items()} == {
         text: canonical(text) for text in texts
@@ -60,14 +60,14 @@ async def test_t25_fractions_are_kept_too(client: Client, namespace: str) -> Non
     )
     for text in fractions:
         hard = {"limits.cpu": text}
-        assert await _stored(client, QUOTA, namespace, {"hard": hard}) == {"hard": hard}
+        assert await _stored_value(client, QUOTA, namespace, {"hard": hard}) == {"hard": hard}
 
 
 # The server stores some texts unchanged if the scale fits, also with a plus sign or e0.
 _KEPT_AS_WRITTEN = frozenset({"+1", "1.", "1.024M", "01", "010"})
 
 
-async def _stored(client: Client, resource: Resource, namespace: str, spec: Any) -> Any:
+async def _stored_value(client: Client, resource: Resource, namespace: str, spec: Any) -> Any:
     metadata = {"name": "q", "namespace": namespace}
     body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
     response = await client.apply(

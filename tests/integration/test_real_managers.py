@@ -42,7 +42,7 @@ class History:
 
 
 @contextlib.asynccontextmanager
-async def audited(client: Client, namespace: str) -> AsyncIterator[History]:
+async def record_writes(client: Client, namespace: str) -> AsyncIterator[History]:
     start = (await client.list(CONFIG_MAP, namespace)).resource_version
     history = History()
     options = WatchOptions(start, 600, field_selector=f"metadata.name={TARGET}")
@@ -120,7 +120,7 @@ async def test_t20_frozen_and_resumed_managers_never_overwrite_their_successor(
     processes = Processes(control_plane, namespace)
     frozen: list[str] = []
     try:
-        async with audited(client, namespace) as history:
+        async with record_writes(client, namespace) as history:
             await asyncio.gather(processes.start(), processes.start())
             await until(lambda: history.last() != "", "the first write")
             for _ in range(ROUNDS):

@@ -22,7 +22,7 @@ from runtime.leader.leader import LeaderOptions
 from runtime.metrics.metrics import Metrics
 from runtime.testing.wait import eventually
 from runtime.types import Object, key_of, resource_version_of, uid_of
-from tests.integration.candidates import Candidate, keeping, lease_spec, until, watched
+from tests.integration.candidates import Candidate, keeping, lease_spec, until, watch_writes
 from tests.integration.config_maps import config_map
 from tests.integration.leader_process import OPTIONS
 
@@ -253,7 +253,7 @@ async def test_t20_with_etcd_frozen_the_leader_stops_writing_and_only_then_anoth
         body = config_map(namespace, "written-by-the-leader")
         await guarded.apply(CONFIG_MAP, body, field_manager="first", force=True)
         second = Candidate(client, namespace, "second")
-        async with keeping(second), watched(first, second):
+        async with keeping(second), watch_writes(first, second):
             control_plane.pause("etcd")
             try:
                 await until(lambda: not first.may_write(), "the guard to close")

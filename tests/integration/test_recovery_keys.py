@@ -109,7 +109,7 @@ async def _operator(server: BaoServer, signer: Signer) -> str:
     return token
 
 
-async def _handed_over(server: BaoServer, token: str, spec: dict[str, Any]) -> dict[str, bytes]:
+async def _hand_over(server: BaoServer, token: str, spec: dict[str, Any]) -> dict[str, bytes]:
     """Run the handover of the operator on this server; return the content of the Secret."""
     api = FakeApi()
     cluster = gen.cluster("c", recoveryKeys={"initial": spec}).self_init(login=True)
@@ -142,7 +142,7 @@ async def test_b45_shares_reach_their_recipients_and_generate_a_root_token(
         with serve(bao.binary, folder, render_config(config), render_self_init(config)) as server:
             await server.active()
             token = await _operator(server, signer)
-            handed = await _handed_over(server, token, spec)
+            handed = await _hand_over(server, token, spec)
             assert set(handed) == {"alice", "bob", "carol"}
             shares = [person.open(handed[person.name]) for person in people]
             assert len(set(shares)) == len(people)
@@ -168,12 +168,12 @@ async def _make_root(server: BaoServer, shares: list[str]) -> None:
         status, answer = await server.call("POST", "sys/generate-root/update", body)
         assert status == 200, answer
     assert answer["complete"]
-    root = _decoded(answer["encoded_token"], attempt["otp"])
+    root = _decode(answer["encoded_token"], attempt["otp"])
     _, me = await server.call("GET", "auth/token/lookup-self", token=root)
     assert me["data"]["policies"] == ["root"]
 
 
-def _decoded(encoded: str, otp: str) -> str:
+def _decode(encoded: str, otp: str) -> str:
     raw = base64.b64decode(encoded + "=" * (-len(encoded) % 4))
     return bytes(a ^ b for a, b in zip(raw, otp.encode(), strict=True)).decode()
 
@@ -189,7 +189,7 @@ async def test_one_share_is_not_enough(
     folder.mkdir()
     with serve(bao.binary, folder, render_config(config), render_self_init(config)) as server:
         await server.active()
-        handed = await _handed_over(server, await _operator(server, signer), spec)
+        handed = await _hand_over(server, await _operator(server, signer), spec)
         _, attempt = await server.call("POST", "sys/generate-root/attempt", {})
         body = {"key": people[0].open(handed["alice"]), "nonce": attempt["nonce"]}
         _, answer = await server.call("POST", "sys/generate-root/update", body)

@@ -55,7 +55,7 @@ WISHES: dict[str, Callable[[], Wish]] = {
 
 
 @pytest_asyncio.fixture
-async def furnished(client: Client, namespace: str) -> AsyncIterator[str]:
+async def namespace_with_objects(client: Client, namespace: str) -> AsyncIterator[str]:
     await apply(client, namespace, of(CONFIG_MAP, "c", content=file("v")))
     frozen = {**file("v"), "immutable": True}
     await apply(client, namespace, of(CONFIG_MAP, "frozen", content=frozen))
@@ -86,10 +86,15 @@ async def apply(
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
 @pytest.mark.parametrize("name", WISHES)
 async def test_t26_the_server_refuses_as_recorded(
-    client: Client, furnished: str, name: str
+    client: Client, namespace_with_objects: str, name: str
 ) -> None:
     with pytest.raises(ApiError) as refused:
-        await apply(client, furnished, WISHES[name](), by="polite" if name in POLITE else FORCING)
+        await apply(
+            client,
+            namespace_with_objects,
+            WISHES[name](),
+            by="polite" if name in POLITE else FORCING,
+        )
     assert type(refused.value) is TABLE[name][0], str(refused.value)
 
 

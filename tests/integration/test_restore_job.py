@@ -148,7 +148,7 @@ def _config(signer: Signer) -> ConfigInput:
 
 
 @contextmanager
-def _started(bao: Path, folder: Path, signer: Signer) -> Iterator[BaoServer]:
+def _running_server(bao: Path, folder: Path, signer: Signer) -> Iterator[BaoServer]:
     config = _config(signer)
     with serve(bao, folder, render_config(config), render_self_init(config)) as server:
         yield server
@@ -180,7 +180,7 @@ def _digest(content: bytes) -> str:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def target(bao: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Target]:
     folder, signer = tmp_path_factory.mktemp("target"), Signer()
-    with _started(bao, folder, signer) as server:
+    with _running_server(bao, folder, signer) as server:
         content, manifest = await _snapshot(server, folder, signer)
         yield Target(server, folder, signer, content, manifest)
 
@@ -337,7 +337,7 @@ async def test_a_foreign_seal_is_refused_by_the_server_and_nothing_changes(
 ) -> None:
     """Keys that two operators generated have the same id: only the server can distinguish them."""
     folder = tmp_path_factory.mktemp("other")
-    with _started(bao, folder, target.signer) as server:
+    with _running_server(bao, folder, target.signer) as server:
         content, manifest = await _snapshot(server, folder, target.signer)
     await target.write("kept")
     run = make(content, manifest)
@@ -353,7 +353,7 @@ async def test_a_foreign_seal_with_force_leaves_the_server_sealed_and_reports_it
 ) -> None:
     """The last test of the module: the server is not usable after it."""
     folder = tmp_path_factory.mktemp("other")
-    with _started(bao, folder, target.signer) as server:
+    with _running_server(bao, folder, target.signer) as server:
         content, manifest = await _snapshot(server, folder, target.signer)
     report = await make(content, manifest).restore(force=True)
     assert (report.outcome, report.sealed) == ("Succeeded", True)

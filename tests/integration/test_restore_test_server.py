@@ -62,7 +62,9 @@ class Taken:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def taken(bao: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Taken]:
+async def server_snapshot(
+    bao: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Taken]:
     """Run a server that initializes itself, write to it, and take a snapshot as a backup does."""
     folder = tmp_path_factory.mktemp("source")
     signer = Signer()
@@ -115,16 +117,16 @@ def _members(content: bytes) -> dict[str, bytes]:
 
 
 @contextmanager
-def _thrown_away(
-    bao: Path, folder: Path, taken: Taken, *, keys: Path | None = None
+def _temporary_server(
+    bao: Path, folder: Path, server_snapshot: Taken, *, keys: Path | None = None
 ) -> Iterator[str]:
     """Run the ephemeral server of a test; yields its address."""
     (folder / "data").mkdir()
     port = free_port()
-    config = restore_test_config(taken.config)
+    config = restore_test_config(server_snapshot.config)
     for old, new in {
         mount_paths.DATA: str(folder / "data"),
-        mount_paths.UNSEAL: str(keys or taken.keys),
+        mount_paths.UNSEAL: str(keys or server_snapshot.keys),
         ADDRESS: f"{LOOPBACK}:{port}",
         f"{LOOPBACK}:8201": f"{LOOPBACK}:{free_port()}",
     }.items():
@@ -144,36 +146,43 @@ def _thrown_away(
 
 
 async def _test(
-    address: str, folder: Path, taken: Taken, *, content: bytes | None = None, **other: Any
+    address: str,
+    folder: Path,
+    server_snapshot: Taken,
+    *,
+    content: bytes | None = None,
+    **other: Any,
 ) -> RestoreTestReport:
     """Run the Job; `other` has fields of the manifest; with key `manifest` there is none."""
     store = folder / "store" / "bucket"
     snapshot, beside = store / KEY, store / manifest_key(KEY)
     snapshot.parent.mkdir(parents=True)
-    snapshot.write_bytes(taken.content if content is None else content)
+    snapshot.write_bytes(server_snapshot.content if content is None else content)
     if "manifest" not in other:
-        beside.write_bytes(replace(taken.manifest, **other).to_bytes())
+        beside.write_bytes(replace(server_snapshot.manifest, **other).to_bytes())
     (folder / "scratch").mkdir()
-    (folder / "jwt").write_text(taken.signer.token(SUBJECT))
+    (folder / "jwt").write_text(server_snapshot.signer.token(SUBJECT))
     env = TestEnv(
         run=RunEnv("openbaobackups", "ns", "b", "uid", job_uid="job"),
         store=StoreEnv("pvc", "bucket", volume_path=str(folder / "store")),
         server=ServerEnv("ns", "c", (), role=ROLE, jwt_path=str(folder / "jwt")),
         key=KEY,
         address=address,
-        expected_cluster_id="" if "cluster_id" in other else taken.manifest.cluster_id,
+        expected_cluster_id="" if "cluster_id" in other else server_snapshot.manifest.cluster_id,
         scratch_path=str(folder / "scratch"),
     )
     async with open_store(env.store, {}, EgressPolicy()) as opened:
         return await restore_test(env, opened, SystemClock())
 
 
-async def test_a_valid_snapshot_passes_all_checks(bao: Path, tmp_path: Path, taken: Taken) -> None:
-    with _thrown_away(bao, tmp_path, taken) as address:
-        report = await _test(address, tmp_path, taken)
+async def test_a_valid_snapshot_passes_all_checks(
+    bao: Path, tmp_path: Path, server_snapshot: Taken
+) -> None:
+    with _temporary_server(bao, tmp_path, server_snapshot) as address:
+        report = await _test(address, tmp_path, server_snapshot)
     assert (report.outcome, report.reason, report.job_uid) == ("Succeeded", "Restored", "job")
     assert report.snapshot is not None
-    assert report.snapshot.digest == taken.manifest.digest
+    assert report.snapshot.digest == server_snapshot.manifest.digest
     results = [line.partition(":")[0] for line in report.checks]
     assert results == [
         "manifest", "archive", "server", "seal", "unsealed", "raft index", "login", "mounts",
@@ -183,13 +192,15 @@ async def test_a_valid_snapshot_passes_all_checks(bao: Path, tmp_path: Path, tak
     assert report.checks[-2] == "mounts: sys/mounts is unchanged"
 
 
-async def test_different_content_is_detected(bao: Path, tmp_path: Path, taken: Taken) -> None:
+async def test_different_content_is_detected(
+    bao: Path, tmp_path: Path, server_snapshot: Taken
+) -> None:
     async def reason(name: str, other: str) -> tuple[str, str]:
         folder = tmp_path / name
         folder.mkdir()
-        with _thrown_away(bao, folder, taken) as address:
+        with _temporary_server(bao, folder, server_snapshot) as address:
             different: dict[str, Any] = {name: other}
-            report = await _test(address, folder, taken, **different)
+            report = await _test(address, folder, server_snapshot, **different)
         return report.outcome, report.reason
 
     # Each server takes six seconds to restart.
@@ -203,14 +214,14 @@ async def test_different_content_is_detected(bao: Path, tmp_path: Path, taken: T
 
 
 async def test_a_snapshot_of_another_key_is_flagged(
-    bao: Path, tmp_path: Path, taken: Taken
+    bao: Path, tmp_path: Path, server_snapshot: Taken
 ) -> None:
     keys = tmp_path / "keys"
-    shutil.copytree(taken.keys, keys)
+    shutil.copytree(server_snapshot.keys, keys)
     for file in keys.iterdir():
         file.write_bytes(os.urandom(32))
-    with _thrown_away(bao, tmp_path, taken, keys=keys) as address:
-        report = await _test(address, tmp_path, taken)
+    with _temporary_server(bao, tmp_path, server_snapshot, keys=keys) as address:
+        report = await _test(address, tmp_path, server_snapshot)
     assert (report.outcome, report.reason, report.failure) == (
         "Failed", "SealDiffers", "Verification",
     )  # fmt: skip
@@ -218,24 +229,24 @@ async def test_a_snapshot_of_another_key_is_flagged(
 
 
 async def test_a_snapshot_of_an_older_version_is_flagged(
-    bao: Path, tmp_path: Path, taken: Taken
+    bao: Path, tmp_path: Path, server_snapshot: Taken
 ) -> None:
-    with _thrown_away(bao, tmp_path, taken) as address:
-        report = await _test(address, tmp_path, taken, version="2.3.2")
+    with _temporary_server(bao, tmp_path, server_snapshot) as address:
+        report = await _test(address, tmp_path, server_snapshot, version="2.3.2")
     assert (report.outcome, report.reason) == ("Failed", "VersionDiffers")
     assert report.message == f"OpenBao 2.3.2 took the snapshot, and the servers run {OPENBAO}"
 
 
-def _flipped(content: bytes) -> bytes:
+def _flip(content: bytes) -> bytes:
     changed = bytearray(content)
     changed[len(changed) // 2] ^= 1
     return bytes(changed)
 
 
-def _sums_broken(content: bytes) -> bytes:
+def _break_sums(content: bytes) -> bytes:
     """Return a valid archive with a correct digest, in which a byte of the state was changed."""
     members = _members(content)
-    members["state.bin"] = _flipped(members["state.bin"])
+    members["state.bin"] = _flip(members["state.bin"])
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w") as archive:
         for name, data in members.items():
@@ -246,10 +257,10 @@ def _sums_broken(content: bytes) -> bytes:
 
 
 async def test_a_changed_byte_and_truncation_are_detected_before_the_restore(
-    tmp_path: Path, taken: Taken
+    tmp_path: Path, server_snapshot: Taken
 ) -> None:
-    cut = taken.content[: len(taken.content) // 2]
-    changed = _flipped(taken.content)
+    cut = server_snapshot.content[: len(server_snapshot.content) // 2]
+    changed = _flip(server_snapshot.content)
     cases: tuple[tuple[str, bytes | None, dict[str, Any], str], ...] = (
         ("byte", changed, {}, "SnapshotCorrupt"),
         ("cut", cut, {}, "SnapshotIncomplete"),
@@ -264,25 +275,30 @@ async def test_a_changed_byte_and_truncation_are_detected_before_the_restore(
         folder = tmp_path / name
         folder.mkdir()
         # Nothing listens there: a request to the server would fail with another reason.
-        report = await _test(f"{LOOPBACK}:1", folder, taken, content=content, **other)
+        report = await _test(f"{LOOPBACK}:1", folder, server_snapshot, content=content, **other)
         assert (name, report.outcome, report.reason) == (name, "Failed", reason), report.message
 
 
 async def test_a_corrupt_state_in_a_valid_archive_is_detected_by_the_server(
-    bao: Path, tmp_path: Path, taken: Taken
+    bao: Path, tmp_path: Path, server_snapshot: Taken
 ) -> None:
-    content = _sums_broken(taken.content)
-    with _thrown_away(bao, tmp_path, taken) as address:
+    content = _break_sums(server_snapshot.content)
+    with _temporary_server(bao, tmp_path, server_snapshot) as address:
         report = await _test(
-            address, tmp_path, taken, content=content, digest=_digest(content), size=len(content)
+            address,
+            tmp_path,
+            server_snapshot,
+            content=content,
+            digest=_digest(content),
+            size=len(content),
         )
     assert (report.outcome, report.reason) == ("Failed", "SnapshotCorrupt")
 
 
 async def test_a_login_that_the_restored_server_refuses_is_reported(
-    bao: Path, tmp_path: Path, taken: Taken
+    bao: Path, tmp_path: Path, server_snapshot: Taken
 ) -> None:
-    stranger = replace(taken, signer=Signer())
-    with _thrown_away(bao, tmp_path, stranger) as address:
+    stranger = replace(server_snapshot, signer=Signer())
+    with _temporary_server(bao, tmp_path, stranger) as address:
         report = await _test(address, tmp_path, stranger)
     assert (report.reason, report.failure) == ("LoginRefused", "Authentication")

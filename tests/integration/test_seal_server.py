@@ -85,7 +85,7 @@ class StandIn:
     """Refuses and records all requests."""
 
     url: str
-    asked: "list[str]" = field(default_factory=list)
+    requests: "list[str]" = field(default_factory=list)
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def stand_in() -> Iterator[StandIn]:
         def _refuse(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             body = self.rfile.read(length).decode(errors="replace")
-            seen.asked.append(f"{self.command} {self.path} {body}")
+            seen.requests.append(f"{self.command} {self.path} {body}")
             answer = json.dumps(
                 {
                     "__type": "AccessDeniedException",
@@ -131,9 +131,9 @@ class Far:
 
     unseal: Mapping[str, Any]
     environment: Mapping[str, str]
-    told: str
+    message: str
     """A pattern in the output of the server."""
-    asked: str = ""
+    request: str = ""
     """A part of a request to the simulated service."""
 
 
@@ -234,7 +234,7 @@ def _credentials(folder: Path) -> None:
     (creds / "config").write_text(f"{profile}region=eu-frankfurt-1\nkey_file={creds}/api.pem\n")
 
 
-def _configured(folder: Path, spec: Mapping[str, Any]) -> Path:
+def _write_config(folder: Path, spec: Mapping[str, Any]) -> Path:
     """Write config.hcl for that seal, with the folders of a pod in `folder`."""
     seal = seal_stanza(Unseal.model_validate(spec))
     text = render_config(replace(ConfigInput("c", "ns"), seal=seal))
@@ -272,7 +272,7 @@ def test_the_server_contacts_the_key_service(
 ) -> None:
     _credentials(tmp_path)
     far = _far(tmp_path, stand_in.url)[seal]
-    config = _configured(tmp_path, {"type": seal, **far.unseal})
+    config = _write_config(tmp_path, {"type": seal, **far.unseal})
     assert "success" in run(str(bao), "operator", "validate-config", "-config", str(config))
     ended = subprocess.run(
         [bao, "server", "-config", config],
@@ -285,9 +285,9 @@ def test_the_server_contacts_the_key_service(
     stdout = ended.stdout + ended.stderr
     assert ended.returncode == 1, stdout[-2000:]
     assert "Error parsing Seal configuration" in stdout
-    assert re.search(far.told, stdout), stdout[-2000:]
-    if far.asked:
-        assert any(far.asked in request for request in stand_in.asked), stand_in.asked
+    assert re.search(far.message, stdout), stdout[-2000:]
+    if far.request:
+        assert any(far.request in request for request in stand_in.requests), stand_in.requests
 
 
 # --- PKCS#11, with a token in software ----------------------------------------------------------
@@ -353,7 +353,7 @@ async def test_a_hardware_module_unseals_the_server_repeatedly(
     bao_hsm: Path, tmp_path: Path
 ) -> None:
     variables = _environment({**_token(tmp_path), "BAO_HSM_PIN": PIN})
-    config = _configured(tmp_path, HSM)
+    config = _write_config(tmp_path, HSM)
     first = tmp_path / "first.hcl"
     first.write_text(FIRST_BOOT)
     for more in (("-config", str(first)), ()):
@@ -384,7 +384,7 @@ def _text(log: Path) -> str:
 def test_a_wrong_pin_is_refused_by_the_module(bao_hsm: Path, tmp_path: Path) -> None:
     variables = _environment({**_token(tmp_path), "BAO_HSM_PIN": "0000"})
     ended = subprocess.run(
-        [bao_hsm, "server", "-config", _configured(tmp_path, HSM)],
+        [bao_hsm, "server", "-config", _write_config(tmp_path, HSM)],
         env=variables,
         capture_output=True,
         text=True,

@@ -15,13 +15,13 @@ from runtime.leader.shard import Shard, group_identity, lease_of_shard
 from runtime.types import ObjectKey
 from tests.integration.candidates import (
     Candidate,
-    heard,
     keeping,
     leader_process,
     lease_spec,
+    next_line,
     renewals,
     until,
-    watched,
+    watch_writes,
 )
 from tests.integration.leader_process import ALONE, GROUP_OPTIONS, LEASE_NAME, TARGET_NAME
 
@@ -59,7 +59,7 @@ async def test_each_shard_has_a_leader_and_a_standby_takes_over(
     async with shards(client, namespace, 2) as first:
         await all_write(first)
         assert (await lease_spec(client, namespace))["holderIdentity"] == group_identity(2)
-        async with shards(client, namespace, 2, "standby") as second, watched(*first, *second):
+        async with shards(client, namespace, 2, "standby") as second, watch_writes(*first, *second):
             first[0].end.set()
             await first[0].task
             await until(second[0].may_write)
@@ -79,7 +79,7 @@ async def test_another_number_of_shards_starts_after_all_former_shards_stop(
 ) -> None:
     async with shards(client, namespace, 2) as two:
         await all_write(two)
-        async with shards(client, namespace, 3) as three, watched(*two, *three):
+        async with shards(client, namespace, 3) as three, watch_writes(*two, *three):
             for former in two:
                 await renewals(client, namespace, FOR_LONG)
                 assert not any(election.may_write() for election in three)
@@ -95,13 +95,13 @@ async def test_a_process_without_shards_excludes_shards_and_vice_versa(
     async with keeping(Candidate(client, namespace, "alone", shard=ALONE)) as alone:
         await until(alone.may_write)
         async with shards(client, namespace, 2) as two:
-            async with watched(alone, *two):
+            async with watch_writes(alone, *two):
                 await renewals(client, namespace, 8)
                 assert not any(election.may_write() for election in two)
                 alone.end.set()
                 await alone.task
                 await all_write(two)
-            async with keeping(Candidate(client, namespace, "old")) as old, watched(old, *two):
+            async with keeping(Candidate(client, namespace, "old")) as old, watch_writes(old, *two):
                 await renewals(client, namespace, FOR_LONG)
                 assert not old.may_write()
                 assert all(election.may_write() for election in two)
@@ -118,9 +118,9 @@ async def test_t20_a_resumed_shard_writes_nothing_while_the_group_is_active(
 ) -> None:
     assert zombie.stdin is not None
     target = ObjectKey(namespace, TARGET_NAME)
-    assert await heard(zombie) == "leading"
+    assert await next_line(zombie) == "leading"
     zombie.stdin.write(b"write\n")
-    assert await heard(zombie) == "written"
+    assert await next_line(zombie) == "written"
     # The other shard keeps renewing the group Lease, which must not permit writes of the zombie.
     async with keeping(Candidate(client, namespace, "other", shard=Shard(1, 2))) as other:
         await until(other.may_write)
@@ -132,7 +132,7 @@ async def test_t20_a_resumed_shard_writes_nothing_while_the_group_is_active(
             zombie.stdin.write(b"write\n")
             await zombie.stdin.drain()
             os.kill(zombie.pid, signal.SIGCONT)
-            assert {await heard(zombie), await heard(zombie)} == {"refused", "lost"}
+            assert {await next_line(zombie), await next_line(zombie)} == {"refused", "lost"}
             after = await client.get(CONFIG_MAP, target)
             assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
             assert standby.may_write()

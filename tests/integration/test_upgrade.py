@@ -29,7 +29,7 @@ def entries(live: Object) -> list[tuple[str, str]]:
     return sorted((e["manager"], e["operation"]) for e in live["metadata"]["managedFields"])
 
 
-async def handed_over(bench: Bench, manager: str) -> Object:
+async def create_handed_over(bench: Bench, manager: str) -> Object:
     """Create an object with an update by another manager, and with the adopt annotation."""
     metadata = {
         "name": "c",
@@ -47,7 +47,7 @@ async def handed_over(bench: Bench, manager: str) -> Object:
 async def test_t27_unwanted_fields_of_a_former_manager_are_removed(
     bench: Bench, manager: str
 ) -> None:
-    await handed_over(bench, manager)
+    await create_handed_over(bench, manager)
     bench.restart(legacy=LEGACY)
     before = bench.requests
     assert (await bench.ensure()).verdict is Verdict.UPDATED
@@ -58,7 +58,7 @@ async def test_t27_unwanted_fields_of_a_former_manager_are_removed(
     assert entries(live) == [(MANAGER, "Apply")]
     assert live["data"] == {"k": "v"}
     assert "theirs" not in live["metadata"]["labels"]
-    await bench.seen(live)
+    await bench.await_cache(live)
     before = bench.requests
     assert (await bench.ensure(bench.intent(k="new"))).verdict is Verdict.UPDATED
     assert (await bench.ensure(bench.intent(k="new"))).verdict is Verdict.SKIPPED
@@ -66,7 +66,7 @@ async def test_t27_unwanted_fields_of_a_former_manager_are_removed(
 
 
 async def test_t27_fields_of_other_managers_are_kept(bench: Bench) -> None:
-    await handed_over(bench, "somebody")
+    await create_handed_over(bench, "somebody")
     bench.restart(legacy=LEGACY)
     assert (await bench.ensure()).verdict is Verdict.UPDATED
     live = await bench.live()
@@ -76,13 +76,13 @@ async def test_t27_fields_of_other_managers_are_kept(bench: Bench) -> None:
 
 async def test_t27_without_the_upgrade_an_earlier_update_keeps_its_fields(bench: Bench) -> None:
     """The purpose of the upgrade: without it the server keeps the field."""
-    await handed_over(bench, "old-operator")
+    await create_handed_over(bench, "old-operator")
     await bench.ensure()
     assert (await bench.live())["data"] == {"k": "v", "gone": "x"}
 
 
 async def test_t27_a_change_in_between_refuses_the_patch(bench: Bench) -> None:
-    old = await handed_over(bench, "old-operator")
+    old = await create_handed_over(bench, "old-operator")
     ops = upgrade(old, LEGACY, MANAGER)
     assert ops is not None
     await bench.client.apply(
@@ -108,7 +108,7 @@ async def test_t27_lost_managed_fields_are_restored(bench: Bench) -> None:
         CONFIG_MAP, bench.intent(k="v", old="x").body, field_manager="probe", force=True
     )
     assert (BEFORE_FIRST_APPLY, "Update") in entries(made_up.object)
-    await bench.seen(made_up.object)
+    await bench.await_cache(made_up.object)
     # A changed intent, so that an apply is sent; `old` is still desired.
     await bench.ensure(bench.intent(k="new", old="x"))
     live = await bench.live()

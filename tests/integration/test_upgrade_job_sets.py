@@ -63,7 +63,7 @@ async def _twice(servers: Fleet, action: str) -> str:
     return message
 
 
-async def _refused(servers: Fleet, action: str) -> str:
+async def _refusal(servers: Fleet, action: str) -> str:
     """Check that an action is refused and changes nothing, and return the message."""
     before = await servers.members()
     message, code = await _do(servers, action, 3)
@@ -82,7 +82,7 @@ def _all(pods: tuple[str, ...], vote: bool) -> dict[str, bool]:
 
 @pytest.mark.parametrize("action", [WAIT, PROMOTE, DEMOTE, REMOVE_BLUE])
 async def test_no_action_succeeds_before_green_has_joined(servers: Fleet, action: str) -> None:
-    assert await _refused(servers, action)
+    assert await _refusal(servers, action)
     assert await _votes(servers) == _all(BLUE, True)
 
 
@@ -93,7 +93,7 @@ async def test_green_joins_without_votes(servers: Fleet) -> None:
 
 @pytest.mark.parametrize("action", [DEMOTE, REMOVE_BLUE])
 async def test_blue_keeps_its_votes_while_green_has_none(servers: Fleet, action: str) -> None:
-    assert await _refused(servers, action)
+    assert await _refusal(servers, action)
 
 
 async def test_green_gets_in_sync_and_then_its_votes(servers: Fleet) -> None:
@@ -104,8 +104,8 @@ async def test_green_gets_in_sync_and_then_its_votes(servers: Fleet) -> None:
 
 
 async def test_voters_are_not_removed(servers: Fleet) -> None:
-    assert "votes and was not removed" in await _refused(servers, REMOVE_GREEN)
-    assert "leads, and is not in the remaining pool" in await _refused(servers, REMOVE_BLUE)
+    assert "votes and was not removed" in await _refusal(servers, REMOVE_GREEN)
+    assert "leads, and is not in the remaining pool" in await _refusal(servers, REMOVE_BLUE)
 
 
 async def test_a_rollback_restores_blue(servers: Fleet) -> None:
@@ -122,7 +122,7 @@ async def test_green_takes_over(servers: Fleet) -> None:
 
 
 async def test_the_leader_is_not_removed(servers: Fleet) -> None:
-    assert "leads, and is not in the remaining pool" in await _refused(servers, REMOVE_GREEN)
+    assert "leads, and is not in the remaining pool" in await _refusal(servers, REMOVE_GREEN)
 
 
 async def test_a_rollback_works_after_green_has_led(servers: Fleet) -> None:
@@ -143,4 +143,4 @@ async def test_blue_is_removed_in_the_end(servers: Fleet) -> None:
 
 
 async def test_no_rollback_is_possible_after_that(servers: Fleet) -> None:
-    assert "did not become members" in await _refused(servers, REPAIR)
+    assert "did not become members" in await _refusal(servers, REPAIR)

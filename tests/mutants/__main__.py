@@ -16,7 +16,7 @@ from typing import Any
 from tests.house.checkout import LAYERS
 from tests.mutants import report
 from tests.mutants.copies import Copy, MachineryError
-from tests.mutants.operators import Mutant, digest, enumerated
+from tests.mutants.operators import Mutant, digest, enumerate_mutants
 from tests.mutants.runner import Runner
 from tests.mutants.selection import Selection
 from tests.mutants.verdict import Result
@@ -92,7 +92,7 @@ def measure(settings: Settings, folder: Path) -> None:
     """Draw mutants, run them, and print what became of them. Raises MachineryError."""
     made = copies(folder, settings.workers)
     files = made[0].python_files()
-    everything = enumerated(product(files))
+    everything = enumerate_mutants(product(files))
     mutants = sample(everything, settings.only, settings.count, settings.seed)
     if not mutants:
         raise MachineryError(f"there are no mutants in {settings.only or 'the product'}")

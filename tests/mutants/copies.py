@@ -19,7 +19,7 @@ from pathlib import Path
 from runtime.clock import SystemClock
 from tests.house.checkout import ROOT, files
 from tests.mutants.failure_plugin import VARIABLE
-from tests.mutants.operators import Mutant, changed
+from tests.mutants.operators import Mutant, apply_mutant
 from tests.mutants.verdict import Failure, Run
 
 SMOKE_TESTS = (
@@ -70,7 +70,7 @@ class Copy:
     def mutated(self, mutant: Mutant) -> Iterator[None]:
         """Have a mutant in the tree until the end."""
         text = (self._tree / mutant.path).read_text(encoding="utf-8")
-        with self._written(mutant.path, changed(text, mutant)):
+        with self._written(mutant.path, apply_mutant(text, mutant)):
             yield
 
     @contextmanager
@@ -105,7 +105,7 @@ class Copy:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            status = _ended(process, seconds)
+            status = _exit_status(process, seconds)
         return Run(
             status,
             _read(failures),
@@ -146,7 +146,7 @@ class Copy:
             raise MachineryError(f"unmutated tests cannot be imported in the copy:\n{run.output}")
 
 
-def _ended(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+def _exit_status(process: subprocess.Popen[bytes], seconds: float) -> int | None:
     """Wait for the exit status of a process; after so long, end it with all that it started."""
     try:
         resource.prlimit(process.pid, resource.RLIMIT_DATA, (_MEMORY, _MEMORY))

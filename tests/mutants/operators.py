@@ -87,7 +87,7 @@ def _mutant(path: str, at: Positions, operator: str, edit: Edit) -> Mutant:
     return Mutant(path, *at.place(edit.start), operator, before, after, edit.start, edit.end)
 
 
-def enumerated(files: Mapping[str, str]) -> list[Mutant]:
+def enumerate_mutants(files: Mapping[str, str]) -> list[Mutant]:
     """All mutants of files by path, sorted."""
     return [mutant for path in sorted(files) for mutant in mutants_of(path, files[path])]
 
@@ -97,7 +97,7 @@ def digest(mutants: Iterable[Mutant]) -> str:
     return hashlib.sha256(repr(list(mutants)).encode()).hexdigest()[:12]
 
 
-def changed(text: str, mutant: Mutant) -> str:
+def apply_mutant(text: str, mutant: Mutant) -> str:
     """The text with the change. Raises ValueError when the text is not the one of the mutant."""
     if text[mutant.start : mutant.end] != mutant.before:
         raise ValueError(f"{mutant.place} is not {mutant.before!r}")
@@ -108,14 +108,14 @@ def comparison(node: ast.AST, at: Positions) -> Iterator[Edit]:
     """Swap one comparison with its complement, or an open limit with a closed one."""
     if isinstance(node, ast.Compare):
         for left, right in pairwise([node.left, *node.comparators]):
-            yield from _swapped(at, left, right, _COMPARISONS)
+            yield from _swap(at, left, right, _COMPARISONS)
 
 
 def and_or(node: ast.AST, at: Positions) -> Iterator[Edit]:
     """Swap `and` with `or`."""
     if isinstance(node, ast.BoolOp):
         for left, right in pairwise(node.values):
-            yield from _swapped(at, left, right, {"and": "or", "or": "and"})
+            yield from _swap(at, left, right, {"and": "or", "or": "and"})
 
 
 def plus_minus(node: ast.AST, at: Positions) -> Iterator[Edit]:
@@ -123,13 +123,13 @@ def plus_minus(node: ast.AST, at: Positions) -> Iterator[Edit]:
     match node:
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
             if not _is_sequence(left) and not _is_sequence(right):
-                yield from _swapped(at, left, right, _SIGNS)
+                yield from _swap(at, left, right, _SIGNS)
         case ast.AugAssign(target=target, op=ast.Add() | ast.Sub(), value=value):
             if not _is_sequence(value):
-                yield from _swapped(at, target, value, _SIGNS)
+                yield from _swap(at, target, value, _SIGNS)
 
 
-def _swapped(
+def _swap(
     at: Positions, left: ast.expr, right: ast.expr, words: Mapping[str, str]
 ) -> Iterator[Edit]:
     gap = at.between(at.end(left), at.start(right))

@@ -43,7 +43,7 @@ def tables(results: Sequence[Result]) -> str:
             (result for result in results if result.outcome == outcome), key=lambda o: o.mutant
         )
         if left:
-            parts.append("\n".join([f"{outcome}:", *map(_left, left)]))
+            parts.append("\n".join([f"{outcome}:", *map(_survivor_line, left)]))
     return "\n\n".join(parts)
 
 
@@ -51,7 +51,7 @@ def _package(result: Result) -> str:
     return str(PurePosixPath(result.mutant.path).parent)
 
 
-def _left(result: Result) -> str:
+def _survivor_line(result: Result) -> str:
     return f"  {result.mutant.place}  {_change(result)}"
 
 

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tests.mutants.operators import Mutant, changed, digest, enumerated, mutants_of
+from tests.mutants.operators import Mutant, apply_mutant, digest, enumerate_mutants, mutants_of
 
 CHANGED = [
     ("x = a == b", "comparison", ["x = a != b"]),
@@ -65,7 +65,7 @@ def _of(text: str, operator: str) -> list[Mutant]:
 
 @pytest.mark.parametrize(("text", "operator", "expected"), CHANGED)
 def test_an_operator_makes_these_texts(text: str, operator: str, expected: list[str]) -> None:
-    assert [changed(text, mutant) for mutant in _of(text, operator)] == expected
+    assert [apply_mutant(text, mutant) for mutant in _of(text, operator)] == expected
 
 
 @pytest.mark.parametrize(("text", "operator", "expected"), CHANGED)
@@ -73,8 +73,8 @@ def test_a_mutant_is_python_with_the_same_lines(
     text: str, operator: str, expected: list[str]
 ) -> None:
     for mutant in mutants_of("a.py", text):
-        ast.parse(changed(text, mutant))
-        assert changed(text, mutant).count("\n") == text.count("\n")
+        ast.parse(apply_mutant(text, mutant))
+        assert apply_mutant(text, mutant).count("\n") == text.count("\n")
 
 
 @pytest.mark.parametrize("text", LEFT_OUT)
@@ -96,11 +96,11 @@ def test_a_mutant_names_its_place_from_one() -> None:
 def test_a_text_that_is_not_the_one_of_the_mutant_is_refused() -> None:
     (mutant,) = mutants_of("a.py", "x = True")
     with pytest.raises(ValueError, match=r"a\.py:1:5"):
-        changed("y  = True", mutant)
+        apply_mutant("y  = True", mutant)
 
 
 def test_the_digest_follows_the_list_and_not_the_order_of_files() -> None:
     files = {"b.py": "x = 1", "a.py": "x = True"}
     again = dict(reversed(files.items()))
-    assert digest(enumerated(files)) == digest(enumerated(again))
-    assert digest(enumerated(files)) != digest(enumerated({**files, "b.py": "x = 2"}))
+    assert digest(enumerate_mutants(files)) == digest(enumerate_mutants(again))
+    assert digest(enumerate_mutants(files)) != digest(enumerate_mutants({**files, "b.py": "x = 2"}))

@@ -35,7 +35,7 @@ def test_what_differs_between_pythons_stands_apart(tmp_path: Path) -> None:
     }
 
 
-def started(site: Path, program: str) -> "subprocess.CompletedProcess[str]":
+def run_script(site: Path, program: str) -> "subprocess.CompletedProcess[str]":
     """Run the script as shiv does, and a program after it."""
     code = (
         "import runpy, sys; from pathlib import Path; "
@@ -49,12 +49,12 @@ def started(site: Path, program: str) -> "subprocess.CompletedProcess[str]":
 def test_the_modules_of_the_running_python_are_found_first(tmp_path: Path) -> None:
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     tree(tmp_path, {f"abi/{version}/chosen.py": "", "abi/2.7/chosen.py": ""})
-    done = started(tmp_path, "import chosen; print(chosen.__file__)")
+    done = run_script(tmp_path, "import chosen; print(chosen.__file__)")
     assert done.stdout == f"{tmp_path}/abi/{version}/chosen.py\n"
 
 
 def test_a_python_without_modules_is_refused_in_one_line(tmp_path: Path) -> None:
     tree(tmp_path, {"abi/2.7/chosen.py": ""})
-    done = started(tmp_path, "print('started')")
+    done = run_script(tmp_path, "print('started')")
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(r"kubectl-bao: .* Python 2\.7, and this is Python 3\..*\n", done.stderr)

@@ -23,7 +23,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers: list[tuple[int, dict[str, str]]] = []
-        self.asked = 0
+        self.requests = 0
         self.connections = 0
         self.closes = False
 
@@ -37,7 +37,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.connections += 1
 
     def do_GET(self) -> None:
-        self.server.asked += 1
+        self.server.requests += 1
         code, headers = self.server.answers.pop(0) if self.server.answers else (200, {})
         self.send_response(code)
         for name, value in headers.items():
@@ -75,7 +75,7 @@ def kube(server: _Server) -> Kube:
 def test_a_server_that_is_not_ready_to_list_is_asked_again(kube: Kube, server: _Server) -> None:
     server.answers = [NOT_YET] * (TRIES - 1)
     assert kube.get("/things") == {}
-    assert server.asked == TRIES
+    assert server.requests == TRIES
 
 
 def test_not_for_ever(kube: Kube, server: _Server) -> None:
@@ -83,7 +83,7 @@ def test_not_for_ever(kube: Kube, server: _Server) -> None:
     with pytest.raises(ApiError) as refused:
         kube.get("/things")
     assert refused.value.code == 429
-    assert server.asked == TRIES
+    assert server.requests == TRIES
 
 
 @pytest.mark.parametrize("case", OTHERS)
@@ -91,14 +91,14 @@ def test_any_other_answer_stands(case: str, kube: Kube, server: _Server) -> None
     server.answers = [OTHERS[case]]
     with pytest.raises(ApiError):
         kube.get("/things")
-    assert server.asked == 1
+    assert server.requests == 1
 
 
 def test_what_changes_something_is_sent_once(kube: Kube, server: _Server) -> None:
     server.answers = [NOT_YET]
     with pytest.raises(ApiError):
         kube.create("/things", {})
-    assert server.asked == 1
+    assert server.requests == 1
 
 
 @pytest.mark.parametrize(("closes", "connections"), [(False, 1), (True, 3)])

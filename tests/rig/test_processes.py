@@ -58,7 +58,7 @@ def table(tmp_path: Path) -> Iterator[ProcessTable]:
     table.stop(table.names(), 0.0)
 
 
-def _started(table: ProcessTable, name: str, *argv: str) -> Identity:
+def _start(table: ProcessTable, name: str, *argv: str) -> Identity:
     assert table.start(name, Command(argv, SETTINGS))
     identity = table.running(name)
     assert identity is not None
@@ -66,7 +66,7 @@ def _started(table: ProcessTable, name: str, *argv: str) -> Identity:
 
 
 def test_what_was_started_is_found_signalled_and_stopped(table: ProcessTable) -> None:
-    identity = _started(table, "one", "sleep", "600")
+    identity = _start(table, "one", "sleep", "600")
     assert not table.start("one", Command(["sleep", "600"], {})), "it runs already"
     assert table.running("one") == identity
     assert 0 <= uptime_seconds(identity) < 60
@@ -80,7 +80,7 @@ def test_what_was_started_is_found_signalled_and_stopped(table: ProcessTable) ->
 
 
 def test_a_process_that_ignores_the_polite_signal_is_killed(table: ProcessTable) -> None:
-    identity = _started(table, "deaf", "sh", "-c", 'trap "" TERM; exec sleep 600')
+    identity = _start(table, "deaf", "sh", "-c", 'trap "" TERM; exec sleep 600')
     while Path(f"/proc/{identity.pid}/comm").read_text() != "sleep\n":
         os.sched_yield()
     assert send(identity, signal.SIGTERM)
@@ -126,11 +126,11 @@ def test_output_and_environment_reach_the_process(table: ProcessTable, tmp_path:
 
 
 def test_a_dead_record_is_replaced(table: ProcessTable) -> None:
-    first = _started(table, "one", "sleep", "600")
+    first = _start(table, "one", "sleep", "600")
     assert send(first, signal.SIGKILL)
     assert wait_gone([first], 5.0)
     assert table.running("one") is None
-    second = _started(table, "one", "sleep", "600")
+    second = _start(table, "one", "sleep", "600")
     assert second != first
 
 
@@ -143,7 +143,7 @@ STRANGERS: dict[str, Callable[[Identity], Identity]] = {
 
 @pytest.mark.parametrize("case", STRANGERS)
 def test_a_stranger_gets_no_signal(table: ProcessTable, case: str) -> None:
-    mine = _started(table, "one", "sleep", "600")
+    mine = _start(table, "one", "sleep", "600")
     stranger = STRANGERS[case](mine)
     assert not is_alive(stranger)
     assert not send(stranger, signal.SIGKILL)
@@ -152,7 +152,7 @@ def test_a_stranger_gets_no_signal(table: ProcessTable, case: str) -> None:
 
 def test_a_process_is_found_by_program_and_whole_word(table: ProcessTable) -> None:
     word = f"600.{os.getpid()}"
-    identity = _started(table, "one", "sleep", word)
+    identity = _start(table, "one", "sleep", word)
     while Path(f"/proc/{identity.pid}/comm").read_text() != "sleep\n":
         os.sched_yield()
     assert [process.pid for process in find_by_argument("sleep", word)] == [identity.pid]

@@ -145,14 +145,14 @@ def test_each_wheel_is_locked_and_no_other_is() -> None:
 @pytest.mark.parametrize("module", ["coredns", "etcd"])
 def test_what_a_module_shares_with_kubernetes_has_one_version(module: str) -> None:
     """Go compiles a package once for all who require the same version of it and of its imports."""
-    shared = _required(module).keys() & _required("k8s").keys()
+    shared = _required_version(module).keys() & _required_version("k8s").keys()
     assert len(shared) > 30
-    assert {name: _required(module)[name] for name in shared} == {
-        name: _required("k8s")[name] for name in shared
+    assert {name: _required_version(module)[name] for name in shared} == {
+        name: _required_version("k8s")[name] for name in shared
     }
 
 
-def _required(module: str) -> dict[str, str]:
+def _required_version(module: str) -> dict[str, str]:
     text = (TOOLS / module / "go.mod").read_text()
     return dict(re.findall(r"^\s*(\S+\.\S+/\S+) (v\S+)(?: // indirect)?$", text, re.M))
 

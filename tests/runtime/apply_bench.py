@@ -74,7 +74,7 @@ class Bench:
         return float(series._value.get())
 
 
-def owned(by: Owner = OWNER, **metadata: Any) -> Object:
+def owned_object(by: Owner = OWNER, **metadata: Any) -> Object:
     reference = {"ownerReferences": [by.reference()]}
     base = {"name": "c", "namespace": "ns", "uid": "u"}
     return {

@@ -38,7 +38,7 @@ def _thing(number: int, rest: bytes, meta: bytes = b"") -> bytes:
     return head + (b"," + rest if rest else b"") + b"}"
 
 
-def _filled(piece: bytes) -> bytes:
+def _fill(piece: bytes) -> bytes:
     return piece * (SIZE // len(piece))
 
 
@@ -47,7 +47,7 @@ def _text(number: int) -> bytes:
 
 
 def _values(number: int) -> bytes:
-    return _thing(number, b'"spec":{"list":[%s{}]}' % _filled(b"{},"))
+    return _thing(number, b'"spec":{"list":[%s{}]}' % _fill(b"{},"))
 
 
 def _annotation(number: int) -> bytes:

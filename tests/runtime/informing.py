@@ -13,7 +13,7 @@ from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import Answer, ScriptedServer, listing, trickle
 from runtime.testing.wait import eventually
 from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
-from tests.runtime.serving import scripted
+from tests.runtime.serving import run_scripted_server
 
 IN_PAGES = InformerOptions(watch_list=False)
 
@@ -23,7 +23,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.words: list[str] = []
-        self.shown: list[str] = []
+        self.resyncs: list[str] = []
         self.world: dict[ObjectKey, Object] = {}
 
     def on_add(self, obj: Object, initial: bool) -> None:
@@ -43,7 +43,7 @@ class Recorder:
 
     def on_resync(self, obj: Object) -> None:
         assert self.world[key_of(obj)] is obj
-        self.shown.append(name_of(obj))
+        self.resyncs.append(name_of(obj))
 
 
 def name_of(obj: Object) -> str:
@@ -92,7 +92,7 @@ async def informing(
 ) -> AsyncIterator[Running]:
     """An informer that has listed items at version 100; the test sends its watch events."""
     clock = ManualClock()
-    async with scripted(listing(list(items)), clock=clock) as (server, client):
+    async with run_scripted_server(listing(list(items)), clock=clock) as (server, client):
         run = Running(client, selection or Selection(CONFIG_MAP, "shop"), clock, options)
         run.server = server
         server.extend(*(then or (trickle(run.lines),)))

@@ -22,7 +22,7 @@ def answer(body: bytes, *headers: bytes) -> bytes:
     return b"".join(lines) + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
-def nested(levels: int) -> bytes:
+def nested_json(levels: int) -> bytes:
     """The JSON text of an object with that many levels."""
     return b'{"a":' + b"[" * (levels - 1) + b"]" * (levels - 1) + b"}"
 
@@ -51,8 +51,8 @@ class Pouring:
     """The address, the requests and the state of the server."""
 
     port: int = 0
-    asked: list[bytes] = field(default_factory=list)
-    sent: int = 0
+    requests: list[bytes] = field(default_factory=list)
+    bytes_sent: int = 0
     """The sent bytes of the endless part."""
     cut: asyncio.Event = field(default_factory=asyncio.Event)
     """The client closed a connection during the endless part."""
@@ -104,15 +104,15 @@ async def _serve(
 ) -> None:
     try:
         while True:
-            server.asked.append(await reader.readuntil(b"\r\n\r\n"))
+            server.requests.append(await reader.readuntil(b"\r\n\r\n"))
             writer.write(first)
             await writer.drain()
             pieces = forever * max(1, _PIECE // len(forever)) if forever else b""
             await server.go.wait()
-            while forever and server.sent < MOST:
+            while forever and server.bytes_sent < MOST:
                 writer.write(pieces)
                 await writer.drain()
-                server.sent += len(pieces)
+                server.bytes_sent += len(pieces)
     except (OSError, asyncio.IncompleteReadError):
-        if server.sent:
+        if server.bytes_sent:
             server.cut.set()

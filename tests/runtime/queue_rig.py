@@ -95,7 +95,7 @@ class Model:
         self.orders = itertools.count()
         self.takes = 0
         self.items: dict[Request, Item] = {}
-        self.held: dict[Request, int] = {}
+        self.active: dict[Request, int] = {}
         self.failures: Counter[Request] = Counter()
 
     def add(self, key: Request, priority: int, seconds: float = 0.0) -> None:
@@ -120,15 +120,15 @@ class Model:
             self.note_turns()
 
     def done(self, key: Request) -> None:
-        del self.held[key]
+        del self.active[key]
         self.note_turns()
 
     def seats(self, namespace: str) -> int:
-        return sum(key.namespace == namespace for key in self.held)
+        return sum(key.namespace == namespace for key in self.active)
 
     def note_turns(self) -> None:
         """A flow with another number of workers than before, or without a key before, goes last."""
-        free = [key for key in self.ready() if key not in self.held]
+        free = [key for key in self.ready() if key not in self.active]
         flows = {(self.items[key].priority, key.namespace) for key in free}
         self.turns = {flow: turn for flow, turn in self.turns.items() if flow in flows}
         for flow in flows:
@@ -140,13 +140,13 @@ class Model:
         return [key for key, item in self.items.items() if item.due is None]
 
     def take(self) -> Request | None:
-        limit = len(self.held) + 1
+        limit = len(self.active) + 1
         if self.workers is not None:
-            limit = min(math.ceil(self.workers / SHARE), self.workers - len(self.held))
+            limit = min(math.ceil(self.workers / SHARE), self.workers - len(self.active))
         free = {
             key: self.items[key]
             for key in self.ready()
-            if key not in self.held and self.seats(key.namespace) < limit
+            if key not in self.active and self.seats(key.namespace) < limit
         }
         if not free:
             return None
@@ -160,7 +160,7 @@ class Model:
             return -item.priority, self.turns[item.priority, key.namespace], item.order
 
         key = min(free, key=rank)
-        self.held[key] = self.items.pop(key).priority
+        self.active[key] = self.items.pop(key).priority
         self.note_turns()
         return key
 

@@ -14,7 +14,7 @@ from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import Answer, Received, ScriptedServer, event, stream
 from runtime.testing.wait import eventually
 from runtime.types import key_of, resource_version_of
-from tests.runtime.serving import config_map, scripted
+from tests.runtime.serving import config_map, run_scripted_server
 
 OPEN = stream(then="silence")
 
@@ -28,7 +28,7 @@ class Rig:
         self.server = server
         self.clock = clock
         self.metrics = metrics
-        self.told: list[Mirror] = []
+        self.effects: list[Mirror] = []
         self.reflector: Reflector
         self.task: asyncio.Task[None]
 
@@ -38,7 +38,7 @@ class Rig:
     @property
     def words(self) -> list[str]:
         """The effects in short form: "=a,b@100", "+a@101", "-a@102", "^103"."""
-        return [_word(effect) for effect in self.told]
+        return [_word(effect) for effect in self.effects]
 
     async def hears(self, *words: str) -> None:
         await eventually(
@@ -51,7 +51,7 @@ class Rig:
     async def ends_with(self, word: str) -> None:
         await eventually(lambda: self.words[-1] == word, seconds=3.0, say=f"{word} is told")
 
-    async def asked(self, count: int) -> Received:
+    async def await_request(self, count: int) -> Received:
         """Wait for the count-th request; then the reflector is waiting."""
         await eventually(lambda: len(self.server.requests) >= count, seconds=3.0)
         return self.server.requests[count - 1]
@@ -98,7 +98,7 @@ async def reflecting(
     watch_list: bool = False,
 ) -> AsyncIterator[Rig]:
     clock, metrics = ManualClock(), Metrics()
-    async with scripted(*script, otherwise=otherwise, clock=clock) as (server, client):
+    async with run_scripted_server(*script, otherwise=otherwise, clock=clock) as (server, client):
         rig = Rig(server, clock, metrics)
         rig.reflector = Reflector(
             client,
@@ -108,7 +108,7 @@ async def reflecting(
             metrics=metrics,
             watch_list=watch_list,
         )
-        rig.task = asyncio.create_task(rig.reflector.run(rig.told.append, rig.settle))
+        rig.task = asyncio.create_task(rig.reflector.run(rig.effects.append, rig.settle))
         try:
             yield rig
         finally:
@@ -116,7 +116,7 @@ async def reflecting(
             await asyncio.wait([rig.task])
 
 
-def added(name: str, version: str) -> bytes:
+def added_event(name: str, version: str) -> bytes:
     return event("ADDED", config_map(name, version))
 
 

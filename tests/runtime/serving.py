@@ -36,7 +36,7 @@ class Tokens:
 
 
 @asynccontextmanager
-async def scripted(
+async def run_scripted_server(
     *script: Answer,
     otherwise: Answer | None = None,
     clock: Clock | None = None,

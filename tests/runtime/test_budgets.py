@@ -152,7 +152,7 @@ class CountingLoop(asyncio.SelectorEventLoop):
         return self.callbacks, self.tasks
 
 
-def counted(work: Callable[[CountingLoop], Coroutine[Any, Any, T]]) -> T:
+def count_requests(work: Callable[[CountingLoop], Coroutine[Any, Any, T]]) -> T:
     with asyncio.Runner(loop_factory=CountingLoop) as runner:
         loop = runner.get_loop()
         assert isinstance(loop, CountingLoop)
@@ -182,7 +182,7 @@ def test_t31_an_empty_reconcile_needs_no_task_and_hardly_an_iteration() -> None:
         await running
         return after[0] - before[0], after[1] - before[1]
 
-    callbacks, tasks = counted(work)
+    callbacks, tasks = count_requests(work)
     # One of each per slice, not per reconcile.
     assert tasks <= PASSES / 8
     assert callbacks <= PASSES / 2
@@ -197,7 +197,7 @@ class Fed:
         self.server = FakeApiServer(clock, rng)
         self.wire = FakeWire(self.server, rng, latency=(0.0, 0.0))
         self.client = client_of(self.wire)
-        self.taken = self.most = 0
+        self.count = self.most = 0
         self.informer = Informer(
             self.client,
             Selection(CONFIG_MAP, transform=self._take),
@@ -209,8 +209,8 @@ class Fed:
         self.objects = objects
 
     def _take(self, obj: Object) -> Object:
-        self.taken += 1
-        self.most = max(self.most, self.taken)
+        self.count += 1
+        self.most = max(self.most, self.count)
         return obj
 
     async def fill(self) -> None:
@@ -222,7 +222,7 @@ class Fed:
     async def turns(self) -> None:
         """Another task of the loop."""
         while True:
-            self.taken = 0
+            self.count = 0
             await yield_to_loop()
 
 
@@ -280,7 +280,7 @@ def test_t31_a_reconcile_with_unchanged_children_needs_no_task_and_no_request() 
         await asyncio.wait([running])
         return after[0] - before[0], after[1] - before[1], sent
 
-    callbacks, tasks, sent = counted(work)
+    callbacks, tasks, sent = count_requests(work)
     assert (tasks, sent) == (0, 0)
     assert callbacks <= 200
 

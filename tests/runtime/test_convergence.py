@@ -26,7 +26,7 @@ from runtime.testing.scripted import (
 from runtime.types import Object, key_of, uid_of
 from tests.runtime.informing import Running, name_of
 from tests.runtime.reflecting import end_of_list
-from tests.runtime.serving import config_map, scripted
+from tests.runtime.serving import config_map, run_scripted_server
 
 
 class Story:
@@ -123,7 +123,7 @@ async def _play(story: Story, run: Running, server: ScriptedServer) -> None:
 async def test_t08_store_and_handlers_converge_under_faults(seed: int, watch_list: bool) -> None:
     story = Story(random.Random(seed), streams_lists=seed % 4 > 0)
     clock, options = ManualClock(), InformerOptions(watch_list=watch_list)
-    async with scripted(otherwise=story, clock=clock) as (server, client):
+    async with run_scripted_server(otherwise=story, clock=clock) as (server, client):
         run = Running(client, Selection(CONFIG_MAP, "shop"), clock, options)
         task = asyncio.create_task(run.informer.run())
         await _play(story, run, server)

@@ -31,14 +31,14 @@ def thing(uid: str = "u1", namespace: str | None = "ns") -> Object:
 
 @dataclass
 class Server:
-    sent: list[Object] = field(default_factory=list)
+    bodies: list[Object] = field(default_factory=list)
     error: Exception | None = None
 
     async def create(self, resource: Resource, body: Object, /, *, field_manager: str) -> Object:
         assert (resource, field_manager) == (EVENT, REPORTER.controller)
         if self.error is not None:
             raise self.error
-        self.sent.append(body)
+        self.bodies.append(body)
         return body
 
 
@@ -59,7 +59,7 @@ class World:
         while self.recorder._queue.qsize():
             await self.clock.settle()
         await self.clock.settle()
-        return len(self.server.sent)
+        return len(self.server.bodies)
 
     async def end(self) -> None:
         self.recorder.stop()
@@ -70,7 +70,7 @@ async def test_the_fields_of_an_event() -> None:
     world = World()
     world.recorder.event(thing(), "Warning", "Closed", "no goods", action="Close")
     await world.end()
-    assert world.server.sent == [
+    assert world.server.bodies == [
         {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
@@ -98,7 +98,7 @@ async def test_events_of_cluster_scoped_objects_are_in_the_default_namespace() -
     world = World()
     world.recorder.event(thing(namespace=None), "Normal", "Opened", "x")
     await world.end()
-    (body,) = world.server.sent
+    (body,) = world.server.bodies
     assert body["metadata"]["namespace"] == "default"
     assert "namespace" not in body["regarding"]
 
@@ -176,7 +176,7 @@ async def test_a_long_note_is_cut_between_characters(letter: str) -> None:
     world = World()
     world.say("a" + letter * 2000)
     await world.end()
-    note = world.server.sent[0]["note"]
+    note = world.server.bodies[0]["note"]
     assert NOTE_LIMIT - 4 < len(note.encode()) <= NOTE_LIMIT
     assert set(note) == {"a", letter}
 
@@ -185,4 +185,4 @@ async def test_stop_sends_all_recorded_events() -> None:
     world = World()
     world.say("last words")
     await world.end()
-    assert [body["note"] for body in world.server.sent] == ["last words"]
+    assert [body["note"] for body in world.server.bodies] == ["last words"]

@@ -13,7 +13,7 @@ from runtime.testing.scripted import status
 from runtime.types import ObjectKey, uid_of
 from tests.runtime.eviction_cases import CASES, Case
 from tests.runtime.evictions import is_there, key, make_budget, make_pod
-from tests.runtime.serving import scripted
+from tests.runtime.serving import run_scripted_server
 
 SPACE = "space"
 
@@ -46,7 +46,7 @@ async def test_the_client_does_not_retry_an_eviction() -> None:
     """The server sends Retry-After, as under load."""
     causes = [{"reason": "DisruptionBudget", "message": "The disruption budget x is new"}]
     answer = status(429, "TooManyRequests", retryAfterSeconds=1, causes=causes)
-    async with scripted(answer) as (server, client):
+    async with run_scripted_server(answer) as (server, client):
         with pytest.raises(EvictionRefused, match="429"):
             await client.evict(ObjectKey(SPACE, "x-0"), uid="u")
         assert len(server.requests) == 1

@@ -11,7 +11,7 @@ from runtime.client.listing import ListOptions
 from runtime.clock import yield_to_loop
 from runtime.testing.scripted import listing
 from runtime.types import Object, key_of
-from tests.runtime.serving import config_map, scripted
+from tests.runtime.serving import config_map, run_scripted_server
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,10 @@ async def test_t31_other_tasks_run_between_the_pieces_of_a_page(
         seen.append(turns)
         return obj
 
-    async with scripted(listing(items[:100], token="t"), listing(items[100:])) as (_, client):
+    async with run_scripted_server(listing(items[:100], token="t"), listing(items[100:])) as (
+        _,
+        client,
+    ):
         task = asyncio.create_task(others())
         answer = await client.list(CONFIG_MAP, options=ListOptions(transform=shape))
         task.cancel()

@@ -21,11 +21,11 @@ class Thing:
 
 class Counting:
     def __init__(self) -> None:
-        self.asked: list[tuple[Thing, str, int]] = []
+        self.calls: list[tuple[Thing, str, int]] = []
         self.ask = memoize(self._work)
 
     def _work(self, thing: Thing, text: str, *, number: int = 0) -> list[str]:
-        self.asked.append((thing, text, number))
+        self.calls.append((thing, text, number))
         if text == "bad":
             raise ValueError(text)
         return [text, str(number)]
@@ -36,11 +36,11 @@ def test_a_call_is_computed_once_and_every_argument_is_compared() -> None:
     first = counter.ask(thing, "a")
     assert counter.ask(thing, "a") is first
     assert first == ["a", "0"]
-    assert len(counter.asked) == 1
+    assert len(counter.calls) == 1
     assert counter.ask(thing, "b") == ["b", "0"]
     assert counter.ask(thing, "b", number=1) == ["b", "1"]
     assert counter.ask(thing, "a") == ["a", "0"]
-    assert len(counter.asked) == 4
+    assert len(counter.calls) == 4
 
 
 def test_an_equal_object_is_computed_again() -> None:
@@ -48,7 +48,7 @@ def test_an_equal_object_is_computed_again() -> None:
     counter, thing = Counting(), Thing()
     counter.ask(thing, "a")
     counter.ask(copy.copy(thing), "a")
-    assert len(counter.asked) == 2
+    assert len(counter.calls) == 2
 
 
 def test_objects_with_a_reused_id_are_distinguished() -> None:
@@ -67,7 +67,7 @@ def test_exceptions_are_not_kept() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="bad"):
             counter.ask(thing, "bad")
-    assert len(counter.asked) == 2
+    assert len(counter.calls) == 2
 
 
 def test_the_least_recently_used_is_dropped_first() -> None:
@@ -77,11 +77,11 @@ def test_the_least_recently_used_is_dropped_first() -> None:
         counter.ask(thing, "a")
     counter.ask(things[0], "a")
     counter.ask(Thing(), "a")
-    counter.asked.clear()
+    counter.calls.clear()
     counter.ask(things[0], "a")
-    assert counter.asked == []
+    assert counter.calls == []
     counter.ask(things[1], "a")
-    assert len(counter.asked) == 1
+    assert len(counter.calls) == 1
 
 
 def test_nothing_beyond_the_bound_is_kept_alive() -> None:
@@ -163,14 +163,14 @@ class TestPasses:
             assert counter.ask(thing, "a") is first
         with memos.during("a"):
             assert counter.ask(thing, "a") is first
-        assert len(counter.asked) == 1
+        assert len(counter.calls) == 1
 
     def test_unused_results_are_dropped_after_a_reconcile(self) -> None:
         counter, thing, memos = Counting(), Thing(), Memos()
         gone = weakref.ref(thing)
         with memos.during("a"):
             counter.ask(thing, "a")
-        counter.asked.clear()
+        counter.calls.clear()
         del thing
         gc.collect()
         assert gone() is not None
@@ -191,14 +191,14 @@ class TestPasses:
         with pytest.raises(ValueError, match="bad"):
             pass_of("bad")
         pass_of("a")
-        assert [text for _, text, _ in counter.asked] == ["a", "bad"]
+        assert [text for _, text, _ in counter.calls] == ["a", "bad"]
 
     def test_keys_are_separate_and_the_least_recently_reconciled_is_dropped_first(self) -> None:
         counter, thing, memos = Counting(), Thing(), Memos(keys=2)
         for key in ("a", "b", "a", "c", "a", "b"):
             with memos.during(key):
                 counter.ask(thing, key)
-        assert [text for _, text, _ in counter.asked] == ["a", "b", "c", "b"]
+        assert [text for _, text, _ in counter.calls] == ["a", "b", "c", "b"]
         assert len(memos) == 2
 
     async def test_tasks_and_threads_of_a_reconcile_belong_to_it(self) -> None:
@@ -210,7 +210,7 @@ class TestPasses:
         with memos.during("a"):
             first = await asyncio.to_thread(counter.ask, thing, "a")
             assert await asyncio.create_task(ask()) is first
-        assert len(counter.asked) == 1
+        assert len(counter.calls) == 1
 
     def test_the_results_of_a_reconcile_are_bounded(self) -> None:
         kept, memos = memoize(lambda thing: thing), Memos()
@@ -228,7 +228,7 @@ class TestPasses:
         for key in ("a", "b"):
             with memos.during(key):
                 shared(thing, "a")
-        assert len(counter.asked) == 1
+        assert len(counter.calls) == 1
         assert len(memos) == 0
 
 
@@ -241,7 +241,7 @@ def test_reconciles_of_two_controllers_share_a_result_while_one_of_them_keeps_it
         assert counter.ask(thing, "a") is first
         # Other arguments for the same object are computed again.
         assert counter.ask(thing, "b") == ["b", "0"]
-    assert len(counter.asked) == 2
+    assert len(counter.calls) == 2
 
 
 def test_a_shared_result_is_dropped_with_its_last_user() -> None:
@@ -256,4 +256,4 @@ def test_a_shared_result_is_dropped_with_its_last_user() -> None:
     gc.collect()
     with memos.during("key"):
         counter.ask(thing, "a")
-    assert len(counter.asked) == 2
+    assert len(counter.calls) == 2

@@ -16,7 +16,7 @@ from tests.runtime.mutations import MutationError, WatchfulStore, watched_stores
 from tests.runtime.serving import Tokens, config_map
 
 
-def held(store: Store) -> Object:
+def stored_object(store: Store) -> Object:
     [obj] = store.select()
     return obj
 
@@ -51,7 +51,7 @@ def test_t29_a_changed_object_is_found(
 ) -> None:
     store = WatchfulStore()
     store.replace([config_map("a", "5")], "10")
-    mutate(held(store))
+    mutate(stored_object(store))
     with pytest.raises(MutationError, match="ConfigMap shop/a was changed"):
         moment(store)
 
@@ -60,7 +60,7 @@ def test_t29_a_changed_object_is_found(
 def test_t29_reading_changes_nothing(moment: Callable[[WatchfulStore], object]) -> None:
     store = WatchfulStore()
     store.replace([config_map("a", "5")], "10")
-    str(held(store))
+    str(stored_object(store))
     moment(store)
     store.check()
 

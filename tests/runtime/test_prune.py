@@ -8,18 +8,18 @@ import pytest
 from runtime.builtin_kinds import CONFIG_MAP, SERVICE
 from runtime.types import Object, ObjectKey
 from tests.gen.api import FakeApi, api_error
-from tests.runtime.apply_bench import KEY, MARKS, OTHER, OWNER, Bench, owned
+from tests.runtime.apply_bench import KEY, MARKS, OTHER, OWNER, Bench, owned_object
 
 # name: (the live object, whether it is deleted)
 PRUNING: dict[str, tuple[Object, bool]] = {
-    "what the plan does not name goes": (owned(), True),
-    "what belongs to somebody else stays": (owned(OTHER), False),
+    "what the plan does not name goes": (owned_object(), True),
+    "what belongs to somebody else stays": (owned_object(OTHER), False),
     "what has no controller stays, whatever its mark says": (
-        owned(ownerReferences=[], annotations={MARKS.owner_uid: "uid-1"}),
+        owned_object(ownerReferences=[], annotations={MARKS.owner_uid: "uid-1"}),
         False,
     ),
     "what goes already is not deleted twice": (
-        owned(deletionTimestamp="2030-01-01T00:00:00Z"),
+        owned_object(deletionTimestamp="2030-01-01T00:00:00Z"),
         False,
     ),
 }
@@ -30,18 +30,22 @@ async def test_pruning(there: Object, goes: bool) -> None:
     bench = Bench(FakeApi().holding((CONFIG_MAP, there)))
     gone = await bench.owned.prune(OWNER, [CONFIG_MAP], keep=())
     assert gone == ((KEY,) if goes else ())
-    assert bench.api.asked == (["delete ConfigMap c"] if goes else [])
+    assert bench.api.requests == (["delete ConfigMap c"] if goes else [])
 
 
 async def test_pruning_keeps_planned_objects_and_other_kinds() -> None:
-    bench = Bench(FakeApi().holding((CONFIG_MAP, owned()), (SERVICE, owned(name="s"))))
+    bench = Bench(
+        FakeApi().holding((CONFIG_MAP, owned_object()), (SERVICE, owned_object(name="s")))
+    )
     assert await bench.owned.prune(OWNER, [CONFIG_MAP], keep={(CONFIG_MAP, KEY)}) == ()
     assert await bench.owned.prune(OWNER, [], keep=()) == ()
-    assert bench.api.asked == []
+    assert bench.api.requests == []
 
 
 @pytest.mark.parametrize("code", [404, 409])
 async def test_pruning_ignores_concurrent_deletes(code: int) -> None:
-    bench = Bench(FakeApi().holding((CONFIG_MAP, owned()), (CONFIG_MAP, owned(name="d"))))
+    bench = Bench(
+        FakeApi().holding((CONFIG_MAP, owned_object()), (CONFIG_MAP, owned_object(name="d")))
+    )
     bench.api.refuse("delete ConfigMap c", api_error(code))
     assert await bench.owned.prune(OWNER, [CONFIG_MAP], keep=()) == (ObjectKey("ns", "d"),)

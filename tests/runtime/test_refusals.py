@@ -24,7 +24,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = orjson.loads(
 )
 
 
-def recorded(name: str) -> ApiError:
+def recorded_error(name: str) -> ApiError:
     answer = BODIES[name]
     body = answer["body"]
     raw = body.encode() if isinstance(body, str) else orjson.dumps(body)
@@ -40,7 +40,7 @@ def test_t26_the_table_has_every_recorded_error() -> None:
 def test_t26_the_body_determines_the_class_of_an_error(
     name: str, kind: type[ApiError], refusal: Refusal
 ) -> None:
-    error = recorded(name)
+    error = recorded_error(name)
     assert type(error) is kind
     assert error.message
     assert not error.message.startswith("{")
@@ -59,7 +59,7 @@ FOLLOWS: dict[Refusal, tuple[Verdict | type[Exception], bool]] = {
 
 @pytest.mark.parametrize(("name", "refusal"), [(n, row[1]) for n, row in TABLE.items()])
 async def test_t26_each_error_has_exactly_one_consequence(name: str, refusal: Refusal) -> None:
-    bench, error = Bench(), recorded(name)
+    bench, error = Bench(), recorded_error(name)
     await bench.ensure()
     bench.api.refuse("apply ConfigMap c", error)
     follows, sent_again = FOLLOWS[refusal]
@@ -75,7 +75,7 @@ async def test_t26_each_error_has_exactly_one_consequence(name: str, refusal: Re
         assert (raised.value is error) is (refusal is Refusal.RAISED)
     bench.api.calls.clear()
     await bench.ensure(intent(k="new"))
-    assert bench.api.asked == (["apply ConfigMap c"] if sent_again else [])
+    assert bench.api.requests == (["apply ConfigMap c"] if sent_again else [])
 
 
 # A controller retries Transient errors; the others require a user.
@@ -84,11 +84,11 @@ PASSING = {"quota", "webhook down", "timeout", "gateway without a word", "too ma
 
 @pytest.mark.parametrize("name", [n for n, row in TABLE.items() if row[1] is Refusal.RAISED])
 def test_t26_the_exception_determines_whether_to_retry(name: str) -> None:
-    assert isinstance(recorded(name), Transient) is (name in PASSING)
+    assert isinstance(recorded_error(name), Transient) is (name in PASSING)
 
 
 def test_t26_the_retry_after_is_kept() -> None:
-    assert recorded("too many requests").retry_after == 1.0
+    assert recorded_error("too many requests").retry_after == 1.0
 
 
 def test_t26_every_class_has_a_row_or_derives_from_one() -> None:
@@ -97,5 +97,5 @@ def test_t26_every_class_has_a_row_or_derives_from_one() -> None:
     class UnheardError(ApiError):
         pass
 
-    assert refusal_of(UnheardError(recorded("code of the future").info)) is Refusal.RAISED
+    assert refusal_of(UnheardError(recorded_error("code of the future").info)) is Refusal.RAISED
     assert REFUSALS[ApiError] is Refusal.RAISED

@@ -54,8 +54,8 @@ def certificate(name: str, key: Key, issuer: str, issuer_key: Key) -> x509.Certi
     now = SystemClock().now()
     return (
         x509.CertificateBuilder()
-        .subject_name(_named(issuer if is_root else name))
-        .issuer_name(_named(issuer))
+        .subject_name(_x509_name(issuer if is_root else name))
+        .issuer_name(_x509_name(issuer))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(hours=1))
@@ -69,7 +69,7 @@ def certificate(name: str, key: Key, issuer: str, issuer_key: Key) -> x509.Certi
     )
 
 
-def _named(name: str) -> x509.Name:
+def _x509_name(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
 
 

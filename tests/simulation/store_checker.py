@@ -13,7 +13,7 @@ class StoreChecker:
     """
 
     known: dict[ObjectKey, Object] = field(default_factory=dict)
-    told: int = 0
+    notifications: int = 0
     newest: dict[str, int] = field(default_factory=dict)
     """By uid: the newest version heard of; what comes later must be newer."""
 
@@ -36,7 +36,7 @@ class StoreChecker:
         assert key in self.known, f"delete of {key}, which is not there"
         assert uid_of(obj) == uid_of(self.known[key]), f"delete of {key}, which is another object"
         assert version(obj) >= version(self.known[key]), f"{key} is deleted in an older state"
-        self.told += 1
+        self.notifications += 1
         self.newest[uid_of(obj)] = version(obj)
         del self.known[key]
 
@@ -47,7 +47,7 @@ class StoreChecker:
         uid, now = uid_of(obj), version(obj)
         assert now > self.newest.get(uid, 0), f"{key_of(obj)} goes back to version {now}"
         self.newest[uid] = now
-        self.told += 1
+        self.notifications += 1
 
 
 def version(obj: Object) -> int:

@@ -59,15 +59,15 @@ class TimedWire(FakeWire):
 
     def __init__(self, server: FakeApiServer, rng: random.Random, *, faults: Faults) -> None:
         super().__init__(server, rng, faults=faults)
-        self.sent: list[tuple[float, HttpRequest]] = []
+        self.requests: list[tuple[float, HttpRequest]] = []
 
     async def request(self, call: HttpRequest, /) -> HttpResponse:
         if call.method == "GET":
-            self.sent.append((self.server.clock.monotonic(), call))
+            self.requests.append((self.server.clock.monotonic(), call))
         return await super().request(call)
 
     def stream(self, call: HttpRequest, /) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        self.sent.append((self.server.clock.monotonic(), call))
+        self.requests.append((self.server.clock.monotonic(), call))
         return super().stream(call)
 
 
@@ -178,7 +178,7 @@ async def converge(simulation: Simulation) -> None:
         assert here.informer.synced
         assert here.wire.streams == 1
         assert len(here.server.watches) == 1
-        _expect_versions_never_regress(call for _, call in here.wire.sent)
+        _expect_versions_never_regress(call for _, call in here.wire.requests)
         _expect_the_right_question(here)
         _expect_patience(here)
     assert here.wire.streams == 0
@@ -202,7 +202,7 @@ def _expect_versions_never_regress(requests: Iterable[HttpRequest]) -> None:
 
 def _expect_patience(here: Scene) -> None:
     """However bad it gets, the server is not asked more often than that."""
-    moments = [at for at, _ in here.wire.sent]
+    moments = [at for at, _ in here.wire.requests]
     for first, at in enumerate(moments):
         busy = moments[first : first + WINDOW_CALLS + 1]
         assert len(busy) <= WINDOW_CALLS or busy[-1] - at > WINDOW_SECONDS, f"busy from {at:g} on"
@@ -211,7 +211,7 @@ def _expect_patience(here: Scene) -> None:
 def _expect_the_right_question(here: Scene) -> None:
     """Not more than the selection is ever asked for."""
     selection = here.informer.selection
-    for _, call in here.wire.sent:
+    for _, call in here.wire.requests:
         assert call.query.get("labelSelector", "") == selection.label_selector
         assert call.query.get("fieldSelector", "") == selection.field_selector
         assert ("as=PartialObjectMetadata" in call.accept) is selection.metadata_only

@@ -29,7 +29,7 @@ STATUS = "PATCH /apis/openbao.org/v1alpha1/namespaces/ns/openbaoclusters/x/statu
 CHILDREN = ((CONFIG_MAP, "x-config"), (SERVICE, "x"), (SERVICE, "x-public"))
 
 
-async def booted(world: World) -> None:
+async def boot_cluster(world: World) -> None:
     """A cluster of three that serves."""
     cluster = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
     world.put(CLUSTERS, cluster.object())
@@ -40,9 +40,9 @@ async def booted(world: World) -> None:
     await world.rest(60.0)
 
 
-async def backed_up(world: World) -> None:
+async def back_up(world: World) -> None:
     """The same, with a backup under way and a schedule that is due at three every night."""
-    await booted(world)
+    await boot_cluster(world)
     world.ask_for(
         backup={"schedule": "0 3 * * *", "target": STORE},
         selfInit={"enabled": True, "requests": [REQUEST], "oidc": {"enabled": True}},
@@ -101,13 +101,13 @@ def test_under_a_pause_nothing_is_written_whatever_happens(
     async def main(simulation: Simulation) -> None:
         world = World(simulation, monkeypatch)
         async with world.operator():
-            await backed_up(world)
+            await back_up(world)
             world.ask_for(paused=True)
             await world.rest(60.0)
             assert world.condition("Paused") == ("True", "Paused")
             assert phase(world, "by-hand") == ("Running", "Paused")
             world.wire.writes.clear()
-            world.asked.clear()
+            world.requests.clear()
             disturb(world)
             await end_job(world, "by-hand")
             await world.rest(2 * DAY)
@@ -116,7 +116,7 @@ def test_under_a_pause_nothing_is_written_whatever_happens(
         async with world.operator():
             await world.rest(DAY)
             assert world.wire.writes == []
-            assert world.asked == []
+            assert world.requests == []
             world.ask_for(paused=False)
             await world.rest(5.0)
             assert phase(world, "by-hand") == ("Completed", "BackupCompleted")
@@ -140,11 +140,11 @@ def test_the_pause_is_told_once_by_each(monkeypatch: pytest.MonkeyPatch) -> None
     async def main(simulation: Simulation) -> None:
         world = World(simulation, monkeypatch)
         async with world.operator():
-            await backed_up(world)
-            world.sent()
+            await back_up(world)
+            world.take_writes()
             world.ask_for(paused=True)
             await world.rest(600.0)
-            results = sorted(what.rpartition("/namespaces/ns/")[2] for what in world.sent())
+            results = sorted(what.rpartition("/namespaces/ns/")[2] for what in world.take_writes())
             assert results == ["openbaobackups/by-hand/status", "openbaoclusters/x/status"]
 
     simulate(main, seed=2)
@@ -156,10 +156,10 @@ def test_what_is_asked_for_under_a_pause_is_answered_once_and_waits(
     async def main(simulation: Simulation) -> None:
         world = World(simulation, monkeypatch)
         async with world.operator():
-            await booted(world)
+            await boot_cluster(world)
             world.ask_for(paused=True)
             await world.rest(60.0)
-            world.sent()
+            world.take_writes()
             world.put(BACKUPS, our_kind(BACKUP_KIND, "asked"))
             source = {"key": "prod/ns/x/a.snap", "target": STORE}
             finalizers = ["openbao.org/openbaorestore-finalizer"]
@@ -171,12 +171,12 @@ def test_what_is_asked_for_under_a_pause_is_answered_once_and_waits(
             status = world.live(RESTORES, "monday")["status"]
             assert status["phase"] == "Validating"
             assert "spec.paused" in status["message"]
-            assert {what.rpartition("/namespaces/ns/")[2] for what in world.sent()} == {
+            assert {what.rpartition("/namespaces/ns/")[2] for what in world.take_writes()} == {
                 "openbaobackups/asked/status",
                 "openbaorestores/monday/status",
             }
             await world.rest(DAY)
-            assert world.sent() == []
+            assert world.take_writes() == []
 
     simulate(main, seed=3)
 
@@ -203,7 +203,7 @@ def test_a_pass_that_began_before_the_pause_writes_nothing_after_it_is_seen(
             world.put(CLUSTERS, cluster.object())
             await world.rest(120.0)
             assert sent >= number
-            late = [write.what for write in world.wire.writes if write.seen_paused]
+            late = [write.what for write in world.wire.writes if write.during_pause]
             assert late == [STATUS]
             assert world.condition("Paused") == ("True", "Paused")
 

@@ -37,10 +37,10 @@ class Silence:
     """The servers of both namespaces, and when each question was sent."""
 
     world: World
-    sent: list[tuple[float, str]] = field(default_factory=list)
+    requests: list[tuple[float, str]] = field(default_factory=list)
 
     async def send(self, request: ServerRequest, seconds: float) -> Any:
-        self.sent.append((self.world.clock.monotonic(), request.address))
+        self.requests.append((self.world.clock.monotonic(), request.address))
         if request.address.startswith("10.9."):
             await self.world.clock.sleep(seconds)
             raise UnansweredError(f"{request.path} of {request.address}: ServerTimeoutError")
@@ -96,7 +96,7 @@ def test_the_first_boot_of_another_namespace_begins_within_two_seconds(
         world = silence.world
         async with world.operator():
             await world.rest(after)
-            assert len({address for _, address in silence.sent}) >= 8, "nobody asks them"
+            assert len({address for _, address in silence.requests}) >= 8, "nobody asks them"
             cluster = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
             world.put(CLUSTERS, cluster.object())
             assert await seconds_until(world, STATEFUL_SET, "x", 60.0) < 2.0
@@ -117,11 +117,11 @@ def test_a_silent_server_is_asked_ever_less_and_the_gauges_show_it(
         world = silence.world
         async with world.operator() as parts:
             await world.rest(200.0)
-            silence.sent.clear()
+            silence.requests.clear()
             await world.rest(260.0)
             # 60 seconds of rest and 5 of asking; without a breaker each is asked 37 times.
-            assert len(silence.sent) <= 5 * 6
-            assert {address for _, address in silence.sent} == {*SIX}
+            assert len(silence.requests) <= 5 * 6
+            assert {address for _, address in silence.requests} == {*SIX}
             assert sample(parts.metrics, "openbao_operator_breakers_open") == 6
             assert sample(parts.metrics, "openbao_operator_breakers_opened_total") == 6
 

@@ -56,7 +56,7 @@ class Write:
     """One write as it was sent. `seen_paused`: the cache of the operator knew of the pause."""
 
     what: str
-    seen_paused: bool
+    during_pause: bool
 
 
 class Noting(FakeWire):
@@ -68,13 +68,13 @@ class Noting(FakeWire):
     def __init__(self, server: FakeApiServer, rng: random.Random) -> None:
         super().__init__(server, rng)
         self.writes: list[Write] = []
-        self.seen: Callable[[], bool] = lambda: False
+        self.is_paused: Callable[[], bool] = lambda: False
         self.meanwhile: Callable[[str], None] = lambda _: None
 
     async def request(self, call: HttpRequest, /) -> HttpResponse:
         if call.writes:
             what = f"{call.method} {call.path.partition('?')[0]}"
-            self.writes.append(Write(what, self.seen()))
+            self.writes.append(Write(what, self.is_paused()))
             self.meanwhile(what)
         return await super().request(call)
 
@@ -98,14 +98,14 @@ class World:
         self.server.serve(custom(DEFINITION))
         self.server.serve(Kind(INGRESS, status=True))
         self.wire = Noting(self.server, simulation.rng)
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         """What servers were asked to do, beside mere questions."""
         patch.setattr(Bao, "_call", self._nobody)
         patch.setattr(ServedCertificates, "of", _all_serve)
 
     async def _nobody(self, method: str, address: str, path: str, **_: Any) -> Any:
         if method != "GET":
-            self.asked.append(f"{method} {path}")
+            self.requests.append(f"{method} {path}")
         raise BaoError(f"{path} of {address}: nobody is there")
 
     @asynccontextmanager
@@ -127,7 +127,7 @@ class World:
         )
         controllers = build_controllers(parts)
         clusters = parts.informers.informer(Selection(CLUSTERS, transform=shallow))
-        self.wire.seen = lambda: is_paused(clusters.get(KEY))
+        self.wire.is_paused = lambda: is_paused(clusters.get(KEY))
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(run())
@@ -211,7 +211,7 @@ class World:
 
     # --- what is there --------------------------------------------------------------------------
 
-    def sent(self) -> list[str]:
+    def take_writes(self) -> list[str]:
         """The writes since the last question, without events."""
         words = [write.what for write in self.wire.writes if f"/{EVENT.plural}" not in write.what]
         self.wire.writes.clear()

@@ -18,27 +18,30 @@ def samples(name: str, course: Course) -> list[Sample]:
     return [{**STEADY, name: course(number)} for number in range(COUNT)]
 
 
-def grown(samples: list[Sample]) -> set[str]:
+def growing_types(samples: list[Sample]) -> set[str]:
     return {verdict.limit.name for verdict in judge(samples) if verdict.grows}
 
 
 @pytest.mark.parametrize("name", [limit.name for limit in LIMITS])
 def test_t32_a_leak_is_seen(name: str) -> None:
     one_each_time = 1.0 if name != "resident" else 0.3e6
-    assert grown(samples(name, lambda n: STEADY[name] + one_each_time * n)) == {name}
+    assert growing_types(samples(name, lambda n: STEADY[name] + one_each_time * n)) == {name}
 
 
 def test_t32_what_fills_up_first_is_no_leak() -> None:
-    assert grown(samples("resident", lambda n: 90e6 + 1e6 * min(n, COUNT // 2))) == set()
+    assert growing_types(samples("resident", lambda n: 90e6 + 1e6 * min(n, COUNT // 2))) == set()
 
 
 def test_t32_faults_that_come_and_go_are_no_leak() -> None:
     dice = random.Random(4)
-    assert grown(samples("sockets", lambda _: dice.choice([3.0, 13.0, 14.0, 15.0, 19.0]))) == set()
+    assert (
+        growing_types(samples("sockets", lambda _: dice.choice([3.0, 13.0, 14.0, 15.0, 19.0])))
+        == set()
+    )
 
 
 def test_t32_what_shrinks_is_no_leak() -> None:
-    assert grown(samples("tasks", lambda n: 60.0 - n / 2)) == set()
+    assert growing_types(samples("tasks", lambda n: 60.0 - n / 2)) == set()
 
 
 def test_growth_is_the_rise_of_the_fitted_line() -> None:

@@ -12,7 +12,7 @@ from tests import gen
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def printed(*arguments: str, text: str | None = None) -> Result:
+def render_output(*arguments: str, text: str | None = None) -> Result:
     return CliRunner().invoke(main, ["render", *arguments], input=text)
 
 

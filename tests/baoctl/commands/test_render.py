@@ -14,7 +14,7 @@ import yaml
 from baoctl.commands.assumed import UNKNOWN, Phase
 from managers.cluster.plan.steps import merge_plans
 from tests import gen
-from tests.baoctl.commands.rendered import GOLDEN, manifest, objects, printed
+from tests.baoctl.commands.rendered import GOLDEN, manifest, objects, render_output
 from tests.house.checkout import ROOT
 
 SAMPLE = ROOT / "config" / "samples" / "quickstart.yaml"
@@ -33,7 +33,7 @@ KINDS["first-boot"] = ["ConfigMap", *KINDS["running"]]
 @pytest.mark.parametrize("phase", PHASES)
 def test_the_quickstart_is_the_golden_one(phase: str) -> None:
     """UPDATE_GOLDEN=1 writes it anew; read the difference before it is committed."""
-    done = printed("--phase", phase, "-f", str(SAMPLE))
+    done = render_output("--phase", phase, "-f", str(SAMPLE))
     assert done.exit_code == 0, done.output
     file = GOLDEN / f"quickstart-{phase}.yaml"
     if os.environ.get("UPDATE_GOLDEN"):
@@ -43,7 +43,7 @@ def test_the_quickstart_is_the_golden_one(phase: str) -> None:
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_every_object_is_there_in_the_order_of_the_apply(phase: str) -> None:
-    done = printed("--phase", phase, "-f", str(SAMPLE))
+    done = render_output("--phase", phase, "-f", str(SAMPLE))
     assert [obj["kind"] for obj in objects(done.output)] == KINDS[phase]
 
 
@@ -54,7 +54,7 @@ def test_it_is_what_the_controller_plans_for_a_cluster_that_runs() -> None:
     there = gen.running(cluster).reaching("10.96.0.1")
     meant = gen.resolved(cluster, there)
     planned = [intent.body for intent in merge_plans(meant, there.facts()).intents]
-    done = printed(
+    done = render_output(
         *("--operator-namespace", gen.INSTALLATION.namespace),
         *("--image-repository", gen.INSTALLATION.image_repository),
         *("-f", "-"),
@@ -74,7 +74,7 @@ def annotations_of(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def test_nothing_secret_is_printed_and_what_is_missing_is_named() -> None:
-    done = printed("-f", "-", text=manifest())
+    done = render_output("-f", "-", text=manifest())
     assert not [obj for obj in objects(done.output) if obj["kind"] == "Secret"]
     for name in ("x-tls-ca", "x-tls-server", "x-unseal-key", "x-root-token"):
         assert f"Secret {name}: created by the operator" in done.output
@@ -85,14 +85,14 @@ def test_nothing_secret_is_printed_and_what_is_missing_is_named() -> None:
 
 def test_several_clusters_come_one_after_the_other() -> None:
     both = f"{manifest()}---\nkind: ConfigMap\n---\n{yaml.safe_dump(gen.cluster('y').object())}"
-    done = printed("-f", "-", text=both)
+    done = render_output("-f", "-", text=both)
     names = {obj["metadata"]["name"] for obj in objects(done.output)}
     assert {"x-config", "y-config"} <= names
 
 
 def test_clusters_in_a_list_are_rendered() -> None:
     both = {"kind": "List", "items": [yaml.safe_load(manifest()), gen.cluster("y").object()]}
-    done = printed("-f", "-", text=yaml.dump(both))
+    done = render_output("-f", "-", text=yaml.dump(both))
     names = {obj["metadata"]["name"] for obj in objects(done.output)}
     assert {"x-config", "y-config"} <= names
 
@@ -117,7 +117,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize(("text", "word"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_cannot_be_rendered_is_said_as_a_condition_would(text: str, word: str) -> None:
-    done = printed("-f", "-", text=text)
+    done = render_output("-f", "-", text=text)
     assert done.exit_code == {"OpenBaoCluster": 5, "YAML": 1}.get(word, 4)
     assert word in done.stderr
     assert done.stdout == ""
@@ -139,7 +139,7 @@ def test_a_hardened_cluster_with_everything_from_outside_is_printed_whole(
     )
     file = tmp_path / "cluster.yaml"
     file.write_text(text, encoding="utf-8")
-    done = printed("--phase", phase, "-f", str(file))
+    done = render_output("--phase", phase, "-f", str(file))
     assert done.exit_code == 0, done.output
     assert [obj["kind"] for obj in objects(done.output)] == KINDS[phase]
     assert "Secret aws: created by you" in done.output

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from tests import gen
-from tests.baoctl.commands.rendered import GOLDEN, manifest, objects, printed
+from tests.baoctl.commands.rendered import GOLDEN, manifest, objects, render_output
 
 FILE: Path = GOLDEN / "read-replicas.yaml"
 WISHES = {
@@ -22,7 +22,7 @@ WISHES = {
 
 
 def readers(*arguments: str, **wishes: Any) -> list[dict[str, Any]]:
-    done = printed(*arguments, "-f", "-", text=manifest(readReplicas={**WISHES, **wishes}))
+    done = render_output(*arguments, "-f", "-", text=manifest(readReplicas={**WISHES, **wishes}))
     assert done.exit_code == 0, done.output
     return [obj for obj in objects(done.output) if obj["metadata"]["name"].endswith("-read")]
 

@@ -24,7 +24,7 @@ PLAIN = cluster()
 LOCK = {"operation": "Restore", "holder": "openbaorestore/a", "epoch": 1}
 
 
-def versioned(obj: Object, version: int) -> Object:
+def with_version(obj: Object, version: int) -> Object:
     return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(version)}}
 
 
@@ -33,9 +33,9 @@ async def woken(
 ) -> set[Request]:
     """Whom a change wakes, beside one backup that waits and one that has ended."""
     caches = {kind: StillInformer(kind) for kind in (CLUSTERS, BACKUPS, RESTORES)}
-    others = {BACKUPS: [versioned(WAITING, 1), versioned(ENDED, 2)]}
+    others = {BACKUPS: [with_version(WAITING, 1), with_version(ENDED, 2)]}
     for kind, cache in caches.items():
-        there = [versioned(before, 3)] if kind == resource and before is not None else []
+        there = [with_version(before, 3)] if kind == resource and before is not None else []
         names = {obj["metadata"]["name"] for obj in there}
         kept = [obj for obj in others.get(kind, []) if obj["metadata"]["name"] not in names]
         cache.says(*kept, *there)
@@ -59,7 +59,7 @@ async def woken(
     kept = [o for o in others.get(resource, []) if o["metadata"]["name"] not in names | gone]
     cache = caches[resource]
     cache._version = 9
-    cache.says(*kept, *([versioned(after, 9)] if after else []))
+    cache.says(*kept, *([with_version(after, 9)] if after else []))
     await clock.settle()
     controller.stop()
     await working

@@ -80,14 +80,14 @@ async def woken(which: str, resource: Resource, *states: Object | None) -> list[
     for number, state in enumerate(states, start=1):
         await clock.settle()
         requests.clear()
-        speaking.says(*([] if state is None else [versioned(state, number)]))
+        speaking.says(*([] if state is None else [with_version(state, number)]))
     await clock.settle()
     controller.stop()
     await working
     return requests
 
 
-def versioned(obj: Object, version: int) -> Object:
+def with_version(obj: Object, version: int) -> Object:
     """The object with another resourceVersion, as each write gives it."""
     return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(version)}}
 

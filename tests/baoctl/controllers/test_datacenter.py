@@ -49,7 +49,7 @@ def child(status: Object, owner: str = "BootstrapWorkload") -> Object:
     return {"metadata": metadata, "status": status}
 
 
-def versioned(obj: Object, version: int) -> Object:
+def with_version(obj: Object, version: int) -> Object:
     metadata = {"uid": obj["metadata"]["name"], **obj["metadata"], "resourceVersion": str(version)}
     return {**obj, "metadata": metadata}
 
@@ -74,7 +74,7 @@ async def woken(resource: Resource, before: Object | None, after: Object | None)
     if before is not None:
         there[resource][before["metadata"]["name"]] = before
     for kind, cache in caches.items():
-        cache.says(*(versioned(item, n) for n, item in enumerate(there[kind].values(), start=1)))
+        cache.says(*(with_version(item, n) for n, item in enumerate(there[kind].values(), start=1)))
     requests: set[str] = set()
     heard = asyncio.Event()
 
@@ -96,7 +96,7 @@ async def woken(resource: Resource, before: Object | None, after: Object | None)
     names = [obj["metadata"]["name"] for obj in (before, after) if obj is not None]
     kept = [obj for obj in caches[resource].list() if obj["metadata"]["name"] not in names]
     caches[resource]._version = 99
-    caches[resource].says(*kept, *([versioned(after, 99)] if after else []))
+    caches[resource].says(*kept, *([with_version(after, 99)] if after else []))
     await clock.advance(FIRST_STATUS)
     for operator in (first, second):
         operator.stop()

@@ -40,7 +40,7 @@ class Raft:
     """Members without a vote."""
     ill: set[str] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     on_step_down: Callable[[], None] = lambda: None
     lag: dict[str, int] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Raft:
         return LoginToken(client_token="t")
 
     async def step_down(self, address: str, token: str) -> None:
-        self.asked.append(f"step-down {address}")
+        self.requests.append(f"step-down {address}")
         self.on_step_down()
 
     async def members(self, address: str, token: str) -> tuple[Member, ...]:
@@ -88,13 +88,13 @@ class Raft:
         return AutopilotState(servers=servers)
 
     async def promote(self, address: str, token: str, node_id: str) -> None:
-        self.asked.append(f"promote {node_id}")
+        self.requests.append(f"promote {node_id}")
         if node_id not in self._record():
             raise BaoError("server is not a non-voter")
         self._write(self._record() - {node_id}, node_id)
 
     async def demote(self, address: str, token: str, node_id: str) -> None:
-        self.asked.append(f"demote {node_id}")
+        self.requests.append(f"demote {node_id}")
         if node_id in self._record():
             raise BaoError("server is already a non-voter")
         self._write(self._record() | {node_id}, node_id)
@@ -117,14 +117,14 @@ class Raft:
             self.non_voters = None
 
     async def remove_peer(self, address: str, token: str, node_id: str) -> None:
-        self.asked.append(f"remove {node_id}")
+        self.requests.append(f"remove {node_id}")
         self.others.discard(node_id)
 
     async def leader_address(self, address: str) -> str:
         return f"https://{self.leader}:8200"
 
     async def join(self, address: str, order: JoinOrder) -> bool:
-        self.asked.append(f"join {address} to {order.leader}")
+        self.requests.append(f"join {address} to {order.leader}")
         self.others.add(address)
         return True
 

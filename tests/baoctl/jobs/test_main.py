@@ -43,7 +43,7 @@ def raising(error: BaseException) -> Mode:
     return mode(work)
 
 
-async def ended(mode: Mode, environ: dict[str, str] = ENV) -> JobReport:
+async def job_report(mode: Mode, environ: dict[str, str] = ENV) -> JobReport:
     return await outcome(mode, environ, NO_CLIENT, ManualClock())
 
 
@@ -51,12 +51,12 @@ async def test_what_a_mode_returns_is_the_report() -> None:
     async def work(env: BackupEnv, job: Job) -> JobReport:
         return BackupReport(outcome="Succeeded", deleted=2)
 
-    assert await ended(mode(work)) == BackupReport(outcome="Succeeded", deleted=2)
+    assert await job_report(mode(work)) == BackupReport(outcome="Succeeded", deleted=2)
 
 
 @pytest.mark.parametrize("failure", EXIT_CODES)
 async def test_a_failure_has_its_class(failure: FailureClass) -> None:
-    report = await ended(raising(JobFailure(failure, "why")))
+    report = await job_report(raising(JobFailure(failure, "why")))
     assert (report.outcome, report.failure, report.message) == ("Failed", failure, "why")
     assert EXIT_CODES[failure] == JobFailure(failure, "").exit_code
 
@@ -69,7 +69,7 @@ async def test_a_job_that_is_told_to_stop_says_so() -> None:
         await asyncio.get_running_loop().create_future()
         raise AssertionError
 
-    running = asyncio.create_task(ended(mode(work)))
+    running = asyncio.create_task(job_report(mode(work)))
     await started.wait()
     running.cancel()
     report = await running
@@ -78,7 +78,7 @@ async def test_a_job_that_is_told_to_stop_says_so() -> None:
 
 
 async def test_a_defect_is_reported_by_its_kind_alone() -> None:
-    report = await ended(raising(LookupError("with some secret in it")))
+    report = await job_report(raising(LookupError("with some secret in it")))
     assert report.failure == "Config"
     assert "LookupError" in report.message
     assert "secret" not in report.message
@@ -95,7 +95,7 @@ async def test_variables_that_are_wrong_are_named(
     change: dict[str, str | None], words: str
 ) -> None:
     environ = {name: text for name, text in {**ENV, **change}.items() if text is not None}
-    report = await ended(raising(AssertionError()), environ)
+    report = await job_report(raising(AssertionError()), environ)
     assert report.failure == "Config"
     assert words in report.message
 

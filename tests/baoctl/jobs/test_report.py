@@ -29,7 +29,7 @@ class Answers:
 
     def __init__(self, *answers: Exception | None) -> None:
         self.answers = list(answers)
-        self.sent: list[tuple[Resource, Object]] = []
+        self.requests: list[tuple[Resource, Object]] = []
 
     async def apply(
         self,
@@ -41,7 +41,7 @@ class Answers:
         subresource: str | None = None,
     ) -> ApplyResult:
         assert (field_manager, force, subresource) == (EXECUTOR_MANAGER, True, "status")
-        self.sent.append((resource, body))
+        self.requests.append((resource, body))
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if answer is not None:
             raise answer
@@ -51,7 +51,7 @@ class Answers:
 async def test_it_is_written_into_that_very_object() -> None:
     api, clock = Answers(None), Prompt()
     await write_status(api, clock, RUN, {"report": {"outcome": "Succeeded"}})
-    ((resource, body),) = api.sent
+    ((resource, body),) = api.requests
     assert resource == BACKUPS
     assert body["metadata"] == {"name": "nightly", "namespace": "ns", "uid": "uid-1"}
     assert body["status"] == {"report": {"outcome": "Succeeded"}}
@@ -60,13 +60,13 @@ async def test_it_is_written_into_that_very_object() -> None:
 async def test_a_restore_reports_to_its_own_kind() -> None:
     api = Answers(None)
     await write_status(api, Prompt(), RunEnv("openbaorestores", "ns", "n", "u"), {})
-    assert api.sent[0][0] == RESTORES
+    assert api.requests[0][0] == RESTORES
 
 
 async def test_an_api_server_that_restarts_is_waited_for() -> None:
     api, clock = Answers(TransportError("away"), TransportError("away"), None), Prompt()
     await write_status(api, clock, RUN, {})
-    assert len(api.sent) == 3
+    assert len(api.requests) == 3
     assert clock.monotonic() == pytest.approx(sum(PAUSES[:2]))
 
 
@@ -74,7 +74,7 @@ async def test_one_that_stays_away_is_given_up() -> None:
     api, clock = Answers(TransportError("away")), Prompt()
     with pytest.raises(TransportError):
         await write_status(api, clock, RUN, {})
-    assert len(api.sent) == len(PAUSES) + 1
+    assert len(api.requests) == len(PAUSES) + 1
 
 
 @pytest.mark.parametrize("kind", [NotFound, Conflict])
@@ -82,14 +82,14 @@ async def test_an_object_that_is_gone_or_another_one_gets_no_report(kind: type[A
     api = Answers(kind(StatusInfo(404)))
     with pytest.raises(ObjectGone, match="ns/nightly"):
         await write_status(api, Prompt(), RUN, {})
-    assert len(api.sent) == 1
+    assert len(api.requests) == 1
 
 
 async def test_a_right_that_is_missing_is_not_tried_again() -> None:
     api = Answers(Forbidden(StatusInfo(403)))
     with pytest.raises(Forbidden):
         await write_status(api, Prompt(), RUN, {})
-    assert len(api.sent) == 1
+    assert len(api.requests) == 1
 
 
 def test_the_line_for_people_is_bounded_and_never_fails(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 DAY = 86_400
 
 
-def aged(*days: float) -> list[BackupKey]:
+def snapshots_of_ages(*days: float) -> list[BackupKey]:
     """Snapshots of these ages."""
     return [
         BackupKey("p", "n", "c", NOW - timedelta(days=age), f"{number:08x}")
@@ -26,22 +26,22 @@ def going(keys: list[BackupKey], rules: RetentionEnv) -> list[int]:
 
 
 def test_the_oldest_go_first_beyond_the_count() -> None:
-    assert going(aged(4, 0, 2, 1, 3), RetentionEnv(2)) == [0, 4, 2]
+    assert going(snapshots_of_ages(4, 0, 2, 1, 3), RetentionEnv(2)) == [0, 4, 2]
 
 
 def test_age_counts_alone_and_together_with_the_count() -> None:
-    keys = aged(0, 1, 2, 3)
+    keys = snapshots_of_ages(0, 1, 2, 3)
     assert going(keys, RetentionEnv(max_age_seconds=2 * DAY)) == [3]
     assert going(keys, RetentionEnv(2, 2 * DAY)) == [3, 2]
     assert going(keys, RetentionEnv(4, 2 * DAY)) == [3]
 
 
 def test_without_rules_all_stay() -> None:
-    assert going(aged(0, 1000), RetentionEnv()) == []
+    assert going(snapshots_of_ages(0, 1000), RetentionEnv()) == []
 
 
 def test_what_is_protected_stays_and_counts() -> None:
-    keys = aged(0, 1, 2, 3)
+    keys = snapshots_of_ages(0, 1, 2, 3)
     rules = RetentionEnv(2, protected=(keys[3].text, "not/of/this/store.snap"))
     assert going(keys, rules) == [2]
 
@@ -53,7 +53,7 @@ def test_what_is_protected_stays_and_counts() -> None:
     st.integers(0, 100 * DAY),
 )
 def test_the_newest_never_goes(ages: list[float], count: int, age: int) -> None:
-    keys = aged(*ages)
+    keys = snapshots_of_ages(*ages)
     gone = outdated(keys, RetentionEnv(count, age), NOW)
     assert not keys or max(keys, key=lambda key: (key.at, key.id8)) not in gone
     if count:
@@ -61,7 +61,7 @@ def test_the_newest_never_goes(ages: list[float], count: int, age: int) -> None:
 
 
 def test_only_whole_snapshots_of_this_place_are_listed() -> None:
-    whole, bare, alone = aged(0, 1, 2)
+    whole, bare, alone = snapshots_of_ages(0, 1, 2)
     others = [
         BackupKey("p", "n", "cd", NOW, "00000000"),
         BackupKey("q", "n", "c", NOW, "00000000"),

@@ -47,7 +47,7 @@ def permit(
     return api, SubmissionPermit(api, clock, RUN, clock.now() + timedelta(minutes=minutes))
 
 
-def stored(api: FakeApi) -> Object | None:
+def live_permit(api: FakeApi) -> Object | None:
     live = api.objects[(RESTORES, ObjectKey("team-a", "monday"))]
     claim: Object | None = live["status"].get("submissionClaim")
     return claim
@@ -56,7 +56,7 @@ def stored(api: FakeApi) -> Object | None:
 async def test_it_is_taken_once() -> None:
     api, requests = permit(at("Created"))
     await take_claim(requests, CLAIM)
-    assert (stored(api) or {})["podUID"] == "pod-uid"
+    assert (live_permit(api) or {})["podUID"] == "pod-uid"
     with pytest.raises(JobFailure, match="already has the claim"):
         await take_claim(requests, CLAIM)
 
@@ -64,21 +64,21 @@ async def test_it_is_taken_once() -> None:
 async def test_a_lost_answer_counts_when_it_is_read_back() -> None:
     api, requests = permit(at("Created"), LosesAnswers())
     await take_claim(requests, CLAIM)
-    assert api.asked.count(WRITE) == 1
+    assert api.requests.count(WRITE) == 1
 
 
 async def test_a_conflict_is_looked_at_anew() -> None:
     api, requests = permit(at("Created"))
     api.refuse(WRITE, api_error(409))
     await take_claim(requests, CLAIM)
-    assert stored(api)
+    assert live_permit(api)
 
 
 async def test_it_waits_for_its_receipts_and_no_longer_than_it_may() -> None:
     api, requests = permit(at("Committed"))
     with pytest.raises(JobFailure, match="the deadline has passed"):
         await take_claim(requests, CLAIM)
-    assert stored(api) is None
+    assert live_permit(api) is None
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,4 @@ async def test_whoever_may_not_send_is_told_why(status: Object, told: str) -> No
     api, requests = permit(status)
     with pytest.raises(JobFailure, match=told):
         await take_claim(requests, CLAIM)
-    assert stored(api) is None
+    assert live_permit(api) is None

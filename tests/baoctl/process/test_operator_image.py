@@ -30,7 +30,7 @@ def image(settings: Settings) -> str:
 async def test_the_container_of_that_name_tells() -> None:
     there = api(("mesh", "proxy:1"), ("operator", "registry.example.com/operator@sha256:1"))
     assert image(await with_own_image(IN_POD, there)) == "registry.example.com/operator@sha256:1"
-    assert there.asked == ["get Pod the-pod"]
+    assert there.requests == ["get Pod the-pod"]
 
 
 async def test_a_container_that_was_renamed_is_the_first() -> None:
@@ -41,13 +41,13 @@ async def test_what_was_named_counts_and_nobody_is_asked() -> None:
     there = api(("operator", "other"))
     named = from_environment({**ENVIRONMENT, "OPERATOR_IMAGE": "mine"})
     assert image(await with_own_image(named, there)) == "mine"
-    assert there.asked == []
+    assert there.requests == []
 
 
 async def test_outside_of_a_pod_nobody_is_asked() -> None:
     there = api(("operator", "other"))
     assert image(await with_own_image(replace(IN_POD, pod_name=""), there)) == ""
-    assert there.asked == []
+    assert there.requests == []
 
 
 @pytest.mark.parametrize("code", [403, 404, 500])

@@ -35,7 +35,7 @@ async def test_the_api_server_tells(
 ) -> None:
     there = api(openshift=openshift)
     assert platform(await with_platform(from_environment(environment), there)) == found
-    assert there.asked == [ASKED]
+    assert there.requests == [ASKED]
 
 
 @pytest.mark.parametrize("named", ["kubernetes", "openshift"])
@@ -43,7 +43,7 @@ async def test_what_was_named_counts_and_nobody_is_asked(named: str) -> None:
     there = api(openshift=True)
     settings = from_environment({"OPERATOR_PLATFORM": named})
     assert platform(await with_platform(settings, there)) == named
-    assert there.asked == []
+    assert there.requests == []
 
 
 @pytest.mark.parametrize("code", [403, 500])

@@ -151,7 +151,7 @@ async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: 
     assert len(kinds) == len(CHILDREN) + len(OWN) + 1
 
 
-async def built(tmp_path: Path, **environment: str) -> Parts:
+async def make_parts(tmp_path: Path, **environment: str) -> Parts:
     """The parts of a process in some mode, its controllers built."""
     chosen = settings(tmp_path)
     result = from_environment({"KUBECONFIG": str(chosen.api_server.kubeconfig), **environment})
@@ -165,7 +165,7 @@ async def built(tmp_path: Path, **environment: str) -> Parts:
 async def test_a_list_of_namespaces_is_read_one_by_one_and_waited_for_by_nobody(
     tmp_path: Path,
 ) -> None:
-    parts = await built(tmp_path, WATCH_NAMESPACE="a,b,a")
+    parts = await make_parts(tmp_path, WATCH_NAMESPACE="a,b,a")
     informers = [
         informer for informer in parts.informers._informers if informer.resource.namespaced
     ]
@@ -177,7 +177,7 @@ async def test_a_list_of_namespaces_is_read_one_by_one_and_waited_for_by_nobody(
 
 
 async def test_tenants_that_are_polled_have_only_our_own_kinds_watched(tmp_path: Path) -> None:
-    parts = await built(tmp_path, TENANCY_MODE="multi-tenant")
+    parts = await make_parts(tmp_path, TENANCY_MODE="multi-tenant")
     assert {str(informer.resource) for informer in parts.informers._informers} == {
         *OWN,
         "openbaotenants.openbao.org",
@@ -191,7 +191,7 @@ async def test_tenants_that_are_polled_have_only_our_own_kinds_watched(tmp_path:
 async def test_tenants_that_are_watched_are_watched_once_they_are_provisioned(
     tmp_path: Path,
 ) -> None:
-    parts = await built(tmp_path, TENANCY_MODE="multi-tenant", TENANT_READS="watch")
+    parts = await make_parts(tmp_path, TENANCY_MODE="multi-tenant", TENANT_READS="watch")
     assert set(selections(parts)) == {*OWN, "openbaotenants.openbao.org"}
     assert "definitions" in [runnable.name for runnable in parts.runnables]
 
@@ -200,7 +200,7 @@ PLATFORM = {"datacenters", "bootstrapservicesets", "bootstrapworkloads"}
 
 
 async def test_without_datacenters_nothing_of_them_is_watched(tmp_path: Path) -> None:
-    parts = await built(tmp_path)
+    parts = await make_parts(tmp_path)
     kinds = {informer.resource.plural for informer in parts.informers._informers}
     assert not kinds & {*PLATFORM, "deployments", "daemonsets"}
     assert b"openbao_datacenter" not in generate_latest(parts.metrics.registry)

@@ -62,7 +62,7 @@ def _ending(*ends: str, paths: set[str] = PATHS) -> set[str]:
     return {path for path in paths if path.rpartition(".")[2] in ends}
 
 
-def _covered(path: str, fields: set[str]) -> bool:
+def _is_covered(path: str, fields: set[str]) -> bool:
     """Whether a field or something around it is in a table."""
     return any(path == field or path.startswith((f"{field}.", f"{field}[")) for field in fields)
 
@@ -86,12 +86,12 @@ def test_every_other_object_that_a_spec_names_is_asked_about() -> None:
 
 def test_every_image_and_all_metadata_of_clouds_are_asked_about_or_have_a_reason() -> None:
     for path in _ending("image", *_METADATA):
-        assert _covered(path, GATED | NOT_ASKED.keys()), path
+        assert _is_covered(path, GATED | NOT_ASKED.keys()), path
 
 
 def test_what_is_not_asked_about_is_still_there() -> None:
     assert NOT_ASKED.keys() <= PATHS
-    assert not any(_covered(path, GATED) for path in NOT_ASKED)
+    assert not any(_is_covered(path, GATED) for path in NOT_ASKED)
 
 
 class TestRestores:
@@ -119,7 +119,7 @@ class TestRestores:
 
     def test_every_image_and_all_metadata_of_clouds_are_asked_about(self) -> None:
         for path in _ending("image", *_METADATA, paths=RESTORE_PATHS):
-            assert _covered(path, RESTORE_GATED | self.NOT_ASKED), path
+            assert _is_covered(path, RESTORE_GATED | self.NOT_ASKED), path
 
     def test_the_policy_can_pay_for_its_questions(self) -> None:
         checks = sum(

@@ -48,7 +48,7 @@ def cases_of(broken: Broken) -> dict[str, Case]:
     return cases
 
 
-def hardened(**spec: Any) -> dict[str, Any]:
+def hardened_spec(**spec: Any) -> dict[str, Any]:
     """A spec that is fine in profile Hardened, changed by `spec`; None removes a field."""
     return {
         "profile": "Hardened",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.contracts.api.case import TRANSIT, Broken, Case, cases_of, hardened
+from tests.contracts.api.case import TRANSIT, Broken, Case, cases_of, hardened_spec
 
 _SECRET = {"credentialsSecretRef": {"name": "kms-login"}}
 _AWS = {"region": "eu-central-1", "kmsKeyID": "alias/bao"}
@@ -11,24 +11,26 @@ _PKCS11 = {"lib": "/usr/lib/hsm.so", "slot": "0", "keyLabel": "k"}
 
 
 def _seal(kind: str, block: str, fields: dict[str, Any]) -> dict[str, Any]:
-    return hardened(unseal={"type": kind, block: fields})
+    return hardened_spec(unseal={"type": kind, block: fields})
 
 
 def _context(**fields: Any) -> dict[str, Any]:
-    return hardened(securityContext=fields)
+    return hardened_spec(securityContext=fields)
 
 
 def _flag(name: str) -> Case:
     return Case(
         f"hardened-flag-{name.lower()}",
         f"spec.configuration.{name}",
-        hardened(configuration={name: True}),
+        hardened_spec(configuration={name: True}),
     )
 
 
 def _image(block: str, rule: str, field: str, **fields: Any) -> Case:
     signed = {"enabled": True, "failurePolicy": "Block", "publicKey": PUBLIC_KEY, **fields}
-    return Case(f"hardened-{block}-{rule}", f"spec.{block}.{field}", hardened(**{block: signed}))
+    return Case(
+        f"hardened-{block}-{rule}", f"spec.{block}.{field}", hardened_spec(**{block: signed})
+    )
 
 
 PUBLIC_KEY = """-----BEGIN PUBLIC KEY-----
@@ -38,16 +40,20 @@ Rl17nQyCCX38CSGU+h8+aHr0froT7C6dJlEvkV+hfbVSgzHVvzIDvKevPw==
 """
 
 _BROKEN: Broken = {
-    ("hardened-replicas", "spec.replicas"): {"Hardened with two servers": hardened(replicas=2)},
-    ("hardened-tls-mode", "spec.tls.mode"): {
-        "Hardened with the operator's certificates": hardened(tls=None)
+    ("hardened-replicas", "spec.replicas"): {
+        "Hardened with two servers": hardened_spec(replicas=2)
     },
-    ("hardened-seal", "spec.unseal.type"): {"Hardened with a static seal": hardened(unseal=None)},
+    ("hardened-tls-mode", "spec.tls.mode"): {
+        "Hardened with the operator's certificates": hardened_spec(tls=None)
+    },
+    ("hardened-seal", "spec.unseal.type"): {
+        "Hardened with a static seal": hardened_spec(unseal=None)
+    },
     ("hardened-self-init", "spec.selfInit.enabled"): {
-        "Hardened with a root token": hardened(selfInit=None)
+        "Hardened with a root token": hardened_spec(selfInit=None)
     },
     ("hardened-generate-root", "spec.configuration.listener.unauthenticatedGenerateRoot"): {
-        "Hardened with root tokens for who has no login": hardened(
+        "Hardened with root tokens for who has no login": hardened_spec(
             version="2.5.3", configuration={"listener": {"unauthenticatedGenerateRoot": True}}
         )
     },

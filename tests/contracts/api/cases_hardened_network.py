@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.contracts.api.case import Broken, cases_of, hardened
+from tests.contracts.api.case import Broken, cases_of, hardened_spec
 
 _EGRESS = [{"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}], "ports": [{"port": 443}]}]
 _TARGET = {
@@ -15,7 +15,7 @@ _TARGET = {
 def _backup(target: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
     """A Hardened spec with backups, changed; None removes a field of the target."""
     fields = {**_TARGET, **(target or {})}
-    return hardened(
+    return hardened_spec(
         backup={
             "schedule": "0 3 * * *",
             "jwtAuthRole": "backup",
@@ -25,26 +25,26 @@ def _backup(target: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]
     )
 
 
-def _trusted(**peer: Any) -> dict[str, Any]:
-    return hardened(network={"trustedIngressPeers": [peer]})
+def _trusted_peer_spec(**peer: Any) -> dict[str, Any]:
+    return hardened_spec(network={"trustedIngressPeers": [peer]})
 
 
 def _ingress_from(**peer: Any) -> dict[str, Any]:
     rule = {"from": [peer], "ports": [{"port": 8201}]}
-    return hardened(network={"ingressRules": [rule]})
+    return hardened_spec(network={"ingressRules": [rule]})
 
 
 def _egress_to(*ports: dict[str, Any], **peer: Any) -> dict[str, Any]:
     rule = {"to": [peer], "ports": list(ports) or [{"port": 443}]}
-    return hardened(network={"egressRules": [rule]})
+    return hardened_spec(network={"egressRules": [rule]})
 
 
 _BROKEN: Broken = {
     ("hardened-ingress-rules", "spec.network.ingressRules[0]"): {
-        "Hardened with ingress from everywhere": hardened(
+        "Hardened with ingress from everywhere": hardened_spec(
             network={"ingressRules": [{"ports": [{"port": 8201}]}]}
         ),
-        "Hardened with ingress to every port": hardened(
+        "Hardened with ingress to every port": hardened_spec(
             network={"ingressRules": [{"from": [{"podSelector": {}}]}]}
         ),
     },
@@ -55,15 +55,23 @@ _BROKEN: Broken = {
         "Hardened with ingress from every namespace": _ingress_from(namespaceSelector={}),
     },
     ("hardened-egress-rules", "spec.network.egressRules[0]"): {
-        "Hardened with egress to every port": hardened(
+        "Hardened with egress to every port": hardened_spec(
             network={"egressRules": [{"to": [{"podSelector": {}}]}]}
         )
     },
     ("hardened-peers", "spec.network.trustedIngressPeers[0]"): {
-        "Hardened with the whole internet as a peer": _trusted(ipBlock={"cidr": "0.0.0.0/0"}),
-        "Hardened with the whole other internet as a peer": _trusted(ipBlock={"cidr": "::/0"}),
-        "Hardened with half of the internet as a peer": _trusted(ipBlock={"cidr": "128.0.0.0/1"}),
-        "Hardened with the node itself as a peer": _trusted(ipBlock={"cidr": "127.0.0.0/8"}),
+        "Hardened with the whole internet as a peer": _trusted_peer_spec(
+            ipBlock={"cidr": "0.0.0.0/0"}
+        ),
+        "Hardened with the whole other internet as a peer": _trusted_peer_spec(
+            ipBlock={"cidr": "::/0"}
+        ),
+        "Hardened with half of the internet as a peer": _trusted_peer_spec(
+            ipBlock={"cidr": "128.0.0.0/1"}
+        ),
+        "Hardened with the node itself as a peer": _trusted_peer_spec(
+            ipBlock={"cidr": "127.0.0.0/8"}
+        ),
     },
     ("hardened-peers", "spec.network.egressRules[0].to[0]"): {
         "Hardened with the metadata server of the cloud as a destination": _egress_to(
@@ -100,7 +108,7 @@ _BROKEN: Broken = {
         "Hardened with a store that nobody checks": _backup({"insecureSkipVerify": True})
     },
     ("hardened-gateway-backend", "spec.gateway.backendTLS.enabled"): {
-        "Hardened with a Gateway that checks nothing": hardened(
+        "Hardened with a Gateway that checks nothing": hardened_spec(
             gateway={
                 "enabled": True,
                 "gatewayRef": {"name": "g"},
@@ -113,7 +121,7 @@ _BROKEN: Broken = {
         "hardened-scrape-check",
         "spec.observability.metrics.serviceMonitor.tlsConfig.insecureSkipVerify",
     ): {
-        "Hardened with a scrape that checks nothing": hardened(
+        "Hardened with a scrape that checks nothing": hardened_spec(
             observability={
                 "metrics": {
                     "enabled": True,

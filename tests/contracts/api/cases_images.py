@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.contracts.api.case import Broken, Case, cases_of
-from tests.contracts.api.cases_reserved import placed
+from tests.contracts.api.cases_reserved import spec_with
 
 KEY = (
     "-----BEGIN PUBLIC KEY-----\n"
@@ -30,7 +30,7 @@ _BROKEN: Broken = {
         "image-backup.restoreTest.clusterTemplate.image",
         "spec.backup.restoreTest.clusterTemplate.image",
     ): {
-        "no image for a test of restores": placed(
+        "no image for a test of restores": spec_with(
             "spec.backup.restoreTest",
             {"everySuccessfulBackups": 1, "clusterTemplate": {"image": "A/../b"}},
         )
@@ -79,7 +79,9 @@ _BROKEN: Broken = {
 CASES: dict[str, Case] = {
     **cases_of(_BROKEN),
     **{
-        f"no image at {path}": Case(f"image-{path}", f"spec.{path}", placed(f"spec.{path}", "a//b"))
+        f"no image at {path}": Case(
+            f"image-{path}", f"spec.{path}", spec_with(f"spec.{path}", "a//b")
+        )
         for path in (
             "initContainer.image",
             "backup.image",

@@ -12,7 +12,7 @@ AROUND: dict[str, dict[str, Any]] = {
 }
 
 
-def placed(path: str, value: Any) -> dict[str, Any]:
+def spec_with(path: str, value: Any) -> dict[str, Any]:
     """A spec with a value at a path without lists."""
     first, *steps = path.removeprefix("spec.").split(".")
     spec: dict[str, Any] = {first: dict(AROUND.get(first, {}))}
@@ -29,7 +29,7 @@ CASES: dict[str, Case] = {
         f"a mark of ours in {path}": Case(
             f"reserved-{path.removeprefix('spec.')}",
             path,
-            placed(path, {"team": "a", "openbao.org/x": "true"}),
+            spec_with(path, {"team": "a", "openbao.org/x": "true"}),
         )
         for path in METADATA
     },

@@ -175,7 +175,7 @@ OWNER = user_id(SELF)
 WHOLE: list[Packet] = [(KEY, PRIMARY.body), *OWNER, *subkey(ENCRYPTS, BOUND)]
 
 
-def bound(part: Part = ENCRYPTS, **changes: Any) -> list[Packet]:
+def whole_key(part: Part = ENCRYPTS, **changes: Any) -> list[Packet]:
     """A whole key whose subkey is this one, bound by a signature with such changes."""
     return [(KEY, PRIMARY.body), *OWNER, *subkey(part, replace(BOUND, **changes))]
 

@@ -8,7 +8,7 @@ from tests.contracts import api
 from tests.contracts.api.case import Case
 
 
-def _collected(table: str) -> dict[str, Case]:
+def _collect_cases(table: str) -> dict[str, Case]:
     cases_by_title: dict[str, Case] = {}
     for module in pkgutil.iter_modules(api.__path__):
         if not module.name.startswith("cases_"):
@@ -23,5 +23,5 @@ def _collected(table: str) -> dict[str, Case]:
     return cases_by_title
 
 
-CASES = _collected("CASES")
-CODE_CASES = _collected("CODE_CASES")
+CASES = _collect_cases("CASES")
+CODE_CASES = _collect_cases("CODE_CASES")

@@ -31,10 +31,10 @@ from tests.contracts.api.pgp_builder import (
     Packet,
     Sig,
     binary,
-    bound,
     subpacket,
     text,
     user_id,
+    whole_key,
 )
 from tests.gen.calls import CallCount
 
@@ -45,7 +45,7 @@ def _refusal(key: str) -> str:
     return str(refused.value)
 
 
-def _embedded(inner: bytes) -> bytes:
+def _embedded_signature(inner: bytes) -> bytes:
     """A statement that is a signature itself."""
     return b"\xff" + (len(inner) + 1).to_bytes(4, "big") + b"\x20" + inner
 
@@ -70,8 +70,11 @@ def test_attack_many_statements() -> None:
 def test_attack_signatures_within_signatures() -> None:
     inner = Sig(CROSS).body(b"")
     while len(inner) < 8000:
-        inner = Sig(CROSS, extra=_embedded(inner)).body(b"")
-    assert _refusal(text(*bound(extra=_embedded(inner)))) == "a signature in it is malformed"
+        inner = Sig(CROSS, extra=_embedded_signature(inner)).body(b"")
+    assert (
+        _refusal(text(*whole_key(extra=_embedded_signature(inner))))
+        == "a signature in it is malformed"
+    )
 
 
 # sentence: a text of about the longest that is allowed
@@ -100,7 +103,7 @@ def _work(key: str) -> int:
     return count.calls
 
 
-def _read_or_refused(data: bytes) -> None:
+def _read_or_refuse(data: bytes) -> None:
     try:
         parts = read_public_key(base64.b64encode(data).decode()).parts
     except NotAKeyError as refused:
@@ -112,7 +115,7 @@ def _read_or_refused(data: bytes) -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused_in_a_short_sentence(data: bytes) -> None:
-    _read_or_refused(data)
+    _read_or_refuse(data)
 
 
 @given(st.data())
@@ -120,12 +123,12 @@ def test_any_change_of_a_key_is_read_or_refused_in_a_short_sentence(data: st.Dat
     whole = bytearray(binary(*WHOLE))
     for _ in range(data.draw(st.integers(1, 3))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
-    _read_or_refused(bytes(whole))
+    _read_or_refuse(bytes(whole))
 
 
-PIECES: list[Packet] = [*WHOLE, *bound(flags=MESSAGES), (TRUST, b"")]
+PIECES: list[Packet] = [*WHOLE, *whole_key(flags=MESSAGES), (TRUST, b"")]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12))
 def test_any_order_of_packets_is_read_or_refused_in_a_short_sentence(packets: list[Packet]) -> None:
-    _read_or_refused(binary(*packets))
+    _read_or_refuse(binary(*packets))

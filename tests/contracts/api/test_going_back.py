@@ -11,7 +11,7 @@ from tests.contracts.api.clusters import cluster_object
 UPGRADE = {"targetVersion": "2.5.0", "fromVersion": "2.4.0"}
 
 
-def asked(version: str, **upgrade: Any) -> tuple[OpenBaoCluster, OpenBaoCluster]:
+def upgrade_request(version: str, **upgrade: Any) -> tuple[OpenBaoCluster, OpenBaoCluster]:
     status = {"currentVersion": "2.4.0", "upgrade": {**UPGRADE, **upgrade}}
     new, old = (
         OpenBaoCluster.from_object({**cluster_object(version=item), "status": status})
@@ -22,7 +22,7 @@ def asked(version: str, **upgrade: Any) -> tuple[OpenBaoCluster, OpenBaoCluster]
 
 @pytest.mark.parametrize("version", ["2.4.0", "v2.4.0"])
 def test_the_former_version_may_come_back(version: str) -> None:
-    assert violations(*asked(version)) == ()
+    assert violations(*upgrade_request(version)) == ()
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,6 @@ def test_the_former_version_may_come_back(version: str) -> None:
     ids=["another older one", "a leader stepped down"],
 )
 def test_no_other_older_version_may(version: str, upgrade: dict[str, Any]) -> None:
-    assert [violation.field for violation in violations(*asked(version, **upgrade))] == [
+    assert [violation.field for violation in violations(*upgrade_request(version, **upgrade))] == [
         "spec.version"
     ]

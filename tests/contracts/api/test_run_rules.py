@@ -19,7 +19,7 @@ from contracts.api.rules.restore import (
 from contracts.api.rules.rule import RuleOf
 from contracts.api.rules.snapshot_store import TARGET_RULES
 from contracts.api.violation import Violation
-from tests.contracts.api.case import Case, hardened
+from tests.contracts.api.case import Case, hardened_spec
 from tests.contracts.api.clusters import cluster
 from tests.contracts.api.run_objects import (
     BACKUP_CASES,
@@ -126,7 +126,7 @@ def test_the_rules_of_a_store_stand_wherever_a_store_is_named() -> None:
 
 
 class TestHardened:
-    STRICT = hardened(network={"egressRules": []})
+    STRICT = hardened_spec(network={"egressRules": []})
 
     @pytest.mark.parametrize(
         ("source", "expected"),

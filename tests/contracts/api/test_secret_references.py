@@ -52,7 +52,7 @@ def test_no_reference_hides_behind_another_type() -> None:
         assert paths, f"{model.__name__}.{name}"
 
 
-def _pointed(path: str, secret: str) -> Object:
+def _manifest_with_reference(path: str, secret: str) -> Object:
     """A manifest that uses the reference at a path, made to name that Secret."""
     for manifest in MANIFESTS.values():
         spec = OpenBaoCluster.from_object(manifest).spec
@@ -71,7 +71,9 @@ def _pointed(path: str, secret: str) -> Object:
 @pytest.mark.parametrize("suffix", SYSTEM_SECRET_SUFFIXES)
 @pytest.mark.parametrize("path", REFERENCES)
 def test_attack_t05_no_reference_names_a_secret_of_the_operator(path: str, suffix: str) -> None:
-    rule_violations = violations(OpenBaoCluster.from_object(_pointed(path, f"other{suffix}")))
+    rule_violations = violations(
+        OpenBaoCluster.from_object(_manifest_with_reference(path, f"other{suffix}"))
+    )
     results = [violation for violation in rule_violations if REFUSED in violation.message]
     assert len(results) == 1
     assert re.sub(r"\[\d+\]", "[]", results[0].field) == f"spec.{path}"
@@ -80,4 +82,7 @@ def test_attack_t05_no_reference_names_a_secret_of_the_operator(path: str, suffi
 
 @pytest.mark.parametrize("path", REFERENCES)
 def test_a_secret_of_the_user_is_nobodys_business(path: str) -> None:
-    assert violations(OpenBaoCluster.from_object(_pointed(path, "tls-server-of-mine"))) == ()
+    assert (
+        violations(OpenBaoCluster.from_object(_manifest_with_reference(path, "tls-server-of-mine")))
+        == ()
+    )

@@ -37,7 +37,7 @@ class Case:
     service: Object
 
 
-def _keyed(field: str, key: str, value: str = "x") -> Object:
+def _keyed_list(field: str, key: str, value: str = "x") -> Object:
     return {**service(), field: {key: value}}
 
 
@@ -250,12 +250,12 @@ def _labels() -> dict[str, Case]:
     more = ("app.kubernetes.io/name", "app.kubernetes.io/instance")
     return {
         **{
-            f"{key} in {field}": Case(f"reserved-{field}", field, _keyed(field, key))
+            f"{key} in {field}": Case(f"reserved-{field}", field, _keyed_list(field, key))
             for field in ("labels", "annotations")
             for key in (*ours, *more)
         },
         **{
-            f"a value of {field}": Case(f"values-{field}", field, _keyed(field, "a", "b c"))
+            f"a value of {field}": Case(f"values-{field}", field, _keyed_list(field, "a", "b c"))
             for field in ("labels", "nodeSelector")
         },
     }
@@ -336,7 +336,7 @@ CODE_CASES: dict[str, Case] = {
         with_main(volumes=[_DATA, {"name": "more", "mountPath": "/./data"}]),
     ),
     **{
-        f"{key[:20]} as a key of {field}": Case(f"keys-{field}", field, _keyed(field, key))
+        f"{key[:20]} as a key of {field}": Case(f"keys-{field}", field, _keyed_list(field, key))
         for field in _LABEL_FIELDS
         for key in ("a b", "A/b", f"{'a' * 254}/b", "b" * 64, "/a", "a..b/c")
     },

@@ -25,13 +25,13 @@ from tests.contracts.datacenter.services import helper, part, service, vault
 INFO = DatacenterInfo("fra1", "uid", "dc-fra1")
 
 
-def read(name: str, *depends_on: str, kind: str = "Deployment") -> BootstrapService:
+def parse_service(name: str, *depends_on: str, kind: str = "Deployment") -> BootstrapService:
     body = vault(name) if kind == "OpenBaoCluster" else service(name)
     return BootstrapService.model_validate({**body, "dependsOn": list(depends_on)})
 
 
 def cluster(name: str, *depends_on: str) -> BootstrapService:
-    return read(name, *depends_on, kind="OpenBaoCluster")
+    return parse_service(name, *depends_on, kind="OpenBaoCluster")
 
 
 def record(body: BootstrapService) -> ServiceRecord:
@@ -68,25 +68,44 @@ def test_each_name_of_a_circle_depends_on_the_next() -> None:
 
 def test_all_vaults_are_waited_for_and_each_name_once() -> None:
     services = [
-        read("a", "openbao:ready", "v2", "gone"),
+        parse_service("a", "openbao:ready", "v2", "gone"),
         cluster("v2"),
         cluster("v1", "b"),
-        read("b"),
+        parse_service("b"),
     ]
     assert dependencies(services) == {"a": ("v2", "v1", "gone"), "v2": (), "v1": ("b",), "b": ()}
-    assert dependencies([read("a", "openbao:ready")]) == {"a": ("openbao:ready",)}
+    assert dependencies([parse_service("a", "openbao:ready")]) == {"a": ("openbao:ready",)}
 
 
 @pytest.mark.parametrize(
     ("services", "expected"),
     [
         ([], ""),
-        ([read("c"), read("a"), read("b")], "c a b"),
-        ([read("a", "c"), read("b"), read("c")], "b c a"),
-        ([read("a", "b"), read("b", "c"), read("c"), read("d")], "c b a d"),
-        ([read("a", "openbao:ready"), read("b", "nobody"), cluster("v", "b")], "b v a"),
-        ([read("a", "b"), read("b", "a"), read("c", "a"), read("d")], "d a b c"),
-        ([read("a", "a"), read("b")], "b a"),
+        ([parse_service("c"), parse_service("a"), parse_service("b")], "c a b"),
+        ([parse_service("a", "c"), parse_service("b"), parse_service("c")], "b c a"),
+        (
+            [
+                parse_service("a", "b"),
+                parse_service("b", "c"),
+                parse_service("c"),
+                parse_service("d"),
+            ],
+            "c b a d",
+        ),
+        (
+            [parse_service("a", "openbao:ready"), parse_service("b", "nobody"), cluster("v", "b")],
+            "b v a",
+        ),
+        (
+            [
+                parse_service("a", "b"),
+                parse_service("b", "a"),
+                parse_service("c", "a"),
+                parse_service("d"),
+            ],
+            "d a b c",
+        ),
+        ([parse_service("a", "a"), parse_service("b")], "b a"),
     ],
 )
 def test_services_are_made_behind_what_they_depend_on(
@@ -98,7 +117,7 @@ def test_services_are_made_behind_what_they_depend_on(
 
 
 def test_an_order_of_services_holds_the_services_themselves() -> None:
-    services = [read("a", "b"), read("b")]
+    services = [parse_service("a", "b"), parse_service("b")]
     assert creation_order(services) == (services[1], services[0])
 
 
@@ -140,9 +159,14 @@ def test_a_record_waits_for_what_is_missing_or_not_ready(
 ) -> None:
     records = [
         record(bootstrap_service)
-        for bootstrap_service in (read("b"), read("c"), cluster("v1"), cluster("v2"))
+        for bootstrap_service in (
+            parse_service("b"),
+            parse_service("c"),
+            cluster("v1"),
+            cluster("v2"),
+        )
     ]
-    service_record = record(read("a", *depends_on))
+    service_record = record(parse_service("a", *depends_on))
     assert (
         unmet_dependencies(service_record, [*records, service_record], running.split().__contains__)
         == expected
@@ -151,10 +175,10 @@ def test_a_record_waits_for_what_is_missing_or_not_ready(
 
 
 def test_no_vault_at_all_is_waited_for() -> None:
-    service_record = record(read("a", "openbao:ready"))
+    service_record = record(parse_service("a", "openbao:ready"))
     everything = ["a", "b", "openbao:ready"]
     unmet = unmet_dependencies(
-        service_record, [service_record, record(read("b"))], everything.__contains__
+        service_record, [service_record, record(parse_service("b"))], everything.__contains__
     )
     assert unmet == ("openbao:ready",)
 
@@ -166,19 +190,19 @@ def test_no_vault_at_all_is_waited_for() -> None:
 def test_a_record_is_held_by_those_that_depend_on_it(name: str, expected: tuple[str, ...]) -> None:
     """x and y depend on each other: neither may hold the other, and z holds y alone."""
     bodies = [
-        read("a", "openbao:ready", "b"),
+        parse_service("a", "openbao:ready", "b"),
         cluster("v", "b"),
-        read("b"),
-        read("x", "y"),
-        read("y", "x"),
-        read("z", "y"),
-        read("s", "s"),
+        parse_service("b"),
+        parse_service("x", "y"),
+        parse_service("y", "x"),
+        parse_service("z", "y"),
+        parse_service("s", "s"),
     ]
     records = {body.name: record(body) for body in bodies}
     assert dependents(records[name], records.values()) == expected
 
 
 def test_a_record_on_its_way_out_holds_as_well() -> None:
-    first, second = record(read("a", "b")), record(read("b"))
+    first, second = record(parse_service("a", "b")), record(parse_service("b"))
     assert dependents(second, [replace(first, retiring=True), second]) == ("a",)
     assert dependents(second, [second]) == ()

@@ -16,7 +16,7 @@ from contracts.datacenter.service_spec import BootstrapService
 from tests.contracts.datacenter.services import cluster_role, objects, on_each_node, service
 
 
-def _refused(body: dict[str, Any], access: NodeAccess) -> dict[str, str]:
+def _refusals(body: dict[str, Any], access: NodeAccess) -> dict[str, str]:
     read = BootstrapService.model_validate(body)
     return {
         violation.field: str(violation)
@@ -46,14 +46,14 @@ def _mounts(path: str) -> dict[str, Any]:
 )
 def test_a_directory_of_the_node_is_at_or_below_an_allowed_one(path: str, expected: bool) -> None:
     access = NodeAccess(host_paths=("/var/log", "/srv"))
-    refusals = _refused(_mounts(path), access)
+    refusals = _refusals(_mounts(path), access)
     assert set(refusals) == (
         set() if expected else {"spec.service.services[0].volumes[1].hostPath"}
     )
 
 
 def test_without_a_grant_nothing_is_allowed_and_the_message_says_what_to_do() -> None:
-    assert _refused({**_mounts("/var/log"), "runAsUser": 0}, NO_ACCESS) == {
+    assert _refusals({**_mounts("/var/log"), "runAsUser": 0}, NO_ACCESS) == {
         "spec.service.services[0].volumes[1].hostPath": (
             "spec.service.services[0].volumes[1].hostPath: must be at or below a directory of "
             "spec.nodeAccess.hostPaths of Datacenter fra1, which allows nothing; ask a user with "
@@ -68,16 +68,16 @@ def test_without_a_grant_nothing_is_allowed_and_the_message_says_what_to_do() ->
 
 
 def test_each_grant_is_for_itself() -> None:
-    assert set(_refused(service(runAsUser=0), NodeAccess(host_paths=("/var/log",)))) == {
+    assert set(_refusals(service(runAsUser=0), NodeAccess(host_paths=("/var/log",)))) == {
         "spec.service.runAsUser"
     }
-    assert _refused(service(runAsUser=0), NodeAccess(run_as_root=True)) == {}
-    assert _refused(_mounts("/var/log"), NodeAccess(run_as_root=True)) != {}
+    assert _refusals(service(runAsUser=0), NodeAccess(run_as_root=True)) == {}
+    assert _refusals(_mounts("/var/log"), NodeAccess(run_as_root=True)) != {}
 
 
 def test_whoever_asks_for_nothing_needs_nothing() -> None:
-    assert _refused(service(), NO_ACCESS) == {}
-    assert _refused(service(runAsUser=1), NO_ACCESS) == {}
+    assert _refusals(service(), NO_ACCESS) == {}
+    assert _refusals(service(runAsUser=1), NO_ACCESS) == {}
 
 
 ROUGH = (

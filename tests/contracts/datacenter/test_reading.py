@@ -10,7 +10,7 @@ import pytest
 from contracts.datacenter.objects import SERVICES_MAX, Datacenter, InvalidDatacenterError
 from contracts.datacenter.rules.all_rules import read_service, read_services
 from contracts.datacenter.rules.openbao import UNKNOWN_MESSAGE
-from tests.contracts.datacenter.rules.refused import broken_rules, refused
+from tests.contracts.datacenter.rules.refused import broken_rules, violations_of
 from tests.contracts.datacenter.services import (
     VAULT_SPEC,
     Object,
@@ -40,7 +40,7 @@ UNKNOWN: dict[str, tuple[Object, str]] = {
 
 @pytest.mark.parametrize(("body", "field"), UNKNOWN.values(), ids=UNKNOWN.keys())
 def test_what_no_field_is_for_is_refused_with_its_path(body: Object, field: str) -> None:
-    (violation,) = refused(lambda: read_service(body, "hook/a[3]"))
+    (violation,) = violations_of(lambda: read_service(body, "hook/a[3]"))
     assert (violation.rule, violation.field) == ("schema", f"hook/a[3].{field}")
     assert violation.message == UNKNOWN_MESSAGE
 
@@ -72,7 +72,7 @@ def test_what_no_field_is_for_is_refused_with_its_path(body: Object, field: str)
     ],
 )
 def test_a_value_that_violates_the_schema_of_its_field_is_refused(body: Object, field: str) -> None:
-    (violation,) = refused(lambda: read_service(body, "hook/a[3]"))
+    (violation,) = violations_of(lambda: read_service(body, "hook/a[3]"))
     assert (violation.rule, violation.field) == ("schema", f"hook/a[3].{field}")
     if body.get("name"):
         with pytest.raises(InvalidDatacenterError, match="bootstrapServices"):
@@ -98,7 +98,7 @@ def test_a_service_that_was_made_by_hand_is_read_like_any_other() -> None:
     body = read_service(vault(), "s")
     assert read_service(body, "s") == body
     forced = body.model_copy(update={"name": "../x"})
-    assert broken_rules(refused(lambda: read_service(forced, "s"))) == {("schema", "s.name")}
+    assert broken_rules(violations_of(lambda: read_service(forced, "s"))) == {("schema", "s.name")}
     nested = {"name": "a", "services": body.services or [read_service(service(), "s").services[0]]}
     assert read_service(nested, "s").name == "a"
 
@@ -117,16 +117,16 @@ def _deep(levels: int) -> Object:
 
 @pytest.mark.parametrize("value", [math.nan, object(), {1, 2}, "\ud800", _deep(2000), b"x"])
 def test_what_json_cannot_carry_is_refused(value: Any) -> None:
-    (violation,) = refused(lambda: read_service(vault(openbao={"version": value}), "s"))
+    (violation,) = violations_of(lambda: read_service(vault(openbao={"version": value}), "s"))
     assert (violation.rule, violation.field) == ("schema", "s")
 
 
 def test_what_is_too_much_is_refused() -> None:
-    (deep,) = refused(lambda: read_service(vault(openbao=_deep(80)), "s"))
+    (deep,) = violations_of(lambda: read_service(vault(openbao=_deep(80)), "s"))
     assert (deep.rule, deep.field) == ("depth", "s")
-    (many,) = refused(lambda: read_service(vault(openbao={"a": [0] * 20_001}), "s"))
+    (many,) = violations_of(lambda: read_service(vault(openbao={"a": [0] * 20_001}), "s"))
     assert (many.rule, many.field) == ("size", "s")
-    (long,) = refused(lambda: read_services(_endless(), "hook/a"))
+    (long,) = violations_of(lambda: read_services(_endless(), "hook/a"))
     assert (long.field, str(SERVICES_MAX) in long.message) == ("hook/a", True)
 
 
@@ -139,7 +139,7 @@ def test_as_many_as_a_datacenter_may_declare_are_read() -> None:
 
 @pytest.mark.parametrize("raw", ["a", b"a", {"name": "a"}, 5, read_service(service(), "s")])
 def test_what_is_no_list_is_refused(raw: Any) -> None:
-    (violation,) = refused(lambda: read_services(raw, "hook/a"))
+    (violation,) = violations_of(lambda: read_services(raw, "hook/a"))
     assert (violation.rule, violation.field) == ("schema", "hook/a")
 
 
@@ -149,14 +149,16 @@ def test_nothing_is_an_empty_list() -> None:
 
 def test_everything_that_is_wrong_in_a_list_is_told() -> None:
     bodies: list[Any] = [5, service("../x"), service(hostNetwork=True)]
-    rule_violations = refused(lambda: read_services(bodies, "hook/a"))
+    rule_violations = violations_of(lambda: read_services(bodies, "hook/a"))
     assert [violation.field for violation in rule_violations] == [
         "hook/a[0]",
         "hook/a[1].name",
         "hook/a[2].hostNetwork",
     ]
     judged = [service(replicas=2, kind="DaemonSet"), service("b", services=[part(), part("c")])]
-    assert [violation.field for violation in refused(lambda: read_services(judged, "hook/a"))] == [
+    assert [
+        violation.field for violation in violations_of(lambda: read_services(judged, "hook/a"))
+    ] == [
         "hook/a[0].replicas",
         "hook/a[1].services",
     ]
@@ -173,5 +175,5 @@ def test_what_was_judged_is_not_read_again() -> None:
 def test_what_depends_on_the_datacenter_is_judged_for_each() -> None:
     body = vault(openbao={**VAULT_SPEC, "fencedPods": ["fra1-vault-0"]})
     judged = read_services([body], "set/a", "fra1")
-    (violation,) = refused(lambda: read_services(judged, "set/a", "ams1"))
+    (violation,) = violations_of(lambda: read_services(judged, "set/a", "ams1"))
     assert (violation.rule, violation.field) == ("fenced-pod-name", "set/a[0].openbao.fencedPods")

@@ -173,7 +173,7 @@ def test_no_field_asks_for_more_than_a_service_may_have() -> None:
 
 def test_the_defaults_of_the_schema_are_those_of_the_models() -> None:
     obj = datacenter_object(service(), name="fra1")
-    stored = crd_checks.defaulted(obj, _root(crds()[0]))
+    stored = crd_checks.apply_defaults(obj, _root(crds()[0]))
     assert stored["spec"]["state"] == "Active"
     assert Datacenter.from_object(stored) == Datacenter.from_object(obj)
 

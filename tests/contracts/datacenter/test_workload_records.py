@@ -8,7 +8,7 @@ from contracts.datacenter.workload_records import DesiredService, ServiceSource
 from tests.contracts.datacenter.services import service
 
 
-def desired(redeploy: str = "", **fields: Any) -> DesiredService:
+def desired_service(redeploy: str = "", **fields: Any) -> DesiredService:
     return DesiredService(
         BootstrapService.model_validate(service(**fields)), ServiceSource("declared"), redeploy
     )
@@ -16,29 +16,29 @@ def desired(redeploy: str = "", **fields: Any) -> DesiredService:
 
 def test_whatever_a_change_of_rolls_out_has_another_name() -> None:
     wishes = [
-        desired(),
-        desired(replicas=2),
-        desired(labels={"team": "net"}),
-        desired(annotations={"a": "b"}),
-        desired(deletionPolicy="Orphan"),
-        desired("again-1"),
+        desired_service(),
+        desired_service(replicas=2),
+        desired_service(labels={"team": "net"}),
+        desired_service(annotations={"a": "b"}),
+        desired_service(deletionPolicy="Orphan"),
+        desired_service("again-1"),
     ]
     assert len({spec.digest for spec in wishes}) == len(wishes)
     assert (
-        desired().digest
-        == desired().digest
-        == replace(desired(), source=ServiceSource("set/net")).digest
+        desired_service().digest
+        == desired_service().digest
+        == replace(desired_service(), source=ServiceSource("set/net")).digest
     )
 
 
 def test_a_name_that_was_worked_out_is_not_that_of_a_copy() -> None:
-    first = desired()
+    first = desired_service()
     before = first.digest
     assert first.digest is before
     again = replace(first, redeploy="again-1")
     assert again.digest != before
     assert replace(again, redeploy="").digest == before
-    assert first == desired()
+    assert first == desired_service()
     assert before not in repr(first)
 
 

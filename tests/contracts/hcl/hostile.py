@@ -73,23 +73,23 @@ def texts() -> list[str]:
 _MARK = re.compile(r"@[a-z ]+@")
 
 
-def filled(value: Any, text: str) -> Any:
+def fill(value: Any, text: str) -> Any:
     """The value with every marker in it, in keys and in texts, replaced by a text."""
     if isinstance(value, str):
         return _MARK.sub(lambda _: text, value)
     if isinstance(value, Mapping):
-        return {filled(key, text): filled(item, text) for key, item in value.items()}
+        return {fill(key, text): fill(item, text) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(filled(item, text) for item in value)
+        return type(value)(fill(item, text) for item in value)
     if isinstance(value, SelfInitRequest):
-        return value.model_copy(update={name: filled(item, text) for name, item in value})
+        return value.model_copy(update={name: fill(item, text) for name, item in value})
     if is_dataclass(value) and not isinstance(value, type):
-        parts = {part.name: filled(getattr(value, part.name), text) for part in fields(value)}
+        parts = {part.name: fill(getattr(value, part.name), text) for part in fields(value)}
         return replace(value, **parts)
     return value
 
 
-def marked() -> ConfigInput:
+def marked_input() -> ConfigInput:
     """Every place for text, with a marker of its own."""
     spec = cluster(
         configuration={"logging": {"file": "@log@", "pidFile": "@pid@"}},

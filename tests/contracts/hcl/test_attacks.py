@@ -26,7 +26,7 @@ RESERVED = (
 PLAIN = parse(render_config(ConfigInput.of(cluster(), None)))
 
 
-def owned(document: Any) -> Any:
+def operator_parts(document: Any) -> Any:
     """The parts of a document that are the operator's alone."""
     return {
         key: document.get(key)
@@ -65,7 +65,9 @@ def test_attack_t03_unknown_fields_of_typed_blocks_reach_no_document(key: str) -
         hostile = cluster(**spec)
     except InvalidClusterError:
         return
-    assert owned(parse(render_config(ConfigInput.of(hostile, None)))) == owned(PLAIN)
+    assert operator_parts(parse(render_config(ConfigInput.of(hostile, None)))) == operator_parts(
+        PLAIN
+    )
 
 
 @pytest.mark.parametrize("key", RESERVED)
@@ -83,7 +85,7 @@ def test_attack_t03_reserved_keys_in_data_stay_data(key: str) -> None:
         selfInit=with_request(data={key: {key: "x"}}),
     )
     document = parse(render_config(ConfigInput.of(hostile, None)))
-    assert owned(document) == owned(PLAIN)
+    assert operator_parts(document) == operator_parts(PLAIN)
     (device,) = document["audit"]
     assert device["http"]["x"]["options"]["headers"] == f'{{"{key}": ["x"]}}'
 

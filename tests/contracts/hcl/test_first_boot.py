@@ -212,7 +212,7 @@ def test_the_rights_in_the_document_are_those_of_the_roles() -> None:
 EMPTY = {"eval_source": "cel", "eval_type": "any", "expression": "[]"}
 
 
-def _sent(version: str, data: dict[str, Any]) -> Any:
+def _request_body(version: str, data: dict[str, Any]) -> Any:
     wish = {"name": "w", "operation": "update", "path": "secret/w", "data": data}
     requests = (SelfInitRequest.model_validate(wish),)
     return _data(ConfigInput("c", "ns", version=version, requests=requests), "w", "w-request")
@@ -221,8 +221,8 @@ def _sent(version: str, data: dict[str, Any]) -> Any:
 def test_an_empty_list_is_an_expression_where_the_server_would_send_null() -> None:
     options = {"eval_source": "response", "eval_type": "any", "field_selector": []}
     data = {"a": [], "b": {"c": [[], 1]}, "d": "[]", "e": {"f": options}}
-    assert _sent("2.5.9", data) == data
-    assert _sent("2.6.0", data) == {
+    assert _request_body("2.5.9", data) == data
+    assert _request_body("2.6.0", data) == {
         "a": EMPTY,
         "b": {"c": [EMPTY, 1]},
         "d": "[]",

@@ -143,7 +143,7 @@ def test_no_field_of_the_configuration_can_add_another(text: str) -> None:
     """The schema bounds these fields; the rendering does not rely on it."""
     plain = parse(render_config(_everything("x")))
     hostile = parse(render_config(_everything(text)))
-    assert _replaced(plain, "x", text) == hostile
+    assert _replace(plain, "x", text) == hostile
 
 
 def _everything(text: str) -> ConfigInput:
@@ -158,11 +158,11 @@ def _everything(text: str) -> ConfigInput:
     )
 
 
-def _replaced(value: Any, old: str, new: str) -> Any:
+def _replace(value: Any, old: str, new: str) -> Any:
     if isinstance(value, dict):
-        return {key: _replaced(item, old, new) for key, item in value.items()}
+        return {key: _replace(item, old, new) for key, item in value.items()}
     if isinstance(value, list):
-        return [_replaced(item, old, new) for item in value]
+        return [_replace(item, old, new) for item in value]
     return new if value == old else value
 
 

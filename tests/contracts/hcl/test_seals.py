@@ -107,7 +107,7 @@ def unseal(seal: str, **changes: Any) -> Unseal:
     return Unseal.model_validate({"type": seal, field: {**fields, **changes}})
 
 
-def written(spec: Unseal) -> dict[str, object]:
+def seal_attributes(spec: Unseal) -> dict[str, object]:
     stanza = seal_stanza(spec)
     return {name: value for name, value in stanza.attributes.items() if value is not None}
 
@@ -119,7 +119,7 @@ def test_b31_the_server_reads_every_attribute(seal: str) -> None:
 
 @pytest.mark.parametrize("seal", FULL)
 def test_every_field_that_is_set_is_an_attribute(seal: str) -> None:
-    attributes = written(unseal(seal))
+    attributes = seal_attributes(unseal(seal))
     assert set(attributes) == set(ATTRIBUTES[seal])
     assert len(attributes) == len(FULL[seal][1])
     assert all(isinstance(value, str) for value in attributes.values())
@@ -134,13 +134,13 @@ def test_a_field_that_is_not_set_is_not_written(seal: str) -> None:
     bare = chosen.model_copy(update=dict.fromkeys(optional))
     field = Unseal.model_fields
     name = next(n for n in field if field[n].alias == FULL[seal][0])
-    left = written(spec.model_copy(update={name: bare}))
+    left = seal_attributes(spec.model_copy(update={name: bare}))
     assert len(left) == sum(f.is_required() for f in type(chosen).model_fields.values())
 
 
 def test_booleans_are_texts_as_the_server_reads_them() -> None:
-    assert written(unseal("transit"))["tls_skip_verify"] == "false"
-    assert written(unseal("pkcs11"))["disable_software_encryption"] == "true"
+    assert seal_attributes(unseal("transit"))["tls_skip_verify"] == "false"
+    assert seal_attributes(unseal("pkcs11"))["disable_software_encryption"] == "true"
 
 
 def test_b31_older_spellings_reach_the_server_by_their_new_names() -> None:
@@ -153,7 +153,7 @@ def test_b31_older_spellings_reach_the_server_by_their_new_names() -> None:
             "kmsKeyID": "k",
         }
     }
-    assert written(Unseal.model_validate({"type": "kmip", **january})) == {
+    assert seal_attributes(Unseal.model_validate({"type": "kmip", **january})) == {
         "endpoint": "e:1",
         "kms_key_id": "k",
         "client_cert": "/etc/bao/seal-creds/tls.crt",
@@ -168,7 +168,7 @@ def test_b31_older_spellings_reach_the_server_by_their_new_names() -> None:
 )
 def test_an_older_kind_of_oci_login_is_the_newer_switch(told: str, written_as: str | None) -> None:
     spec = unseal("ocikms", authTypeAPIKey=None, authType=told)
-    assert written(spec).get("auth_type_api_key") == written_as
+    assert seal_attributes(spec).get("auth_type_api_key") == written_as
 
 
 def test_a_static_seal_names_one_key_or_two() -> None:

@@ -21,13 +21,13 @@ def config(**spec: Any) -> ConfigInput:
     return ConfigInput.of(cluster(**spec), None)
 
 
-def read(**spec: Any) -> Any:
+def parse_config(**spec: Any) -> Any:
     return parse(render_config(config(**spec)))
 
 
 def test_b24_every_listener_is_bound_to_both_families() -> None:
     """An IPv4 address alone breaks clusters whose pods have IPv6 addresses."""
-    listeners = read(
+    listeners = parse_config(
         version="2.5.5", observability={"metrics": {"enabled": True, "scrapeProfile": "AllNodes"}}
     )["listener"]
     addresses = [
@@ -41,13 +41,13 @@ def test_b24_every_listener_is_bound_to_both_families() -> None:
 
 def test_b26_tls_cannot_be_switched_off_in_the_configuration() -> None:
     """A rule refuses it; what is rendered does not depend on that."""
-    (listener,) = read(configuration={"listener": {"tlsDisable": True}})["listener"]
+    (listener,) = parse_config(configuration={"listener": {"tlsDisable": True}})["listener"]
     assert "tls_disable" not in listener["tcp"]
     assert listener["tcp"]["tls_cert_file"]
 
 
 def test_demands_on_tls_hold_at_every_port() -> None:
-    listeners = read(
+    listeners = parse_config(
         version="2.5.5",
         configuration={"listener": {"tlsMinVersion": "tls13"}},
         observability={"metrics": {"enabled": True, "metricsOnlyListener": {"enabled": True}}},
@@ -68,7 +68,7 @@ def test_an_older_spelling_of_the_proxy_behaviour_is_translated(older: str, newe
         "proxyProtocolBehavior": older,
         "proxyProtocolAuthorizedAddrs": ["::1", "192.0.2.1"],
     }
-    (stanza,) = read(configuration={"listener": listener})["listener"]
+    (stanza,) = parse_config(configuration={"listener": listener})["listener"]
     assert stanza["tcp"]["proxy_protocol_behavior"] == newer
     assert stanza["tcp"]["proxy_protocol_authorized_addrs"] == ["192.0.2.1", "::1"]
 
@@ -79,13 +79,13 @@ def test_an_older_spelling_of_the_proxy_behaviour_is_translated(older: str, newe
 )
 def test_an_older_spelling_of_the_download_behaviour_is_translated(older: str, newer: str) -> None:
     plugin = {"downloadBehavior": older}
-    assert read(configuration={"plugin": plugin})["plugin_download_behavior"] == newer
+    assert parse_config(configuration={"plugin": plugin})["plugin_download_behavior"] == newer
 
 
 def test_locks_are_named_because_true_is_the_name_of_none() -> None:
-    config = read(configuration={"detectDeadlocks": True})
+    config = parse_config(configuration={"detectDeadlocks": True})
     assert config["detect_deadlocks"] == "statelock,quotas,expiration"
-    assert "detect_deadlocks" not in read(configuration={"detectDeadlocks": False})
+    assert "detect_deadlocks" not in parse_config(configuration={"detectDeadlocks": False})
 
 
 @pytest.mark.parametrize(
@@ -100,19 +100,19 @@ def test_locks_are_named_because_true_is_the_name_of_none() -> None:
 def test_plugins_of_the_spec_are_used_unless_somebody_says_otherwise(
     settings: dict[str, Any], plugins: list[Any], download: bool | None, register: bool | None
 ) -> None:
-    config = read(configuration={"plugin": settings}, plugins=plugins)
+    config = parse_config(configuration={"plugin": settings}, plugins=plugins)
     assert config.get("plugin_auto_download") == download
     assert config.get("plugin_auto_register") == register
 
 
 def test_metrics_for_prometheus_bring_their_telemetry() -> None:
     on = {"metrics": {"enabled": True}}
-    assert "telemetry" not in read(observability={"metrics": {"enabled": False}})
-    assert read(observability=on)["telemetry"] == [
+    assert "telemetry" not in parse_config(observability={"metrics": {"enabled": False}})
+    assert parse_config(observability=on)["telemetry"] == [
         {"disable_hostname": True, "prometheus_retention_time": "30s"}
     ]
     mine = {"prometheusRetentionTime": "1h", "disableHostname": False}
-    assert read(observability=on, telemetry=mine)["telemetry"] == [
+    assert parse_config(observability=on, telemetry=mine)["telemetry"] == [
         {"disable_hostname": True, "prometheus_retention_time": "1h"}
     ]
 
@@ -124,7 +124,7 @@ def test_typed_options_of_an_audit_device_win() -> None:
         "fileOptions": {"filePath": "stdout"},
         "options": {"file_path": "discard", "log_raw": True, "mode": "0600"},
     }
-    (stanza,) = read(audit=[device])["audit"]
+    (stanza,) = parse_config(audit=[device])["audit"]
     assert stanza["file"]["f"]["options"] == {
         "file_path": "stdout",
         "log_raw": "true",

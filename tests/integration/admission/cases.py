@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from tests.contracts.api.case import hardened
+from tests.contracts.api.case import hardened_spec
 
 Spec = dict[str, Any]
 
@@ -48,12 +48,12 @@ def _into_test(field: str, **template: Any) -> Brought:
     return _into_backup(field, restoreTest={"schedule": _CRON, "clusterTemplate": template})
 
 
-def _read(**more: Any) -> Spec:
+def _read_spec(**more: Any) -> Spec:
     return {"readReplicas": {"replicas": 1, **more}}
 
 
-def _signed(block: str, **more: Any) -> Spec:
-    return hardened(**{block: {"enabled": True, "failurePolicy": "Block", **more}})
+def _signature(block: str, **more: Any) -> Spec:
+    return hardened_spec(**{block: {"enabled": True, "failurePolicy": "Block", **more}})
 
 
 def _trust(block: str) -> tuple[Brought, ...]:
@@ -61,23 +61,23 @@ def _trust(block: str) -> tuple[Brought, ...]:
     by_pattern = {"issuerRegExp": "^a$", "subjectRegExp": "^a$"}
     path = f"spec.{block}"
     return (
-        Brought(f"{path}.publicKey", _signed(block, publicKey=_KEY)),
-        Brought(f"{path}.issuer", _signed(block, **by_name)),
+        Brought(f"{path}.publicKey", _signature(block, publicKey=_KEY)),
+        Brought(f"{path}.issuer", _signature(block, **by_name)),
         Brought(
             f"{path}.subject",
-            _signed(block, **{**by_name, "subject": "b"}),
-            before=_signed(block, **by_name),
+            _signature(block, **{**by_name, "subject": "b"}),
+            before=_signature(block, **by_name),
         ),
-        Brought(f"{path}.issuerRegExp", _signed(block, **by_pattern)),
+        Brought(f"{path}.issuerRegExp", _signature(block, **by_pattern)),
         Brought(
             f"{path}.subjectRegExp",
-            _signed(block, **{**by_pattern, "subjectRegExp": "^b$"}),
-            before=_signed(block, **by_pattern),
+            _signature(block, **{**by_pattern, "subjectRegExp": "^b$"}),
+            before=_signature(block, **by_pattern),
         ),
         Brought(
             f"{path}.ignoreTlog",
-            _signed(block, publicKey=_KEY, ignoreTlog=True),
-            before=_signed(block, publicKey=_KEY),
+            _signature(block, publicKey=_KEY, ignoreTlog=True),
+            before=_signature(block, publicKey=_KEY),
         ),
     )
 
@@ -99,13 +99,13 @@ def egress(*peers: Spec, port: int = 443) -> Spec:
 
 def reaching(*rules: Spec) -> Spec:
     """A spec of profile Hardened with these rules."""
-    return hardened(network={"egressRules": list(rules)})
+    return hardened_spec(network={"egressRules": list(rules)})
 
 
 def _ingress(*ports: int) -> Spec:
     sources = [{"namespaceSelector": {"matchLabels": {"team": "edge"}}}]
     rules = [{"from": sources, "ports": [{"port": port}]} for port in ports]
-    return hardened(network={"ingressRules": rules})
+    return hardened_spec(network={"ingressRules": rules})
 
 
 _NARROW = egress({"ipBlock": {"cidr": "10.0.0.0/8"}})
@@ -126,11 +126,11 @@ GATED: tuple[Brought, ...] = (
     Brought("spec.podMetadata.annotations", {"podMetadata": {"annotations": _CLOUD_NOTE}}),
     Brought(
         "spec.readReplicas.template.metadata.labels",
-        _read(template={"metadata": {"labels": _CLOUD_LABEL}}),
+        _read_spec(template={"metadata": {"labels": _CLOUD_LABEL}}),
     ),
     Brought(
         "spec.readReplicas.template.metadata.annotations",
-        _read(template={"metadata": {"annotations": _CLOUD_NOTE}}),
+        _read_spec(template={"metadata": {"annotations": _CLOUD_NOTE}}),
     ),
     Brought(_TARGET, _backup()),
     Brought(_TARGET, _backup(), before=_backup(_LOGIN)),
@@ -151,11 +151,12 @@ GATED: tuple[Brought, ...] = (
     Brought("spec.service.type", {"service": {"type": "NodePort"}}),
     Brought("spec.service.annotations", {"service": {"annotations": {"a": "b"}}}),
     Brought(
-        "spec.readReplicas.service.type", _read(service={"enabled": True, "type": "LoadBalancer"})
+        "spec.readReplicas.service.type",
+        _read_spec(service={"enabled": True, "type": "LoadBalancer"}),
     ),
     Brought(
         "spec.readReplicas.service.annotations",
-        _read(service={"enabled": True, "annotations": {"a": "b"}}),
+        _read_spec(service={"enabled": True, "annotations": {"a": "b"}}),
     ),
     Brought("spec.ingress", {"ingress": _INGRESS, "network": _PEERS}),
     Brought(
@@ -194,8 +195,8 @@ GATED: tuple[Brought, ...] = (
     ),
     Brought(
         "spec.imageVerification.publicKey",
-        _signed("imageVerification", publicKey=_KEY),
-        before={**_signed("imageVerification", publicKey=_KEY), "profile": "Development"},
+        _signature("imageVerification", publicKey=_KEY),
+        before={**_signature("imageVerification", publicKey=_KEY), "profile": "Development"},
     ),
 )
 
@@ -209,7 +210,7 @@ USED: tuple[Brought, ...] = (
     Brought("spec.storage.storageClassName", {"storage": {"size": "1Gi", "storageClassName": "x"}}),
     Brought(
         "spec.readReplicas.storage.storageClassName",
-        _read(storage={"size": "1Gi", "storageClassName": "x"}),
+        _read_spec(storage={"size": "1Gi", "storageClassName": "x"}),
     ),
     Brought(
         "spec.tls.acme.sharedCache.storageClassName",
@@ -272,7 +273,7 @@ _MONITOR = "spec.observability.metrics.serviceMonitor"
 _MINE = {"name": "mine"}
 
 
-def _verified(block: str) -> Brought:
+def _verification(block: str) -> Brought:
     return Brought(
         f"spec.{block}.imagePullSecrets[].name",
         {block: {"enabled": True, "publicKey": _KEY, "imagePullSecrets": [_MINE]}},
@@ -312,7 +313,7 @@ NAMED: tuple[Brought, ...] = (
     ),
     Brought(f"{_MONITOR}.tlsConfig.caSecret.name", _scrape(tlsConfig={"caSecret": _MINE})),
     Brought("spec.imagePullSecrets[].name", {"imagePullSecrets": [_MINE]}),
-    _verified("imageVerification"),
-    _verified("operatorImageVerification"),
+    _verification("imageVerification"),
+    _verification("operatorImageVerification"),
     Brought(f"{_MONITOR}.tlsConfig.caConfigMap.name", _scrape(tlsConfig={"caConfigMap": _MINE})),
 )

@@ -25,14 +25,14 @@ def claims_of(token: str, public: str) -> dict[str, Any] | None:
     if not isinstance(key, rsa.RSAPublicKey):
         raise TypeError(type(key).__name__)
     try:
-        key.verify(_decoded(signature), signed.encode(), padding.PKCS1v15(), hashes.SHA256())
-        claims: dict[str, Any] = json.loads(_decoded(signed.partition(".")[2]))
+        key.verify(_decode(signature), signed.encode(), padding.PKCS1v15(), hashes.SHA256())
+        claims: dict[str, Any] = json.loads(_decode(signed.partition(".")[2]))
     except (InvalidSignature, ValueError):
         return None
     return claims if claims.get("exp", 0) > SystemClock().now().timestamp() else None
 
 
-def _decoded(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 

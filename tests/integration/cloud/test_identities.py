@@ -84,12 +84,12 @@ def place(cloud: Network, keys: tuple[Signer, Signer], tmp_path: Path) -> Place:
     return Place(cloud, *keys, tmp_path)
 
 
-def asked(place: Place, before: list[str]) -> set[str]:
+def hosts_since(place: Place, before: list[str]) -> set[str]:
     """Return the hosts of the requests since then."""
     return {line.split()[0] for line in place.cloud.requests()[len(before) :]}
 
 
-def refused(output: str, *words: str) -> None:
+def check_refusal(output: str, *words: str) -> None:
     """Check that the failure is one line with these words and without secrets."""
     assert output.startswith(("Storage: ", "Config: ")), output
     assert "\n" not in output
@@ -104,15 +104,15 @@ class TestIdentityOfTheMachine:
     def test_it_is_requested_and_used(self, place: Place, env: StoreEnv) -> None:
         before = place.cloud.requests()
         assert place.run(env) == CONTENT.decode()
-        assert METADATA in asked(place, before)
+        assert METADATA in hosts_since(place, before)
 
     def test_one_without_rights_is_refused(self, place: Place, env: StoreEnv) -> None:
-        refused(place.run(replace(env, bucket="of-others")), "refuses the credentials")
+        check_refusal(place.run(replace(env, bucket="of-others")), "refuses the credentials")
 
     def test_a_secret_without_a_login_never_leads_to_it(self, place: Place, env: StoreEnv) -> None:
         before = place.cloud.requests()
-        refused(place.run(place.secret(env)), "credentialsSecretRef: the Secret has no")
-        assert asked(place, before) == set()
+        check_refusal(place.run(place.secret(env)), "credentialsSecretRef: the Secret has no")
+        assert hosts_since(place, before) == set()
 
 
 class TestEksPodIdentity:
@@ -126,10 +126,10 @@ class TestEksPodIdentity:
     def test_the_token_of_the_pod_is_taken(self, place: Place) -> None:
         before = place.cloud.requests()
         assert self._run(place, place.cluster) == CONTENT.decode()
-        assert METADATA not in asked(place, before)
+        assert METADATA not in hosts_since(place, before)
 
     def test_one_that_the_cluster_did_not_sign_is_refused(self, place: Place) -> None:
-        refused(self._run(place, Signer()), REFUSED, "status 403")
+        check_refusal(self._run(place, Signer()), REFUSED, "status 403")
 
     def test_an_agent_that_is_not_there_is_named(self, place: Place) -> None:
         uri = f"http://{server.TASK_AGENT}/v1/credentials"
@@ -138,7 +138,7 @@ class TestEksPodIdentity:
             AWS_CONTAINER_CREDENTIALS_FULL_URI=uri,
             AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=place.token(place.cluster, "x"),
         )
-        refused(text, "cannot be reached", server.TASK_AGENT)
+        check_refusal(text, "cannot be reached", server.TASK_AGENT)
 
 
 class TestRoleOfAws:
@@ -150,19 +150,21 @@ class TestRoleOfAws:
         before = place.cloud.requests()
         path = place.token(place.cluster, "sts.amazonaws.com")
         assert self._run(place, path) == CONTENT.decode()
-        assert METADATA not in asked(place, before)
+        assert METADATA not in hosts_since(place, before)
 
     def test_a_token_of_another_key_is_refused(self, place: Place) -> None:
         path = place.token(Signer(), "sts.amazonaws.com")
-        refused(self._run(place, path), REFUSED, "code InvalidIdentityToken")
+        check_refusal(self._run(place, path), REFUSED, "code InvalidIdentityToken")
 
     def test_a_token_for_another_audience_is_refused(self, place: Place) -> None:
         path = place.token(place.cluster, "openbao")
-        refused(self._run(place, path), REFUSED, "code InvalidIdentityToken")
+        check_refusal(self._run(place, path), REFUSED, "code InvalidIdentityToken")
 
     def test_a_role_of_others_is_refused(self, place: Place) -> None:
         path = place.token(place.cluster, "sts.amazonaws.com")
-        refused(self._run(place, path, "arn:aws:iam::1:role/other"), REFUSED, "code AccessDenied")
+        check_refusal(
+            self._run(place, path, "arn:aws:iam::1:role/other"), REFUSED, "code AccessDenied"
+        )
 
 
 class TestFilesOfGoogle:
@@ -180,18 +182,18 @@ class TestFilesOfGoogle:
     def _run(self, place: Place, text: str) -> str:
         before = place.cloud.requests()
         output = place.run(place.secret(GCS, credentials_json=text))
-        assert METADATA not in asked(place, before)
+        assert METADATA not in hosts_since(place, before)
         return output
 
     def test_the_key_of_an_account_is_taken(self, place: Place) -> None:
         assert self._run(place, self._account(place.account)) == CONTENT.decode()
 
     def test_a_wrong_key_is_refused(self, place: Place) -> None:
-        refused(self._run(place, self._account(Signer())), "refuses the credentials")
+        check_refusal(self._run(place, self._account(Signer())), "refuses the credentials")
 
     def test_another_account_is_refused(self, place: Place) -> None:
         text = self._account(place.account, "other@project.iam.gserviceaccount.com")
-        refused(self._run(place, text), "refuses the credentials")
+        check_refusal(self._run(place, text), "refuses the credentials")
 
     def test_the_login_of_a_user_is_taken(self, place: Place) -> None:
         text = json.dumps({"type": "authorized_user", **USER})
@@ -199,7 +201,7 @@ class TestFilesOfGoogle:
 
     def test_a_login_that_was_withdrawn_is_refused(self, place: Place) -> None:
         text = json.dumps({"type": "authorized_user", **USER, "refresh_token": "1//old"})
-        refused(self._run(place, text), REFUSED, "code invalid_grant")
+        check_refusal(self._run(place, text), REFUSED, "code invalid_grant")
 
 
 class TestWorkloadIdentityOfAzure:
@@ -212,7 +214,7 @@ class TestWorkloadIdentityOfAzure:
             AZURE_FEDERATED_TOKEN_FILE=path,
             AZURE_AUTHORITY_HOST=f"https://{server.AZURE_TOKENS}/",
         )
-        assert METADATA not in asked(place, before)
+        assert METADATA not in hosts_since(place, before)
         return text
 
     def test_the_token_of_the_pod_is_taken(self, place: Place) -> None:
@@ -221,8 +223,8 @@ class TestWorkloadIdentityOfAzure:
 
     def test_a_token_of_another_key_is_refused(self, place: Place) -> None:
         path = place.token(Signer(), "api://AzureADTokenExchange")
-        refused(self._run(place, path), REFUSED, "code invalid_client")
+        check_refusal(self._run(place, path), REFUSED, "code invalid_client")
 
     def test_another_client_is_refused(self, place: Place) -> None:
         path = place.token(place.cluster, "api://AzureADTokenExchange")
-        refused(self._run(place, path, "other"), REFUSED, "code invalid_client")
+        check_refusal(self._run(place, path, "other"), REFUSED, "code invalid_client")

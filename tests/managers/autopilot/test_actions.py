@@ -22,7 +22,7 @@ async def test_the_same_settings_are_read_and_not_written() -> None:
     servers = Servers()
     servers.autopilot = dict(SETTINGS)
     assert await apply_settings(session(servers), SETTINGS) == AutopilotDecision(applied=True)
-    assert servers.asked == ["autopilot 10.0.0.1 root-token"]
+    assert servers.requests == ["autopilot 10.0.0.1 root-token"]
 
 
 async def test_other_settings_are_written_once() -> None:
@@ -30,7 +30,7 @@ async def test_other_settings_are_written_once() -> None:
     servers.autopilot = {**SETTINGS, "min_quorum": 0}
     assert await apply_settings(session(servers), SETTINGS) == AutopilotDecision(applied=True)
     assert await apply_settings(session(servers), SETTINGS) == AutopilotDecision(applied=True)
-    assert servers.asked == [
+    assert servers.requests == [
         "autopilot 10.0.0.1 root-token",
         "set autopilot 10.0.0.1 root-token",
         "autopilot 10.0.0.1 root-token",
@@ -58,7 +58,7 @@ async def test_without_a_login_no_request_is_sent_and_the_message_has_the_next_s
     servers = Servers()
     kept = gen.present(await apply_settings(session(servers, None), SETTINGS))
     assert "spec.selfInit.oidc.enabled" in kept.message
-    assert servers.asked == []
+    assert servers.requests == []
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ async def test_without_a_login_no_request_is_sent_and_the_message_has_the_next_s
 async def test_no_request_is_sent_without_exactly_one_leader(pods: tuple[gen.Pod, ...]) -> None:
     servers = Servers()
     assert await apply_settings(session(servers, ROOT, *pods), SETTINGS) is None
-    assert servers.asked == []
+    assert servers.requests == []
 
 
 async def test_an_unresponsive_server_is_retried_by_the_next_reconcile() -> None:

@@ -73,7 +73,7 @@ async def test_the_lock_of_an_existing_restore_stays_without_requests(phase: str
     await bench.tick()
     bench.api.calls.clear()
     await bench.tick()
-    assert bench.api.asked == []
+    assert bench.api.requests == []
     assert bench.holder == RESTORE["holder"]
 
 
@@ -126,7 +126,7 @@ async def test_the_lock_stays_during_a_pause() -> None:
 async def test_an_event_says_what_the_restore_did_not_do() -> None:
     bench = locked(RESTORE)
     await bench.settle()
-    ((kind, reason, note),) = await bench.outside.told()
+    ((kind, reason, note),) = await bench.outside.flush_events()
     assert (kind, reason) == ("Warning", "OperationLockFreed")
     assert "OpenBaoRestore gone" in note
     assert "delete all its pods at once" in note
@@ -139,7 +139,7 @@ async def test_a_lock_that_its_holder_released_causes_no_event() -> None:
     del status["operationLock"]
     bench.change(CLUSTERS, "x", status=status)
     await bench.plan(KEY)
-    assert await bench.outside.told() == []
+    assert await bench.outside.flush_events() == []
 
 
 async def test_the_lock_of_a_new_restore_of_the_same_name_stays() -> None:

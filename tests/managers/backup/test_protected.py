@@ -55,7 +55,9 @@ async def test_snapshots_of_restores_come_before_snapshots_under_test() -> None:
 async def test_a_truncated_list_causes_an_event() -> None:
     bench = Bench(cluster(retention=RULES), by_hand(), *under_test(MANY))
     await protected(bench)
-    (_, reason, note), *_ = [event for event in await bench.outside.told() if event[0] == "Warning"]
+    (_, reason, note), *_ = [
+        event for event in await bench.outside.flush_events() if event[0] == "Warning"
+    ]
     assert reason == CUT
     assert f"{KEEP_MAX} of {MANY}" in note
 
@@ -64,7 +66,7 @@ async def test_no_event_for_a_full_list_or_without_retention() -> None:
     for retention, count in ((RULES, KEEP_MAX), (None, MANY)):
         bench = Bench(cluster(retention=retention), by_hand(), *under_test(count))
         await protected(bench)
-        assert CUT not in {reason for _, reason, _ in await bench.outside.told()}
+        assert CUT not in {reason for _, reason, _ in await bench.outside.flush_events()}
 
 
 async def test_keys_that_this_retention_cannot_remove_are_omitted() -> None:
@@ -77,7 +79,7 @@ async def test_keys_that_this_retention_cannot_remove_are_omitted() -> None:
     for number, key in enumerate((*keys, mine)):
         bench.api.holding(elsewhere(f"r-{number}", target=target, key=key))
     assert await protected(bench) == (mine,)
-    assert CUT not in {reason for _, reason, _ in await bench.outside.told()}
+    assert CUT not in {reason for _, reason, _ in await bench.outside.flush_events()}
 
 
 def test_backups_in_use_are_never_deleted() -> None:

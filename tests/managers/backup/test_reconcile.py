@@ -81,7 +81,7 @@ class TestLifecycle:
         bench.api.calls.clear()
         for _ in range(100):
             assert await bench.run() == Done()
-        assert bench.api.asked == []
+        assert bench.api.requests == []
 
     async def test_a_running_backup_is_read_and_not_written(self) -> None:
         bench = await running()
@@ -102,7 +102,7 @@ class TestLifecycle:
         bench.report()
         await bench.run()
         await bench.run()
-        kinds = [(kind, reason) for kind, reason, _ in await bench.outside.told()]
+        kinds = [(kind, reason) for kind, reason, _ in await bench.outside.flush_events()]
         assert kinds == [("Normal", "BackupStarted"), ("Normal", "BackupCompleted")]
 
 
@@ -118,7 +118,7 @@ class TestFailures:
         await bench.run()
         assert bench.phase() == ("Failed", reason)
         assert (bench.status()["message"], bench.holder) == ("why it was", "")
-        _, (kind, event, note) = await bench.outside.told()
+        _, (kind, event, note) = await bench.outside.flush_events()
         assert (kind, event, note) == ("Warning", "BackupFailed", f"{reason}: why it was")
 
     async def test_the_report_of_another_job_is_ignored(self) -> None:

@@ -54,7 +54,7 @@ class TestSchedule:
         bench.api.calls.clear()
         for _ in range(100):
             await bench.tick()
-        assert bench.api.asked == []
+        assert bench.api.requests == []
         await bench.clock.advance(3 * HOUR - 42)
         assert gen.expect(Done, await bench.tick()).recheck_after == pytest.approx(42)
 
@@ -197,7 +197,7 @@ class TestTriggers:
         assert result["metadata"]["annotations"][labels.BACKUP_TRIGGER] == "before the change"
         assert bench.record["lastHandledManualTrigger"] == "before the change"
         assert bench.phase(name) == ("Running", "BackupRunning")
-        events = [reason for _, reason, _ in await bench.outside.told()]
+        events = [reason for _, reason, _ in await bench.outside.flush_events()]
         assert events == ["BackupManualTriggerAccepted", "BackupStarted"]
 
     async def test_the_same_value_creates_another_backup_after_its_removal(self) -> None:
@@ -231,7 +231,7 @@ class TestTriggers:
         assert bench.names() == ["by-hand"]
         assert notes(bench) == {}
         assert "lastHandledManualTrigger" not in bench.record
-        *_, (kind, reason, note) = await bench.outside.told()
+        *_, (kind, reason, note) = await bench.outside.flush_events()
         assert (kind, reason) == ("Warning", "BackupSkipped")
         assert "by-hand has not ended" in note
 
@@ -250,7 +250,7 @@ class TestTriggers:
         bench = Bench(gen.cluster().initialized().marked(annotations=trigger))
         await bench.tick()
         assert notes(bench) == {}
-        ((_, reason, note),) = await bench.outside.told()
+        ((_, reason, note),) = await bench.outside.flush_events()
         assert reason == "BackupSkipped"
         assert "spec.backup is not set" in note
 

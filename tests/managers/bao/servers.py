@@ -39,7 +39,7 @@ class Server:
 
     authority: KeyPair
     answers: dict[str, tuple[int, Any]] = field(default_factory=dict)
-    asked: list[Asked] = field(default_factory=list)
+    requests: list[Asked] = field(default_factory=list)
     peers: set[object] = field(default_factory=set)
     """Where connections came from."""
     port: int = 0
@@ -54,7 +54,7 @@ class Server:
         body = await request.json() if request.can_read_body else None
         token = request.headers.get("X-Vault-Token", "")
         self.peers.add(request.transport and request.transport.get_extra_info("peername"))
-        self.asked.append(Asked(request.method, request.path, token, body))
+        self.requests.append(Asked(request.method, request.path, token, body))
         code, answer = self.answers.get(request.path.removeprefix("/v1/"), (404, {"errors": []}))
         if code in (301, 307):
             return web.Response(status=code, headers={"Location": str(answer)})

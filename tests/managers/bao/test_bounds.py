@@ -19,7 +19,17 @@ from managers.certs.x509 import make_authority
 from runtime.client.write_guard import unguarded
 from runtime.clock import SystemClock
 from tests.managers.bao.servers import ADDRESS, NAME, serving, tls
-from tests.runtime.pouring import CHUNK, ENDLESS, OK, WRONG, Pouring, answer, bomb, nested, pouring
+from tests.runtime.pouring import (
+    CHUNK,
+    ENDLESS,
+    OK,
+    WRONG,
+    Pouring,
+    answer,
+    bomb,
+    nested_json,
+    pouring,
+)
 
 BOUND = 256 * 1024
 LEVELS = 64
@@ -47,7 +57,7 @@ async def asking(
         yield bao, server
 
 
-def padded(size: int) -> bytes:
+def health_of_size(size: int) -> bytes:
     """A healthy answer of exactly so many bytes."""
     return HEALTHY + b" " * (size - len(HEALTHY))
 
@@ -56,7 +66,7 @@ async def test_a_packed_answer_is_refused_and_not_unpacked(tmp_path: Path) -> No
     async with asking(tmp_path, bomb(8 << 20)) as (bao, server):
         with pytest.raises(BaoError, match=rf"sys/health of {ADDRESS}.*Content-Encoding gzip"):
             await bao.health(ADDRESS)
-    assert b"accept-encoding: identity\r\n" in server.asked[0].lower()
+    assert b"accept-encoding: identity\r\n" in server.requests[0].lower()
 
 
 @pytest.mark.parametrize("code", [200, 403, 500])
@@ -74,13 +84,13 @@ async def test_an_answer_that_says_that_it_is_not_packed_is_read(tmp_path: Path)
 
 
 async def test_an_answer_of_the_greatest_length_is_read(tmp_path: Path) -> None:
-    async with asking(tmp_path, answer(padded(BOUND))) as (bao, _):
+    async with asking(tmp_path, answer(health_of_size(BOUND))) as (bao, _):
         assert (await bao.health(ADDRESS)).initialized
 
 
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_one_byte_more_is_refused(tmp_path: Path, chunked: bool) -> None:
-    body = padded(BOUND + 1)
+    body = health_of_size(BOUND + 1)
     whole = ENDLESS + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if chunked else answer(body)
     async with asking(tmp_path, whole) as (bao, _):
         with pytest.raises(BaoError, match=f"longer than {BOUND} bytes"):
@@ -92,7 +102,7 @@ async def test_an_answer_without_end_is_cut_off(tmp_path: Path) -> None:
         with pytest.raises(BaoError, match=f"longer than {BOUND} bytes"):
             await bao.health(ADDRESS)
         await asyncio.wait_for(server.cut.wait(), 10)
-        assert server.sent < BUFFERS
+        assert server.bytes_sent < BUFFERS
 
 
 @pytest.mark.parametrize("first", WRONG.values(), ids=WRONG.keys())
@@ -103,7 +113,7 @@ async def test_a_head_beyond_its_bounds_is_refused(tmp_path: Path, first: bytes)
 
 
 async def test_an_answer_of_sixty_four_levels_is_read(tmp_path: Path) -> None:
-    async with asking(tmp_path, answer(nested(LEVELS))) as (bao, _):
+    async with asking(tmp_path, answer(nested_json(LEVELS))) as (bao, _):
         assert await bao.autopilot_settings(ADDRESS, "token") == {}
 
 
@@ -114,14 +124,14 @@ DEEP = {65: "nested deeper than 64 levels", 9000: "nested deeper than 64 levels"
     ("levels", "told"), {**DEEP, 100_000: "made of more than 10000 values"}.items()
 )
 async def test_a_deeper_answer_is_refused(tmp_path: Path, levels: int, told: str) -> None:
-    async with asking(tmp_path, answer(nested(levels))) as (bao, _):
+    async with asking(tmp_path, answer(nested_json(levels))) as (bao, _):
         with pytest.raises(BaoError, match=told):
             await bao.autopilot_settings(ADDRESS, "token")
 
 
 @pytest.mark.parametrize("levels", [*DEEP, 100_000])
 async def test_content_that_is_compared_is_not_deeper_either(tmp_path: Path, levels: int) -> None:
-    async with asking(tmp_path, answer(nested(levels))) as (bao, _):
+    async with asking(tmp_path, answer(nested_json(levels))) as (bao, _):
         with pytest.raises(BaoError, match=f"nested deeper than {LEVELS} levels"):
             await bao.read(ADDRESS, "token", "secret/canary")
 
@@ -188,21 +198,21 @@ class TestMoreThanTheAnswer:
             assert (await bao.health(ADDRESS)).initialized
             server.go.set()
             await asyncio.wait_for(server.cut.wait(), 20)
-            assert server.sent < BUFFERS
+            assert server.bytes_sent < BUFFERS
 
     async def test_a_second_answer_is_not_taken_for_the_next_one(self, tmp_path: Path) -> None:
         sealed = HEALTHY.replace(b'"sealed":false', b'"sealed":true')
         async with asking(tmp_path, answer(HEALTHY) + answer(sealed)) as (bao, server):
             for _ in range(3):
                 assert not (await bao.health(ADDRESS)).sealed
-            assert len(server.asked) == 3
+            assert len(server.requests) == 3
 
     async def test_interim_answers_without_end_are_cut_off(self, tmp_path: Path) -> None:
         async with asking(tmp_path, b"", b"HTTP/1.1 103 Early Hints\r\n\r\n") as (bao, server):
             with pytest.raises(BaoError, match="interim"):
                 await bao.health(ADDRESS)
             await asyncio.wait_for(server.cut.wait(), 10)
-            assert server.sent < BUFFERS
+            assert server.bytes_sent < BUFFERS
 
     async def test_an_interim_answer_is_passed_over(self, tmp_path: Path) -> None:
         first = b"HTTP/1.1 103 Early Hints\r\n\r\n" + answer(HEALTHY)

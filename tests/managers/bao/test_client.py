@@ -32,17 +32,17 @@ def members(bao: Bao) -> Awaitable[tuple[Member, ...]]:
     return bao.members(ADDRESS, "the-bao-token")
 
 
-def told(**fields: Any) -> dict[str, Any]:
+def health_body(**fields: Any) -> dict[str, Any]:
     return {"initialized": True, "sealed": False, "standby": False, **fields}
 
 
 # sentence: (code, body, fields of the answer)
 HEALTH: dict[str, tuple[int, Any, dict[str, Any]]] = {
-    "the active one": (200, told(cluster_id="c"), {"sealed": False, "cluster_id": "c"}),
-    "a standby": (429, told(standby=True), {"standby": True}),
-    "one that is not initialised": (501, told(initialized=False), {"initialized": False}),
-    "one that is sealed": (503, told(sealed=True), {"sealed": True, "cluster_id": ""}),
-    "one with fields of a newer version": (200, told(brand_new=1), {"initialized": True}),
+    "the active one": (200, health_body(cluster_id="c"), {"sealed": False, "cluster_id": "c"}),
+    "a standby": (429, health_body(standby=True), {"standby": True}),
+    "one that is not initialised": (501, health_body(initialized=False), {"initialized": False}),
+    "one that is sealed": (503, health_body(sealed=True), {"sealed": True, "cluster_id": ""}),
+    "one with fields of a newer version": (200, health_body(brand_new=1), {"initialized": True}),
 }
 
 
@@ -60,7 +60,7 @@ async def test_a_login_sends_role_and_token_and_no_header(tmp_path: Path) -> Non
         token = await login(bao)
     assert (token.client_token, token.lease_duration) == ("s.abc", 3600)
     assert "s.abc" not in repr(token)
-    (request,) = server.asked
+    (request,) = server.requests
     assert (request.method, request.token) == ("POST", "")
     assert request.body == {"role": "the-role", "jwt": "the.projected.token"}
 
@@ -77,7 +77,7 @@ async def test_members_are_read_with_the_token(tmp_path: Path) -> None:
         Member(node_id="x-0", leader=True, voter=True),
         Member(node_id="x-1", leader=False, voter=False),
     )
-    assert server.asked[0].token == "the-bao-token"
+    assert server.requests[0].token == "the-bao-token"
 
 
 @pytest.mark.parametrize("answer", [{}, {"data": None}, {"data": {"config": None}}])
@@ -95,11 +95,11 @@ TROUBLES: dict[str, tuple[Ask, str, int, Any, type[Exception]]] = {
     "a refusal in another shape": (login, LOGIN, 403, ["no"], Denied),
     "a server in trouble": (members, MEMBERS, 500, {"errors": ["internal error"]}, BaoError),
     "a sealed server": (members, MEMBERS, 503, {"errors": ["sealed"]}, BaoError),
-    "a code of the future": (health, "sys/health", 299, told(), BaoError),
+    "a code of the future": (health, "sys/health", 299, health_body(), BaoError),
     "a health without a body": (health, "sys/health", 200, b"", BaoError),
     "a health of garbage": (health, "sys/health", 200, b"<html>", BaoError),
     "a health that is a list": (health, "sys/health", 200, [], BaoError),
-    "a health of other types": (health, "sys/health", 200, told(sealed="perhaps"), BaoError),
+    "a health of other types": (health, "sys/health", 200, health_body(sealed="perhaps"), BaoError),
     "a login without a token": (login, LOGIN, 200, {"auth": {}}, BaoError),
     "a login without anything": (login, LOGIN, 200, {}, BaoError),
     "members without names": (
@@ -131,7 +131,7 @@ async def test_trouble(
     async with serving(tmp_path, {path: (code, body)}) as server, server.client() as bao:
         with pytest.raises(error) as raised:
             await ask(bao)
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
     for secret in ("the-bao-token", "the.projected.token"):
         assert secret not in f"{raised.value!r} {raised.value.__cause__!r}"
 
@@ -164,14 +164,17 @@ async def test_a_proxy_in_the_environment_is_not_used(
     """It would see tokens; the servers are in the cluster."""
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    async with serving(tmp_path, {"sys/health": (200, told())}) as server, server.client() as bao:
+    async with (
+        serving(tmp_path, {"sys/health": (200, health_body())}) as server,
+        server.client() as bao,
+    ):
         assert (await bao.health(ADDRESS)).initialized
 
 
 class TestIdentity:
     """Only a server of the cluster's own authority and name is spoken to."""
 
-    ANSWERS = ("sys/health", (200, told()))
+    ANSWERS = ("sys/health", (200, health_body()))
 
     async def test_another_authority_is_not_spoken_to(self, tmp_path: Path) -> None:
         other = make_authority("x", SystemClock().now())
@@ -179,7 +182,7 @@ class TestIdentity:
             async with server.client(authority=other) as bao:
                 with pytest.raises(BaoError, match="Certificate"):
                     await members(bao)
-            assert server.asked == []
+            assert server.requests == []
 
     async def test_another_cluster_of_the_authority_is_not_spoken_to(self, tmp_path: Path) -> None:
         async with serving(
@@ -188,7 +191,7 @@ class TestIdentity:
             async with server.client() as bao:
                 with pytest.raises(BaoError, match="Certificate"):
                     await health(bao)
-            assert server.asked == []
+            assert server.requests == []
 
     async def test_a_server_that_is_not_there(self, tmp_path: Path) -> None:
         async with serving(tmp_path, {}) as server:

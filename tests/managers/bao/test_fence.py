@@ -85,7 +85,7 @@ async def test_a_write_is_refused_before_it_looks_for_a_connection(
         async with session(server, raises(LeaseLost("gone"))) as bao:
             with pytest.raises(LeaseLost):
                 await write(bao)
-        assert (server.asked, server.peers) == ([], set())
+        assert (server.requests, server.peers) == ([], set())
 
 
 @pytest.mark.parametrize("error", [LeaseLost("gone"), PausedMeanwhileError()], ids=repr)
@@ -104,18 +104,18 @@ async def test_a_write_is_refused_when_its_bytes_are_about_to_leave(
         async with session(server, guard) as bao:
             with pytest.raises(type(error)):
                 await write(bao)
-        assert server.asked == []
+        assert server.requests == []
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
 async def test_a_write_that_may_go_is_asked_for_twice(tmp_path: Path, write: Ask) -> None:
     looks: list[bool] = []
     async with serving(tmp_path, {}) as server:
-        async with session(server, lambda: looks.append(bool(server.asked))) as bao:
+        async with session(server, lambda: looks.append(bool(server.requests))) as bao:
             with pytest.raises(Exception, match="answered 404"):
                 await write(bao)
         assert looks == [False, False]
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
 
 
 async def test_a_question_is_not_guarded(tmp_path: Path) -> None:
@@ -184,14 +184,14 @@ async def test_a_leader_that_stood_still_after_its_mark_removes_nobody(
     tmp_path: Path, servers: list[Server], claim: bool
 ) -> None:
     server = await remove(servers, tmp_path, 60.0, claim=claim)
-    assert (server.asked, server.peers) == ([], set())
+    assert (server.requests, server.peers) == ([], set())
 
 
 async def test_a_leader_that_goes_on_at_once_removes_it(
     tmp_path: Path, servers: list[Server]
 ) -> None:
     server = await remove(servers, tmp_path, 1.0, claim=True)
-    (log_in, request) = server.asked
+    (log_in, request) = server.requests
     assert log_in.path == "/v1/auth/jwt-operator/login"
     assert (request.path, request.body) == (
         "/v1/sys/storage/raft/remove-peer",

@@ -80,7 +80,7 @@ async def test_a_cluster_costs_one_request_for_a_token_in_eight_minutes_at_most(
     for _ in range(60):
         await bench.token()
         await bench.clock.advance(hour / 60)
-    requests = bench.api.asked
+    requests = bench.api.requests
     assert set(requests) == {REQUEST}
     assert len(requests) <= hour / RENEW_AFTER
 
@@ -88,7 +88,7 @@ async def test_a_cluster_costs_one_request_for_a_token_in_eight_minutes_at_most(
 async def test_two_that_ask_at_the_same_time_cost_one_login() -> None:
     bench = Bench()
     assert {*await asyncio.gather(bench.token(), bench.token())} == {"t1"}
-    assert bench.api.asked == [REQUEST]
+    assert bench.api.requests == [REQUEST]
 
 
 async def test_every_cluster_has_an_audience_of_its_own() -> None:
@@ -119,7 +119,7 @@ async def test_the_audience_of_all_clusters_is_used_where_an_administrator_allow
     if not shared:
         with pytest.raises(Denied, match="audience"):
             await login.token(servers, AT)
-        assert bench.api.asked == [REQUEST]
+        assert bench.api.requests == [REQUEST]
         return
     assert await login.token(servers, AT)
     assert login.is_shared
@@ -155,13 +155,13 @@ async def test_an_older_token_that_is_refused_is_replaced_and_a_new_one_is_not()
     for _ in range(3):
         with pytest.raises(Denied):
             await bench.token()
-    assert bench.api.asked == [REQUEST]
+    assert bench.api.requests == [REQUEST]
     await bench.clock.advance(DOUBTFUL_AFTER)
     with pytest.raises(Denied):
         await bench.token()
     bench.servers.trusts = True
     await bench.token()
-    assert bench.servers.asked[-1].endswith("jwt-2")
+    assert bench.servers.requests[-1].endswith("jwt-2")
 
 
 async def test_a_right_that_is_missing_is_a_refusal_that_names_the_audience() -> None:
@@ -235,7 +235,7 @@ async def test_the_version_of_the_root_token_is_read_without_the_token() -> None
     secret = secret_object(bench.cluster.owner(), "x-root-token", {"token": b"root-abc"})
     bench.api.holding((SECRET, secret))
     assert await bench.logins.root_token_version(bench.cluster.owner())
-    assert bench.api.asked == ["peek Secret x-root-token"]
+    assert bench.api.requests == ["peek Secret x-root-token"]
 
 
 FAILED = {"reason": "RootTokenMissing", "problem": "p"}
@@ -255,4 +255,4 @@ def test_a_login_is_there_or_not(cluster: gen.Cluster, has: bool) -> None:
     bench = Bench(cluster)
     source = bench.logins.for_cluster(cluster.read(), cluster.owner())
     assert (source is not None) is has
-    assert bench.api.asked == []
+    assert bench.api.requests == []

@@ -15,7 +15,7 @@ SETTINGS = "sys/storage/raft/autopilot/configuration"
 async def test_a_leader_is_asked_to_step_down_and_answers_without_a_body(tmp_path: Path) -> None:
     async with serving(tmp_path, {"sys/step-down": (204, None)}) as server, server.client() as bao:
         await bao.step_down(ADDRESS, "token")
-    assert server.asked == [Asked("PUT", "/v1/sys/step-down", "token", None)]
+    assert server.requests == [Asked("PUT", "/v1/sys/step-down", "token", None)]
 
 
 async def test_the_state_of_the_followers_is_read(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ async def test_settings_are_read_and_written_at_one_place(tmp_path: Path) -> Non
     async with serving(tmp_path, answers) as server, server.client() as bao:
         assert await bao.autopilot_settings(ADDRESS, "token") == {"min_quorum": 3}
         await bao.set_autopilot(ADDRESS, "token", {"min_quorum": 4})
-    assert [(request.method, request.body) for request in server.asked] == [
+    assert [(request.method, request.body) for request in server.requests] == [
         ("GET", None),
         ("POST", {"min_quorum": 4}),
     ]
@@ -69,7 +69,7 @@ async def test_a_server_is_taken_out_of_raft_by_its_node_id(tmp_path: Path) -> N
     path = "sys/storage/raft/remove-peer"
     async with serving(tmp_path, {path: (204, None)}) as server, server.client() as bao:
         await bao.remove_peer(ADDRESS, "token", "x-2")
-    assert server.asked == [Asked("POST", f"/v1/{path}", "token", {"server_id": "x-2"})]
+    assert server.requests == [Asked("POST", f"/v1/{path}", "token", {"server_id": "x-2"})]
 
 
 MOUNT = "sys/auth/jwt-operator"
@@ -79,7 +79,7 @@ async def test_a_login_method_that_is_there_already_is_no_refusal(tmp_path: Path
     taken = {"errors": ["path is already in use at jwt-operator/"]}
     async with serving(tmp_path, {MOUNT: (400, taken)}) as server, server.client() as bao:
         await bao.enable_login(ADDRESS, "token")
-    assert server.asked == [Asked("POST", f"/v1/{MOUNT}", "token", {"type": "jwt"})]
+    assert server.requests == [Asked("POST", f"/v1/{MOUNT}", "token", {"type": "jwt"})]
 
 
 @pytest.mark.parametrize("code", [400, 403])
@@ -93,14 +93,14 @@ async def test_a_login_method_that_may_not_be_made_is_one(tmp_path: Path, code: 
 async def test_any_path_is_written(tmp_path: Path) -> None:
     async with serving(tmp_path, {"sys/x": (204, None)}) as server, server.client() as bao:
         await bao.write(ADDRESS, "token", "sys/x", {"a": "b"})
-    assert server.asked == [Asked("POST", "/v1/sys/x", "token", {"a": "b"})]
+    assert server.requests == [Asked("POST", "/v1/sys/x", "token", {"a": "b"})]
 
 
 async def test_what_is_deleted_is_named_by_its_path(tmp_path: Path) -> None:
     path = "sys/mounts/old"
     async with serving(tmp_path, {path: (204, None)}) as server, server.client() as bao:
         await bao.delete(ADDRESS, "token", path)
-    assert server.asked == [Asked("DELETE", f"/v1/{path}", "token", None)]
+    assert server.requests == [Asked("DELETE", f"/v1/{path}", "token", None)]
 
 
 async def test_a_token_reads_what_it_may_do(tmp_path: Path) -> None:
@@ -108,4 +108,4 @@ async def test_a_token_reads_what_it_may_do(tmp_path: Path) -> None:
     answers = {path: (200, {"capabilities": ["read"], "data": {"secret/a": ["read"]}})}
     async with serving(tmp_path, answers) as server, server.client() as bao:
         assert await bao.capabilities(ADDRESS, "token", ("secret/a",)) == {"secret/a": ["read"]}
-    assert server.asked == [Asked("POST", f"/v1/{path}", "token", {"paths": ["secret/a"]})]
+    assert server.requests == [Asked("POST", f"/v1/{path}", "token", {"paths": ["secret/a"]})]

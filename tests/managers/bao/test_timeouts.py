@@ -74,7 +74,7 @@ class World:
         return self.metrics.registry.get_sample_value(f"openbao_operator_breakers_{name}")
 
 
-async def opened() -> World:
+async def silent_server() -> World:
     """A server that was silent twice."""
     world = World()
     for _ in range(2):
@@ -84,7 +84,7 @@ async def opened() -> World:
 
 
 async def test_after_two_silences_a_server_is_not_asked_and_the_error_says_why() -> None:
-    world = await opened()
+    world = await silent_server()
     assert await world.pass_of("answers") == (
         "SilentError: sys/health of 10.0.0.1: the server has not answered since "
         "2030-01-01T00:00:05Z; the operator retries within 60 s, or when its pod changes"
@@ -98,7 +98,7 @@ async def test_after_two_silences_a_server_is_not_asked_and_the_error_says_why()
 
 
 async def test_each_time_one_question_is_let_through_after_twice_as_long() -> None:
-    world = await opened()
+    world = await silent_server()
     pauses = []
     for _ in range(6):
         begun = world.clock.monotonic()
@@ -113,7 +113,7 @@ async def test_each_time_one_question_is_let_through_after_twice_as_long() -> No
 
 
 async def test_while_a_question_is_let_through_no_other_one_is() -> None:
-    world = await opened()
+    world = await silent_server()
     await world.clock.advance(FIRST)
     probe = asyncio.create_task(world.ask(world.begin(), "silent"))
     await world.clock.settle()
@@ -137,7 +137,7 @@ async def test_the_text_stays_the_same_as_long_as_the_server_is_silent() -> None
 
 @pytest.mark.parametrize("how", ["answers", "refuses"])
 async def test_an_answer_and_a_refused_connection_close(how: str) -> None:
-    world = await opened()
+    world = await silent_server()
     await world.clock.advance(FIRST)
     await world.pass_of(how)
     assert world.gauge("open") == 0
@@ -154,7 +154,7 @@ async def test_a_server_that_is_being_started_refuses_and_never_opens() -> None:
 
 
 async def test_a_pod_that_changed_is_asked_at_once() -> None:
-    world = await opened()
+    world = await silent_server()
     world.pods[IP] = "second"
     assert await world.pass_of("answers") == ""
     assert world.gauge("open") == 0
@@ -216,7 +216,7 @@ async def test_time_between_questions_is_not_counted() -> None:
 
 
 async def test_servers_that_nobody_asks_any_more_are_forgotten() -> None:
-    world = await opened()
+    world = await silent_server()
     await world.clock.advance(2 * MOST)
     assert world.gauge("open") == 0
     await world.clock.advance(3600.0)

@@ -19,23 +19,23 @@ Drawing = DrawUnsealKey | DrawRootToken
 KEY_EFFECT, TOKEN_EFFECT = DrawUnsealKey("s"), DrawRootToken("s")
 
 
-async def drawn(effect: Drawing) -> Object:
+async def draw_secret(effect: Drawing) -> Object:
     outside = Outside()
     await EFFECTS[type(effect)](outside.context, RESOLVED, effect)
-    assert outside.api.asked == ["create Secret s"]
+    assert outside.api.requests == ["create Secret s"]
     # The cache has the Secret, so no request is made.
     assert await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False) is not None
-    assert outside.api.asked == []
+    assert outside.api.requests == []
     return outside.api.objects[(SECRET, KEY)]
 
 
 async def test_the_key_is_32_raw_bytes_of_the_random_source() -> None:
-    live = await drawn(KEY_EFFECT)
+    live = await draw_secret(KEY_EFFECT)
     assert base64.b64decode(live["data"]["key"]) == b"\x07" * 32
 
 
 async def test_the_token_has_no_dot_and_enough_bits() -> None:
-    live = await drawn(TOKEN_EFFECT)
+    live = await draw_secret(TOKEN_EFFECT)
     token = base64.b64decode(live["data"]["token"]).decode()
     prefix, _, random_part = token.partition("-")
     assert prefix == "root"
@@ -49,7 +49,7 @@ async def test_the_token_has_no_dot_and_enough_bits() -> None:
 async def test_generated_secrets_are_immutable_and_owned(
     effect: Drawing,
 ) -> None:
-    live = await drawn(effect)
+    live = await draw_secret(effect)
     assert live["immutable"] is True
     marks = dict(live["metadata"]["annotations"])
     assert marks.pop("openbao.org/owner-uid") == "uid-x"
@@ -69,7 +69,7 @@ async def test_an_existing_secret_is_kept_and_read_again(effect: Drawing) -> Non
     assert outside.api.objects[(SECRET, KEY)]["data"] == {}
     outside.api.calls.clear()
     assert await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False) is not None
-    assert outside.api.asked == ["peek Secret s"]
+    assert outside.api.requests == ["peek Secret s"]
 
 
 async def test_an_error_of_the_api_server_ends_the_pass() -> None:

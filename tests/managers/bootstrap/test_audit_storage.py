@@ -27,31 +27,31 @@ OURS = NamedPvcFacts("x-audit", "uid-x", terminating=False, access_modes=("ReadW
 USERS = replace(OURS, name="mine", owner_uid="")
 
 
-def planned(cluster: gen.Cluster, claim: NamedPvcFacts | None) -> Plan:
+def plan_storage(cluster: gen.Cluster, claim: NamedPvcFacts | None) -> Plan:
     observed = replace(gen.world().facts(), audit_claim=claim)
     return plan(gen.resolved(cluster), observed)
 
 
 def test_without_audit_file_storage_nothing_is_planned() -> None:
-    assert planned(gen.cluster(), None) == planned(gen.cluster(), OURS)
-    assert planned(gen.cluster(), None).outcome == Done()
+    assert plan_storage(gen.cluster(), None) == plan_storage(gen.cluster(), OURS)
+    assert plan_storage(gen.cluster(), None).outcome == Done()
 
 
 @pytest.mark.parametrize(("cluster", "claim"), [(MANAGED, OURS), (EXISTING, USERS)])
 def test_a_valid_pvc_blocks_nothing(cluster: gen.Cluster, claim: NamedPvcFacts) -> None:
-    plan = planned(cluster, claim)
+    plan = plan_storage(cluster, claim)
     assert (plan.outcome, plan.gate, plan.effects) == (Done(), False, ())
 
 
 def test_a_managed_pvc_is_created_before_any_pod() -> None:
-    plan = planned(MANAGED, None)
+    plan = plan_storage(MANAGED, None)
     assert plan.effects == (MakeAuditClaim("x-audit"),)
     assert plan.gate
     assert gen.expect(Wait, plan.outcome).reason == "PrerequisitesMissing"
 
 
 def test_a_pvc_of_the_user_is_waited_for_and_never_created() -> None:
-    plan = planned(EXISTING, None)
+    plan = plan_storage(EXISTING, None)
     assert plan.effects == ()
     assert plan.gate
     assert isinstance(plan.outcome, Wait)
@@ -72,7 +72,7 @@ def test_a_pvc_of_the_user_is_waited_for_and_never_created() -> None:
 def test_an_invalid_pvc_blocks_the_pods(
     cluster: gen.Cluster, claim: NamedPvcFacts, words: str
 ) -> None:
-    plan = planned(cluster, claim)
+    plan = plan_storage(cluster, claim)
     assert plan.gate
     assert plan.effects == ()
     assert isinstance(plan.outcome, Blocked)
@@ -82,7 +82,7 @@ def test_an_invalid_pvc_blocks_the_pods(
 
 def test_a_single_server_may_use_a_read_write_once_volume() -> None:
     alone = EXISTING.wanting(replicas=1)
-    assert planned(alone, replace(USERS, access_modes=("ReadWriteOnce",))).outcome == Done()
+    assert plan_storage(alone, replace(USERS, access_modes=("ReadWriteOnce",))).outcome == Done()
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ async def test_the_pvc_is_created_once_without_owner_and_with_the_owner_annotati
     outside = Outside()
     for _ in range(2):
         await make_audit_claim(outside.context, gen.resolved(MANAGED), MakeAuditClaim("x-audit"))
-    assert outside.api.asked == ["create PersistentVolumeClaim x-audit"] * 2
+    assert outside.api.requests == ["create PersistentVolumeClaim x-audit"] * 2
     live = outside.api.objects[(PVC, ObjectKey(gen.NAMESPACE, "x-audit"))]
     assert "ownerReferences" not in live["metadata"]
     assert live["metadata"]["annotations"] == {labels.OWNER_UID: "uid-x"}

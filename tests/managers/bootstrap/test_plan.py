@@ -28,7 +28,7 @@ DRAW_KEY = DrawUnsealKey("x-unseal-key")
 DRAW_TOKEN = DrawRootToken("x-root-token")
 
 
-def planned(cluster: gen.Cluster, world: gen.World) -> Plan:
+def plan_bootstrap(cluster: gen.Cluster, world: gen.World) -> Plan:
     return plan(gen.resolved(cluster, world), world.facts())
 
 
@@ -130,7 +130,7 @@ ROWS = {
 def test_row(
     cluster: gen.Cluster, world: gen.World, effects: tuple[Effect, ...], reason: str
 ) -> None:
-    plan = planned(cluster, world)
+    plan = plan_bootstrap(cluster, world)
     assert plan.effects == effects
     assert ("" if isinstance(plan.outcome, Done) else plan.outcome.reason) == reason
     # Every problem blocks the pods.
@@ -150,7 +150,7 @@ def test_a_key_is_never_drawn_while_data_may_exist() -> None:
     ):
         world = NOTHING.with_secrets(*secrets).with_claims(*claims)
         data = bool(claims) or cluster is OLD
-        effects = planned(cluster, world).effects
+        effects = plan_bootstrap(cluster, world).effects
         assert not (data and effects)
         assert not (KEY in secrets and DRAW_KEY in effects)
         drawn += bool(effects)
@@ -178,26 +178,28 @@ MESSAGES: dict[str, tuple[gen.Cluster, gen.World, tuple[str, ...]]] = {
 def test_a_message_names_the_object_and_the_next_step(
     cluster: gen.Cluster, world: gen.World, named: tuple[str, ...]
 ) -> None:
-    outcome = gen.expect(Blocked, planned(cluster, world).outcome)
+    outcome = gen.expect(Blocked, plan_bootstrap(cluster, world).outcome)
     for word in named:
         assert word in outcome.message
 
 
 def test_an_api_server_without_an_answer_is_queried_again() -> None:
-    outcome = gen.expect(Blocked, planned(LOGIN, NOTHING.with_secrets(KEY)).outcome)
+    outcome = gen.expect(Blocked, plan_bootstrap(LOGIN, NOTHING.with_secrets(KEY)).outcome)
     assert outcome.recheck_after is not None
 
 
 def test_config_hcl_is_planned_without_the_other_prerequisites() -> None:
     for world in (NOTHING, NOTHING.with_claims(0), NOTHING.with_secrets(KEY, TOKEN)):
-        bodies = {i.key.name: i.body for i in planned(NEW, world).intents}
+        bodies = {i.key.name: i.body for i in plan_bootstrap(NEW, world).intents}
         assert 'seal "static"' in bodies[names.config_map("x")]["data"]["config.hcl"]
 
 
 def test_joining_pods_cannot_read_the_self_init_configuration() -> None:
     """Rule I05: it is in a separate object, which is removed once data exists."""
-    before = {i.key.name: i.body for i in planned(NEW, NOTHING.with_secrets(KEY, TOKEN)).intents}
-    after = [i.key.name for i in planned(OLD, NOTHING.with_secrets(KEY)).intents]
+    before = {
+        i.key.name: i.body for i in plan_bootstrap(NEW, NOTHING.with_secrets(KEY, TOKEN)).intents
+    }
+    after = [i.key.name for i in plan_bootstrap(OLD, NOTHING.with_secrets(KEY)).intents]
     assert "initialize" not in before[names.config_map("x")]["data"]["config.hcl"]
     assert "initialize" in before[names.self_init_config_map("x")]["data"]["self-init.hcl"]
     assert after == [names.config_map("x")]
@@ -205,7 +207,7 @@ def test_joining_pods_cannot_read_the_self_init_configuration() -> None:
 
 def test_the_plan_is_deterministic() -> None:
     world = NOTHING.with_secrets(KEY).with_issuer()
-    assert planned(LOGIN, world) == planned(LOGIN, world)
+    assert plan_bootstrap(LOGIN, world) == plan_bootstrap(LOGIN, world)
 
 
 def test_no_cluster_is_initialized_while_volumes_of_an_old_one_exist() -> None:
@@ -233,7 +235,7 @@ def test_b05_a_key_that_data_needs_is_never_made_anew(
 ) -> None:
     world = gen.world().with_set(gen.stateful_set().knowing(template)).with_secrets(*there)
     spec = {"static": {"currentKeyID": "two" if template else "operator-generated-v1"}}
-    plan = planned(OLD.wanting(unseal=spec), world)
+    plan = plan_bootstrap(OLD.wanting(unseal=spec), world)
     assert (plan.effects, plan.gate) == ((), True)
     assert isinstance(plan.outcome, Blocked)
     assert plan.outcome.reason == "UnsealKeyMissing"

@@ -36,7 +36,9 @@ MANAGED = cluster(
 EXISTING = cluster(sharedCache={"mode": "ExistingPVC", "existingClaimName": "mine"})
 
 
-def planned(of: gen.Cluster, *secrets: SecretFacts, claim: NamedPvcFacts | None = None) -> Plan:
+def plan_certificates(
+    of: gen.Cluster, *secrets: SecretFacts, claim: NamedPvcFacts | None = None
+) -> Plan:
     world = gen.world().with_secrets(*secrets)
     return plan(gen.resolved(of, world), replace(world.facts(), acme_claim=claim))
 
@@ -102,7 +104,7 @@ def test_row(
     reason: str,
     words: str,
 ) -> None:
-    step = planned(of, *secrets, claim=claim)
+    step = plan_certificates(of, *secrets, claim=claim)
     if not reason:
         assert isinstance(step.outcome, Done)
         assert not step.gate
@@ -115,7 +117,7 @@ def test_row(
 async def test_the_pvc_has_no_owner_and_is_never_written_twice() -> None:
     outside, resolved = Outside(), gen.resolved(MANAGED)
     effect = MakeAcmeCacheClaim("x-acme-cache")
-    assert planned(MANAGED, ROOTS).effects == (effect,)
+    assert plan_certificates(MANAGED, ROOTS).effects == (effect,)
     await EFFECTS[type(effect)](outside.context, resolved, effect)
     (claim,) = outside.api.of(PVC)
     assert claim["spec"] == {

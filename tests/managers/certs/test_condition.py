@@ -13,19 +13,19 @@ LEAF = replace(gen.certificate(fingerprint=SERVER_FINGERPRINT), serial="2a")
 WORLD = gen.world().with_secrets(gen.secret("s", certificate=LEAF))
 
 
-def judged(facts: Observed, outcome: Outcome | None = None) -> ConditionUpdate:
+def condition_of(facts: Observed, outcome: Outcome | None = None) -> ConditionUpdate:
     return tls_ready("OperatorManaged", "s", facts, outcome or Done())
 
 
 def test_all_servers_serve_the_certificate() -> None:
-    update = judged(WORLD.with_pods(gen.pod().ready()).facts())
+    update = condition_of(WORLD.with_pods(gen.pod().ready()).facts())
     assert (update.status, update.reason) == ("True", "Ready")
     assert "2030-10-28" in update.message
 
 
 def test_servers_with_an_old_certificate_are_counted_and_named() -> None:
     pods = (gen.pod(0).ready(), gen.pod(1).ready(), gen.pod(2).ready().serving("older"))
-    update = judged(WORLD.with_pods(*pods).facts())
+    update = condition_of(WORLD.with_pods(*pods).facts())
     assert (update.status, update.reason) == ("False", "CertificateNotServed")
     assert "2 of 3 pods serve the new certificate (serial 2a)" in update.message
     assert "x-2" in update.message
@@ -33,25 +33,25 @@ def test_servers_with_an_old_certificate_are_counted_and_named() -> None:
 
 def test_a_pod_that_is_not_ready_is_not_counted() -> None:
     pods = (gen.pod(0).ready(), gen.pod(1).unready())
-    assert judged(WORLD.with_pods(*pods).facts()).status == "True"
+    assert condition_of(WORLD.with_pods(*pods).facts()).status == "True"
 
 
 def test_servers_that_were_not_probed_are_not_reported() -> None:
     facts = WORLD.with_pods(gen.pod().ready()).facts()
     unprobed = replace(facts, pods=tuple(replace(pod, serves=None) for pod in facts.pods))
-    assert judged(unprobed).status == "True"
+    assert condition_of(unprobed).status == "True"
 
 
 def test_a_server_that_does_not_answer_is_reported() -> None:
-    update = judged(WORLD.with_pods(gen.pod().ready().serving("")).facts())
+    update = condition_of(WORLD.with_pods(gen.pod().ready().serving("")).facts())
     assert update.reason == "CertificateNotServed"
 
 
 def test_the_condition_repeats_the_outcome() -> None:
     for outcome in (Blocked("TLSSecretInvalid", "why"), Wait("TLSSecretMissing", "why")):
-        update = judged(WORLD.facts(), outcome)
+        update = condition_of(WORLD.facts(), outcome)
         assert (update.status, update.reason, update.message) == ("False", outcome.reason, "why")
-    other = judged(WORLD.facts(), Blocked("InvalidSpec", "why"))
+    other = condition_of(WORLD.facts(), Blocked("InvalidSpec", "why"))
     assert other.status == "True"
 
 
@@ -60,17 +60,17 @@ def test_the_message_names_a_second_ca() -> None:
     second = replace(LEAF, serial="7b")
     for field, word in (({"upcoming": second}, "signs later"), ({"former": second}, "former")):
         facts = WORLD.with_secrets(replace(ca, **field)).facts()  # type: ignore[arg-type]
-        assert word in judged(facts).message
-        assert "7b" in judged(facts).message
+        assert word in condition_of(facts).message
+        assert "7b" in condition_of(facts).message
 
 
 def test_missing_foreign_and_invalid_secrets() -> None:
-    assert judged(gen.world().facts()).reason == "TLSSecretMissing"
+    assert condition_of(gen.world().facts()).reason == "TLSSecretMissing"
     foreign = gen.world().with_secrets(gen.secret("s", of="Shop", certificate=LEAF)).facts()
-    assert judged(foreign).reason == "ForeignObject"
+    assert condition_of(foreign).reason == "ForeignObject"
     assert tls_ready("External", "s", foreign, Done()).status == "True"
     broken = gen.world().with_secrets(gen.secret("s", problem="soup")).facts()
-    assert judged(broken).reason == "TLSSecretInvalid"
+    assert condition_of(broken).reason == "TLSSecretInvalid"
 
 
 def test_in_mode_acme_a_ready_server_has_a_certificate() -> None:

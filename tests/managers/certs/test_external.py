@@ -31,7 +31,7 @@ AUTHORITY = replace(
 )
 
 
-def planned(*secrets: SecretFacts, cluster: gen.Cluster = CLUSTER) -> Plan:
+def plan_certificates(*secrets: SecretFacts, cluster: gen.Cluster = CLUSTER) -> Plan:
     world = gen.world().with_secrets(*secrets)
     return plan(gen.resolved(cluster, world), world.facts())
 
@@ -56,7 +56,7 @@ WRONG: dict[str, tuple[SecretFacts, SecretFacts, tuple[str, ...]]] = {
 def test_b27_what_is_wrong_is_named_and_the_pods_are_left_alone(
     server: SecretFacts, authority: SecretFacts, words: tuple[str, ...]
 ) -> None:
-    plan = planned(server, authority)
+    plan = plan_certificates(server, authority)
     assert isinstance(plan.outcome, Blocked)
     assert plan.outcome.reason == "TLSSecretInvalid"
     assert plan.gate
@@ -71,24 +71,28 @@ def test_every_check_has_a_case() -> None:
 
 
 def test_content_that_cannot_be_read() -> None:
-    plan = planned(gen.secret("x-tls-server", of="nobody", problem="it is soup"), AUTHORITY)
+    plan = plan_certificates(
+        gen.secret("x-tls-server", of="nobody", problem="it is soup"), AUTHORITY
+    )
     assert "soup" in gen.expect(Blocked, plan.outcome).message
 
 
 def test_an_expired_certificate_of_the_chain_is_an_error() -> None:
-    plan = planned(replace(SERVER, chain_until=gen.NOW), AUTHORITY)
+    plan = plan_certificates(replace(SERVER, chain_until=gen.NOW), AUTHORITY)
     assert isinstance(plan.outcome, Blocked)
 
 
 def test_b27_good_ones_are_used_whoever_owns_them_and_nothing_is_written() -> None:
-    plan = planned(SERVER, AUTHORITY)
+    plan = plan_certificates(SERVER, AUTHORITY)
     assert isinstance(plan.outcome, Done)
     assert (plan.intents, plan.effects, plan.gate) == ((), (), False)
 
 
 def test_a_star_matches_the_first_label() -> None:
-    assert isinstance(planned(leaf(dns_names=frozenset({"*.local"})), AUTHORITY).outcome, Done)
-    wrong = planned(leaf(dns_names=frozenset({"*"})), AUTHORITY)
+    assert isinstance(
+        plan_certificates(leaf(dns_names=frozenset({"*.local"})), AUTHORITY).outcome, Done
+    )
+    wrong = plan_certificates(leaf(dns_names=frozenset({"*"})), AUTHORITY)
     assert isinstance(wrong.outcome, Blocked)
 
 
@@ -98,7 +102,7 @@ def test_a_star_matches_the_first_label() -> None:
 def test_missing_secrets_are_waited_for(
     there: tuple[SecretFacts, ...], absent: tuple[str, ...]
 ) -> None:
-    plan = planned(*there)
+    plan = plan_certificates(*there)
     assert isinstance(plan.outcome, Wait)
     assert plan.outcome.reason == "TLSSecretMissing"
     assert plan.gate
@@ -107,7 +111,9 @@ def test_missing_secrets_are_waited_for(
 
 
 def test_references_of_the_spec_are_used() -> None:
-    plan = planned(SERVER, AUTHORITY, cluster=NAMED)
+    plan = plan_certificates(SERVER, AUTHORITY, cluster=NAMED)
     assert "mine and roots" in gen.expect(Wait, plan.outcome).message
-    there = planned(replace(SERVER, name="mine"), replace(AUTHORITY, name="roots"), cluster=NAMED)
+    there = plan_certificates(
+        replace(SERVER, name="mine"), replace(AUTHORITY, name="roots"), cluster=NAMED
+    )
     assert isinstance(there.outcome, Done)

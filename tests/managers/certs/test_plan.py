@@ -28,7 +28,7 @@ PREPARE = PrepareAuthority("x-tls-ca", "uid-x-tls-ca")
 ISSUE_SERVER = IssueServerCertificate("x-tls-server")
 
 
-def planned(world: gen.World, cluster: gen.Cluster = CLUSTER) -> Plan:
+def plan_certificates(world: gen.World, cluster: gen.Cluster = CLUSTER) -> Plan:
     return plan(gen.resolved(cluster, world), world.facts())
 
 
@@ -114,7 +114,7 @@ ROWS: dict[str, tuple[gen.World, tuple[Effect, ...], str, bool]] = {
 
 @pytest.mark.parametrize(("world", "effects", "reason", "gate"), ROWS.values(), ids=ROWS.keys())
 def test_row(world: gen.World, effects: tuple[Effect, ...], reason: str, gate: bool) -> None:
-    plan = planned(world)
+    plan = plan_certificates(world)
     assert plan.effects == effects
     assert ("" if isinstance(plan.outcome, Done) else plan.outcome.reason) == reason
     assert plan.gate is gate
@@ -125,14 +125,14 @@ def test_row(world: gen.World, effects: tuple[Effect, ...], reason: str, gate: b
 
 def test_the_message_names_a_missing_name() -> None:
     wider = CLUSTER.wanting(tls={"extraSANs": ["bao.example.com"]})
-    plan = planned(NOTHING.with_secrets(CA, SERVER), wider)
+    plan = plan_certificates(NOTHING.with_secrets(CA, SERVER), wider)
     assert plan.effects == (ISSUE_SERVER,)
     assert "bao.example.com" in gen.expect(Wait, plan.outcome).message
 
 
 @pytest.mark.parametrize("world", [row[0] for row in ROWS.values()], ids=ROWS.keys())
 def test_a_message_names_the_secret(world: gen.World) -> None:
-    outcome = planned(world).outcome
+    outcome = plan_certificates(world).outcome
     if isinstance(outcome, Blocked):
         assert "Secret x-tls-" in outcome.message
 
@@ -152,7 +152,7 @@ TIMERS: dict[str, tuple[timedelta, float]] = {
 def test_timer(left: timedelta, after: float) -> None:
     certificate = lasting(server_certificate(RESOLVED), seconds=left.total_seconds())
     world = NOTHING.with_secrets(CA, gen.secret("x-tls-server", certificate=certificate))
-    outcome = planned(world).outcome
+    outcome = plan_certificates(world).outcome
     assert outcome == Done(after)
 
 
@@ -160,10 +160,10 @@ def test_the_timer_ends_when_the_renewal_is_due() -> None:
     """The pass at that time must renew the certificate; otherwise it would requeue forever."""
     certificate = lasting(server_certificate(RESOLVED), days=30, seconds=10)
     world = NOTHING.with_secrets(CA, gen.secret("x-tls-server", certificate=certificate))
-    outcome = gen.expect(Done, planned(world).outcome)
+    outcome = gen.expect(Done, plan_certificates(world).outcome)
     assert outcome.recheck_after is not None
     due: datetime = gen.NOW + timedelta(seconds=outcome.recheck_after)
-    assert planned(world.at(due)).effects == (ISSUE_SERVER,)
+    assert plan_certificates(world.at(due)).effects == (ISSUE_SERVER,)
 
 
 def test_the_message_names_the_problem_of_the_ca() -> None:
@@ -173,4 +173,6 @@ def test_the_message_names_the_problem_of_the_ca() -> None:
         (invalid, "soup"),
         (gen.secret("x-tls-ca", certificate=mismatch), "key does not match"),
     ):
-        assert word in gen.expect(Blocked, planned(NOTHING.with_secrets(ca)).outcome).message
+        assert (
+            word in gen.expect(Blocked, plan_certificates(NOTHING.with_secrets(ca)).outcome).message
+        )

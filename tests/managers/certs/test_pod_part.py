@@ -10,7 +10,7 @@ from tests import gen
 DIRECTORY = {"directoryURL": "https://acme.example.com/dir"}
 
 
-def mounted(**tls: Any) -> dict[str, str]:
+def mounts(**tls: Any) -> dict[str, str]:
     """Return the path of each mount, and its source."""
     resolved = gen.resolved(gen.cluster().wanting(replicas=1, tls=tls)).tls
     part = tls_part(resolved)
@@ -58,7 +58,7 @@ ROWS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 
 @pytest.mark.parametrize(("tls", "expected"), ROWS.values(), ids=ROWS.keys())
 def test_mounts(tls: dict[str, Any], expected: dict[str, str]) -> None:
-    assert mounted(**tls) == expected
+    assert mounts(**tls) == expected
 
 
 def test_only_the_cache_is_writable() -> None:

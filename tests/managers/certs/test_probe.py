@@ -82,15 +82,15 @@ class Servers:
 
     def __init__(self, **serving: str) -> None:
         self.serving = serving
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     async def shake(self, address: str, server_name: str) -> str:
         assert server_name == "name"
-        self.asked.append(address)
+        self.requests.append(address)
         return self.serving.get(f"ip{address.rpartition('.')[2]}", "")
 
 
-async def served_by(
+async def certificates_of(
     served: ServedCertificates, *pods: PodFacts, expected: str = "new"
 ) -> list[str]:
     certificates = await served.of(pods, expected, "name")
@@ -100,37 +100,40 @@ async def served_by(
 async def test_a_server_is_probed_until_it_serves_the_expected_certificate() -> None:
     servers = Servers(ip1="old")
     served = ServedCertificates(servers.shake)
-    assert await served_by(served, POD) == ["old"]
+    assert await certificates_of(served, POD) == ["old"]
     servers.serving["ip1"] = "new"
-    assert await served_by(served, POD) == ["new"]
-    assert await served_by(served, POD) == ["new"]
-    assert len(servers.asked) == 2
+    assert await certificates_of(served, POD) == ["new"]
+    assert await certificates_of(served, POD) == ["new"]
+    assert len(servers.requests) == 2
     # Another certificate is expected: the server is probed again.
-    assert await served_by(served, POD, expected="newer") == ["new"]
-    assert len(servers.asked) == 3
+    assert await certificates_of(served, POD, expected="newer") == ["new"]
+    assert len(servers.requests) == 3
 
 
 async def test_a_restarted_container_is_probed_again() -> None:
     servers = Servers(ip1="new")
     served = ServedCertificates(servers.shake)
-    await served_by(served, POD)
-    await served_by(served, replace(POD, restarts=1))
-    await served_by(served, replace(POD, uid="another"))
-    assert len(servers.asked) == 3
+    await certificates_of(served, POD)
+    await certificates_of(served, replace(POD, restarts=1))
+    await certificates_of(served, replace(POD, uid="another"))
+    assert len(servers.requests) == 3
 
 
 async def test_pods_that_are_not_ready_are_not_probed() -> None:
     servers = Servers(ip1="new")
     served = ServedCertificates(servers.shake)
-    assert await served_by(served, replace(POD, ready=False), replace(POD, ip="")) == ["-", "-"]
-    assert servers.asked == []
+    assert await certificates_of(served, replace(POD, ready=False), replace(POD, ip="")) == [
+        "-",
+        "-",
+    ]
+    assert servers.requests == []
 
 
 async def test_memory_is_bounded() -> None:
     servers = Servers()
     served = ServedCertificates(servers.shake)
     pods = [replace(POD, uid=str(n)) for n in range(KEPT + 10)]
-    assert set(await served_by(served, *pods)) == {""}
+    assert set(await certificates_of(served, *pods)) == {""}
     assert len(served) == KEPT
 
 

@@ -31,7 +31,7 @@ AUTHORITY = make_authority("x", gen.NOW)
 SERVER = issue_server(AUTHORITY, NAMES, ADDRESSES, gen.NOW)
 
 
-def loaded(pair: KeyPair) -> x509.Certificate:
+def load_certificate(pair: KeyPair) -> x509.Certificate:
     return x509.load_pem_x509_certificate(pair.certificate)
 
 
@@ -97,18 +97,18 @@ async def test_a_real_handshake_refuses(
 
 
 def test_the_validity_follows_the_given_time() -> None:
-    assert loaded(AUTHORITY).not_valid_before_utc == gen.NOW - BACKDATE
-    assert loaded(AUTHORITY).not_valid_after_utc == gen.NOW + AUTHORITY_LIFE
-    assert loaded(SERVER).not_valid_before_utc == gen.NOW - BACKDATE
-    assert loaded(SERVER).not_valid_after_utc == gen.NOW + SERVER_LIFE
+    assert load_certificate(AUTHORITY).not_valid_before_utc == gen.NOW - BACKDATE
+    assert load_certificate(AUTHORITY).not_valid_after_utc == gen.NOW + AUTHORITY_LIFE
+    assert load_certificate(SERVER).not_valid_before_utc == gen.NOW - BACKDATE
+    assert load_certificate(SERVER).not_valid_after_utc == gen.NOW + SERVER_LIFE
 
 
 @settings(deadline=None, max_examples=25)
 @given(st.timedeltas(timedelta(0), AUTHORITY_LIFE - timedelta(seconds=1)))
 def test_no_certificate_outlives_its_ca(age: timedelta) -> None:
     server = issue_server(AUTHORITY, NAMES, ADDRESSES, gen.NOW + age)
-    until = loaded(server).not_valid_after_utc
-    assert until <= loaded(AUTHORITY).not_valid_after_utc
+    until = load_certificate(server).not_valid_after_utc
+    assert until <= load_certificate(AUTHORITY).not_valid_after_utc
     assert until <= gen.NOW + age + SERVER_LIFE
 
 
@@ -148,16 +148,20 @@ CRITICAL = {"basicConstraints", "keyUsage"}
 
 @pytest.mark.parametrize("pair", [AUTHORITY, SERVER], ids=["authority", "server"])
 def test_critical_extensions(pair: KeyPair) -> None:
-    criticality = {extension.oid._name: extension.critical for extension in loaded(pair).extensions}
+    criticality = {
+        extension.oid._name: extension.critical for extension in load_certificate(pair).extensions
+    }
     assert {name for name, critical in criticality.items() if critical} == CRITICAL
 
 
 def test_key_usages() -> None:
     def constraint(pair: KeyPair) -> x509.BasicConstraints:
-        return loaded(pair).extensions.get_extension_for_class(x509.BasicConstraints).value
+        return (
+            load_certificate(pair).extensions.get_extension_for_class(x509.BasicConstraints).value
+        )
 
     def uses(pair: KeyPair) -> set[str]:
-        value = loaded(pair).extensions.get_extension_for_class(x509.KeyUsage).value
+        value = load_certificate(pair).extensions.get_extension_for_class(x509.KeyUsage).value
         names = (
             "digital_signature",
             "content_commitment",
@@ -173,7 +177,9 @@ def test_key_usages() -> None:
     assert constraint(SERVER).ca is False
     assert uses(AUTHORITY) == {"digital_signature", "key_cert_sign", "crl_sign"}
     assert uses(SERVER) == {"digital_signature"}
-    purposes = loaded(SERVER).extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    purposes = (
+        load_certificate(SERVER).extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    )
     assert {purpose.dotted_string for purpose in purposes} == {
         "1.3.6.1.5.5.7.3.1",
         "1.3.6.1.5.5.7.3.2",
@@ -190,7 +196,7 @@ def test_a_ca_with_an_rsa_key_signs_nothing() -> None:
 
 def test_no_two_certificates_share_a_serial_number_or_a_key() -> None:
     pairs = [issue_server(AUTHORITY, NAMES, ADDRESSES, gen.NOW) for _ in range(5)]
-    assert len({loaded(pair).serial_number for pair in pairs}) == 5
+    assert len({load_certificate(pair).serial_number for pair in pairs}) == 5
     assert len({pair.key for pair in pairs}) == 5
 
 
@@ -199,7 +205,7 @@ def test_a_long_cluster_name() -> None:
     resolved = gen.resolved(gen.cluster("x" * 40))
     pair = issue_server(AUTHORITY, resolved.certificate_names, (), gen.NOW)
     assert f"openbao-cluster-{'x' * 40}.local" in read(pair).dns_names
-    assert loaded(pair).subject.rfc4514_string().startswith("CN=openbao-cluster-xx")
+    assert load_certificate(pair).subject.rfc4514_string().startswith("CN=openbao-cluster-xx")
     make_authority("x" * 40, gen.NOW)
 
 

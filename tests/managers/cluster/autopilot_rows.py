@@ -9,7 +9,7 @@ OLD = gen.cluster().initialized()
 FINE = gen.running(OLD)
 
 
-def told(applied: bool, reason: str) -> gen.Cluster:
+def with_condition(applied: bool, reason: str) -> gen.Cluster:
     status: dict[str, Any] = {"applied": applied, "reason": reason, "message": "as it says"}
     return OLD.having(adminOps={"autopilot": status})
 
@@ -22,9 +22,11 @@ AUTOPILOT_ROWS = {
         OLD, FINE, "AutopilotConfigured=Unknown AutopilotUnknown"
     ),
     "the autopilot is as asked": Row(
-        told(True, "AutopilotApplied"), FINE, "AutopilotConfigured=True AutopilotApplied"
+        with_condition(True, "AutopilotApplied"), FINE, "AutopilotConfigured=True AutopilotApplied"
     ),
     "the autopilot may not be set": Row(
-        told(False, "AutopilotRefused"), FINE, "AutopilotConfigured=False AutopilotRefused"
+        with_condition(False, "AutopilotRefused"),
+        FINE,
+        "AutopilotConfigured=False AutopilotRefused",
     ),
 }

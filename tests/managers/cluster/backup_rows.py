@@ -18,7 +18,7 @@ def known(**backup: Any) -> gen.Cluster:
     return OLD.having(backup=backup)
 
 
-def tested(outcome: str, reason: str) -> gen.Cluster:
+def with_restore_test(outcome: str, reason: str) -> gen.Cluster:
     last = {"run": "r", "outcome": outcome, "reason": reason, "key": "a.snap"}
     return known(restoreTest={"last": last})
 
@@ -42,13 +42,15 @@ BACKUP_ROWS = {
     ),
     "no snapshot was ever restored to see": Row(OLD, FINE, "BackupProven=Unknown NeverTested"),
     "a restored snapshot was good": Row(
-        tested("Passed", "Restored"), FINE, "BackupProven=True RestoreTestPassed"
+        with_restore_test("Passed", "Restored"), FINE, "BackupProven=True RestoreTestPassed"
     ),
     "a restored snapshot was not good": Row(
-        tested("Failed", "SealDiffers"), FINE, "BackupProven=False RestoreTestFailed"
+        with_restore_test("Failed", "SealDiffers"), FINE, "BackupProven=False RestoreTestFailed"
     ),
     "a test told nothing": Row(
-        tested("Unknown", "JobGone"), FINE, "BackupProven=Unknown RestoreTestInconclusive"
+        with_restore_test("Unknown", "JobGone"),
+        FINE,
+        "BackupProven=Unknown RestoreTestInconclusive",
     ),
     "data are put back": Row(
         OLD.having(operationLock=RESTORES), FINE, "Restoring=True RestoreInProgress"

@@ -102,7 +102,7 @@ class Bench:
             self.api.holding((POD, pod.running(image).object()))
 
 
-async def booted(cluster: gen.Cluster, *secrets: Object) -> Bench:
+async def running_bench(cluster: gen.Cluster, *secrets: Object) -> Bench:
     """A running cluster of three, with these Secrets."""
     bench = Bench(cluster)
     bench.api.holding(*((SECRET, secret) for secret in secrets))

@@ -61,12 +61,12 @@ class MoodyApi(FakeApi):
     def __init__(self, harm: Harm | None = None) -> None:
         super().__init__()
         self.harm = harm
-        self.heard: Counter[str] = Counter()
-        self.made: Counter[str] = Counter()
+        self.call_counts: Counter[str] = Counter()
+        self.creation_counts: Counter[str] = Counter()
         self._afterwards = False
 
     def _note(self, call: Call) -> None:
-        self.heard[str(call)] += 1
+        self.call_counts[str(call)] += 1
         if self.harm is not None and self.harm.strikes(str(call)):
             if self.harm.fault != LOST_AFTER:
                 raise self.harm.error()
@@ -75,7 +75,7 @@ class MoodyApi(FakeApi):
 
     async def answering(self, call: Call) -> None:
         if call.verb.startswith("create"):
-            self.made[str(call)] += 1
+            self.creation_counts[str(call)] += 1
         if self._afterwards and self.harm is not None:
             self._afterwards = False
             raise self.harm.error()
@@ -89,7 +89,7 @@ class Life:
     bench: Bench = field(init=False)
     rounds: int = 0
     errors: int = 0
-    told: set[tuple[str, str]] = field(default_factory=set)
+    ready_reasons: set[tuple[str, str]] = field(default_factory=set)
     """Status and reason of Ready after each round."""
     on_round: Callable[[Life], None] | None = None
 
@@ -114,7 +114,7 @@ class Life:
             failed = True
             self.errors += 1
         idle = not failed and not self.bench.writes
-        self.told.add(self.ready())
+        self.ready_reasons.add(self.ready())
         if self.on_round is not None:
             self.on_round(self)
         await self.bench.outside.clock.advance(ROUND_SECONDS)
@@ -172,9 +172,9 @@ class Life:
     def writes(self) -> int:
         """Number of attempted writes."""
         reads = ("get ", "peek ")
-        return sum(n for call, n in self.api.heard.items() if not call.startswith(reads))
+        return sum(n for call, n in self.api.call_counts.items() if not call.startswith(reads))
 
-    def kept(self) -> set[tuple[str, str]]:
+    def object_names(self) -> set[tuple[str, str]]:
         """Kind and name of every object."""
         left_out = (EVENT, PVC)
         return {(kind.kind, key.name) for kind, key in self.api.objects if kind not in left_out}

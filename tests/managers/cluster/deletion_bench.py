@@ -45,7 +45,7 @@ class Bench:
         for resource in (POD, PVC):
             self.caches[resource].add_index(CLUSTER_INDEX, by_cluster)
         self.outside = outside
-        self.asked = outside.clock.now()
+        self.requested_at = outside.clock.now()
         self.deletion = Deletion(outside.context, self.caches)
         self.sync()
 
@@ -59,7 +59,7 @@ class Bench:
 
     async def run(self, policy: str | None = None) -> Outcome:
         cluster = CLUSTER.wanting(deletionPolicy=policy).read()
-        return await self.deletion.run(cluster, OWNER, self.asked)
+        return await self.deletion.run(cluster, OWNER, self.requested_at)
 
     def secret(self, name: str) -> Object:
         return self.api.objects[(SECRET, ObjectKey(gen.NAMESPACE, name))]

@@ -17,7 +17,7 @@ def strings(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
             yield from strings(part, (*path, number))
 
 
-def changed(manifest: Any, path: tuple[Any, ...], text: str) -> Any:
+def with_text(manifest: Any, path: tuple[Any, ...], text: str) -> Any:
     """The manifest with another text at a path."""
     body = copy.deepcopy(manifest)
     inner = body["spec"]

@@ -58,7 +58,7 @@ def condition_of(status: ClusterStatus, kind: str) -> Condition:
     return match_
 
 
-def said(status: ClusterStatus, kind: str) -> tuple[str, str]:
+def status_and_reason(status: ClusterStatus, kind: str) -> tuple[str, str]:
     """Status and reason of a condition."""
     condition = condition_of(status, kind)
     return condition.status, condition.reason

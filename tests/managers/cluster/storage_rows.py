@@ -5,10 +5,10 @@ from dataclasses import replace
 from contracts.records.effects import GrowClaim
 from tests import gen
 from tests.managers.cluster.passes import Row
-from tests.managers.workload.volume_worlds import LARGER, OLD, claim, grown, world
+from tests.managers.workload.volume_worlds import LARGER, OLD, claim, grown_claim, world
 
 FINE = world(*(claim(n) for n in range(3)))
-GROWN = world(*(grown(n) for n in range(3)))
+GROWN = world(*(grown_claim(n) for n in range(3)))
 FAST = OLD.wanting(storage={"size": "1Gi", "storageClassName": "fast"})
 SLOW = OLD.wanting(storage={"size": "1Gi", "storageClassName": "slow"})
 
@@ -35,7 +35,7 @@ STORAGE_ROWS = {
     ),
     "a driver that fails": row(
         LARGER,
-        world(grown(0, resizing="ControllerResizeError"), grown(1), grown(2)),
+        world(grown_claim(0, resizing="ControllerResizeError"), grown_claim(1), grown_claim(2)),
         "False StorageResizeFailed",
     ),
     "volumes larger than the spec": row(OLD, GROWN, "False StorageShrinkNotSupported"),

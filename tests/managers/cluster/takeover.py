@@ -78,17 +78,17 @@ class Takeover:
         self.phases: list[str] = []
         self.flips: list[str] = []
         """What the public Service selected, each time another revision."""
-        self.applied: list[tuple[str, str]] = []
+        self.applies: list[tuple[str, str]] = []
         """StatefulSets that were written, and the phase that was left to be read."""
-        self.deleted: list[tuple[str, str]] = []
+        self.deletions: list[tuple[str, str]] = []
         """StatefulSets and claims that were deleted, with the UID that was named."""
         self.actions: list[str] = []
         self.fails: set[str] = set()
         """Actions whose Jobs fail."""
-        self.told: list[str] = []
+        self.event_reasons: list[str] = []
         self.makes = True
         """Pods come up."""
-        self.made = 0
+        self.pod_count = 0
         monkeypatch.setattr(login, "Bao", lambda authority, name, guard: RaftServers(self))
 
     # --- reconciles -----------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class Takeover:
             await self.restart()
         outcome = await self.bench.turn()
         self._note()
-        self.told += [reason for _, reason, _ in await self._events()]
+        self.event_reasons += [reason for _, reason, _ in await self._events()]
         self.kubernetes()
         await self.bench.outside.clock.advance(TICK)
         self.age += TICK
@@ -107,7 +107,7 @@ class Takeover:
 
     async def _events(self) -> list[tuple[str, str, str]]:
         calls = list(self.api.calls)
-        events = await self.bench.outside.told()
+        events = await self.bench.outside.flush_events()
         self.api.calls[:] = calls
         return events
 
@@ -128,7 +128,14 @@ class Takeover:
 
     def forget(self) -> None:
         """Drop the recorded requests."""
-        for log in (self.phases, self.flips, self.deleted, self.told, self.actions, self.applied):
+        for log in (
+            self.phases,
+            self.flips,
+            self.deletions,
+            self.event_reasons,
+            self.actions,
+            self.applies,
+        ):
             log.clear()
 
     async def until(self, phase: str, turns: int = 60) -> None:
@@ -181,7 +188,7 @@ class Takeover:
         selector: dict[str, str] = live["spec"]["selector"]
         return selector
 
-    def named(self, kind: Resource) -> set[str]:
+    def names_of(self, kind: Resource) -> set[str]:
         """Names of all objects of a kind."""
         return {obj["metadata"]["name"] for obj in self.api.of(kind)}
 
@@ -194,9 +201,9 @@ class Takeover:
             self.phases.append(self.phase)
         for call in self.api.calls:
             if call.verb == "apply" and call.kind == "StatefulSet":
-                self.applied.append((call.name, self.phase))
+                self.applies.append((call.name, self.phase))
             if call.verb == "delete" and call.kind in ("StatefulSet", "PersistentVolumeClaim"):
-                self.deleted.append((call.name, call.body["uid"]))
+                self.deletions.append((call.name, call.body["uid"]))
         revision = self.selected().get(labels.REVISION, "") if self._serves() else ""
         if not self.flips or self.flips[-1] != revision:
             self.flips.append(revision)
@@ -274,13 +281,13 @@ class Takeover:
             .ready(leading=name == self.leader, version=version)
             .object()
         )
-        self.made += 1
-        obj["metadata"]["uid"] = f"uid-{name}-{self.made}"
+        self.pod_count += 1
+        obj["metadata"]["uid"] = f"uid-{name}-{self.pod_count}"
         self.api.holding((POD, obj))
         self.raft.setdefault(name, joins)
         claim = (PVC, ObjectKey(gen.NAMESPACE, names.claim_of_pod(name)))
         if claim not in self.api.objects:
-            self.api.holding((PVC, _claim(claim[1].name, self.made)))
+            self.api.holding((PVC, _claim(claim[1].name, self.pod_count)))
 
     def _work(self, job: Object) -> None:
         """Complete a Job; a successful Job performs its action."""

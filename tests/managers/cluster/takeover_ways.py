@@ -20,7 +20,7 @@ WAY_THERE = [
 ]
 
 
-async def begun(
+async def begin_takeover(
     monkeypatch: pytest.MonkeyPatch, *, restarts: bool = False, **spec: object
 ) -> Takeover:
     """A running cluster for which another version was just requested."""

@@ -47,7 +47,7 @@ class Row(NamedTuple):
     world: gen.World
     unserved: tuple[str, ...]
     spec: dict[str, Any]
-    said: str
+    advice: str
 
 
 ROWS = {

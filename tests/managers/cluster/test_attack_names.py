@@ -26,7 +26,7 @@ from tests import gen
 from tests.contracts.api.clusters import MANIFESTS
 from tests.gen.api import FakeApi
 from tests.managers.cluster.apply.bench import DESIRED, NAMES, Bench
-from tests.managers.cluster.hostile_names import changed, strings
+from tests.managers.cluster.hostile_names import strings, with_text
 
 PAYLOADS = (
     "../../etc/passwd",
@@ -65,12 +65,12 @@ PER_LEAF = 2
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
-def stored(manifest: Any) -> Any:
+def store_manifest(manifest: Any) -> Any:
     given = {"name": "x", "namespace": gen.NAMESPACE, "uid": "uid-x", "generation": 1}
     return {**manifest, "metadata": given}
 
 
-def made_of(manifest: Any) -> list[Intent]:
+def intents_of(manifest: Any) -> list[Intent]:
     """The objects that the operator applies; empty when it refuses."""
     try:
         cluster = OpenBaoCluster.from_object(manifest)
@@ -95,10 +95,10 @@ def mounts(body: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("which", sorted(MANIFESTS))
 def test_attack_t01_no_text_of_a_spec_becomes_another_name_or_path(which: str) -> None:
-    manifest, payloads = stored(MANIFESTS[which]), itertools.cycle(PAYLOADS)
+    manifest, payloads = store_manifest(MANIFESTS[which]), itertools.cycle(PAYLOADS)
     for path in list(strings(manifest["spec"])):
         for text in itertools.islice(payloads, PER_LEAF):
-            for intent in made_of(changed(manifest, path, text)):
+            for intent in intents_of(with_text(manifest, path, text)):
                 assert intent.key.namespace == gen.NAMESPACE, (path, text)
                 name = intent.key.name
                 assert _NAME.fullmatch(name), (path, text, name)

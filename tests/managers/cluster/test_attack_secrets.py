@@ -18,7 +18,7 @@ from runtime.outcome import Blocked
 from runtime.types import Object
 from tests import gen
 from tests.gen import key_files
-from tests.managers.cluster.bench import Bench, booted
+from tests.managers.cluster.bench import Bench, running_bench
 
 CREDENTIALS = "/etc/bao/seal-creds"
 AUTHORITY = make_authority("x", gen.NOW)
@@ -39,13 +39,13 @@ def secret(name: str, **data: bytes) -> Object:
     }
 
 
-def sealed(kind: str, field: str, **block: object) -> gen.Cluster:
+def cluster_with_seal(kind: str, field: str, **block: object) -> gen.Cluster:
     """A cluster whose seal uses the files of the Secret `mine`."""
     wish = {"type": kind, field: block, "credentialsSecretRef": {"name": "mine"}}
     return gen.cluster(unseal=wish)
 
 
-TRANSIT = sealed(
+TRANSIT = cluster_with_seal(
     "transit",
     "transit",
     address="https://kms.example.com",
@@ -55,8 +55,10 @@ TRANSIT = sealed(
     tlsClientCert=f"{CREDENTIALS}/tls.crt",
     tlsClientKey=f"{CREDENTIALS}/tls.key",
 )
-GOOGLE = sealed("gcpckms", "gcpCloudKMS", project="p", region="r", keyRing="g", cryptoKey="k")
-ORACLE = sealed(
+GOOGLE = cluster_with_seal(
+    "gcpckms", "gcpCloudKMS", project="p", region="r", keyRing="g", cryptoKey="k"
+)
+ORACLE = cluster_with_seal(
     "ocikms",
     "ocikms",
     keyID="k",
@@ -222,7 +224,7 @@ async def test_the_largest_allowed_key_is_accepted() -> None:
 async def test_attack_t10_a_running_cluster_keeps_serving() -> None:
     """An oversize file in its Secret is reported, and no pod changes."""
     good = key_files.certificate(LARGEST.public_key())
-    bench = await booted(TRANSIT, client(key_files.key_pem(LARGEST), good))
+    bench = await running_bench(TRANSIT, client(key_files.key_pem(LARGEST), good))
     bench.api.holding((SECRET, client(key_files.key_pem(HUGE))))
     await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
     await bench.until_quiet()

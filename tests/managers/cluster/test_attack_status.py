@@ -15,7 +15,7 @@ from contracts.api.group import CLUSTERS
 from runtime.builtin_kinds import PVC, SECRET, STATEFUL_SET
 from runtime.types import Object
 from tests import gen
-from tests.managers.cluster.bench import Bench, booted
+from tests.managers.cluster.bench import Bench, running_bench
 
 GONE = object()
 # field: (wrong type, right type with a wrong value, far beyond any bound)
@@ -35,11 +35,11 @@ LIES: dict[str, tuple[Any, Any, Any]] = {
 CORRUPTIONS = [(field, value) for field, values in LIES.items() for value in (*values, GONE)]
 
 
-def named(case: Any) -> str:
+def case_id(case: Any) -> str:
     return "gone" if case is GONE else repr(case)[:20]
 
 
-def settled(live: Object) -> Object:
+def without_times(live: Object) -> Object:
     """The status without times."""
     status = copy.deepcopy(live["status"])
     for condition in status["conditions"]:
@@ -48,13 +48,13 @@ def settled(live: Object) -> Object:
 
 
 async def recovers(bench: Bench, spoil: Object) -> None:
-    before, things = settled(bench.cluster), belongings(bench)
+    before, things = without_times(bench.cluster), belongings(bench)
     spoilt = copy.deepcopy(bench.cluster)
     spoilt["status"] = spoil
     bench.api.holding((CLUSTERS, spoilt))
     await bench.outside.clock.advance(30.0)
     await bench.until_quiet()
-    assert settled(bench.cluster) == before
+    assert without_times(bench.cluster) == before
     assert belongings(bench) == things
 
 
@@ -68,9 +68,9 @@ def belongings(bench: Bench) -> list[tuple[str, str, str]]:
     return sorted(results)
 
 
-@pytest.mark.parametrize(("field", "value"), CORRUPTIONS, ids=named)
+@pytest.mark.parametrize(("field", "value"), CORRUPTIONS, ids=case_id)
 async def test_attack_t13_a_corrupt_field_is_corrected(field: str, value: Any) -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     status = copy.deepcopy(bench.cluster["status"])
     assert field in status
     if value is GONE:
@@ -81,9 +81,9 @@ async def test_attack_t13_a_corrupt_field_is_corrected(field: str, value: Any) -
 
 
 @pytest.mark.parametrize("field", ["type", "status", "reason", "message", "observedGeneration"])
-@pytest.mark.parametrize("value", [7, "", "Other\n\x1b[31m", GONE], ids=named)
+@pytest.mark.parametrize("value", [7, "", "Other\n\x1b[31m", GONE], ids=case_id)
 async def test_attack_t13_a_corrupt_condition_is_corrected(field: str, value: Any) -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     status = copy.deepcopy(bench.cluster["status"])
     for condition in status["conditions"]:
         if value is GONE:
@@ -93,9 +93,9 @@ async def test_attack_t13_a_corrupt_condition_is_corrected(field: str, value: An
     await recovers(bench, status)
 
 
-@pytest.mark.parametrize("value", [{}, {"phase": "Running"}], ids=named)
+@pytest.mark.parametrize("value", [{}, {"phase": "Running"}], ids=case_id)
 async def test_attack_t13_a_whole_corrupt_status_is_corrected(value: Any) -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     await recovers(bench, value)
 
 
@@ -111,8 +111,8 @@ async def test_attack_t13_a_whole_corrupt_status_is_corrected(value: Any) -> Non
 )
 async def test_attack_t13_invented_fields_are_removed(field: str, value: Any) -> None:
     """The API server drops fields that a manager no longer applies; here we apply them first."""
-    bench = await booted(gen.cluster())
-    before = settled(bench.cluster)
+    bench = await running_bench(gen.cluster())
+    before = without_times(bench.cluster)
     spoilt = copy.deepcopy(bench.cluster)
     spoilt["status"][field] = value
     bench.api.holding((CLUSTERS, spoilt))

@@ -30,7 +30,7 @@ class TestStuckPods:
         assert waited <= PODS_GRACE_PERIOD.total_seconds() + 5.0 < NAMESPACE_MAY_TAKE
         # Each is protected: the API server keeps it until its pod has terminated.
         assert bench.writes == [f"delete PersistentVolumeClaim data-x-{n}" for n in range(2)]
-        ((kind, reason, text),) = await bench.outside.told()
+        ((kind, reason, text),) = await bench.outside.flush_events()
         assert (kind, reason) == ("Warning", "ServersStillRun")
         assert "x-0, x-1" in text
 

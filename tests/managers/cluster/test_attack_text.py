@@ -23,7 +23,7 @@ from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import api_error
-from tests.managers.cluster.bench import CONFIG, Bench, booted
+from tests.managers.cluster.bench import CONFIG, Bench, running_bench
 
 PAYLOADS = {
     "a second line": 'fine\n{"level":"error","msg":"forged"}',
@@ -52,9 +52,9 @@ def texts(value: Any) -> Iterator[str]:
             yield from texts(inner)
 
 
-async def shown(bench: Bench) -> list[str]:
+async def visible_texts(bench: Bench) -> list[str]:
     """Every text that users see: the status, and the notes of the events."""
-    events = await bench.outside.told()
+    events = await bench.outside.flush_events()
     return [*texts(bench.cluster["status"]), *(note for _, _, note in events)]
 
 
@@ -82,12 +82,12 @@ def spoil(bench: Bench, payload: str, *, unscheduled: bool) -> None:
 async def test_attack_t17_a_message_of_a_kubelet_stays_on_one_line(
     payload: str, unscheduled: bool
 ) -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     spoil(bench, payload, unscheduled=unscheduled)
     await bench.outside.clock.advance(30.0)
     await bench.until_quiet()
     assert bench.condition("Available") == ("False", "NotReady")
-    texts = await shown(bench)
+    texts = await visible_texts(bench)
     assert all(text.isprintable() for text in texts), [t for t in texts if not t.isprintable()]
     assert max(map(len, texts)) <= MESSAGE_MAX
     assert max(len(text.encode()) for text in texts) <= 4 * NOTE_LIMIT
@@ -95,7 +95,7 @@ async def test_attack_t17_a_message_of_a_kubelet_stays_on_one_line(
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
 async def test_attack_t17_a_message_of_an_api_server_stays_on_one_line(payload: str) -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     bench.api.objects.pop(CONFIG)
     error = api_error(422)
     error.args = (payload,)
@@ -106,15 +106,15 @@ async def test_attack_t17_a_message_of_an_api_server_stays_on_one_line(payload: 
             await bench.turn()
         except type(error):
             continue
-    assert all(text.isprintable() for text in await shown(bench))
+    assert all(text.isprintable() for text in await visible_texts(bench))
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
 async def test_attack_t17_an_event_is_one_line_of_bounded_length(payload: str) -> None:
-    bench = await booted(gen.cluster())
-    await bench.outside.told()
+    bench = await running_bench(gen.cluster())
+    await bench.outside.flush_events()
     bench.outside.events.event(bench.cluster, "Warning", "Reason", payload)
-    ((_, _, note),) = await bench.outside.told()
+    ((_, _, note),) = await bench.outside.flush_events()
     assert note.isprintable()
     assert 0 < len(note.encode()) <= NOTE_LIMIT
 

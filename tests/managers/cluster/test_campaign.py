@@ -38,7 +38,7 @@ def run(harm: Harm | None = None) -> Life:
 
 
 SOUND = run()
-CALLS = list(SOUND.api.heard)
+CALLS = list(SOUND.api.call_counts)
 
 
 def harms() -> list[Harm]:
@@ -53,22 +53,22 @@ def harms() -> list[Harm]:
     return chosen
 
 
-def named(harm: Harm) -> str:
+def harm_id(harm: Harm) -> str:
     return f"{harm.call}: {harm.fault} x{harm.times}"
 
 
-@pytest.mark.parametrize("harm", harms(), ids=named)
+@pytest.mark.parametrize("harm", harms(), ids=harm_id)
 def test_a_failing_call_only_costs_rounds(harm: Harm) -> None:
     life = run(harm)
     assert harm.done >= 1
-    assert life.kept() == SOUND.kept()
+    assert life.object_names() == SOUND.object_names()
     assert life.templates() == SOUND.templates()
     assert life.generation() == SOUND.generation()
     assert life.ready() == ("True", "AllReplicasReady")
     assert life.rounds <= SOUND.rounds + MORE_ROUNDS
     assert life.writes() <= SOUND.writes() + MORE_WRITES
     for unique in ("create Secret x-unseal-key", "create Secret x-tls-ca"):
-        failures = life.api.made[unique]
+        failures = life.api.creation_counts[unique]
         assert failures == 1, f"{unique}: {failures} times"
 
 
@@ -76,7 +76,7 @@ def test_a_persistent_error_is_reported() -> None:
     """A persistent refusal is reported with its message, and cleared at its end."""
     for fault in (403, 422, 500):
         life = run(Harm("apply Service x-public", fault, WHILE))
-        reasons = {reason for _, reason in life.told}
+        reasons = {reason for _, reason in life.ready_reasons}
         assert reasons & {"TransientError", "Rejected"}, fault
 
 

@@ -12,7 +12,7 @@ from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
 from runtime.outcome import Done
 from runtime.types import Object, ObjectKey, Resource
 from tests import gen
-from tests.managers.cluster.bench import STATUS, Bench, booted
+from tests.managers.cluster.bench import STATUS, Bench, running_bench
 
 THREE = gen.cluster()
 
@@ -21,7 +21,7 @@ def live(bench: Bench, resource: Resource, name: str) -> Object:
     return copy.deepcopy(bench.api.objects[(resource, ObjectKey(gen.NAMESPACE, name))])
 
 
-def pods_gone(bench: Bench) -> None:
+def delete_pods(bench: Bench) -> None:
     """Act as the StatefulSet controller and the kubelet."""
     for n in range(3):
         bench.api.objects.pop((POD, ObjectKey(gen.NAMESPACE, f"x-{n}")), None)
@@ -42,22 +42,22 @@ def volumes(bench: Bench, **marks: str) -> None:
 
 
 async def asleep() -> Bench:
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     volumes(bench)
     bench.ask_for(hibernate=True)
     await bench.turn()
-    pods_gone(bench)
+    delete_pods(bench)
     await bench.until_quiet()
     return bench
 
 
 async def test_hibernation_writes_the_stateful_set_once() -> None:
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     bench.ask_for(hibernate=True)
     await bench.turn()
     assert [write for write in bench.writes if write != STATUS] == ["apply StatefulSet x"]
     assert live(bench, STATEFUL_SET, "x")["spec"]["replicas"] == 0
-    pods_gone(bench)
+    delete_pods(bench)
     await bench.until_quiet()
     assert bench.condition("Hibernated") == ("True", "Hibernated")
     for _ in range(3):
@@ -106,7 +106,7 @@ async def test_a_lost_unseal_key_is_reported_during_hibernation_and_not_recreate
 
 
 async def test_hibernation_needs_the_unseal_key() -> None:
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     del bench.api.objects[(SECRET, ObjectKey(gen.NAMESPACE, names.unseal_key_secret("x")))]
     await bench.outside.clock.advance(60.0)
     bench.ask_for(hibernate=True)
@@ -133,7 +133,7 @@ async def test_a_pause_sends_nothing_but_the_status(
     async def nobody(*_: object) -> None:
         raise AssertionError("a paused cluster's leader was asked")
 
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     monkeypatch.setattr(observer, "read_quorum", nobody)
     bench.ask_for(paused=True, **wish)
     before = live(bench, STATEFUL_SET, "x")
@@ -147,7 +147,7 @@ async def test_a_pause_sends_nothing_but_the_status(
 
 
 async def test_a_pause_stops_a_rollout() -> None:
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     bench.ask_for(runtime={"restartAt": "now"})
     await bench.turn()
     bench.ask_for(paused=True)
@@ -159,7 +159,7 @@ async def test_a_pause_stops_a_rollout() -> None:
 
 
 async def test_the_status_of_a_paused_cluster_is_frozen_until_it_resumes() -> None:
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     bench.ask_for(paused=True)
     await bench.turn()
     del bench.api.objects[(POD, ObjectKey(gen.NAMESPACE, "x-2"))]
@@ -175,7 +175,7 @@ async def test_the_status_of_a_paused_cluster_is_frozen_until_it_resumes() -> No
 
 
 async def test_maintenance_annotates_pods_and_replaces_none() -> None:
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     bench.ask_for(maintenance={"enabled": True})
     await bench.until_quiet()
     before = {live(bench, POD, f"x-{n}")["metadata"]["uid"] for n in range(3)}
@@ -213,7 +213,7 @@ ON_THE_CLUSTER = {
 
 @pytest.mark.parametrize("marks", ON_THE_CLUSTER.values(), ids=ON_THE_CLUSTER.keys())
 async def test_attack_t12_marks_on_a_cluster_change_nothing(marks: dict[str, str]) -> None:
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     forged = copy.deepcopy(bench.cluster)
     forged["metadata"]["annotations"] = marks
     forged["metadata"].setdefault("labels", {}).update(marks)
@@ -246,7 +246,7 @@ LOGIN = "create/token ServiceAccount the-operator"
 @pytest.mark.parametrize("mark", ON_A_POD)
 async def test_attack_t12_marks_on_a_pod_do_no_more_than_its_deletion(mark: str) -> None:
     value, worst = ON_A_POD[mark]
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     pod = live(bench, POD, "x-2")
     pod["metadata"]["annotations"][mark] = value
     bench.api.holding((POD, pod))
@@ -267,7 +267,7 @@ ON_THE_SET: dict[str, str] = {
 
 @pytest.mark.parametrize("mark", ON_THE_SET)
 async def test_attack_t12_marks_on_the_stateful_set_touch_no_pod(mark: str) -> None:
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     forged = live(bench, STATEFUL_SET, "x")
     forged["metadata"].setdefault("annotations", {})[mark] = ON_THE_SET[mark]
     bench.api.holding((STATEFUL_SET, forged))
@@ -280,7 +280,7 @@ async def test_attack_t12_marks_on_the_stateful_set_touch_no_pod(mark: str) -> N
 @pytest.mark.parametrize("mark", [labels.REMOVED_PEER, labels.OWNER_UID, labels.ADOPT])
 async def test_attack_t12_marks_on_a_volume_delete_nothing(mark: str) -> None:
     """While its server runs; docs/scaling.md explains the annotation without a server."""
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     volumes(bench, **{mark: "x-2"})
     await bench.turn()
     assert len(bench.api.of(PVC)) == 3
@@ -289,7 +289,7 @@ async def test_attack_t12_marks_on_a_volume_delete_nothing(mark: str) -> None:
 
 async def test_attack_t12_a_scheduling_gate_in_a_template_fences_no_pod() -> None:
     """It is reverted, and a gated pod is released."""
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     forged = live(bench, STATEFUL_SET, "x")
     forged["spec"]["template"]["spec"]["schedulingGates"] = [{"name": labels.FENCE_GATE}]
     bench.api.holding((STATEFUL_SET, forged))
@@ -302,7 +302,7 @@ async def test_attack_t12_a_scheduling_gate_in_a_template_fences_no_pod() -> Non
 
 async def test_attack_t12_a_forged_list_of_unseal_keys_is_reverted() -> None:
     """Every pod and the status have another one."""
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     template = live(bench, STATEFUL_SET, "x")["spec"]["template"]["metadata"]["annotations"]
     for n in range(3):
         pod = live(bench, POD, f"x-{n}")
@@ -320,7 +320,7 @@ async def test_attack_t12_a_forged_list_of_unseal_keys_is_reverted() -> None:
 
 async def test_attack_t12_a_key_list_of_a_pod_is_kept() -> None:
     """No forged annotation may take a key from servers that need it."""
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     forged = live(bench, STATEFUL_SET, "x")
     forged["spec"]["template"]["metadata"]["annotations"][labels.UNSEAL_KEYS] = "forged=key"
     bench.api.holding((STATEFUL_SET, forged))

@@ -43,7 +43,7 @@ class TestRetain:
 
     async def test_a_spec_that_cannot_be_read_loses_nothing(self) -> None:
         bench = Bench(*WHOLE)
-        assert await bench.deletion.run(None, OWNER, bench.asked) == Done()
+        assert await bench.deletion.run(None, OWNER, bench.requested_at) == Done()
         assert bench.writes == [f"patch Secret {name}" for name in KEYS]
 
     async def test_absent_keys_are_ignored(self) -> None:
@@ -68,7 +68,7 @@ class TestRetain:
             del live["metadata"]["ownerReferences"]
         bench = Bench((STATEFUL_SET, live))
         await bench.run("Retain")
-        assert ("peek Secret x.40-unseal-key" in bench.api.asked) is looked
+        assert ("peek Secret x.40-unseal-key" in bench.api.requests) is looked
 
     async def test_the_patch_applies_only_to_the_secret_that_was_read(self) -> None:
         bench = Bench()
@@ -111,7 +111,7 @@ class TestSetsOfVoters:
             (STATEFUL_SET, gen.stateful_set().of(revision).object()) for revision in (BLUE, GREEN)
         ]
         bench = Bench(*sets)
-        assert isinstance(await bench.deletion.run(cluster, OWNER, bench.asked), Wait)
+        assert isinstance(await bench.deletion.run(cluster, OWNER, bench.requested_at), Wait)
         assert bench.writes == [f"delete StatefulSet x-{revision}" for revision in (BLUE, GREEN)]
 
     async def test_an_unknown_stateful_set_is_found_by_its_pods_and_volumes(
@@ -173,7 +173,7 @@ class TestDelete:
             assert body["uid"] == f"uid-data-x-{n}"
         for name in KEYS:
             assert bench.secret(name)["metadata"]["ownerReferences"], "keys go with the cluster"
-        assert await bench.outside.told() == [], "nothing is kept"
+        assert await bench.outside.flush_events() == [], "nothing is kept"
 
     async def test_an_audit_volume_with_our_uid_is_deleted(self, policy: str) -> None:
         ours = claim(0, name="x-audit", uid="uid-audit")
@@ -257,7 +257,7 @@ class TestDelete:
         assert "x-0 still running" in outcome.message
         bench.lose(POD, "x-0")
         assert await bench.run(policy) == Done()
-        ((kind, reason, text),) = await bench.outside.told()
+        ((kind, reason, text),) = await bench.outside.flush_events()
         assert (kind, reason) == ("Warning", "VolumesKept")
         assert "data-x-1" in text
         assert "data-x-0" not in text
@@ -267,6 +267,6 @@ class TestDelete:
         await bench.outside.clock.advance(PODS_GRACE_PERIOD.total_seconds())
         assert await bench.run(policy) == Done()
         assert bench.writes == ["delete PersistentVolumeClaim data-x-1"]
-        events = await bench.outside.told()
+        events = await bench.outside.flush_events()
         assert [reason for _, reason, _ in events] == ["ServersStillRun", "VolumesKept"]
         assert "data-x-0" in events[1][2]

@@ -9,7 +9,7 @@ from runtime.outcome import Done
 from runtime.types import Object, ObjectKey, uid_of
 from tests import gen
 from tests.gen.api import api_error
-from tests.managers.cluster.bench import KEY, Bench, booted
+from tests.managers.cluster.bench import KEY, Bench, running_bench
 from tests.managers.cluster.deletion_bench import claim
 
 CLAIMS = [f"data-x-{n}" for n in range(3)]
@@ -31,7 +31,7 @@ def grant(bench: Bench) -> None:
 
 
 async def three_volumes() -> Bench:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     bench.api.holding(*((PVC, volume(n, "1Gi")) for n in range(3)))
     await bench.until_quiet()
     assert bench.condition("StorageConfigured") == ("True", "StorageClassDefaulted")
@@ -44,7 +44,7 @@ def template_size(bench: Bench) -> str:
     return str(template["spec"]["resources"]["requests"]["storage"])
 
 
-def written(bench: Bench) -> list[str]:
+def claim_writes(bench: Bench) -> list[str]:
     return [word for word in bench.writes if "Event" not in word and "OpenBaoCluster" not in word]
 
 
@@ -53,14 +53,14 @@ async def test_the_pvcs_grow_before_the_stateful_set_and_no_pod_restarts() -> No
     pods = {uid_of(pod) for pod in bench.api.of(POD)}
     bench.ask_for(storage={"size": "2Gi"})
     await bench.turn()
-    assert written(bench) == GROW
+    assert claim_writes(bench) == GROW
     assert bench.condition("StorageConfigured") == ("False", "StorageResizing")
     grant(bench)
     await bench.turn()
-    assert written(bench) == ["delete StatefulSet x"]
+    assert claim_writes(bench) == ["delete StatefulSet x"]
     assert bench.api.of(STATEFUL_SET) == []
     await bench.turn()
-    assert written(bench) == ["apply StatefulSet x"]
+    assert claim_writes(bench) == ["apply StatefulSet x"]
     assert template_size(bench) == "2Gi"
     (live,) = bench.api.of(STATEFUL_SET)
     assert live["spec"]["replicas"] == 3
@@ -96,16 +96,16 @@ async def test_a_refused_expansion_is_reported_and_costs_one_request_each() -> N
     for word in GROW:
         bench.api.refuse(word, api_error(403))
     await bench.turn()
-    assert written(bench) == GROW
+    assert claim_writes(bench) == GROW
     for _ in range(5):
         await bench.outside.clock.advance(15.0)
         await bench.turn()
-        assert written(bench) == []
+        assert claim_writes(bench) == []
     assert bench.condition("Stalled") == ("True", "StorageResizeNotSupported")
     assert bench.condition("Available")[0] == "True"
     await bench.outside.clock.advance(300.0)
     await bench.turn()
-    assert written(bench) == GROW
+    assert claim_writes(bench) == GROW
 
 
 async def test_the_deletion_of_the_stateful_set_is_retried() -> None:

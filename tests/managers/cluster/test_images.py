@@ -138,7 +138,7 @@ async def test_only_images_with_a_policy_are_verified() -> None:
     assert verifier.questions == []
 
 
-def told(cluster: gen.Cluster, *verdicts: ImageVerdict) -> str:
+def image_message(cluster: gen.Cluster, *verdicts: ImageVerdict) -> str:
     status = compute(ReconcileResult(cluster.read(), facts(*verdicts), Done()))
     (condition,) = [each for each in status.conditions if each.type == "ImageVerified"]
     return f"{condition.status} {condition.reason}: {condition.message}"
@@ -159,4 +159,4 @@ TOLD: dict[str, tuple[gen.Cluster, tuple[ImageVerdict, ...], str]] = {
 def test_the_condition_names_the_verified_image(
     cluster: gen.Cluster, verdicts: tuple[ImageVerdict, ...], said: str
 ) -> None:
-    assert told(cluster, *verdicts).startswith(said)
+    assert image_message(cluster, *verdicts).startswith(said)

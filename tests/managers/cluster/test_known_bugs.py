@@ -7,24 +7,24 @@ from runtime.errors import Forbidden
 from runtime.outcome import timer_of
 from tests import gen
 from tests.gen.api import api_error
-from tests.managers.cluster.bench import CONFIG, KEY, booted
+from tests.managers.cluster.bench import CONFIG, KEY, running_bench
 
 
 async def test_b01_a_quiet_cluster_is_requeued() -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     await bench.until_quiet()
     assert 0 < gen.present(timer_of(await bench.reconcile(KEY))) <= gen.INSTALLATION.secret_recheck
 
 
 async def test_b01_a_reconcile_that_waits_for_a_rollout_is_requeued() -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     await bench.until_quiet()
     bench.ask_for(runtime={"restartAt": "now"})
     assert 0 < gen.present(timer_of(await bench.reconcile(KEY))) <= gen.INSTALLATION.secret_recheck
 
 
 async def test_b46_missing_rights_are_retried() -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     for _ in range(2):
         await bench.outside.clock.advance(REPORT_AFTER)
         bench.api.objects.pop(CONFIG, None)

@@ -207,4 +207,4 @@ async def test_a_correction_is_reported_once(monkeypatch: pytest.MonkeyPatch) ->
 
 async def reasons(seen: Watched) -> list[str]:
     """Reasons of the recorded events."""
-    return [reason for _, reason, _ in await seen.life.outside.told()]
+    return [reason for _, reason, _ in await seen.life.outside.flush_events()]

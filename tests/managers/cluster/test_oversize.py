@@ -27,12 +27,12 @@ from runtime.limits.object_size import DEFAULT
 from runtime.outcome import Blocked, Done, Outcome
 from runtime.types import Object, Resource
 from tests import gen
-from tests.managers.cluster.bench import KEY, STATUS, Bench, booted
+from tests.managers.cluster.bench import KEY, STATUS, Bench, running_bench
 
 LARGE = "x" * (DEFAULT.size + 1)
 
 
-def cached(resource: Resource, obj: Object) -> Object:
+def cache_form(resource: Resource, obj: Object) -> Object:
     """The object as the cache of the operator stores it."""
     bounds = DEFAULT if resource == CLUSTERS else OF_CHILDREN
     transform = without_container_details if resource == POD else shallow
@@ -42,9 +42,9 @@ def cached(resource: Resource, obj: Object) -> Object:
 
 async def turn(bench: Bench) -> Outcome:
     """One reconcile with caches as in the product."""
-    bench.clusters.says(*(cached(CLUSTERS, obj) for obj in bench.api.of(CLUSTERS)))
+    bench.clusters.says(*(cache_form(CLUSTERS, obj) for obj in bench.api.of(CLUSTERS)))
     for kind, cache in bench.caches.items():
-        cache.says(*(cached(kind, obj) for obj in bench.api.of(kind)))
+        cache.says(*(cache_form(kind, obj) for obj in bench.api.of(kind)))
     bench.api.calls.clear()
     return await bench.reconcile(KEY)
 
@@ -54,7 +54,7 @@ def enlarge(bench: Bench) -> None:
 
 
 async def test_an_oversize_spec_is_reported_with_its_size_and_blocks_the_cluster() -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     before = bench.api.of(STATEFUL_SET)
     enlarge(bench)
     outcome = gen.expect(Blocked, await turn(bench))
@@ -80,11 +80,11 @@ async def test_a_new_oversize_cluster_is_never_reconciled() -> None:
     large = {"enabled": True, "oidc": {"enabled": True}, "requests": [request]}
     bench = Bench(gen.cluster(selfInit=large))
     assert gen.expect(Blocked, await turn(bench)).reason == "InvalidSpec"
-    assert not any("Secret" in call for call in bench.api.asked)
+    assert not any("Secret" in call for call in bench.api.requests)
 
 
 async def test_an_oversize_cluster_can_be_deleted_and_keeps_its_keys() -> None:
-    bench = await booted(gen.cluster(deletionPolicy="DeleteAll"))
+    bench = await running_bench(gen.cluster(deletionPolicy="DeleteAll"))
     enlarge(bench)
     leaving = copy.deepcopy(bench.cluster)
     leaving["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
@@ -100,7 +100,7 @@ async def test_an_oversize_cluster_can_be_deleted_and_keeps_its_keys() -> None:
 
 
 async def test_an_oversize_stateful_set_does_not_block_the_deletion_and_the_key_is_kept() -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     child = copy.deepcopy(bench.api.of(STATEFUL_SET)[0])
     child["spec"]["text"] = LARGE
     leaving = copy.deepcopy(bench.cluster)
@@ -113,7 +113,7 @@ async def test_an_oversize_stateful_set_does_not_block_the_deletion_and_the_key_
 
 
 async def test_an_oversize_status_is_not_overwritten() -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     filled = copy.deepcopy(bench.cluster)
     filled["status"]["phase"] = LARGE
     bench.api.holding((CLUSTERS, filled))
@@ -121,12 +121,12 @@ async def test_an_oversize_status_is_not_overwritten() -> None:
     assert "status: has" in outcome.message
     assert "--subresource=status" in outcome.message
     assert bench.writes == []
-    assert ("Warning", "InvalidSpec", outcome.message) in await bench.outside.told()
+    assert ("Warning", "InvalidSpec", outcome.message) in await bench.outside.flush_events()
 
 
 @pytest.mark.parametrize("kind", [POD, STATEFUL_SET], ids=lambda kind: str(kind.kind))
 async def test_an_oversize_child_blocks_the_cluster(kind: Resource) -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     child = copy.deepcopy(bench.api.of(kind)[0])
     # A field that the cache keeps of both.
     child.setdefault("spec", {})["volumes"] = LARGE
@@ -153,4 +153,4 @@ def test_no_kind_is_read_without_its_large_part(
     live = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "x"}}
     whole = {**live, "spec": {}, "status": {}, member: {"text": LARGE}}
     with pytest.raises(error, match=f"{member}: has .* bytes"):
-        model.from_object(cached(CLUSTERS, whole))
+        model.from_object(cache_form(CLUSTERS, whole))

@@ -16,7 +16,7 @@ from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import api_error
 from tests.gen.worlds import digest_of
-from tests.managers.cluster.bench import CONFIG, KEY, STATUS, Bench, booted
+from tests.managers.cluster.bench import CONFIG, KEY, STATUS, Bench, running_bench
 from tests.managers.membership.servers import Servers
 
 
@@ -39,7 +39,7 @@ async def test_from_nothing_to_the_first_pod() -> None:
 
 
 async def test_from_the_first_pod_to_three() -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     assert bench.api.objects[(STATEFUL_SET, KEY)]["spec"]["replicas"] == 3
     assert bench.condition("Ready") == ("True", "AllReplicasReady")
     assert bench.cluster["status"]["phase"] == "Running"
@@ -53,23 +53,23 @@ async def test_from_the_first_pod_to_three() -> None:
 
 
 async def test_a_quiet_cluster_costs_nothing() -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     outcome = await bench.turn()
-    assert bench.api.asked == []
+    assert bench.api.requests == []
     # Secrets are not watched.
     assert outcome == Done(gen.INSTALLATION.secret_recheck)
 
 
 async def test_a_quiet_cluster_is_requeued_only_for_its_secrets() -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
     await bench.turn()
-    assert bench.api.asked
+    assert bench.api.requests
     assert bench.writes == []
 
 
 async def test_a_new_template_is_never_reported_as_ready() -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     bench.ask_for(runtime={"restartAt": "now"})
     await bench.turn()
     assert bench.cluster["status"]["observedGeneration"] == 2
@@ -92,7 +92,7 @@ async def test_a_refused_spec_changes_nothing_and_is_reported() -> None:
 
 
 async def test_an_unreadable_spec_is_reported_and_changes_nothing() -> None:
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     bench.ask_for(replicas="many")
     assert isinstance(await bench.turn(), Blocked)
     assert bench.writes == [STATUS]
@@ -125,7 +125,7 @@ async def test_a_deleted_cluster_is_done() -> None:
     bench = Bench(gen.cluster())
     bench.api.objects.clear()
     assert await bench.turn() == Done()
-    assert bench.api.asked == []
+    assert bench.api.requests == []
 
 
 @pytest.mark.parametrize("name", ["Not_A_Name", "a-public"])
@@ -146,7 +146,7 @@ class TestFailing:
             await bench.turn()
 
     async def test_a_persistent_failure_is_reported_and_cleared(self) -> None:
-        bench = await booted(gen.cluster())
+        bench = await running_bench(gen.cluster())
         await bench.outside.clock.advance(DETAIL_INTERVAL)
         for _ in range(10):
             await self.fail(bench)
@@ -158,7 +158,7 @@ class TestFailing:
         assert bench.condition("Reconciling") == ("False", "Ready")
 
     async def test_a_success_starts_the_period_again(self) -> None:
-        bench = await booted(gen.cluster())
+        bench = await running_bench(gen.cluster())
         for _ in range(3):
             await self.fail(bench, REPORT_AFTER - 1)
             await bench.until_quiet()
@@ -166,7 +166,7 @@ class TestFailing:
 
     async def test_an_outage_does_not_count_for_the_first_responses_after_it(self) -> None:
         """An API server that starts answers 403 until it has loaded the roles."""
-        bench = await booted(gen.cluster())
+        bench = await running_bench(gen.cluster())
         outage = TransportError("connection refused")
         for _ in range(2):
             bench.api.refuse(STATUS, outage)
@@ -178,7 +178,7 @@ class TestFailing:
         assert bench.condition("Reconciling") == ("True", "TransientError")
 
     async def test_a_failed_status_write_does_not_hide_the_error(self) -> None:
-        bench = await booted(gen.cluster())
+        bench = await running_bench(gen.cluster())
         for _ in range(2):
             bench.api.refuse(STATUS, api_error(500))
             await self.fail(bench, REPORT_AFTER)
@@ -195,7 +195,7 @@ class TestEffects:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(login, "Bao", lambda authority, name, guard: Servers())
-        bench = await booted(gen.cluster())
+        bench = await running_bench(gen.cluster())
         bench.ask_for(runtime={"restartAt": "now"})
         await bench.turn()
         live = bench.api.objects[(STATEFUL_SET, KEY)]
@@ -223,7 +223,7 @@ class TestDeletion:
         bench.api.holding((CLUSTERS, cluster))
 
     async def test_keys_are_kept_and_the_finalizer_is_removed_last(self) -> None:
-        bench = await booted(gen.cluster())
+        bench = await running_bench(gen.cluster())
         self.ask(bench)
         assert await bench.turn() == Done()
         assert bench.writes == [
@@ -234,21 +234,21 @@ class TestDeletion:
         assert bench.cluster["metadata"]["finalizers"] == []
 
     async def test_a_paused_cluster_is_deleted_too(self) -> None:
-        bench = await booted(gen.cluster())
+        bench = await running_bench(gen.cluster())
         bench.ask_for(paused=True)
         self.ask(bench)
         assert await bench.turn() == Done()
         assert bench.cluster["metadata"]["finalizers"] == []
 
     async def test_it_waits_for_the_servers(self) -> None:
-        bench = await booted(gen.cluster(deletionPolicy="DeletePVCs"))
+        bench = await running_bench(gen.cluster(deletionPolicy="DeletePVCs"))
         self.ask(bench)
         assert gen.expect(Wait, await bench.turn()).reason == "Deleting"
         assert bench.cluster["metadata"]["finalizers"] == [names.FINALIZER]
         assert bench.condition("Ready") == ("False", "Deleting")
 
     async def test_a_cluster_with_an_unreadable_spec_is_retained(self) -> None:
-        bench = await booted(gen.cluster(deletionPolicy="DeletePVCs"))
+        bench = await running_bench(gen.cluster(deletionPolicy="DeletePVCs"))
         bench.ask_for(replicas="many")
         self.ask(bench)
         assert await bench.turn() == Done()

@@ -11,7 +11,7 @@ from managers.bao.client import Denied
 from managers.cluster.apply.status_writer import DETAIL_INTERVAL
 from runtime.builtin_kinds import STATEFUL_SET
 from tests import gen
-from tests.managers.cluster.bench import KEY, Bench, booted
+from tests.managers.cluster.bench import KEY, Bench, running_bench
 from tests.managers.membership.servers import Servers
 
 PATH = "sys/storage/raft/configuration"
@@ -24,7 +24,7 @@ async def before_a_rollout(
 ) -> Bench:
     """A cluster of three pods that must all be replaced."""
     monkeypatch.setattr(login, "Bao", lambda authority, name, guard: servers)
-    bench = await booted(gen.cluster())
+    bench = await running_bench(gen.cluster())
     known = copy.deepcopy(bench.cluster)
     known["status"]["adminOps"] = admin_ops
     bench.api.holding((CLUSTERS, known))
@@ -43,7 +43,7 @@ def refusing() -> Servers:
     return servers
 
 
-def replaced(bench: Bench) -> list[str]:
+def evictions(bench: Bench) -> list[str]:
     return [word for word in bench.writes if word.startswith(("delete Pod", "evict Pod"))]
 
 
@@ -52,7 +52,7 @@ async def test_a_denied_read_of_the_quorum_stops_the_rollout(
 ) -> None:
     servers = refusing()
     bench = await before_a_rollout(monkeypatch, servers, ANSWERED)
-    assert replaced(bench) == []
+    assert evictions(bench) == []
     assert bench.condition("Ready") == HELD
     (ready,) = [
         condition
@@ -65,18 +65,18 @@ async def test_a_denied_read_of_the_quorum_stops_the_rollout(
     assert bench.cluster["status"]["workload"]["rollingSince"]
     servers.trouble = None
     await bench.turn()
-    assert replaced(bench) == ["evict Pod x-2"]
+    assert evictions(bench) == ["evict Pod x-2"]
 
 
 async def test_a_cluster_that_never_read_the_quorum_uses_its_pods(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bench = await before_a_rollout(monkeypatch, refusing(), None)
-    assert replaced(bench) == ["evict Pod x-2"]
+    assert evictions(bench) == ["evict Pod x-2"]
 
 
 async def test_a_cluster_without_a_login_uses_its_pods_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """An older operator used the root token, whose Secret has been deleted since."""
     never = {"reason": "RootTokenMissing", "problem": "p"}
     bench = await before_a_rollout(monkeypatch, refusing(), {**ANSWERED, "operatorLogin": never})
-    assert replaced(bench) == ["evict Pod x-2"]
+    assert evictions(bench) == ["evict Pod x-2"]

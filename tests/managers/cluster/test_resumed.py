@@ -46,7 +46,7 @@ from tests.managers.restore.bench import EXECUTOR
 from tests.managers.restore.cases_before import FRESH, MADE, VALIDATING
 from tests.managers.restore_test import situations as proving
 from tests.managers.workload.rollout.reloads import NEW, POD
-from tests.managers.workload.volume_worlds import made, waiting, world
+from tests.managers.workload.volume_worlds import pods_created_at, waiting, world
 
 NOW = gen.NOW
 WEEK = timedelta(days=7)
@@ -68,7 +68,7 @@ def snapshot_is_overdue(resumed: datetime | None) -> bool:
 def pod_of_a_test_does_not_start(resumed: datetime | None) -> bool:
     begun = proving.run(uid="job-1")
     job = replace(proving.job(), ready=False, created_at=NOW - WEEK)
-    situation = proving.situation(proving.taken(test=begun), now=NOW, job=job, resumed=resumed)
+    situation = proving.situation(proving.backup(test=begun), now=NOW, job=job, resumed=resumed)
     return decide(situation).transition.action == "cancel"
 
 
@@ -79,14 +79,14 @@ def proof_is_outdated(resumed: datetime | None) -> bool:
     ).to_object()
     wish = {"schedule": "0 3 * * *", "target": STORE, "restoreTest": {"schedule": "0 5 * * *"}}
     cluster = gen.cluster(backup=wish).having(backup={"restoreTest": known})
-    update = backup_proven(_resumed(cluster, resumed).read(), NOW)
+    update = backup_proven(_resume(cluster, resumed).read(), NOW)
     return update is not None and update.reason == "RestoreTestStale"
 
 
 def servers_do_not_wake(resumed: datetime | None) -> bool:
     woken = {"type": "Hibernated", "status": "False", "reason": "Waking", "message": ""}
     since = {**woken, "lastTransitionTime": rfc3339(NOW - WEEK)}
-    cluster = _resumed(gen.cluster().initialized().having(conditions=[since]), resumed)
+    cluster = _resume(gen.cluster().initialized().having(conditions=[since]), resumed)
     began = waking_since(cluster.read(), NOW)
     return began is not None and (NOW - began).total_seconds() >= WAKE_PATIENCE_SECONDS
 
@@ -99,7 +99,7 @@ def server_does_not_read_its_files(resumed: datetime | None) -> bool:
 
 def file_system_does_not_grow(resumed: datetime | None) -> bool:
     there = world(waiting(0, NOW - WEEK))
-    pods = made(there, NOW - 2 * WEEK)
+    pods = pods_created_at(there, NOW - 2 * WEEK)
     return bool(needs_restart_for_resize(replace(there.facts(), pods=pods, resumed_at=resumed)))
 
 
@@ -155,7 +155,7 @@ DEADLINES: tuple[Late, ...] = (
 )
 
 
-def _resumed(cluster: gen.Cluster, at: datetime | None) -> gen.Cluster:
+def _resume(cluster: gen.Cluster, at: datetime | None) -> gen.Cluster:
     return cluster if at is None else cluster.having(resumedAt=rfc3339(at))
 
 
@@ -228,8 +228,8 @@ ENDS: dict[str, tuple[gen.Cluster, datetime | None]] = {
     "it is paused, and nobody has said so": (gen.cluster(paused=True), NOW),
     "it is paused": (gen.cluster(paused=True).having(conditions=PAUSED), NOW),
     "it resumes, and the status is not written yet": (gen.cluster().having(conditions=PAUSED), NOW),
-    "it resumed": (_resumed(gen.cluster(), NOW - WEEK), NOW - WEEK),
-    "it is paused again": (_resumed(gen.cluster(paused=True), NOW - WEEK), NOW),
+    "it resumed": (_resume(gen.cluster(), NOW - WEEK), NOW - WEEK),
+    "it is paused again": (_resume(gen.cluster(paused=True), NOW - WEEK), NOW),
 }
 
 
@@ -243,7 +243,7 @@ def test_without_a_cluster_there_was_no_pause() -> None:
     assert counted_from(NOW, None) == NOW
 
 
-def _said(cluster: gen.Cluster, at: datetime) -> OpenBaoCluster:
+def _with_request(cluster: gen.Cluster, at: datetime) -> OpenBaoCluster:
     observed = gen.running(cluster).at(at).facts()
     status = compute(ReconcileResult(cluster.read(), observed, Done()))
     return cluster.having(**status.to_object()).read()
@@ -251,15 +251,15 @@ def _said(cluster: gen.Cluster, at: datetime) -> OpenBaoCluster:
 
 def test_the_end_of_a_pause_is_written_once() -> None:
     cluster = gen.cluster().initialized()
-    assert _said(cluster, NOW).status.resumed_at is None
+    assert _with_request(cluster, NOW).status.resumed_at is None
     cluster_in_pause = cluster.wanting(paused=True).having(conditions=PAUSED)
-    still = _said(cluster_in_pause, NOW + WEEK)
+    still = _with_request(cluster_in_pause, NOW + WEEK)
     assert is_paused(still.status)
     assert still.status.resumed_at is None
-    after = _said(cluster.having(conditions=PAUSED), NOW + WEEK)
+    after = _with_request(cluster.having(conditions=PAUSED), NOW + WEEK)
     assert not is_paused(after.status)
     assert after.status.resumed_at == NOW + WEEK
-    later = _said(_resumed(cluster, NOW + WEEK), NOW + 2 * WEEK)
+    later = _with_request(_resume(cluster, NOW + WEEK), NOW + 2 * WEEK)
     assert later.status.resumed_at == NOW + WEEK
 
 

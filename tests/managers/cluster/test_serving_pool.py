@@ -41,7 +41,7 @@ def on(revision: str, **spec: Any) -> gen.Cluster:
     return PLAIN.wanting(**spec).having(blueGreen={"blueRevision": revision})
 
 
-def folded(cluster: gen.Cluster, revision: str) -> tuple[Resolved, Desired]:
+def fold_steps(cluster: gen.Cluster, revision: str) -> tuple[Resolved, Desired]:
     world = running(cluster)
     pods = (pod.of(revision) for pod in world.pods)
     live = world.stateful_set
@@ -77,15 +77,15 @@ def without_digests(text: str) -> str:
 def test_objects_differ_only_by_the_names_of_the_pool(
     wish: dict[str, Any],
 ) -> None:
-    _, first = folded(on("", **wish), "")
-    meant, other = folded(on(REVISION, **wish), REVISION)
+    _, first = fold_steps(on("", **wish), "")
+    meant, other = fold_steps(on(REVISION, **wish), REVISION)
     assert meant.voter_pool == NEWER
     assert REVISION not in text(first)
     assert without_digests(as_plain(text(other))) == without_digests(text(first))
 
 
 def test_a_new_server_joins_the_pods_of_its_own_pool() -> None:
-    meant, _ = folded(on(REVISION), REVISION)
+    meant, _ = fold_steps(on(REVISION), REVISION)
     for ordinal in range(3):
         assert f"https://{NEWER.pod_dns(gen.NAMESPACE, ordinal)}:8200" in meant.config_text
 

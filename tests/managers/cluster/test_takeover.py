@@ -11,7 +11,7 @@ from contracts.pools.voter_pool import ServerPool
 from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, STATEFUL_SET
 from tests.managers.cluster.bench import KEY
 from tests.managers.cluster.takeover import NEW, OLD, PHASES, Takeover, live_uid
-from tests.managers.cluster.takeover_ways import OPERATORS, WAY_THERE, begun, of
+from tests.managers.cluster.takeover_ways import OPERATORS, WAY_THERE, begin_takeover, of
 
 
 class TestFromIdleToIdle:
@@ -19,7 +19,7 @@ class TestFromIdleToIdle:
     async def test_green_takes_over(
         self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
     ) -> None:
-        world = await begun(monkeypatch, restarts=restarts)
+        world = await begin_takeover(monkeypatch, restarts=restarts)
         blue = live_uid(world, STATEFUL_SET, "x")
         await world.settle()
         revision = world.status["blueGreen"]["blueRevision"]
@@ -28,14 +28,14 @@ class TestFromIdleToIdle:
         assert world.actions == WAY_THERE
         assert world.flips == ["", revision, ""]
         assert world.selected() == labels.servers("x")
-        assert world.deleted[0] == ("x", blue)
-        assert world.named(STATEFUL_SET) == {green.stateful_set}
-        assert world.named(CONFIG_MAP) == {green.config_map}
-        assert world.named(POD) == set(world.raft) == of(revision)
-        assert world.named(PVC) == {green.data_claim(number) for number in range(3)}
+        assert world.deletions[0] == ("x", blue)
+        assert world.names_of(STATEFUL_SET) == {green.stateful_set}
+        assert world.names_of(CONFIG_MAP) == {green.config_map}
+        assert world.names_of(POD) == set(world.raft) == of(revision)
+        assert world.names_of(PVC) == {green.data_claim(number) for number in range(3)}
         self.tells_of_green(world, green)
         for reason in ("UpgradeStarted", "TrafficSwitched", "UpgradeComplete"):
-            assert world.told.count(reason) == 1
+            assert world.event_reasons.count(reason) == 1
 
     def tells_of_green(self, world: Takeover, green: ServerPool) -> None:
         status = world.status
@@ -51,34 +51,34 @@ class TestFromIdleToIdle:
     async def test_nothing_is_written_after_the_upgrade(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        world = await begun(monkeypatch)
+        world = await begin_takeover(monkeypatch)
         await world.settle()
         # Secrets are not watched, and read from time to time.
         await world.bench.turn()
         await world.bench.turn()
-        assert world.bench.api.asked == []
+        assert world.bench.api.requests == []
         await world.restart()
         await world.bench.turn()
         assert world.writes == [], "by a new operator"
         for _ in range(10):
             await world.turn()
-        assert "PodReplaced" not in world.told
+        assert "PodReplaced" not in world.event_reasons
 
     @OPERATORS
     async def test_volumes_of_blue_are_kept_with_retain(
         self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
     ) -> None:
-        world = await begun(monkeypatch, restarts=restarts, deletionPolicy="Retain")
+        world = await begin_takeover(monkeypatch, restarts=restarts, deletionPolicy="Retain")
         await world.settle()
-        assert {f"data-x-{number}" for number in range(3)} < world.named(PVC)
-        assert [name for name, _ in world.deleted] == ["x"]
+        assert {f"data-x-{number}" for number in range(3)} < world.names_of(PVC)
+        assert [name for name, _ in world.deletions] == ["x"]
 
 
 @OPERATORS
 async def test_the_next_upgrade_replaces_one_revision_with_another(
     monkeypatch: pytest.MonkeyPatch, *, restarts: bool
 ) -> None:
-    world = await begun(monkeypatch, restarts=restarts)
+    world = await begin_takeover(monkeypatch, restarts=restarts)
     await world.settle()
     first = world.status["blueGreen"]["blueRevision"]
     uid = live_uid(world, STATEFUL_SET, f"x-{first}")
@@ -88,8 +88,8 @@ async def test_the_next_upgrade_replaces_one_revision_with_another(
     second = world.status["blueGreen"]["blueRevision"]
     assert world.phases == [*PHASES, "Idle"]
     assert world.flips == ["", first, second, ""]
-    assert world.deleted[0] == (f"x-{first}", uid)
-    assert world.named(POD) == set(world.raft) == of(second)
+    assert world.deletions[0] == (f"x-{first}", uid)
+    assert world.names_of(POD) == set(world.raft) == of(second)
     assert world.status["release"] == {"version": "2.4.2"}
 
 
@@ -97,12 +97,12 @@ async def test_the_next_upgrade_replaces_one_revision_with_another(
 async def test_read_replicas_follow_at_the_end(
     monkeypatch: pytest.MonkeyPatch, *, restarts: bool
 ) -> None:
-    world = await begun(monkeypatch, restarts=restarts, readReplicas={"replicas": 2})
+    world = await begin_takeover(monkeypatch, restarts=restarts, readReplicas={"replicas": 2})
     await world.settle()
     assert world.phases == [*PHASES, "RestoringReadReplicas", "Idle"]
     reads = [pod for pod in world.api.of(POD) if "-read-" in pod["metadata"]["name"]]
     assert {pod["metadata"]["labels"]["openbao-version"] for pod in reads} == {NEW}
-    assert read_stateful_set("x") in world.named(STATEFUL_SET)
+    assert read_stateful_set("x") in world.names_of(STATEFUL_SET)
 
 
 class TestGivenUp:
@@ -110,7 +110,7 @@ class TestGivenUp:
     async def test_green_that_never_gets_ready_is_deleted(
         self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
     ) -> None:
-        world = await begun(monkeypatch, restarts=restarts)
+        world = await begin_takeover(monkeypatch, restarts=restarts)
         world.makes = False
         await world.until("DeployingGreen")
         green = world.green
@@ -121,7 +121,7 @@ class TestGivenUp:
         world.age += 1800
         await world.settle()
         assert world.phases == ["Idle", "DeployingGreen", "RollbackCleanup", "Idle"]
-        assert world.deleted == [(green.stateful_set, uid)]
+        assert world.deletions == [(green.stateful_set, uid)]
         self.is_as_before(world)
 
     @OPERATORS
@@ -129,7 +129,7 @@ class TestGivenUp:
     async def test_every_phase_can_be_rolled_back(
         self, monkeypatch: pytest.MonkeyPatch, phase: str, *, restarts: bool
     ) -> None:
-        world = await begun(monkeypatch, restarts=restarts)
+        world = await begin_takeover(monkeypatch, restarts=restarts)
         blue = live_uid(world, STATEFUL_SET, "x")
         await world.until(phase)
         upgrade = world.bench.cluster["spec"]["upgrade"]
@@ -138,18 +138,18 @@ class TestGivenUp:
         assert world.phases[-2:] == ["RollbackCleanup", "Idle"]
         assert live_uid(world, STATEFUL_SET, "x") == blue
         assert world.status["upgradeRequests"] == {"lastHandledRollback": "back-1"}
-        assert world.told.count("RollbackStarted") == 1
+        assert world.event_reasons.count("RollbackStarted") == 1
         self.is_as_before(world)
 
     def is_as_before(self, world: Takeover) -> None:
         """Blue serves, and no object of green is left."""
         assert (
-            world.named(POD)
+            world.names_of(POD)
             == of("")
             == {pod_name for pod_name, votes in world.raft.items() if votes}
         )
-        assert (world.named(STATEFUL_SET), world.named(CONFIG_MAP)) == ({"x"}, {"x-config"})
-        assert world.named(PVC) == {f"data-x-{number}" for number in range(3)}
+        assert (world.names_of(STATEFUL_SET), world.names_of(CONFIG_MAP)) == ({"x"}, {"x-config"})
+        assert world.names_of(PVC) == {f"data-x-{number}" for number in range(3)}
         assert world.selected() == labels.servers("x")
         assert world.status["release"] == {"version": OLD}
         assert "operationLock" not in world.status
@@ -161,7 +161,7 @@ class TestPaused:
     async def test_nothing_is_done_while_it_is_paused(
         self, monkeypatch: pytest.MonkeyPatch, phase: str
     ) -> None:
-        world = await begun(monkeypatch)
+        world = await begin_takeover(monkeypatch)
         await world.until(phase)
         before = world.status["blueGreen"]
         world.ask_for(paused=True)
@@ -181,7 +181,7 @@ class TestFrozen:
     async def test_an_edit_during_the_upgrade_is_applied_after_it(
         self, monkeypatch: pytest.MonkeyPatch, phase: str
     ) -> None:
-        world = await begun(monkeypatch)
+        world = await begin_takeover(monkeypatch)
         await world.until(phase)
         green = world.green
         world.ask_for(replicas=5)
@@ -195,12 +195,12 @@ class TestFrozen:
         await world.settle()
         for _ in range(12):
             await world.turn()
-        assert world.named(POD) == of(green.revision, 5)
+        assert world.names_of(POD) == of(green.revision, 5)
 
     async def test_green_keeps_the_size_of_its_volumes(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        world = await begun(monkeypatch)
+        world = await begin_takeover(monkeypatch)
         await world.until("Syncing")
         world.ask_for(storage={"size": "2Gi"})
         await world.until("DemotingBlue")
@@ -212,7 +212,7 @@ class TestFrozen:
     async def test_the_strategy_of_a_started_upgrade_is_kept(
         self, monkeypatch: pytest.MonkeyPatch, phase: str
     ) -> None:
-        world = await begun(monkeypatch)
+        world = await begin_takeover(monkeypatch)
         await world.until(phase)
         world.ask_for(upgrade={"strategy": "RollingUpdate", "jwtAuthRole": "upgrader"})
         await world.bench.outside.clock.advance(60)
@@ -224,7 +224,7 @@ class TestFrozen:
 async def test_a_deletion_during_the_upgrade_leaves_no_servers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    world = await begun(monkeypatch)
+    world = await begin_takeover(monkeypatch)
     await world.until("Syncing")
     live = world.api.objects[(CLUSTERS, KEY)]
     deleted = {**live["metadata"], "deletionTimestamp": world.bench.outside.clock.now().isoformat()}
@@ -232,5 +232,5 @@ async def test_a_deletion_during_the_upgrade_leaves_no_servers(
     for _ in range(6):
         await world.bench.turn()
         world.kubernetes()
-    assert world.named(STATEFUL_SET) == set()
-    assert world.named(PVC) == set()
+    assert world.names_of(STATEFUL_SET) == set()
+    assert world.names_of(PVC) == set()

@@ -35,7 +35,7 @@ async def test_a_volume_of_an_earlier_cluster_is_never_deleted_and_never_used(
     world.ask_for(version=NEW)
     for _ in range(6):
         await world.turn()
-    assert name not in {deleted for deleted, _ in world.deleted}
+    assert name not in {deleted for deleted, _ in world.deletions}
     assert "greenRevision" not in world.status.get("blueGreen", {})
     assert world.bench.condition("Stalled") == ("True", "BlueGreenHold")
     messages = [c["message"] for c in world.status["conditions"] if c["type"] == "Stalled"]
@@ -72,4 +72,4 @@ async def test_no_server_is_replaced_for_a_changed_join_address(
     world.ask_for(version="2.5.1")
     await world.settle()
     assert world.status["currentVersion"] == "2.5.1"
-    assert "PodReplaced" not in world.told
+    assert "PodReplaced" not in world.event_reasons

@@ -85,14 +85,14 @@ def meant(cluster: gen.Cluster, observed: Observed) -> Resolved:
     return with_green_pool(resolved, read, observed, HERE, course)
 
 
-def planned(cluster: gen.Cluster, observed: Observed) -> Desired:
+def plan_cluster(cluster: gen.Cluster, observed: Observed) -> Desired:
     read = cluster.read()
     return merge_plans(
         meant(cluster, observed), observed, decide_upgrade(read, observed, timedelta(minutes=10))
     )
 
 
-def named(desired: Desired, kind: Any) -> set[str]:
+def object_names(desired: Desired, kind: Any) -> set[str]:
     return {intent.key.name for intent in desired.intents if intent.resource == kind}
 
 
@@ -119,37 +119,37 @@ class TestRoles:
 class TestGreen:
     @pytest.mark.parametrize("phase", PHASES_WITH_GREEN)
     def test_both_pools_are_planned_during_the_switch(self, phase: str) -> None:
-        desired = planned(at(phase), world())
+        desired = plan_cluster(at(phase), world())
         # A pool that may have to lead again does not change.
         blue = set() if phase == "DemotingBlue" else {"x"}
-        assert named(desired, STATEFUL_SET) == blue | {SET.stateful_set}
-        assert named(desired, CONFIG_MAP) == {"x-config", SET.config_map}
+        assert object_names(desired, STATEFUL_SET) == blue | {SET.stateful_set}
+        assert object_names(desired, CONFIG_MAP) == {"x-config", SET.config_map}
 
     def test_nothing_is_created_before_the_upgrade_starts(self) -> None:
-        desired = planned(at("Idle"), world(green=False))
-        assert named(desired, STATEFUL_SET) == {"x"}
+        desired = plan_cluster(at("Idle"), world(green=False))
+        assert object_names(desired, STATEFUL_SET) == {"x"}
         assert desired.retained == ()
 
     def test_only_green_is_planned_when_blue_is_deleted(self) -> None:
-        desired = planned(at("Cleanup"), as_green(world()))
-        assert named(desired, STATEFUL_SET) == {SET.stateful_set}
+        desired = plan_cluster(at("Cleanup"), as_green(world()))
+        assert object_names(desired, STATEFUL_SET) == {SET.stateful_set}
         assert desired.retained == ((CONFIG_MAP, desired.retained[0][1]),)
         assert desired.retained[0][1].name == "x-config"
 
     def test_a_deleted_green_pool_is_not_planned(self) -> None:
-        desired = planned(at("RollbackCleanup"), world())
-        assert named(desired, STATEFUL_SET) == {"x"}
+        desired = plan_cluster(at("RollbackCleanup"), world())
+        assert object_names(desired, STATEFUL_SET) == {"x"}
         assert [key.name for _, key in desired.retained] == [SET.config_map]
 
     def test_a_deleted_pool_keeps_no_configuration(self) -> None:
-        assert planned(at("RollbackCleanup"), world(green=False)).retained == ()
+        assert plan_cluster(at("RollbackCleanup"), world(green=False)).retained == ()
         alone = replace(as_green(world()), green=PoolFacts())
-        assert planned(at("Cleanup"), alone).retained == ()
+        assert plan_cluster(at("Cleanup"), alone).retained == ()
 
     def test_a_remaining_pod_keeps_the_configuration(self) -> None:
         observed = world()
         left = replace(observed, green=PoolFacts(None, observed.green.pods[:1]))
-        assert [key.name for _, key in planned(at("RollbackCleanup"), left).retained] == [
+        assert [key.name for _, key in plan_cluster(at("RollbackCleanup"), left).retained] == [
             SET.config_map
         ]
 
@@ -169,24 +169,24 @@ class TestImage:
     POLICY = PLAIN.wanting(imageVerification=POLICY)
     BLUE, WANTED = (f"{HERE.image_repository}:{version}" for version in ("2.4.0", "2.4.1"))
 
-    def seen(self, *proven: str, green: bool = False) -> Observed:
+    def observe(self, *proven: str, green: bool = False) -> Observed:
         verdicts = {item: ImageVerdict(item, f"{item}@sha256:1", "record") for item in proven}
         return replace(world(green=green), images=verdicts)
 
     def test_green_is_not_created_before_its_image_is_verified(self) -> None:
         cluster = at("DeployingGreen", self.POLICY)
-        resolved = meant(cluster, self.seen(self.BLUE))
+        resolved = meant(cluster, self.observe(self.BLUE))
         assert resolved.green is not None
         assert not isinstance(resolved.green.images.outcome, Done)
-        plan = servers(resolved, self.seen(self.BLUE), Inputs("", Files("")))
+        plan = servers(resolved, self.observe(self.BLUE), Inputs("", Files("")))
         assert plan.intents == ()
         assert plan.outcome == resolved.green.images.outcome
         # Its configuration may exist earlier.
-        (config,) = files(resolved, self.seen(self.BLUE)).intents
+        (config,) = files(resolved, self.observe(self.BLUE)).intents
         assert config.key.name == SET.config_map
 
     def test_green_runs_the_verified_image(self) -> None:
-        observed = self.seen(self.BLUE, self.WANTED)
+        observed = self.observe(self.BLUE, self.WANTED)
         (intent,) = servers(
             meant(at("DeployingGreen", self.POLICY), observed), observed, Inputs("", Files(""))
         ).intents
@@ -269,7 +269,7 @@ class TestTraffic:
 
 class TestMarks:
     def marked(self, cluster: gen.Cluster, observed: Observed) -> list[str]:
-        desired = planned(cluster, observed)
+        desired = plan_cluster(cluster, observed)
         return [effect.target for effect in desired.effects if effect.name == MarkFirst.name]
 
     def test_blue_and_recreated_pods_are_labelled_before_green_is_created(self) -> None:

@@ -127,8 +127,8 @@ class Bench:
         live = gen.present(self.cache.get(KEY))
         return await self.writer.write(copy.deepcopy(live), status, told)
 
-    async def told(self) -> list[str]:
-        return [reason for _, reason, _ in await self.outside.told()]
+    async def flush_events(self) -> list[str]:
+        return [reason for _, reason, _ in await self.outside.flush_events()]
 
 
 class TestAnnouncements:
@@ -138,17 +138,17 @@ class TestAnnouncements:
         bench = Bench(at("JoiningMesh"))
         await bench.write(self.STATUS, TOLD)
         await bench.write(self.STATUS, TOLD)
-        assert (await bench.told()).count(TOLD.reason) == 1
+        assert (await bench.flush_events()).count(TOLD.reason) == 1
 
     async def test_no_event_is_sent_if_the_write_fails_or_the_cluster_is_deleted(self) -> None:
         bench = Bench(at("JoiningMesh"))
         bench.api.refuse("apply/status OpenBaoCluster x", api_error(500))
         with pytest.raises(ServerError):
             await bench.write(self.STATUS, TOLD)
-        assert await bench.told() == []
+        assert await bench.flush_events() == []
         bench.api.objects.clear()
         await bench.write(self.STATUS, TOLD)
-        assert await bench.told() == []
+        assert await bench.flush_events() == []
 
     async def test_the_decision_of_an_upgrade_is_written_immediately(self) -> None:
         bench = Bench(at("JoiningMesh"))
@@ -160,7 +160,7 @@ class TestAnnouncements:
         for number, change in enumerate(changes):
             record = replace(TOLD, text=f"{TOLD.text} {number}")
             assert await bench.write(self.STATUS.model_copy(update=change), record) is None
-        assert (await bench.told()).count(TOLD.reason) == 2
+        assert (await bench.flush_events()).count(TOLD.reason) == 2
 
 
 def replace_phase(status: ClusterStatus, phase: str) -> Any:

@@ -11,15 +11,15 @@ from contracts.jobs import upgrade_actions
 from runtime.builtin_kinds import JOB, POD, STATEFUL_SET
 from tests.gen.api import api_error
 from tests.managers.cluster.takeover import NEW, OLD, PHASES, Takeover
-from tests.managers.cluster.takeover_ways import OPERATORS, begun, of
+from tests.managers.cluster.takeover_ways import OPERATORS, begin_takeover, of
 
 FAST = {"autoRollback": {"stabilizationSeconds": 10}}
 HOOK = {"prePromotionHook": {"image": "registry.example.com/hook:1"}}
 
 
-async def asked(monkeypatch: pytest.MonkeyPatch, **wish: Any) -> Takeover:
+async def request_upgrade(monkeypatch: pytest.MonkeyPatch, **wish: Any) -> Takeover:
     """A cluster with these upgrade settings, for which another version was just requested."""
-    return await begun(monkeypatch, upgrade={"blueGreen": {**FAST, **wish}})
+    return await begin_takeover(monkeypatch, upgrade={"blueGreen": {**FAST, **wish}})
 
 
 def order(world: Takeover, **tokens: str) -> None:
@@ -33,7 +33,7 @@ class TestHook:
     async def test_it_runs_once_and_never_before_its_uid_is_written(
         self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
     ) -> None:
-        world = await asked(monkeypatch, verification=HOOK)
+        world = await request_upgrade(monkeypatch, verification=HOOK)
         world.restarts = restarts
         await world.until("Syncing")
         while "" not in world.actions:
@@ -51,20 +51,20 @@ class TestHook:
     async def test_a_failed_hook_aborts_the_upgrade(
         self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
     ) -> None:
-        world = await asked(monkeypatch, verification=HOOK)
+        world = await request_upgrade(monkeypatch, verification=HOOK)
         world.restarts = restarts
         world.fails = {""}
         await world.settle()
         assert world.status["release"] == {"version": OLD}
         assert world.phases[-2:] == ["RollbackCleanup", "Idle"]
-        assert world.named(POD) == of("")
+        assert world.names_of(POD) == of("")
 
 
 class TestHeld:
     async def test_green_waits_for_a_user_without_writes(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        world = await asked(monkeypatch, autoPromote=False)
+        world = await request_upgrade(monkeypatch, autoPromote=False)
         await world.until("Syncing")
         for _ in range(5):
             await world.turn()
@@ -75,16 +75,16 @@ class TestHeld:
         order(world, promote="go-1")
         await world.settle()
         assert world.status["upgradeRequests"] == {"lastHandledPromote": "go-1"}
-        assert world.told.count("BlueGreenPromotionApproved") == 1
+        assert world.event_reasons.count("BlueGreenPromotionApproved") == 1
 
     async def test_an_impossible_rollback_request_is_refused_once(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        world = await begun(monkeypatch)
+        world = await begin_takeover(monkeypatch)
         await world.until("Cleanup")
         order(world, rollback="back-1")
         await world.settle()
-        assert world.told.count("RollbackRefused") == 1
+        assert world.event_reasons.count("RollbackRefused") == 1
         assert world.status["release"] == {"version": NEW}
         assert world.status["upgradeRequests"] == {"lastHandledRollback": "back-1"}
 
@@ -93,7 +93,7 @@ class TestBreakGlass:
     async def test_break_glass_starts_when_a_rollback_fails_and_a_user_ends_it(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        world = await begun(monkeypatch)
+        world = await begin_takeover(monkeypatch)
         await world.until("DemotingBlue")
         world.fails = {upgrade_actions.REPAIR}
         order(world, rollback="back-1")
@@ -101,7 +101,7 @@ class TestBreakGlass:
             await world.turn()
         assert world.phase == "RollingBack"
         assert world.status["breakGlass"]["active"]
-        assert world.told.count("BreakGlassEntered") == 1
+        assert world.event_reasons.count("BreakGlassEntered") == 1
         world.fails.clear()
         await world.restart()
         for _ in range(5):
@@ -110,15 +110,15 @@ class TestBreakGlass:
         world.ask_for(breakGlassAck=world.status["breakGlass"]["nonce"])
         await world.settle()
         assert not world.status["breakGlass"]["active"]
-        assert world.told.count("BreakGlassAcknowledged") == 1
-        assert world.named(STATEFUL_SET) == {"x"}
-        assert world.named(POD) == of("")
+        assert world.event_reasons.count("BreakGlassAcknowledged") == 1
+        assert world.names_of(STATEFUL_SET) == {"x"}
+        assert world.names_of(POD) == of("")
 
 
 class TestRetry:
     async def failed(self, monkeypatch: pytest.MonkeyPatch) -> Takeover:
         """A cluster of which green could not be promoted."""
-        world = await begun(monkeypatch)
+        world = await begin_takeover(monkeypatch)
         world.fails = {upgrade_actions.PROMOTE}
         await world.settle()
         assert world.phases[-3:] == ["RollingBack", "RollbackCleanup", "Idle"]
@@ -150,7 +150,7 @@ class TestRetry:
         for _ in range(40):
             await world.turn()
         assert world.status["release"] == {"version": NEW}
-        assert world.named(POD) == of("")
+        assert world.names_of(POD) == of("")
         world.forget()
         world.ask_for(version="2.4.2", upgrade={"strategy": "BlueGreen", "jwtAuthRole": "u"})
         for _ in range(60):
@@ -163,7 +163,7 @@ class TestChangedRequest:
     async def test_a_reverted_release_may_be_requested_again(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        world = await begun(monkeypatch)
+        world = await begin_takeover(monkeypatch)
         await world.until("Syncing")
         world.ask_for(version=OLD)
         await world.settle()
@@ -176,7 +176,7 @@ class TestChangedRequest:
     async def test_a_third_release_follows_the_started_one(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        world = await begun(monkeypatch)
+        world = await begin_takeover(monkeypatch)
         await world.until("Syncing")
         world.ask_for(version="2.4.2")
         for _ in range(90):
@@ -198,7 +198,7 @@ class TestChangedRequest:
         for _ in range(40):
             await world.turn()
         assert world.status["release"] == {"version": NEW}
-        assert world.named(POD) == of("")
+        assert world.names_of(POD) == of("")
         assert world.phases == ["Idle"]
         handled = {"lastHandledPromote": "go-1", "lastHandledRollback": "back-1"}
         assert world.status["upgradeRequests"] == handled
@@ -207,7 +207,7 @@ class TestChangedRequest:
 async def test_a_rejected_job_is_created_again_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    world = await begun(monkeypatch)
+    world = await begin_takeover(monkeypatch)
     await world.until("JoiningMesh")
     create, offered = world.api.create, []
 

@@ -20,7 +20,7 @@ class Bench:
         self.outside = Outside()
         self.clusters = StillInformer(CLUSTERS)
         self.passes = 0
-        self.held: Wait | None = None
+        self.tenancy_outcome: Wait | None = None
         statuses = StatusWriter(
             self.outside.api, self.clusters, self.outside.events, self.outside.clock
         )
@@ -38,21 +38,21 @@ class Bench:
         return Done()
 
     def gate(self, live: Object) -> Wait | None:
-        return self.held
+        return self.tenancy_outcome
 
 
 async def test_a_reconcile_runs_only_with_an_open_gate() -> None:
     bench = Bench()
     gated = GatedReconciler(bench.inner, bench.clusters, bench.gate)
     assert await gated(KEY) == Done()
-    bench.held = CLOSED
+    bench.tenancy_outcome = CLOSED
     assert await gated(KEY) == CLOSED
     assert bench.passes == 1
 
 
 async def test_a_deleted_cluster_passes_any_gate() -> None:
     bench = Bench()
-    bench.held = CLOSED
+    bench.tenancy_outcome = CLOSED
     bench.clusters.says()
     assert await GatedReconciler(bench.inner, bench.clusters, bench.gate)(KEY) == Done()
     assert await bench.telling(KEY) == Done()
@@ -61,17 +61,17 @@ async def test_a_deleted_cluster_passes_any_gate() -> None:
 
 async def test_a_short_wait_is_not_reported() -> None:
     bench = Bench()
-    bench.held = PENDING
+    bench.tenancy_outcome = PENDING
     outcome = await bench.telling(KEY)
     assert outcome == Wait(PENDING.reason, PENDING.message, GRACE_PERIOD)
-    bench.held = None
+    bench.tenancy_outcome = None
     assert await bench.telling(KEY) == Done()
-    assert bench.outside.api.asked == []
+    assert bench.outside.api.requests == []
 
 
 async def test_a_persistent_wait_is_reported_in_the_status() -> None:
     bench = Bench()
-    bench.held = PENDING
+    bench.tenancy_outcome = PENDING
     await bench.telling(KEY)
     await bench.outside.clock.advance(GRACE_PERIOD)
     assert await bench.telling(KEY) == PENDING
@@ -92,8 +92,8 @@ SILENT: dict[str, tuple[gen.Cluster, Wait]] = {
 async def test_no_status_is_written_without_rights(cluster: gen.Cluster, held: Wait) -> None:
     bench = Bench()
     bench.show(cluster)
-    bench.held = held
+    bench.tenancy_outcome = held
     await bench.telling(KEY)
     await bench.outside.clock.advance(GRACE_PERIOD * 2)
     assert await bench.telling(KEY) == held
-    assert bench.outside.api.asked == []
+    assert bench.outside.api.requests == []

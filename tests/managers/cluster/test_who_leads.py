@@ -6,7 +6,7 @@ from managers.bao import login
 from managers.cluster.observe.cache_refresh import LEADER_RECHECK
 from runtime.outcome import Wait
 from tests import gen
-from tests.managers.cluster.bench import booted
+from tests.managers.cluster.bench import running_bench
 from tests.managers.membership.servers import Servers
 
 
@@ -20,11 +20,11 @@ class TestWhoLeads:
         return servers
 
     async def test_no_server_is_queried_while_the_labels_agree(self, servers: Servers) -> None:
-        await booted(gen.cluster())
-        assert servers.asked == []
+        await running_bench(gen.cluster())
+        assert servers.requests == []
 
     async def test_a_stale_label_does_not_stop_a_rollout(self, servers: Servers) -> None:
-        bench = await booted(gen.cluster())
+        bench = await running_bench(gen.cluster())
         servers.standby = {"10.0.0.1", "10.0.0.2"}
         bench.label_as_leader(2)
         bench.ask_for(runtime={"restartAt": "now"})
@@ -34,7 +34,7 @@ class TestWhoLeads:
         assert bench.condition("OpenBaoLeader") == ("True", "LeaderFound")
 
     async def test_two_leaders_are_reported_and_checked_again_soon(self, servers: Servers) -> None:
-        bench = await booted(gen.cluster())
+        bench = await running_bench(gen.cluster())
         bench.label_as_leader(2)
         bench.ask_for(runtime={"restartAt": "now"})
         await bench.turn()

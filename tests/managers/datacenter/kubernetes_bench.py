@@ -118,14 +118,14 @@ class Counting(FakeWire):
 
     def __init__(self, server: FakeApiServer, rng: random.Random) -> None:
         super().__init__(server, rng, latency=(0.0, 0.0))
-        self.sent: list[str] = []
+        self.requests: list[str] = []
         self.namespaces: set[str] = set()
 
     async def request(self, call: HttpRequest, /) -> HttpResponse:
         *before, plural, last = parts = call.path.split("/")
         if last == "status":
             plural, last = before[-1] + "/status", plural
-        self.sent.append(f"{call.method} {plural} {last}")
+        self.requests.append(f"{call.method} {plural} {last}")
         if "namespaces" in parts:
             self.namespaces.add(parts[parts.index("namespaces") + 1])
         return await super().request(call)
@@ -314,16 +314,16 @@ class Operator:
         """Rounds until one of them sends nothing; workloads get ready before each."""
         for _ in range(PASSES):
             self.server.controllers()
-            self.wire.sent.clear()
+            self.wire.requests.clear()
             await self.round()
-            if not self.wire.sent:
+            if not self.wire.requests:
                 return
-        raise AssertionError(f"it never comes to rest: {self.wire.sent}")
+        raise AssertionError(f"it never comes to rest: {self.wire.requests}")
 
     @property
     def names_of(self) -> list[str]:
         """The requests since the last question."""
-        sent, self.wire.sent = self.wire.sent, []
+        sent, self.wire.requests = self.wire.requests, []
         return sent
 
     async def events_sent(self) -> list[str]:

@@ -276,7 +276,7 @@ def cluster() -> ServiceRecord:
     return bodies.record(bodies.desired_service(bodies.openbao("vault")))
 
 
-async def refused(bench: Bench, record: ServiceRecord) -> tuple[str, bool]:
+async def refusal_of(bench: Bench, record: ServiceRecord) -> tuple[str, bool]:
     """Reason of the error of one call, and whether it is terminal."""
     with pytest.raises(ProviderError) as raised:
         await bench.provision(record)

@@ -49,7 +49,7 @@ async def names(store: WorkloadStore) -> list[str]:
     return [record.name for record in await store.list_by_datacenter(FRA)]
 
 
-async def seen(store: WorkloadStore, record: ServiceRecord) -> ServiceRecord:
+async def live_record(store: WorkloadStore, record: ServiceRecord) -> ServiceRecord:
     """The record as the store has it now."""
     service_record = await store.get_by_name(FRA, record.name)
     assert service_record is not None
@@ -124,7 +124,7 @@ class StoreContract:
         after = await store.update(record, changed)
         assert (after.id, after.desired, after.progress) == (record.id, changed, RUNNING)
         assert after.version != record.version
-        assert await seen(store, record) == after
+        assert await live_record(store, record) == after
 
     async def test_a_change_of_the_source_is_kept(self, store: WorkloadStore) -> None:
         record = await store.insert(FRA, SHIPPER)
@@ -143,13 +143,13 @@ class StoreContract:
     ) -> None:
         record = await store.record(await store.insert(FRA, SHIPPER), progress)
         assert record.progress == progress
-        assert await seen(store, record) == record
+        assert await live_record(store, record) == record
 
     async def test_progress_forgets_what_is_over(self, store: WorkloadStore) -> None:
         record = await store.record(await store.insert(FRA, SHIPPER), FAILED)
         record = await store.record(record, RUNNING)
         assert record.progress == RUNNING
-        assert (await seen(store, record)).progress == RUNNING
+        assert (await live_record(store, record)).progress == RUNNING
 
     async def test_the_same_progress_is_no_write(self, store: WorkloadStore) -> None:
         record = await store.record(await store.insert(FRA, SHIPPER), RUNNING)
@@ -163,12 +163,12 @@ class StoreContract:
                 await store.record(stale, progress)
         with pytest.raises(StoreConflictError):
             await store.update(stale, desired_service(service("shipper", replicas=3)))
-        assert await seen(store, record) == record
+        assert await live_record(store, record) == record
 
     async def test_a_retiring_record_stays_until_it_is_removed(self, store: WorkloadStore) -> None:
         record = await store.insert(FRA, SHIPPER)
         await store.retire(record)
-        going = await seen(store, record)
+        going = await live_record(store, record)
         assert (going.id, going.desired, going.retiring) == (record.id, SHIPPER, True)
         with pytest.raises(StoreConflictError):
             await store.insert(FRA, SHIPPER)
@@ -180,21 +180,21 @@ class StoreContract:
         stale = await store.insert(FRA, SHIPPER)
         await store.record(stale, RUNNING)
         await store.retire(stale)
-        assert (await seen(store, stale)).retiring
+        assert (await live_record(store, stale)).retiring
 
     async def test_retiring_twice_is_no_news(self, store: WorkloadStore) -> None:
         record = await store.insert(FRA, SHIPPER)
         await store.retire(record)
-        once = await seen(store, record)
+        once = await live_record(store, record)
         await store.retire(record)
         await store.retire(once)
-        assert await seen(store, record) == once
+        assert await live_record(store, record) == once
 
     async def test_a_retiring_record_can_be_recorded(self, store: WorkloadStore) -> None:
         record = await store.insert(FRA, SHIPPER)
         await store.retire(record)
         known = ServiceProgress("Retiring", attempts=2, failure=Failure("Unavailable", "busy", NOW))
-        after = await store.record(await seen(store, record), known)
+        after = await store.record(await live_record(store, record), known)
         assert (after.progress, after.retiring) == (known, True)
 
     async def test_a_wanted_record_is_not_removed(self, store: WorkloadStore) -> None:
@@ -206,7 +206,7 @@ class StoreContract:
     async def test_a_stale_record_is_not_removed(self, store: WorkloadStore) -> None:
         record = await store.insert(FRA, SHIPPER)
         await store.retire(record)
-        going = await seen(store, record)
+        going = await live_record(store, record)
         await store.record(going, RUNNING)
         with pytest.raises(StoreConflictError):
             await store.remove(going)
@@ -215,7 +215,7 @@ class StoreContract:
     async def test_removing_twice_is_no_news(self, store: WorkloadStore) -> None:
         record = await store.insert(FRA, SHIPPER)
         await store.retire(record)
-        going = await seen(store, record)
+        going = await live_record(store, record)
         assert await store.remove(going)
         assert not await store.remove(going)
         assert await names(store) == []
@@ -223,7 +223,7 @@ class StoreContract:
     async def test_a_record_that_is_gone_is_not_written(self, store: WorkloadStore) -> None:
         record = await store.insert(FRA, SHIPPER)
         await store.retire(record)
-        await store.remove(await seen(store, record))
+        await store.remove(await live_record(store, record))
         with pytest.raises(StoreConflictError):
             await store.record(record, RUNNING)
         with pytest.raises(StoreConflictError):
@@ -232,7 +232,7 @@ class StoreContract:
     async def test_a_successor_is_another_record(self, store: WorkloadStore) -> None:
         record = await store.insert(FRA, SHIPPER)
         await store.retire(record)
-        going = await seen(store, record)
+        going = await live_record(store, record)
         await store.remove(going)
         successor = await store.insert(FRA, SHIPPER)
         assert successor.id != record.id

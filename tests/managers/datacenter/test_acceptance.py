@@ -161,7 +161,7 @@ FAULTS = {
 }
 
 
-async def deleted(number: int, fault: Fault) -> tuple[bool, list[str], list[str]]:
+async def delete_datacenter(number: int, fault: Fault) -> tuple[bool, list[str], list[str]]:
     """Delete a datacenter; whether the n-th call failed, what is left, and what was told."""
     server = Server()
     operator = Operator(server)
@@ -188,7 +188,7 @@ async def deleted(number: int, fault: Fault) -> tuple[bool, list[str], list[str]
 async def test_each_call_of_a_deletion_may_fail(fault: Fault) -> None:
     calls = 0
     for number in range(1, 100):
-        struck, left, events_sent = await deleted(number, fault)
+        struck, left, events_sent = await delete_datacenter(number, fault)
         assert left == [], number
         retired = [event for event in events_sent if event.endswith("Retired")]
         assert sorted(retired) == [

@@ -151,7 +151,7 @@ def test_five_minutes_of_troubles_that_do_not_change_are_written_nowhere() -> No
             assert world.ready() == ("False", "ServicesFailed")
             assert world.condition("SourcesReady")[:2] == ("False", "SourceDegraded")
             assert world.condition("NoConflicts")[:2] == ("False", "Conflict")
-            world.wire.sent.clear()
+            world.wire.requests.clear()
             revision = world.api.storage.revision
             await world.rest(300.0)
             assert [request for request in world.requests if not request.startswith("GET")] == []

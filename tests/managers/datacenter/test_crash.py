@@ -188,7 +188,7 @@ class World(Bench):
         }
 
 
-async def lived(fate: Fate, kind: Kind) -> list[dict[str, tuple[Any, ...]]]:
+async def steps_of_life(fate: Fate, kind: Kind) -> list[dict[str, tuple[Any, ...]]]:
     """How each step of a life ends that is not cut short."""
     world = World(fate, kind)
     ends = []
@@ -212,7 +212,7 @@ EXPECTED = [
 def writes_of_a_life(kind: Kind) -> int:
     """How many writes there are when nothing goes wrong."""
     fate = Fate()
-    assert asyncio.run(lived(fate, kind)) == EXPECTED
+    assert asyncio.run(steps_of_life(fate, kind)) == EXPECTED
     return fate.writes
 
 
@@ -224,7 +224,7 @@ def test_every_write_may_be_the_last_one(kind: Kind, applied: bool, error: bool)
     assert count >= 25
     for at in range(1, count + 1):
         fate = Fate(at, applied=applied, error=error)
-        assert asyncio.run(lived(fate, kind)) == EXPECTED, f"write {at} of {count}"
+        assert asyncio.run(steps_of_life(fate, kind)) == EXPECTED, f"write {at} of {count}"
         assert fate.writes >= at
 
 

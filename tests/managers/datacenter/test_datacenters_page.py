@@ -61,13 +61,13 @@ def rows_of(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
-def shown(kind: str) -> dict[str, Any]:
+def example_of(kind: str) -> dict[str, Any]:
     (manifest,) = [each for each in manifests(PAGE) if each["kind"] == kind]
     return manifest
 
 
 def test_the_datacenter_is_valid() -> None:
-    obj = shown(DATACENTER_KIND)
+    obj = example_of(DATACENTER_KIND)
     assert list(unknown_fields(obj["spec"], DatacenterSpec)) == []
     read = Datacenter.from_object(obj)
     assert datacenter_violations(read) == ()
@@ -78,7 +78,7 @@ def test_the_datacenter_is_valid() -> None:
 
 
 def test_the_set_is_valid() -> None:
-    obj = shown(SERVICE_SET_KIND)
+    obj = example_of(SERVICE_SET_KIND)
     assert list(unknown_fields(obj["spec"], ServiceSetSpec)) == []
     assert set_violations(BootstrapServiceSet.from_object(obj)) == ()
 

@@ -19,7 +19,7 @@ UNREGISTERED = dict.fromkeys(
 )
 
 
-def named(name: str, status: Any = None, version: int = 1) -> Object:
+def object_named(name: str, status: Any = None, version: int = 1) -> Object:
     """An object with a status; None for one that has none yet."""
     events_sent = {} if status is None else {"status": status}
     return {"metadata": {"name": name, "uid": name, "resourceVersion": str(version)}, **events_sent}
@@ -64,8 +64,8 @@ def test_every_state_has_a_series_from_the_start(bench: Bench) -> None:
 
 def test_services_are_counted_by_state(bench: Bench) -> None:
     states = ("Running", "Running", "Failed", "Retiring")
-    records = [named(f"fra1.{n}", {"state": state}) for n, state in enumerate(states)]
-    bench.records.says(*records, named("fra1.new"))
+    records = [object_named(f"fra1.{n}", {"state": state}) for n, state in enumerate(states)]
+    bench.records.says(*records, object_named("fra1.new"))
     assert bench.series("services") == {
         **UNREGISTERED,
         "Running": 2.0,
@@ -77,14 +77,14 @@ def test_services_are_counted_by_state(bench: Bench) -> None:
 
 def test_each_datacenter_has_two_series_for_as_long_as_it_is_there(bench: Bench) -> None:
     bench.datacenters.says(
-        named("ams1", ready("Unknown")),
-        named("fra1", ready("True", failed=0)),
-        named("lon1", ready("False", failed=2)),
-        named("new"),
+        object_named("ams1", ready("Unknown")),
+        object_named("fra1", ready("True", failed=0)),
+        object_named("lon1", ready("False", failed=2)),
+        object_named("new"),
     )
     assert bench.series("ready") == {"ams1": 0.0, "fra1": 1.0, "lon1": 0.0, "new": 0.0}
     assert bench.series("failed_services") == {"ams1": 0.0, "fra1": 0.0, "lon1": 2.0, "new": 0.0}
-    bench.datacenters.says(named("fra1", ready("False", failed=1), version=2))
+    bench.datacenters.says(object_named("fra1", ready("False", failed=1), version=2))
     assert bench.series("ready") == {"fra1": 0.0}
     assert bench.series("failed_services") == {"fra1": 1.0}
 
@@ -93,7 +93,7 @@ def test_each_datacenter_has_two_series_for_as_long_as_it_is_there(bench: Bench)
     "status", ["nonsense", [], {"conditions": "x", "failed": "many", "state": []}, {"state": "Odd"}]
 )
 def test_a_status_that_somebody_spoilt_fails_no_scrape(bench: Bench, status: Any) -> None:
-    bench.datacenters.says(named("fra1", status))
-    bench.records.says(named("fra1.shipper", status))
+    bench.datacenters.says(object_named("fra1", status))
+    bench.records.says(object_named("fra1.shipper", status))
     assert bench.series("ready") == bench.series("failed_services") == {"fra1": 0.0}
     assert bench.series("services") == {**UNREGISTERED, "Pending": 1.0}

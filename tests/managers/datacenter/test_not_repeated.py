@@ -52,13 +52,13 @@ def whole(**more: Any) -> Object:
     return body("shipper", services=[main])
 
 
-def lasted(server: Server, resource: Resource = DEPLOYMENT) -> tuple[str, int]:
+def uid_and_writes(server: Server, resource: Resource = DEPLOYMENT) -> tuple[str, int]:
     """Which object runs it, and how often its spec was written."""
     metadata = server.live(resource, NAME, NAMESPACE)["metadata"]
     return metadata["uid"], metadata["generation"]
 
 
-def deleted(server: Server) -> list[str]:
+def deletions(server: Server) -> list[str]:
     """Everything that was ever taken away."""
     return [call.path for call in server.api.requests if call.method == "DELETE"]
 
@@ -78,7 +78,7 @@ async def test_01_a_hook_that_fails_tears_nothing_down(
     operator.registry.register(hook)
     server.put(DATACENTERS, datacenter())
     await operator.settle()
-    before = lasted(server)
+    before = uid_and_writes(server)
     if isinstance(answer, Exception):
         hook.error = answer
     else:
@@ -89,7 +89,7 @@ async def test_01_a_hook_that_fails_tears_nothing_down(
     for process in (operator, restarted):
         for _ in range(3):
             await process.round()
-    assert (server.states, lasted(server)) == ({RECORD: "Running"}, before)
+    assert (server.states, uid_and_writes(server)) == ({RECORD: "Running"}, before)
     assert server.condition("SourcesReady")[:2] == ("False", "SourceDegraded")
     hook.error, hook.bodies = None, ()
     await restarted.settle()
@@ -155,7 +155,7 @@ async def test_03_a_pass_that_is_cut_short_is_taken_up_again(
     with pytest.raises(asyncio.CancelledError):
         await cut
     await Operator(server, seed=2).settle()
-    assert (server.states, lasted(server)[1]) == ({RECORD: "Running"}, 1)
+    assert (server.states, uid_and_writes(server)[1]) == ({RECORD: "Running"}, 1)
 
 
 # --- 4: wanted again while it retires -------------------------------------------------------------
@@ -166,20 +166,20 @@ async def test_04_a_service_wanted_again_behind_a_failed_retire_comes_back(
 ) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     await operator.settle()
-    first, record = lasted(server)[0], uid_of(server.live(WORKLOADS, RECORD))
+    first, record = uid_and_writes(server)[0], uid_of(server.live(WORKLOADS, RECORD))
     operator.wire.faults = Always("DELETE /apis/apps", BUSY)
     server.edit(bootstrapServices=[])
     await operator.settle()
     assert server.states == {RECORD: "Retiring"}
     server.edit(bootstrapServices=[SHIPPER])
     await operator.settle()
-    assert (server.states, lasted(server)[0]) == ({RECORD: "Retiring"}, first)
+    assert (server.states, uid_and_writes(server)[0]) == ({RECORD: "Retiring"}, first)
     operator.wire.faults = NoFaults()
     await server.clock.advance(LONG)
     await operator.settle()
     assert server.states == {RECORD: "Running"}
     assert uid_of(server.live(WORKLOADS, RECORD)) != record
-    assert lasted(server)[0] != first
+    assert uid_and_writes(server)[0] != first
 
 
 # --- 5: a changed body and a deprovision that fails -----------------------------------------------
@@ -240,12 +240,15 @@ async def test_06_a_change_is_made_in_place(
 ) -> None:
     server.put(DATACENTERS, datacenter(first))
     await operator.settle()
-    record, (before, generation) = uid_of(server.live(WORKLOADS, RECORD)), lasted(server, resource)
+    record, (before, generation) = (
+        uid_of(server.live(WORKLOADS, RECORD)),
+        uid_and_writes(server, resource),
+    )
     server.edit(bootstrapServices=[then])
     await operator.settle()
-    assert lasted(server, resource) == (before, generation + 1)
+    assert uid_and_writes(server, resource) == (before, generation + 1)
     assert uid_of(server.live(WORKLOADS, RECORD)) == record
-    assert deleted(server) == []
+    assert deletions(server) == []
     assert server.names(WORKLOADS) == [f"BootstrapWorkload {RECORD}"]
 
 
@@ -265,7 +268,7 @@ async def test_07_replicas_alone_and_labels_alone_arrive(
     assert live["spec"]["replicas"] == 4
     # Pods are found by what never changes.
     assert "team" not in live["spec"]["selector"]["matchLabels"]
-    assert deleted(server) == []
+    assert deletions(server) == []
 
 
 # --- 8: running means that it was made ------------------------------------------------------------

@@ -252,7 +252,7 @@ async def test_two_processes_do_not_fight(server: Server) -> None:
         server.controllers()
     assert server.ready() == ("True", "AllRunning")
     for operator in both:
-        operator.wire.sent.clear()
+        operator.wire.requests.clear()
     for _ in range(5):
         for operator in both:
             await operator.round()

@@ -243,7 +243,7 @@ def test_sources_that_fail_and_names_that_are_fought_over_are_named() -> None:
     )
 
 
-def kept(status: DatacenterStatus) -> Object:
+def with_status(status: DatacenterStatus) -> Object:
     """The datacenter once that status was written."""
     return {**LIVE, "status": status.to_object()}
 
@@ -252,16 +252,16 @@ def test_what_stays_keeps_its_time() -> None:
     desired_state = merge_result(sources=(source("declared"), source("hook/a", "")))
     first = compute(LIVE, DatacenterSummary(RUNS, (), desired_state), NOW)
     assert [view.last_good_time for view in first.sources] == [NOW, None]
-    assert compute(kept(first), DatacenterSummary(RUNS, (), desired_state), LATER) == first
+    assert compute(with_status(first), DatacenterSummary(RUNS, (), desired_state), LATER) == first
     busy = DatacenterCondition("False", "ServicesNotRunning", "x")
     changed = merge_result(sources=(source("declared", "d2"), source("hook/a", "d1")))
-    second = compute(kept(first), DatacenterSummary(busy, (), changed), LATER)
+    second = compute(with_status(first), DatacenterSummary(busy, (), changed), LATER)
     assert [view.last_good_time for view in second.sources] == [LATER, LATER]
     assert [condition.last_transition_time for condition in second.conditions] == [LATER, NOW, NOW]
     # Another reason of the same answer is no transition.
     failed = DatacenterCondition("False", "ServicesFailed", "x")
     third = compute(
-        kept(second), DatacenterSummary(failed, (), changed), LATER + timedelta(minutes=1)
+        with_status(second), DatacenterSummary(failed, (), changed), LATER + timedelta(minutes=1)
     )
     assert third.conditions[0].last_transition_time == LATER
     assert third.conditions[0].reason == "ServicesFailed"
@@ -272,7 +272,7 @@ def test_a_source_that_fails_keeps_the_time_of_its_last_good_answer() -> None:
         LIVE, DatacenterSummary(RUNS, (), merge_result(sources=(source("hook/a"),))), NOW
     )
     failing = merge_result(sources=(source("hook/a", error="no route"),))
-    (view,) = compute(kept(first), DatacenterSummary(RUNS, (), failing), LATER).sources
+    (view,) = compute(with_status(first), DatacenterSummary(RUNS, (), failing), LATER).sources
     assert (view.error, view.last_good, view.last_good_time) == ("no route", "d1", NOW)
 
 
@@ -280,7 +280,7 @@ def test_whoever_asked_no_source_repeats_what_was_said_of_them() -> None:
     events_sent = merge_result(sources=(source("hook/a", error="no route"),))
     first = compute(LIVE, DatacenterSummary(RUNS, (), events_sent), NOW)
     leaving = DatacenterCondition("False", "Deleting", "x")
-    second = compute(kept(first), DatacenterSummary(leaving, (record(SHIPPER),)), LATER)
+    second = compute(with_status(first), DatacenterSummary(leaving, (record(SHIPPER),)), LATER)
     assert second.sources == first.sources
     assert second.conditions[1:] == first.conditions[1:]
     assert second.summary == "1/1"

@@ -185,7 +185,7 @@ async def test_a_finalizer_of_somebody_else_stays(cluster: Cluster) -> None:
         await cluster.store.insert(FRA, SHIPPER)
 
 
-async def broken(cluster: Cluster) -> ServiceRecord:
+async def unreadable_record(cluster: Cluster) -> ServiceRecord:
     """A record whose object somebody made unreadable."""
     record = await cluster.store.insert(FRA, SHIPPER)
     live = copy.deepcopy(cluster.live)
@@ -196,7 +196,7 @@ async def broken(cluster: Cluster) -> ServiceRecord:
 
 
 async def test_an_unreadable_record_is_told_once_and_hides_no_other(cluster: Cluster) -> None:
-    await broken(cluster)
+    await unreadable_record(cluster)
     await cluster.store.insert(FRA, desired_service(service("dns")))
     with capture_logs() as log_lines:
         for _ in range(3):
@@ -208,7 +208,7 @@ async def test_an_unreadable_record_is_told_once_and_hides_no_other(cluster: Clu
 
 
 async def test_an_unreadable_record_can_be_let_go(cluster: Cluster) -> None:
-    record = await broken(cluster)
+    record = await unreadable_record(cluster)
     await cluster.store.retire(record)
     going = await cluster.record()
     assert (going.id, going.name, going.retiring) == (record.id, "shipper", True)

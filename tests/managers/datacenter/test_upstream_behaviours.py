@@ -36,7 +36,7 @@ class Place(Protocol):
         """State, source and attempts, by name."""
         ...
 
-    def made(self) -> list[str]:
+    def creations(self) -> list[str]:
         """The services for which something was made or changed, once for each time."""
         ...
 
@@ -71,7 +71,7 @@ class Embedded:
             for record in await self._bench.memory.list_by_datacenter(FRA)
         }
 
-    def made(self) -> list[str]:
+    def creations(self) -> list[str]:
         return self._bench.provider.names_of("provision")
 
     async def here(self) -> list[str]:
@@ -109,7 +109,7 @@ class OnKubernetes:
             records_by_name[spec["service"]["name"]] = states
         return records_by_name
 
-    def made(self) -> list[str]:
+    def creations(self) -> list[str]:
         return [
             call.path.rpartition("/fra1-")[2]
             for call in self._server.api.requests
@@ -179,7 +179,7 @@ async def test_three_passes_without_a_change_make_a_service_once(place: Place) -
     for _ in range(3):
         await place.run(SHIPPER)
         await place.later()
-    assert place.made() == ["shipper"]
+    assert place.creations() == ["shipper"]
 
 
 async def test_a_hook_filters_datacenters_by_itself(place: Place) -> None:
@@ -198,7 +198,7 @@ async def test_what_nobody_wants_any_more_is_retired_and_nothing_else(place: Pla
     await place.run(SHIPPER)
     assert await place.records() == {"shipper": ("Running", "declared", 0)}
     assert await place.here() == [IMAGE]
-    assert sorted(place.made()) == ["dns", "shipper"]
+    assert sorted(place.creations()) == ["dns", "shipper"]
 
 
 async def test_a_transient_error_is_tried_again(place: Place) -> None:

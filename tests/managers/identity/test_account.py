@@ -25,7 +25,7 @@ def kinds(cluster: gen.Cluster, world: gen.World) -> set[Any]:
     return {intent.resource for intent in intents}
 
 
-def spared(cluster: gen.Cluster, world: gen.World) -> list[tuple[str, str]]:
+def spared_objects(cluster: gen.Cluster, world: gen.World) -> list[tuple[str, str]]:
     intents = plan(gen.resolved(cluster, world), world.facts()).retained
     return [(resource.kind, key.name) for resource, key in intents]
 
@@ -145,7 +145,7 @@ RENAMED: dict[str, tuple[gen.World, list[tuple[str, str]]]] = {
 def test_a_former_account_is_kept_while_a_pod_uses_it(
     world: gen.World, expected: list[tuple[str, str]]
 ) -> None:
-    assert spared(NAMED, world) == expected
+    assert spared_objects(NAMED, world) == expected
 
 
 def test_read_replicas_count_as_well() -> None:
@@ -207,7 +207,7 @@ UPGRADE_ACCOUNT = "x-upgrade-serviceaccount"
 ALONE = gen.cluster().self_init()
 
 
-def locked(operation: str) -> gen.Cluster:
+def cluster_with_lock(operation: str) -> gen.Cluster:
     return ALONE.having(operationLock={"operation": operation, "holder": "h", "epoch": 1})
 
 
@@ -219,9 +219,12 @@ JOB_ACCOUNTS: dict[str, tuple[gen.Cluster, list[str]]] = {
         [BACKUP_ACCOUNT, RESTORE_ACCOUNT],
     ),
     "restores alone": (ALONE.wanting(restore={"jwtAuthRole": "mine"}), [RESTORE_ACCOUNT]),
-    "one restore that runs": (locked("Restore"), [RESTORE_ACCOUNT]),
-    "a backup that runs on after spec.backup is gone": (locked("Backup"), [BACKUP_ACCOUNT]),
-    "an upgrade that runs": (locked("Upgrade"), [UPGRADE_ACCOUNT]),
+    "one restore that runs": (cluster_with_lock("Restore"), [RESTORE_ACCOUNT]),
+    "a backup that runs on after spec.backup is gone": (
+        cluster_with_lock("Backup"),
+        [BACKUP_ACCOUNT],
+    ),
+    "an upgrade that runs": (cluster_with_lock("Upgrade"), [UPGRADE_ACCOUNT]),
     "upgrades with a role of their own": (
         ALONE.wanting(upgrade={"jwtAuthRole": "mine"}),
         [UPGRADE_ACCOUNT],

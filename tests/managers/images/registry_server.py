@@ -44,7 +44,7 @@ class RegistryServer:
     """Every answer waits for it."""
     arrived: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     """Counts the requests that came, for whoever waits for one."""
-    asked: list[str] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     authorized: list[str] = field(default_factory=list)
 
     def image(self, tag: str, content: str = "one") -> str:
@@ -86,13 +86,13 @@ class RegistryServer:
     @property
     def requests(self) -> int:
         """How often it was asked since the last time that somebody looked."""
-        count = len(self.asked)
-        self.asked.clear()
+        count = len(self.paths)
+        self.paths.clear()
         return count
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Answer one request."""
-        self.asked.append(request.path)
+        self.paths.append(request.path)
         self.authorized.append(request.headers.get("Authorization", ""))
         self.arrived.release()
         if self.gate is not None:

@@ -62,7 +62,7 @@ def resolving_to(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setattr(aiohttp.ThreadedResolver, "resolve", resolve)
 
 
-async def asked(host: str) -> str:
+async def verify_at(host: str) -> str:
     """What is said of an image at that host."""
     try:
         async with RegistrySession(
@@ -86,7 +86,7 @@ async def test_attack_t09_no_host_of_the_table_is_connected_to(
         host = parse(f"{host}/x/y:1").registry
     except ValueError:
         return
-    assert await asked(host)
+    assert await verify_at(host)
     assert [
         connection
         for connection in connections
@@ -101,7 +101,7 @@ async def test_attack_t09_a_name_that_leads_to_a_metadata_service_is_not_followe
     """As DNS rebinding does: what is looked at is the address that would be connected to."""
     assert not is_allowed_address(address, loopback=False)
     resolving_to(monkeypatch, address)
-    assert await asked("registry.example.com")
+    assert await verify_at("registry.example.com")
     assert connections == []
 
 
@@ -110,5 +110,5 @@ async def test_an_address_of_a_registry_is_connected_to(
 ) -> None:
     """So that the tests above see what they mean to see."""
     resolving_to(monkeypatch, "192.0.2.10")
-    assert await asked("registry.example.com")
+    assert await verify_at("registry.example.com")
     assert [connection[0] for connection in connections] == ["192.0.2.10"]

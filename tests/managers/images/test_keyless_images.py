@@ -80,7 +80,7 @@ async def test_an_older_signature_proves_no_identity_and_is_not_fetched() -> Non
         here.bench.server.signed_older([here.bench.signer.older(repository, digest)], digest)
         refused = await here.ask()
         assert "sign again with cosign 3" in refused.message
-        assert not [path for path in here.bench.server.asked if "/blobs/" in path]
+        assert not [path for path in here.bench.server.paths if "/blobs/" in path]
 
 
 async def test_an_identity_needs_a_trust_root_before_the_registry_is_asked() -> None:

@@ -27,7 +27,7 @@ async def test_a_manifest_comes_with_the_digest_that_it_has() -> None:
         digest = server.image("2.4.0")
         manifest = gen.present(await registry.manifest("2.4.0"))
         assert manifest.digest == digest == digest_of(manifest.body)
-        assert server.asked == [f"/v2/{REPOSITORY}/manifests/2.4.0"]
+        assert server.paths == [f"/v2/{REPOSITORY}/manifests/2.4.0"]
 
 
 async def test_what_is_not_there_is_none() -> None:

@@ -62,7 +62,7 @@ class Log(Signer):
         }
 
 
-def hashed(signed: Signed) -> dict[str, Any]:
+def hashed_entry(signed: Signed) -> dict[str, Any]:
     """The entry that cosign makes in the older scheme."""
     digest = {"algorithm": "sha256", "value": hashlib.sha256(signed.content).hexdigest()}
     signature = {"content": base64_of(signed.signature), "publicKey": {"content": "x"}}
@@ -94,7 +94,7 @@ def with_entry(*entries: dict[str, Any]) -> Signed:
 
 
 def test_an_entry_of_either_form_is_believed() -> None:
-    check_logged(with_entry(LOG.promise(hashed(SIGNED))), ROOT)
+    check_logged(with_entry(LOG.promise(hashed_entry(SIGNED))), ROOT)
     check_logged(with_entry(LOG.tlog_entry(dsse(SIGNED))), ROOT)
 
 
@@ -105,7 +105,7 @@ def test_it_comes_through_both_schemes_of_cosign() -> None:
     layer = signer.older_over(payload)
     bare = check_simple_signing(layer, payload, key, "registry.example.com/x:1", DIGEST)
     layer["annotations"]["dev.sigstore.cosign/bundle"] = orjson.dumps(
-        LOG.promise(hashed(bare))
+        LOG.promise(hashed_entry(bare))
     ).decode()
     check_logged(
         check_simple_signing(layer, payload, key, "registry.example.com/x:1", DIGEST), ROOT
@@ -118,34 +118,37 @@ def test_it_comes_through_both_schemes_of_cosign() -> None:
 
 
 def test_one_good_entry_among_others_is_enough() -> None:
-    strange = Log().promise(hashed(SIGNED))
-    check_logged(with_entry(strange, LOG.promise(hashed(SIGNED))), ROOT)
+    strange = Log().promise(hashed_entry(SIGNED))
+    check_logged(with_entry(strange, LOG.promise(hashed_entry(SIGNED))), ROOT)
 
 
-def changed(**payload: Any) -> dict[str, Any]:
-    promise = LOG.promise(hashed(SIGNED))
+def changed_entry(**payload: Any) -> dict[str, Any]:
+    promise = LOG.promise(hashed_entry(SIGNED))
     return {**promise, "Payload": {**promise["Payload"], **payload}}
 
 
 OTHER = Signed(b"another document", b"a signature")
 RESIGNED = Signed(b"a document", b"another signature")
 LIES: dict[str, tuple[dict[str, Any], str]] = {
-    "another log": (Log().promise(hashed(SIGNED)), "does not trust"),
-    "another time": (changed(integratedTime=TIME + 1), "not signed by the log"),
-    "another place": (changed(logIndex=8), "not signed by the log"),
-    "another body": (changed(body=base64_of(orjson.dumps(hashed(OTHER)))), "not signed by the log"),
-    "another document": (LOG.promise(hashed(OTHER)), "another signature"),
+    "another log": (Log().promise(hashed_entry(SIGNED)), "does not trust"),
+    "another time": (changed_entry(integratedTime=TIME + 1), "not signed by the log"),
+    "another place": (changed_entry(logIndex=8), "not signed by the log"),
+    "another body": (
+        changed_entry(body=base64_of(orjson.dumps(hashed_entry(OTHER)))),
+        "not signed by the log",
+    ),
+    "another document": (LOG.promise(hashed_entry(OTHER)), "another signature"),
     "another document in an envelope": (LOG.promise(dsse(OTHER)), "another signature"),
-    "another signature of it": (LOG.promise(hashed(RESIGNED)), "another signature"),
+    "another signature of it": (LOG.promise(hashed_entry(RESIGNED)), "another signature"),
     "a kind that nobody knows": (LOG.promise({"kind": "rpm", "spec": {}}), "not support"),
     "no kind": (LOG.promise({}), "not support"),
     "no promise": ({"canonicalizedBody": "x", "inclusionProof": {}}, "no signed timestamp"),
     "nothing": ({}, "no signed timestamp"),
-    "no numbers": (changed(integratedTime="soon"), "cannot be read"),
-    "a time that is none": (changed(integratedTime=10**30), "no time"),
-    "a place beyond every number": (changed(logIndex=2**64), "cannot be read"),
-    "a time beyond every number": (changed(integratedTime="9" * 5000), "cannot be read"),
-    "a log without name": (changed(logID=None), "does not trust"),
+    "no numbers": (changed_entry(integratedTime="soon"), "cannot be read"),
+    "a time that is none": (changed_entry(integratedTime=10**30), "no time"),
+    "a place beyond every number": (changed_entry(logIndex=2**64), "cannot be read"),
+    "a time beyond every number": (changed_entry(integratedTime="9" * 5000), "cannot be read"),
+    "a log without name": (changed_entry(logID=None), "does not trust"),
 }
 
 
@@ -162,7 +165,7 @@ def test_without_an_entry_the_way_out_is_named() -> None:
 
 def test_without_a_trust_root_no_entry_counts() -> None:
     with pytest.raises(NotProvenError, match=r"trusted_root\.json"):
-        check_logged(with_entry(LOG.promise(hashed(SIGNED))), EMPTY_TRUST_ROOT)
+        check_logged(with_entry(LOG.promise(hashed_entry(SIGNED))), EMPTY_TRUST_ROOT)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +179,7 @@ def test_without_a_trust_root_no_entry_counts() -> None:
 )
 def test_a_key_of_a_log_counts_in_its_time(valid: dict[str, str], fine: bool) -> None:
     root = read_trust_root(LOG.root(**valid))
-    signed = with_entry(LOG.promise(hashed(SIGNED)))
+    signed = with_entry(LOG.promise(hashed_entry(SIGNED)))
     if fine:
         check_logged(signed, root)
     else:

@@ -19,7 +19,7 @@ from runtime.limits.http_client import INTERIM_MAX
 from tests.managers.images.recorded import base64_of
 from tests.managers.images.registry_server import registry_server
 from tests.managers.images.signing import Signer
-from tests.runtime.pouring import CHUNK, ENDLESS, WRONG, answer, bomb, nested, pouring
+from tests.runtime.pouring import CHUNK, ENDLESS, WRONG, answer, bomb, nested_json, pouring
 
 REPOSITORY = "team/openbao"
 
@@ -33,7 +33,7 @@ async def test_a_manifest_without_end_is_cut_off() -> None:
         with pytest.raises(RegistryError, match=f"longer than the limit of {MANIFEST_MAX}"):
             await registry.manifest("x")
         await asyncio.wait_for(server.cut.wait(), 10)
-        assert server.sent < 2 * MANIFEST_MAX
+        assert server.bytes_sent < 2 * MANIFEST_MAX
 
 
 @pytest.mark.parametrize("first", WRONG.values(), ids=WRONG.keys())
@@ -61,8 +61,8 @@ async def test_what_is_packed_is_not_unpacked() -> None:
 
 
 LISTED: dict[str, bytes] = {
-    "deep": nested(1000),
-    "very deep": nested(100_000),
+    "deep": nested_json(1000),
+    "very deep": nested_json(100_000),
     "of a million values": b'{"manifests":[' + b"[]," * 1_000_000 + b"[]]}",
     "no object": b"[]",
     "no JSON": b"\x00",
@@ -84,7 +84,7 @@ TOKENS: dict[str, object] = {
     "nothing": None,
     "a token of another type": {"token": {"token": "x"}},
     "a line": {"token": "a\r\nb"},
-    "a deep one": orjson.Fragment(nested(1000)),
+    "a deep one": orjson.Fragment(nested_json(1000)),
 }
 
 
@@ -125,7 +125,7 @@ def test_a_long_challenge_is_read_once() -> None:
     ]
 
 
-DEEP = orjson.loads(nested(1000))
+DEEP = orjson.loads(nested_json(1000))
 # sentence: what stands in the promise of a log, in cosign's own form
 PROMISES: dict[str, dict[str, object]] = {
     "a deep body": {"body": DEEP},

@@ -76,7 +76,7 @@ async def test_b41_a_running_cluster_costs_the_registry_nothing() -> None:
             await here.clock.advance(PROVEN_FOR)
         restarted = ImageVerifier(here.api, here.clock)
         assert (await restarted.verdict(here.question(), [first.record])).pinned == first.pinned
-        assert (here.server.requests, here.api.asked) == (0, [])
+        assert (here.server.requests, here.api.requests) == (0, [])
 
 
 async def test_b41_an_answer_that_nobody_wrote_down_is_kept_for_a_while() -> None:
@@ -233,9 +233,9 @@ async def test_pull_secrets_are_read_by_name_once_and_not_kept(wants: str) -> No
         here.api.holding((SECRET, pull_secret(here.server.address)))
         request = replace(here.question(), pull_secrets=("absent", "login"))
         assert (await here.verifier.verdict(request)).pinned
-        assert here.api.asked == ["get Secret absent", "get Secret login"]
+        assert here.api.requests == ["get Secret absent", "get Secret login"]
         await here.verifier.verdict(request)
-        assert here.api.asked == []
+        assert here.api.requests == []
         assert "sesame" not in repr(vars(here.verifier))
 
 
@@ -265,7 +265,7 @@ async def test_a_slow_registry_holds_one_worker_per_namespace_and_never_all() ->
         third = await here.verifier.verdict(replace(mine, namespace="c"))
         assert [same.problem, third.problem] == ["unreachable", "unreachable"]
         assert same.retry_after < UNREACHABLE_FOR
-        assert len(here.server.asked) == 2
+        assert len(here.server.paths) == 2
         here.server.gate.set()
         assert (await first).pinned
         assert (await second).pinned

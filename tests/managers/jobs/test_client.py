@@ -23,7 +23,7 @@ OTHER: Object = {**RUN.reference(), "name": "other", "uid": "uid-other"}
 RIGHTS = Rights("x", NAME, "x-backup-serviceaccount", BACKUPS)
 
 
-def wanted() -> Object:
+def job_manifest() -> Object:
     return backup_job(executor(), target(), backup_env(target()))
 
 
@@ -36,12 +36,12 @@ def there(resource: Any = JOB, owner: Object | None = None, **content: Any) -> t
 
 async def test_a_job_is_owned_by_its_run_and_a_retry_finds_it() -> None:
     api = FakeApi()
-    first = await Jobs(api).ensure(wanted(), RUN)
+    first = await Jobs(api).ensure(job_manifest(), RUN)
     assert (first.state, first.foreign) == ("Active", False)
     body = api.body_of(CREATE)
     assert body["metadata"]["ownerReferences"] == [RUN.reference()]
-    assert api.asked == [CREATE]
-    again = await Jobs(api).ensure(wanted(), RUN)
+    assert api.requests == [CREATE]
+    again = await Jobs(api).ensure(job_manifest(), RUN)
     assert (again.uid, again.foreign) == (first.uid, False)
     assert len(api.of(JOB)) == 1
 
@@ -49,7 +49,7 @@ async def test_a_job_is_owned_by_its_run_and_a_retry_finds_it() -> None:
 async def test_a_job_of_another_run_is_foreign_and_not_changed() -> None:
     api = FakeApi().holding(there(owner=OTHER))
     before = api.of(JOB)
-    assert (await Jobs(api).ensure(wanted(), RUN)).foreign
+    assert (await Jobs(api).ensure(job_manifest(), RUN)).foreign
     assert api.of(JOB) == before
 
 
@@ -57,7 +57,7 @@ async def test_a_job_that_is_deleted_during_the_create_is_retried() -> None:
     api = FakeApi().holding(there())
     api.refuse(GET, api_error(404))
     with pytest.raises(Transient, match="deleted while"):
-        await Jobs(api).ensure(wanted(), RUN)
+        await Jobs(api).ensure(job_manifest(), RUN)
 
 
 def leaving() -> ApiError:
@@ -76,7 +76,7 @@ async def test_a_permanent_rejection_is_refused(error: ApiError) -> None:
     api = FakeApi()
     api.refuse(CREATE, error)
     with pytest.raises(RefusedError, match=f"{NAME}: "):
-        await Jobs(api).ensure(wanted(), RUN)
+        await Jobs(api).ensure(job_manifest(), RUN)
 
 
 @pytest.mark.parametrize("error", [quota(), api_error(403), api_error(503)], ids=repr)
@@ -84,7 +84,7 @@ async def test_a_temporary_rejection_is_raised_unchanged(error: ApiError) -> Non
     api = FakeApi()
     api.refuse(CREATE, error)
     with pytest.raises(type(error)) as raised:
-        await Jobs(api).ensure(wanted(), RUN)
+        await Jobs(api).ensure(job_manifest(), RUN)
     assert raised.value is error
     assert isinstance(quota(), QuotaExceeded)
 

@@ -26,7 +26,7 @@ class Trusting(Servers):
     def __init__(self, **settings: Any) -> None:
         super().__init__()
         self.settings = {"bound_issuer": HERE, "jwt_validation_pubkeys": [OLD], **settings}
-        self.written: list[Mapping[str, Any]] = []
+        self.writes: list[Mapping[str, Any]] = []
 
     async def login_settings(self, address: str, token: str) -> Mapping[str, Any]:
         if self.trouble is not None:
@@ -36,14 +36,14 @@ class Trusting(Servers):
     async def set_login_settings(
         self, address: str, token: str, settings: Mapping[str, Any]
     ) -> None:
-        self.written.append(settings)
+        self.writes.append(settings)
         self.settings = dict(settings)
 
 
 async def test_new_keys_are_written_and_the_digest_is_stored() -> None:
     server = Trusting(default_role="r", jwt_supported_algs=["RS256"])
     status = await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
-    assert server.written == [
+    assert server.writes == [
         {
             "bound_issuer": HERE,
             "default_role": "r",
@@ -59,34 +59,34 @@ async def test_new_keys_are_written_and_the_digest_is_stored() -> None:
 async def test_equal_keys_are_not_written() -> None:
     server = Trusting(jwt_validation_pubkeys=[OLD.strip(), NEW.strip()])
     assert await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None) == known(BOTH)
-    assert server.written == []
+    assert server.writes == []
 
 
 @pytest.mark.parametrize("source", ["jwks_url", "oidc_discovery_url"])
 async def test_a_key_source_of_an_administrator_is_not_changed(source: str) -> None:
     server = Trusting(**{source: "https://keys.example.com"})
     await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
-    assert server.written == []
+    assert server.writes == []
 
 
 @pytest.mark.parametrize("keys", [None, [], 5, "a key", {"a": "key"}, True])
 async def test_keys_that_are_no_list_are_not_changed(keys: Any) -> None:
     server = Trusting(jwt_validation_pubkeys=keys)
     assert await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None) == known(BOTH)
-    assert server.written == []
+    assert server.writes == []
 
 
 @pytest.mark.parametrize("keys", [[None], [5, OLD], [[OLD]], [{"a": "key"}]])
 async def test_a_key_that_is_no_text_is_another_key(keys: Any) -> None:
     server = Trusting(jwt_validation_pubkeys=keys)
     await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
-    assert server.written[0]["jwt_validation_pubkeys"] == sorted((OLD, NEW))
+    assert server.writes[0]["jwt_validation_pubkeys"] == sorted((OLD, NEW))
 
 
 async def test_the_issuer_of_the_spec_is_kept() -> None:
     server = Trusting(bound_issuer="https://mine.example.com")
     await renew(server, "10.0.0.1", StoredToken("t"), BOTH, "https://mine.example.com")
-    assert server.written[0]["bound_issuer"] == "https://mine.example.com"
+    assert server.writes[0]["bound_issuer"] == "https://mine.example.com"
 
 
 async def test_a_refusal_is_reported_and_not_retried_until_the_keys_change() -> None:
@@ -166,7 +166,7 @@ async def test_keys_of_an_administrator_clear_the_problem() -> None:
     status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, known(ONE))
     server = Trusting(jwt_validation_pubkeys=[OLD, NEW])
     assert await read_operator_login(server, AT, WORKS, BOTH, None, status) == known(BOTH)
-    assert server.written == []
+    assert server.writes == []
 
 
 async def test_a_working_login_with_compared_keys_costs_no_request() -> None:

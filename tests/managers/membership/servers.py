@@ -28,7 +28,7 @@ class Servers(Bao):
     unusable = ""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.silent: set[str] = set()
         self.standby: set[str] = set()
         self.sealed = False
@@ -51,17 +51,17 @@ class Servers(Bao):
         error: BaseException | None,
         tb: TracebackType | None,
     ) -> None:
-        self.asked.append("bye")
+        self.requests.append("bye")
 
     async def health(self, address: str) -> ServerHealth:
-        self.asked.append(f"health {address}")
+        self.requests.append(f"health {address}")
         if address in self.silent:
             raise BaoError("no answer")
         standby = address in self.standby
         return ServerHealth(initialized=True, sealed=self.sealed, standby=standby, cluster_id="c1")
 
     async def login(self, address: str, mount: str, role: str, token: str) -> LoginToken:
-        self.asked.append(f"login {address} {mount} {role} {token}")
+        self.requests.append(f"login {address} {mount} {role} {token}")
         self.logins += 1
         return LoginToken(client_token=f"t{self.logins}", lease_duration=self.lease)
 
@@ -100,7 +100,7 @@ class Servers(Bao):
         self._grant(f"remove-peer {address} {node_id}", token)
 
     def _grant(self, what: str, token: str) -> None:
-        self.asked.append(f"{what} {token}")
+        self.requests.append(f"{what} {token}")
         if self.refused and what.startswith(self.refused):
             raise self.refused_by
         if self.trouble is not None:

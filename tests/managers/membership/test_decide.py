@@ -24,7 +24,7 @@ from tests.managers.membership.observed import ONE_CLUSTER, answers, members
 TWO_CLUSTERS = {"x-0": "c1", "x-1": "c2", "x-2": "c1"}
 
 
-def judged(
+def decide(
     answers: Answers, previous: AdminOpsStatus | None = None, replicas: int = 3
 ) -> tuple[AdminOpsStatus, Outcome]:
     return evaluate_members(answers, ExpectedMembers("x", replicas), previous, gen.NOW)
@@ -134,14 +134,14 @@ ROWS: dict[str, tuple[Answers, dict[str, Any] | None, str, Outcome]] = {
 def test_row(
     given_answers: Answers, raft: dict[str, Any] | None, reason: str, outcome: Outcome
 ) -> None:
-    status, membership_outcome = judged(given_answers)
+    status, membership_outcome = decide(given_answers)
     assert as_object(status).get("raft") == raft
     assert (status.last_error.reason if status.last_error else "") == reason
     assert membership_outcome == outcome
 
 
 def test_a_split_names_every_server_and_its_cluster() -> None:
-    status, _ = judged(answers(members(3), TWO_CLUSTERS))
+    status, _ = decide(answers(members(3), TWO_CLUSTERS))
     assert status.last_error is not None
     for word in ("x-0 is in c1", "x-1 is in c2", "x-2 is in c1"):
         assert word in status.last_error.message
@@ -161,8 +161,8 @@ def test_a_split_of_many_servers_with_long_names_is_cut_and_stays_the_same() -> 
 
 
 def test_what_was_true_is_kept_while_nobody_can_be_asked() -> None:
-    before, _ = judged(ALL)
-    after, outcome = judged(SILENCE, before)
+    before, _ = decide(ALL)
+    after, outcome = decide(SILENCE, before)
     assert after.raft == before.raft
     assert after.last_error is not None
     assert outcome == Done(QUIET_RECHECK)
@@ -214,38 +214,38 @@ READERS = (Member(node_id="x-read-0", voter=False), Member(node_id="x-read-1", v
 class TestReadReplicas:
     """Members without a vote that are wanted, told apart from voters that have none yet."""
 
-    def judged(
+    def decide(
         self, members: tuple[Member, ...], healthy: tuple[str, ...] = (), read_replicas: int = 2
     ) -> tuple[AdminOpsStatus, Outcome]:
         answers = Answers(ONE_CLUSTER, members, "", frozenset(healthy))
         return evaluate_members(answers, ExpectedMembers("x", 3, read_replicas), None, gen.NOW)
 
     def test_all_are_there_and_well(self) -> None:
-        status, outcome = self.judged((*members(3), *READERS), ("x-0", "x-read-0", "x-read-1"))
+        status, outcome = self.decide((*members(3), *READERS), ("x-0", "x-read-0", "x-read-1"))
         assert status.raft is not None
         assert (status.raft.non_voters, status.raft.read_replicas) == (2, 2)
         assert status.raft.healthy_read_replicas == 2
         assert outcome == Done(QUIET_RECHECK)
 
     def test_a_voter_without_its_vote_is_no_read_replica(self) -> None:
-        status, outcome = self.judged(members(2, 1), read_replicas=0)
+        status, outcome = self.decide(members(2, 1), read_replicas=0)
         assert gen.present(status.raft).read_replicas is None
         assert isinstance(outcome, Wait)
 
     def test_one_that_is_promoted_is_no_read_replica_any_more(self) -> None:
         promoted = Member(node_id="x-read-1", voter=True)
-        status, outcome = self.judged((*members(3), READERS[0], promoted))
+        status, outcome = self.decide((*members(3), READERS[0], promoted))
         assert status.raft is not None
         assert (status.raft.voters, status.raft.read_replicas) == (4, 1)
         assert isinstance(outcome, Wait)
 
     def test_one_that_is_not_well_yet_is_looked_at_again(self) -> None:
-        status, outcome = self.judged((*members(3), *READERS), ("x-read-0",))
+        status, outcome = self.decide((*members(3), *READERS), ("x-read-0",))
         assert gen.present(status.raft).healthy_read_replicas == 1
         assert isinstance(outcome, Wait)
 
     def test_those_that_were_given_up_are_counted_until_they_are_gone(self) -> None:
-        status, outcome = self.judged((*members(3), READERS[0]), read_replicas=0)
+        status, outcome = self.decide((*members(3), READERS[0]), read_replicas=0)
         assert gen.present(status.raft).read_replicas == 1
         assert isinstance(outcome, Wait)
 
@@ -257,7 +257,7 @@ GREEN = tuple(f"x-{REVISION}-{n}" for n in range(3))
 class TestTwoSets:
     """While a green pool takes over its servers are expected, and nobody hurries."""
 
-    def judged(
+    def decide(
         self, blue: str, green: str, ids: tuple[str, ...] = (), revision: str = ""
     ) -> tuple[AdminOpsStatus, Outcome]:
         """`v` is a voter, `n` a member without a vote, `-` none."""
@@ -287,21 +287,21 @@ class TestTwoSets:
         ],
     )
     def test_members_of_either_set_are_no_news(self, blue: str, green: str, revision: str) -> None:
-        status, outcome = self.judged(blue, green, revision=revision)
+        status, outcome = self.decide(blue, green, revision=revision)
         assert (status.last_error, outcome) == (None, Done(QUIET_RECHECK))
 
     def test_they_are_all_counted(self) -> None:
-        raft = gen.present(self.judged("vvn", "vnn")[0].raft)
+        raft = gen.present(self.decide("vvn", "vnn")[0].raft)
         assert (raft.voters, raft.non_voters, raft.read_replicas) == (3, 3, None)
 
     def test_a_vote_that_is_missing_is_waited_for(self) -> None:
-        outcome = self.judged("vvn", "nnn")[1]
+        outcome = self.decide("vvn", "nnn")[1]
         assert outcome == CONVERGING
 
     def test_a_server_of_the_green_pool_is_never_called_an_outsider(self) -> None:
-        assert self.judged("vvv", "-n-")[0].last_error is None
+        assert self.decide("vvv", "-n-")[0].last_error is None
 
     def test_one_of_the_set_that_serves_is(self) -> None:
-        error = gen.present(self.judged("vv-", "vvv")[0].last_error)
+        error = gen.present(self.decide("vv-", "vvv")[0].last_error)
         assert error.reason == "ServerOutsideRaft"
         assert error.message.startswith("x-2 run")

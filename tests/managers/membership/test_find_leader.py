@@ -39,7 +39,7 @@ async def test_who_is_on_its_way_out_or_has_no_address_is_not_asked() -> None:
     servers.standby = {"10.0.0.3"}
     pods = (LEADS.terminating(), gen.pod(1).unscheduled("no room"), LATE)
     await resolve_leader(servers, [pod.facts() for pod in pods])
-    assert servers.asked == ["health 10.0.0.3"]
+    assert servers.requests == ["health 10.0.0.3"]
 
 
 async def test_a_sealed_server_does_not_lead() -> None:
@@ -54,6 +54,6 @@ async def test_servers_are_asked_only_when_their_labels_are_ambiguous() -> None:
     servers.standby = {"10.0.0.1"}
     clear = [LEADS.facts(), FOLLOWS.facts()]
     assert await known_leader(servers, clear) == tuple(clear)
-    assert servers.asked == []
+    assert servers.requests == []
     ambiguous = await known_leader(servers, [LEADS.facts(), LATE.facts()])
     assert [pod.ordinal for pod in ambiguous if pod.registration.active] == [2]

@@ -34,7 +34,7 @@ async def test_every_ready_server_is_asked_for_its_cluster_and_the_leader_for_th
     answers = await ask(servers, facts(LEADER, STANDBY), ROOT)
     assert answers.cluster_ids == {"x-0": "c1", "x-1": "c1"}
     assert (answers.members, answers.error) == (ALL, "")
-    assert sorted(servers.asked) == [
+    assert sorted(servers.requests) == [
         "health 10.0.0.1",
         "health 10.0.0.2",
         "members 10.0.0.1 root-token",
@@ -72,7 +72,7 @@ async def test_nobody_to_ask(
     answers = await ask(servers, facts(*pods), login)
     assert answers.members is None
     assert word in answers.error
-    assert servers.asked == asked
+    assert servers.requests == asked
 
 
 @pytest.mark.parametrize("error", [BaoError("it broke"), Denied("it refused")])
@@ -99,7 +99,7 @@ class TestServiceAccountLogin:
         for _ in range(3):
             assert (await ask(servers, facts(LEADER), login)).members == ALL
         assert servers.logins == 1
-        assert "login 10.0.0.1 jwt-operator openbao-operator jwt-1" in servers.asked
+        assert "login 10.0.0.1 jwt-operator openbao-operator jwt-1" in servers.requests
 
     @pytest.mark.parametrize(
         ("lease", "lasts"),
@@ -124,11 +124,11 @@ class TestServiceAccountLogin:
         await ask(servers, facts(LEADER), login)
         login.forget()
         await ask(servers, facts(LEADER), login)
-        assert servers.asked[-2].endswith("jwt-1")
+        assert servers.requests[-2].endswith("jwt-1")
         await clock.advance(RENEW_AFTER)
         login.forget()
         await ask(servers, facts(LEADER), login)
-        assert servers.asked[-2].endswith("jwt-2")
+        assert servers.requests[-2].endswith("jwt-2")
 
     async def test_a_token_that_ended_early_is_replaced_once(self) -> None:
         servers = Servers()
@@ -158,7 +158,7 @@ async def test_a_stored_token_is_not_tried_twice() -> None:
     servers = Servers()
     servers.valid = lambda token: False
     assert (await ask(servers, facts(LEADER), ROOT)).members is None
-    assert len([line for line in servers.asked if line.startswith("members")]) == 1
+    assert len([line for line in servers.requests if line.startswith("members")]) == 1
 
 
 def test_the_login_is_the_one_that_the_first_boot_sets_up() -> None:

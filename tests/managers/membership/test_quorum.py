@@ -38,7 +38,7 @@ async def test_the_leader_alone_is_asked() -> None:
         ),
         failure_tolerance=1,
     )
-    assert servers.asked == ["members 10.0.0.2 root-token", "state 10.0.0.2 root-token"]
+    assert servers.requests == ["members 10.0.0.2 root-token", "state 10.0.0.2 root-token"]
 
 
 async def test_who_is_a_member_is_told_by_raft_and_not_by_the_autopilot() -> None:
@@ -78,7 +78,7 @@ async def test_nobody_is_asked_while_it_is_unclear_who_leads() -> None:
     servers = Servers()
     quorum = await read_quorum(servers, PODS[:1], ROOT)
     assert quorum.trouble
-    assert servers.asked == []
+    assert servers.requests == []
 
 
 # sentence: (what is refused, with which code, the path)
@@ -120,7 +120,7 @@ async def test_a_refused_login_is_no_answer(error: Denied, path: str) -> None:
     servers = Servers()
     answer = await read_quorum(servers, PODS, NoLogin(error))
     assert answer == Quorum(trouble=str(error), refused=path)
-    assert servers.asked == []
+    assert servers.requests == []
 
 
 # sentence: (version of the leader, of x-2, whether the autopilot hears of x-2)

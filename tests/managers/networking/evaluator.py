@@ -34,7 +34,7 @@ class Policy:
     def selects(self, pod: Peer) -> bool:
         """Whether the pod is guarded by the policy at all."""
         metadata = self.body["metadata"]
-        return pod.namespace == metadata["namespace"] and _selected(
+        return pod.namespace == metadata["namespace"] and _matches(
             self.body["spec"]["podSelector"], pod.labels
         )
 
@@ -74,8 +74,8 @@ def _is(rule_peer: Mapping[str, Any], peer: Peer, own: str) -> bool:
     if spaces is None:
         right_space = peer.namespace == own
     else:
-        right_space = _selected(spaces, {NAMESPACE_NAME: peer.namespace, **peer.namespace_labels})
-    return right_space and (pods is None or _selected(pods, peer.labels))
+        right_space = _matches(spaces, {NAMESPACE_NAME: peer.namespace, **peer.namespace_labels})
+    return right_space and (pods is None or _matches(pods, peer.labels))
 
 
 def _within(block: Mapping[str, Any], address: str) -> bool:
@@ -86,7 +86,7 @@ def _within(block: Mapping[str, Any], address: str) -> bool:
     )
 
 
-def _selected(selector: Mapping[str, Any], labels: Labels) -> bool:
+def _matches(selector: Mapping[str, Any], labels: Labels) -> bool:
     equal = selector.get("matchLabels") or {}
     return equal.items() <= labels.items() and all(
         _holds(requirement, labels) for requirement in selector.get("matchExpressions") or ()

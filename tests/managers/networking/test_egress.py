@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from managers.networking.egress import CLOSED, egress_rules
 from managers.networking.policy import jobs_network_policy, network_policy
 from tests import gen
-from tests.contracts.api.case import hardened
+from tests.contracts.api.case import hardened_spec
 from tests.contracts.api.clusters import cluster
 from tests.managers.networking.evaluator import Peer, Policy
 
@@ -29,7 +29,7 @@ V6 = [
 
 def rules(*peers: dict[str, Any], profile: str = "Hardened") -> list[dict[str, Any]]:
     network = {"egressRules": [{"to": list(peers), "ports": PORTS}]}
-    spec = cluster(**{**hardened(network=network), "profile": profile}).spec
+    spec = cluster(**{**hardened_spec(network=network), "profile": profile}).spec
     return [dict(rule) for rule in egress_rules(spec)]
 
 
@@ -81,7 +81,7 @@ def test_other_profiles_get_what_they_say() -> None:
 
 def test_a_rule_without_destinations_stays() -> None:
     """Such a rule is refused in the profile, but an object may be older than the rule."""
-    spec = cluster(**hardened(network={"egressRules": [{"ports": PORTS}]})).spec
+    spec = cluster(**hardened_spec(network={"egressRules": [{"ports": PORTS}]})).spec
     assert egress_rules(spec) == ({"ports": PORTS},)
 
 
@@ -118,7 +118,7 @@ REACHED: dict[str, tuple[str, bool]] = {
 @pytest.mark.parametrize(("address", "may"), REACHED.values(), ids=REACHED.keys())
 def test_servers_and_jobs_reach_the_internet_without_the_metadata(address: str, may: bool) -> None:
     network = {"egressRules": [{"to": [block("0.0.0.0/0"), block("::/0")], "ports": PORTS}]}
-    spec = {**hardened(network=network), "version": "2.5.5"}
+    spec = {**hardened_spec(network=network), "version": "2.5.5"}
     meant = gen.resolved(gen.cluster().wanting(**spec))
     for build in (network_policy, jobs_network_policy):
         policy = Policy(build(meant, gen.world().facts()).body)

@@ -34,7 +34,7 @@ def wish(**more: Any) -> GatewaySettings:
     return gen.present(exposure_spec(gateway(**more).read()).gateway)
 
 
-def answered(*answers: tuple[dict[str, Any], dict[str, Any]], generation: int = 2) -> Any:
+def route_status(*answers: tuple[dict[str, Any], dict[str, Any]], generation: int = 2) -> Any:
     parents = [
         {"parentRef": parent, "conditions": [route_parent]} for parent, route_parent in answers
     ]
@@ -116,13 +116,13 @@ PARENTS: dict[str, tuple[GatewaySettings, dict[str, Any], bool]] = {
 def test_only_the_answer_of_our_gateway_counts(sentence: str) -> None:
     requests, parent, counts = PARENTS[sentence]
     assert (
-        route_facts(answered((parent, NO)), True, requests).accepted.status == "False"
+        route_facts(route_status((parent, NO)), True, requests).accepted.status == "False"
     ) is counts
 
 
 def test_of_several_answers_the_worst_counts() -> None:
     for answers in ([(PARENT, YES), (PARENT, NO)], [(PARENT, NO), (PARENT, YES)]):
-        assert route_facts(answered(*answers), True, wish()).accepted.reason == "Nope"
+        assert route_facts(route_status(*answers), True, wish()).accepted.reason == "Nope"
 
 
 def test_an_answer_to_an_older_route_has_not_been_given() -> None:

@@ -64,7 +64,7 @@ HARDENED: Mapping[str, Any] = {
 }
 
 
-def hardened(**network: Any) -> gen.Cluster:
+def hardened_cluster(**network: Any) -> gen.Cluster:
     return gen.cluster().self_init().wanting(**HARDENED, network=network or None)
 
 
@@ -95,9 +95,11 @@ class Row(NamedTuple):
     protocol: str = "TCP"
 
 
-HARD = hardened()
-TRUSTING = hardened(trustedIngressPeers=[GATEWAY_TRUSTED])
-HARD_BACKED_UP = hardened(egressRules=[TO_STORE]).self_init(login=True).wanting(backup=STORED)
+HARD = hardened_cluster()
+TRUSTING = hardened_cluster(trustedIngressPeers=[GATEWAY_TRUSTED])
+HARD_BACKED_UP = (
+    hardened_cluster(egressRules=[TO_STORE]).self_init(login=True).wanting(backup=STORED)
+)
 ROWS = {
     "voters replicate": Row(OPEN, VOTER, VOTER, 8201, True),
     "a read replica joins a voter": Row(OPEN, READER, VOTER, 8201, True),
@@ -259,7 +261,7 @@ def test_every_row_of_the_table_is_a_rule_somewhere() -> None:
 
 
 def test_no_rule_is_open_to_everybody() -> None:
-    for cluster in (OPEN, hardened()):
+    for cluster in (OPEN, hardened_cluster()):
         for policy in policies(cluster, gen.world().reaching()):
             for rule in (*policy.body["spec"].get("ingress", ()), *policy.body["spec"]["egress"]):
                 assert rule.get("from") or rule.get("to")

@@ -48,11 +48,11 @@ def of_class(accepted: ListenerCondition, supported: ListenerCondition = UNTOLD)
     return replace(READY, gateway_class=ClassFacts(accepted, supported))
 
 
-def routed(accepted: ListenerCondition, resolved: ListenerCondition = YES) -> ExposureFacts:
+def route_facts(accepted: ListenerCondition, resolved: ListenerCondition = YES) -> ExposureFacts:
     return replace(READY, route=RouteFacts(True, accepted, resolved))
 
 
-def policed(accepted: ListenerCondition, resolved: ListenerCondition = YES) -> ExposureFacts:
+def policy_facts(accepted: ListenerCondition, resolved: ListenerCondition = YES) -> ExposureFacts:
     return replace(READY, policy=RouteFacts(True, accepted, resolved))
 
 
@@ -159,23 +159,27 @@ ROWS = {
     "the policy is somebody else's": Row(
         gateway(), replace(READY, policy=RouteFacts(False)), "False ForeignObject"
     ),
-    "the route is refused": Row(gateway(), routed(NO), "False GatewayRouteRefused"),
-    "the Service is not found": Row(gateway(), routed(YES, NO), "False GatewayRouteRefused"),
-    "no answer to the route": Row(gateway(), routed(UNTOLD), "Unknown GatewayProgrammingPending"),
-    "the policy is refused": Row(gateway(), policed(NO), "False GatewayRouteRefused"),
-    "the authority is not found": Row(gateway(), policed(YES, NO), "False GatewayRouteRefused"),
-    "no answer to the policy": Row(gateway(), policed(UNTOLD), "True GatewayIntegrationReady"),
+    "the route is refused": Row(gateway(), route_facts(NO), "False GatewayRouteRefused"),
+    "the Service is not found": Row(gateway(), route_facts(YES, NO), "False GatewayRouteRefused"),
+    "no answer to the route": Row(
+        gateway(), route_facts(UNTOLD), "Unknown GatewayProgrammingPending"
+    ),
+    "the policy is refused": Row(gateway(), policy_facts(NO), "False GatewayRouteRefused"),
+    "the authority is not found": Row(
+        gateway(), policy_facts(YES, NO), "False GatewayRouteRefused"
+    ),
+    "no answer to the policy": Row(gateway(), policy_facts(UNTOLD), "True GatewayIntegrationReady"),
 }
 
 
-def judged(cluster: gen.Cluster, facts: ExposureFacts) -> ConditionUpdate:
+def condition_of(cluster: gen.Cluster, facts: ExposureFacts) -> ConditionUpdate:
     return gen.present(gateway_ready(exposure_spec(cluster.read()).gateway, facts))
 
 
 @pytest.mark.parametrize("sentence", ROWS)
 def test_what_is_told(sentence: str) -> None:
     cluster, facts, expected = ROWS[sentence]
-    update = judged(cluster, facts)
+    update = condition_of(cluster, facts)
     assert f"{update.status} {update.reason}" == expected
     assert update.message
 
@@ -188,14 +192,17 @@ def test_nothing_is_told_of_a_gateway_that_nobody_asks_for() -> None:
 def test_attack_t04_nobody_learns_what_there_is_in_other_namespaces() -> None:
     """A Gateway that does not let this namespace in is answered like one that is not there."""
     private = through(HTTPS, programmed=NO)
-    update, unseen = judged(ELSEWHERE, private), judged(ELSEWHERE, replace(READY, gateway=None))
+    update, unseen = (
+        condition_of(ELSEWHERE, private),
+        condition_of(ELSEWHERE, replace(READY, gateway=None)),
+    )
     assert update == unseen
     assert update.reason == "GatewayReferenceMissing"
 
 
 def test_the_cause_is_told_in_the_words_of_the_gateway() -> None:
-    assert "Nope: told so" in judged(gateway(), routed(NO)).message
-    assert HOST in judged(gateway(), through()).message
+    assert "Nope: told so" in condition_of(gateway(), route_facts(NO)).message
+    assert HOST in condition_of(gateway(), through()).message
 
 
 @pytest.mark.parametrize(

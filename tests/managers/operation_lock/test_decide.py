@@ -27,7 +27,7 @@ RESTORE = LockRequest("Restore", restore_holder("monday"), "ns/monday")
 UPGRADE = LockRequest("Upgrade", UPGRADE_HOLDER, "2.5.0")
 
 
-def held(claim: LockRequest, epoch: int = 4) -> OperationLock:
+def lock_of(claim: LockRequest, epoch: int = 4) -> OperationLock:
     return OperationLock(
         operation=claim.operation,
         holder=claim.holder,
@@ -38,51 +38,55 @@ def held(claim: LockRequest, epoch: int = 4) -> OperationLock:
     )
 
 
-def taken(answer: Acquired | LockConflict | Free) -> Acquired:
+def acquired_lock(answer: Acquired | LockConflict | Free) -> Acquired:
     assert isinstance(answer, Acquired)
     return answer
 
 
 class TestAcquiring:
     def test_a_free_lock_is_taken_with_the_next_epoch(self) -> None:
-        assert taken(acquire(None, 7, BACKUP, NOW)) == Acquired(held(BACKUP, 8))
+        assert acquired_lock(acquire(None, 7, BACKUP, NOW)) == Acquired(lock_of(BACKUP, 8))
 
     def test_the_first_lock_ever_has_epoch_1(self) -> None:
-        assert taken(acquire(None, 0, BACKUP, NOW)).lock.epoch == 1
+        assert acquired_lock(acquire(None, 0, BACKUP, NOW)).lock.epoch == 1
 
     def test_times_are_cut_to_seconds(self) -> None:
         late = NOW + timedelta(microseconds=999_999)
-        assert taken(acquire(None, 0, BACKUP, late)).lock.acquired_at == NOW
+        assert acquired_lock(acquire(None, 0, BACKUP, late)).lock.acquired_at == NOW
 
     def test_our_own_lock_is_renewed_and_keeps_acquired_at(self) -> None:
         later = NOW + timedelta(hours=1)
-        lock = taken(acquire(held(BACKUP), 4, BACKUP, later)).lock
+        lock = acquired_lock(acquire(lock_of(BACKUP), 4, BACKUP, later)).lock
         assert (lock.acquired_at, lock.renewed_at, lock.epoch) == (NOW, later, 4)
 
     @pytest.mark.parametrize("other", [UPGRADE, RESTORE])
     def test_the_lock_of_another_holder_is_refused(self, other: LockRequest) -> None:
-        assert acquire(held(other), 4, BACKUP, NOW) == LockConflict(held(other))
+        assert acquire(lock_of(other), 4, BACKUP, NOW) == LockConflict(lock_of(other))
 
     def test_another_object_of_the_same_operation_is_another_holder(self) -> None:
         second = LockRequest("Backup", backup_holder("by-hand"))
-        assert acquire(held(BACKUP), 4, second, NOW) == LockConflict(held(BACKUP))
+        assert acquire(lock_of(BACKUP), 4, second, NOW) == LockConflict(lock_of(BACKUP))
 
     @pytest.mark.parametrize("other", [UPGRADE, BACKUP])
     def test_force_overrides_the_lock_and_names_it(self, other: LockRequest) -> None:
-        answer = taken(acquire(held(other), 4, RESTORE, NOW, force=True))
-        assert answer == Acquired(held(RESTORE, 5), overridden=held(other))
+        answer = acquired_lock(acquire(lock_of(other), 4, RESTORE, NOW, force=True))
+        assert answer == Acquired(lock_of(RESTORE, 5), overridden=lock_of(other))
 
     def test_a_restore_is_never_overridden(self) -> None:
         second = LockRequest("Restore", restore_holder("tuesday"))
-        assert acquire(held(RESTORE), 4, second, NOW, force=True) == LockConflict(held(RESTORE))
+        assert acquire(lock_of(RESTORE), 4, second, NOW, force=True) == LockConflict(
+            lock_of(RESTORE)
+        )
 
     def test_force_on_our_own_lock_is_a_renewal(self) -> None:
-        assert taken(acquire(held(RESTORE), 4, RESTORE, NOW, force=True)).overridden is None
+        assert (
+            acquired_lock(acquire(lock_of(RESTORE), 4, RESTORE, NOW, force=True)).overridden is None
+        )
 
     @pytest.mark.parametrize(("lock", "known"), [(9, 4), (4, 9)])
     def test_the_epoch_never_goes_back(self, lock: int, known: int) -> None:
-        answer = acquire(held(BACKUP, lock), known, RESTORE, NOW, force=True)
-        assert taken(answer).lock.epoch == 10
+        answer = acquire(lock_of(BACKUP, lock), known, RESTORE, NOW, force=True)
+        assert acquired_lock(answer).lock.epoch == 10
 
     @pytest.mark.parametrize("holder", ["", "monday"])
     def test_a_request_without_a_valid_holder_is_refused(self, holder: str) -> None:
@@ -93,28 +97,30 @@ class TestAcquiring:
 class TestRenewing:
     def test_a_lost_lock_is_not_acquired_again(self) -> None:
         assert renew(None, BACKUP, NOW) == Free()
-        assert renew(held(RESTORE), BACKUP, NOW) == LockConflict(held(RESTORE))
+        assert renew(lock_of(RESTORE), BACKUP, NOW) == LockConflict(lock_of(RESTORE))
 
     def test_it_is_written_once_a_minute(self) -> None:
         soon, due = NOW + RENEWAL - timedelta(seconds=1), NOW + RENEWAL
-        assert taken(renew(held(BACKUP), BACKUP, soon)).lock == held(BACKUP)
-        assert taken(renew(held(BACKUP), BACKUP, due)).lock.renewed_at == due
+        assert acquired_lock(renew(lock_of(BACKUP), BACKUP, soon)).lock == lock_of(BACKUP)
+        assert acquired_lock(renew(lock_of(BACKUP), BACKUP, due)).lock.renewed_at == due
 
     def test_another_message_is_written_immediately(self) -> None:
         other = LockRequest(BACKUP.operation, BACKUP.holder, "restarting servers")
-        assert taken(renew(held(BACKUP), other, NOW)).lock.message == "restarting servers"
+        assert (
+            acquired_lock(renew(lock_of(BACKUP), other, NOW)).lock.message == "restarting servers"
+        )
 
     def test_a_clock_that_was_set_back_does_not_stop_renewals(self) -> None:
         earlier = NOW - timedelta(days=1)
-        assert taken(renew(held(BACKUP), BACKUP, earlier)).lock.renewed_at == earlier
+        assert acquired_lock(renew(lock_of(BACKUP), BACKUP, earlier)).lock.renewed_at == earlier
 
 
 class TestReleasing:
     def test_the_holder_releases_the_lock(self) -> None:
-        assert release(held(BACKUP), BACKUP.holder) == Free()
+        assert release(lock_of(BACKUP), BACKUP.holder) == Free()
 
     def test_another_holder_cannot_release_it(self) -> None:
-        assert release(held(BACKUP), RESTORE.holder) == LockConflict(held(BACKUP))
+        assert release(lock_of(BACKUP), RESTORE.holder) == LockConflict(lock_of(BACKUP))
 
     def test_a_free_lock_stays_free(self) -> None:
         assert release(None, BACKUP.holder) == Free()
@@ -143,6 +149,6 @@ def test_the_same_operation_has_no_precedence() -> None:
 
 
 def test_the_holder_is_named_for_users() -> None:
-    assert LockConflict(held(RESTORE)).message == (
+    assert LockConflict(lock_of(RESTORE)).message == (
         "Restore of openbaorestore/monday holds the operation lock (ns/monday)"
     )

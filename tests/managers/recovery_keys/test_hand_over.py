@@ -51,7 +51,7 @@ class Keeper(Servers):
         )
 
     async def recovery_shares(self, address: str, token: str) -> RecoveryShares | None:
-        self.asked.append("shares")
+        self.requests.append("shares")
         if self.trouble is not None:
             raise self.trouble
         return self.copy
@@ -150,7 +150,7 @@ async def test_a_missing_copy_is_reported_and_no_keys_are_created() -> None:
     status = await _run(keeper, FakeApi())
     assert status.reason == "RecoveryKeysMissing"
     assert "rotate-keys" in status.message
-    assert keeper.asked == ["shares"]
+    assert keeper.requests == ["shares"]
 
 
 async def test_missing_rights_are_reported_with_the_command_for_a_user() -> None:

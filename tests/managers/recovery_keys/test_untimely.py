@@ -80,15 +80,15 @@ def test_every_invalid_recipient_is_named() -> None:
     assert SECOND in refusal.message
 
 
-def _resolved(world: gen.World, wished: gen.Cluster) -> object:
+def _resolve(world: gen.World, wished: gen.Cluster) -> object:
     return resolve_now(wished.read(), wished.owner(), world.facts(), gen.INSTALLATION)
 
 
 def test_only_the_first_boot_is_blocked() -> None:
     late = gen.world().at(END + timedelta(days=1))
-    assert SUBKEY in gen.expect(Blocked, _resolved(late, cluster(EXPIRING_SUBKEY))).message
-    assert not isinstance(_resolved(late, cluster(EXPIRING_SUBKEY).initialized()), Blocked)
-    assert not isinstance(_resolved(late, cluster(NIST)), Blocked)
+    assert SUBKEY in gen.expect(Blocked, _resolve(late, cluster(EXPIRING_SUBKEY))).message
+    assert not isinstance(_resolve(late, cluster(EXPIRING_SUBKEY).initialized()), Blocked)
+    assert not isinstance(_resolve(late, cluster(NIST)), Blocked)
 
 
 def test_the_output_of_render_does_not_depend_on_the_time() -> None:

@@ -59,7 +59,7 @@ async def test_a_restore_from_its_beginning_to_its_end() -> None:
     await _check_completed(bench)
     bench.api.calls.clear()
     assert isinstance(await bench.look(), Done)
-    assert bench.api.asked == [], "once it has ended"
+    assert bench.api.requests == [], "once it has ended"
 
 
 async def _check_completed(bench: Bench) -> None:
@@ -357,7 +357,7 @@ async def test_the_environment_of_the_job() -> None:
         "key": "a/b.snap", "expectedDigest": "sha256:" + "1" * 64, "expectedSize": 7,
     })  # fmt: skip
     await bench.look()
-    assert bench.executors.asked.role == "mine"
+    assert bench.executors.overrides.role == "mine"
     env = env_of(bench)
     assert (env.run.uid, env.run.resource, env.key) == (UID, "openbaorestores", "a/b.snap")
     assert (env.expected_digest, env.expected_size) == ("sha256:" + "1" * 64, 7)

@@ -21,7 +21,7 @@ def snapshot(name: str) -> Snapshot:
     return Snapshot(key=f"ns/x/{name}.snap", digest=DIGEST, index=7, version="2.4.0", size=9)
 
 
-def taken(name: str = "monday", hours: float = 1.0, **changes: Any) -> Candidate:
+def backup(name: str = "monday", hours: float = 1.0, **changes: Any) -> Candidate:
     """Return a snapshot that was stored this many hours ago."""
     default = Candidate(
         name=name,

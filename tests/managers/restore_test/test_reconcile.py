@@ -60,14 +60,14 @@ class World:
         for kind in (CLUSTERS, BACKUPS):
             self.server.serve(custom(kind))
         self.executors = FixedExecutors()
-        self.left: int | None = None
+        self.calls_before_crash: int | None = None
         test = {"restoreTest": {"everySuccessfulBackups": every}} if every else {}
         backup = {"schedule": "0 3 * * *", "target": store().to_object(), **test}
         self.put(CLUSTERS, cluster().wanting(backup=backup).object(), backup_count=1)
         self.put(STATEFUL_SET, _servers())
-        self.put(CONFIG_MAP, _named(CONFIG_MAP, "x-config", data={"config.hcl": SEAL}))
-        self.put(BACKUPS, _named(BACKUPS, "monday", spec={"cluster": "x"}))
-        self.write_status(BACKUPS, BACKUP, _stored(self.uid(CLUSTERS, CLUSTER)), "backup")
+        self.put(CONFIG_MAP, _with_name(CONFIG_MAP, "x-config", data={"config.hcl": SEAL}))
+        self.put(BACKUPS, _with_name(BACKUPS, "monday", spec={"cluster": "x"}))
+        self.write_status(BACKUPS, BACKUP, _stored_snapshot(self.uid(CLUSTERS, CLUSTER)), "backup")
         self.start()
 
     def put(self, resource: Resource, obj: Object, backup_count: int = 0) -> None:
@@ -103,9 +103,9 @@ class World:
         self.reconcile = RestoreTestReconciler(sources, dependencies)
 
     def _guard(self) -> None:
-        if self.left is not None:
-            self.left -= 1
-            if self.left < 0:
+        if self.calls_before_crash is not None:
+            self.calls_before_crash -= 1
+            if self.calls_before_crash < 0:
                 raise Transient("the process died before this write")
 
     async def others(self) -> None:
@@ -165,7 +165,7 @@ class World:
         self.server.put(BACKUPS, {**live, "metadata": metadata})
 
 
-def _named(resource: Resource, name: str, **content: Any) -> Object:
+def _with_name(resource: Resource, name: str, **content: Any) -> Object:
     metadata = {"name": name, "namespace": NAMESPACE}
     kind = {"apiVersion": resource.api_version, "kind": resource.kind}
     return kind | {"metadata": metadata} | content
@@ -179,7 +179,7 @@ def _servers() -> Object:
     return obj
 
 
-def _stored(cluster_uid: str) -> Object:
+def _stored_snapshot(cluster_uid: str) -> Object:
     snapshot = {
         "key": KEY, "digest": DIGEST, "size": 9, "index": 7, "term": 2, "version": "2.4.0",
         "clusterID": "c-1",
@@ -260,12 +260,12 @@ async def test_a_hundred_more_passes_change_nothing() -> None:
 async def test_a_crash_before_any_write_causes_no_second_test(before: int) -> None:
     world = World()
     await world.others()
-    world.left = before
+    world.calls_before_crash = before
     for _ in range(20):
         try:
             await world.step()
         except Transient:
-            world.left = None
+            world.calls_before_crash = None
             world.start()
         report = world.backup.status.test_report
         if world.jobs and report is None:
@@ -350,7 +350,7 @@ async def test_a_foreign_job_of_that_name_is_not_changed() -> None:
     world.executors.answer = Wait("ExecutorAccountMissing", "not there yet", 1.0)
     await world.step()
     run = gen.present(world.backup.status.test)
-    foreign = _named(JOB, run.job_name, spec={})
+    foreign = _with_name(JOB, run.job_name, spec={})
     world.server.put(JOB, foreign)
     world.executors.answer = executor()
     await world.step()

@@ -28,12 +28,12 @@ from tests import gen
 from tests.managers.restore_test.situations import (
     EVERY_WEEK,
     NOW,
+    backup,
     job,
     proof,
     report,
     run,
     situation,
-    taken,
     weekly,
 )
 
@@ -43,62 +43,62 @@ LATER = {"next_scheduled_test": NOW + HOUR}
 
 STARTS: Mapping[str, tuple[RestoreTestFacts, str | None, str | None]] = {
     # name: situation, the snapshot that is tested, the cause; None, None for no test
-    "the first snapshot of all": (situation(taken()), "monday", "Counted"),
+    "the first snapshot of all": (situation(backup()), "monday", "Counted"),
     "the newest of several": (
-        situation(taken("old", 5), taken("new", 1), taken("older", 9)), "new", "Counted",
+        situation(backup("old", 5), backup("new", 1), backup("older", 9)), "new", "Counted",
     ),
     "too few since the last test": (
         situation(
-            taken(), spec=RestoreTest(every_successful_backups=3), successful=5,
+            backup(), spec=RestoreTest(every_successful_backups=3), successful=5,
             status=RestoreTestStatus(last_backup_count=3),
         ), None, None,
     ),
     "enough since the last test": (
         situation(
-            taken(), spec=RestoreTest(every_successful_backups=3), successful=6,
+            backup(), spec=RestoreTest(every_successful_backups=3), successful=6,
             status=RestoreTestStatus(last_backup_count=3),
         ), "monday", "Counted",
     ),
-    "no schedule and no request": (situation(taken(), spec=None), None, None),
-    "the scheduled time has passed": (situation(taken(), **weekly(**DUE)), "monday", "Scheduled"),
-    "the scheduled time is later": (situation(taken(), **weekly(**LATER)), None, None),
+    "no schedule and no request": (situation(backup(), spec=None), None, None),
+    "the scheduled time has passed": (situation(backup(), **weekly(**DUE)), "monday", "Scheduled"),
+    "the scheduled time is later": (situation(backup(), **weekly(**LATER)), None, None),
     "the scheduled time has passed without a snapshot": (
         situation(**weekly(**DUE)), None, None,
     ),
     "the time is that of a former schedule": (
         situation(
-            taken(), spec=RestoreTest(schedule="0 6 * * *"),
+            backup(), spec=RestoreTest(schedule="0 6 * * *"),
             status=RestoreTestStatus(schedule=EVERY_WEEK, **DUE),
         ), None, None,
     ),
     "a snapshot without a digest cannot be compared": (
-        situation(taken(snapshot=None)), None, None,
+        situation(backup(snapshot=None)), None, None,
     ),
     "the snapshot of an earlier cluster of this name": (
-        situation(taken(cluster_uid="uid-former")), None, None,
+        situation(backup(cluster_uid="uid-former")), None, None,
     ),
-    "a backup that is being deleted": (situation(taken(terminating=True)), None, None),
+    "a backup that is being deleted": (situation(backup(terminating=True)), None, None),
     "a user requests a test": (
-        situation(taken("old", 5, request="now"), taken("new"), spec=None), "old", "Requested",
+        situation(backup("old", 5, request="now"), backup("new"), spec=None), "old", "Requested",
     ),
     "the request of a user was tested": (
-        situation(taken(request="now", proof=proof(request="now")), spec=None), None, None,
+        situation(backup(request="now", proof=proof(request="now")), spec=None), None, None,
     ),
     "a user requests another test": (
-        situation(taken(request="again", proof=proof(request="now")), spec=None),
+        situation(backup(request="again", proof=proof(request="now")), spec=None),
         "monday", "Requested",
     ),
     "a user requests a test before there is a snapshot": (
-        situation(taken(request="now", snapshot=None, ended=False), spec=None), None, None,
+        situation(backup(request="now", snapshot=None, ended=False), spec=None), None, None,
     ),
     "a request has precedence over the schedule": (
-        situation(taken("old", 5, request="now"), taken("new"), **weekly(**DUE)),
+        situation(backup("old", 5, request="now"), backup("new"), **weekly(**DUE)),
         "old", "Requested",
     ),
 }  # fmt: skip
 
 
-def recorded(facts: RestoreTestFacts) -> RestoreTestRecord:
+def decided_record(facts: RestoreTestFacts) -> RestoreTestRecord:
     """Return the record after the decision about a situation."""
     return gen.present(next_record(facts, decide(facts)))
 
@@ -119,8 +119,8 @@ def test_a_test_starts_when_it_is_due(name: str) -> None:
 
 
 def test_a_repeated_request_is_another_run() -> None:
-    situations = [situation(taken(request="now"), now=moment) for moment in (NOW, NOW + HOUR)]
-    first, second = (recorded(world).run for world in situations)
+    situations = [situation(backup(request="now"), now=moment) for moment in (NOW, NOW + HOUR)]
+    first, second = (decided_record(world).run for world in situations)
     assert first is not None
     assert first.run != gen.present(second).run
 
@@ -136,13 +136,13 @@ def test_an_idle_cluster_waits_for_its_next_test(
 
 
 def test_a_job_that_runs_is_read_again_soon_whatever_is_due_later() -> None:
-    facts = situation(taken(test=run(uid="job-1")), job=job(), **weekly(**LATER))
+    facts = situation(backup(test=run(uid="job-1")), job=job(), **weekly(**LATER))
     assert recheck_after(facts, decide(facts), NOW) == POLL_SECONDS
 
 
 def test_a_request_without_a_snapshot_is_refused_once() -> None:
-    obj = taken(request="now", snapshot=None)
-    restore_test = gen.present(recorded(situation(obj, spec=None)).proof)
+    obj = backup(request="now", snapshot=None)
+    restore_test = gen.present(decided_record(situation(obj, spec=None)).proof)
     assert (restore_test.reason, restore_test.request) == ("NothingToTest", "now")
     again = situation(replace(obj, proof=restore_test), spec=None)
     assert next_record(again, decide(again)) is None
@@ -150,37 +150,37 @@ def test_a_request_without_a_snapshot_is_refused_once() -> None:
 
 RUNS: Mapping[str, tuple[RestoreTestFacts, str, str]] = {
     # name: situation, the action, the recorded reason
-    "no Job was created": (situation(taken(test=run())), "make-job", ""),
-    "the Job is running": (situation(taken(test=run(uid="job-1")), job=job()), "", ""),
+    "no Job was created": (situation(backup(test=run())), "make-job", ""),
+    "the Job is running": (situation(backup(test=run(uid="job-1")), job=job()), "", ""),
     "the Job reported success": (
-        situation(taken(test=run(uid="job-1"), report=report()), job=job()), "settle", "Restored",
+        situation(backup(test=run(uid="job-1"), report=report()), job=job()), "settle", "Restored",
     ),
     "the Job reported a failure": (
-        situation(taken(test=run(uid="job-1"), report=report("SealDiffers"))),
+        situation(backup(test=run(uid="job-1"), report=report("SealDiffers"))),
         "settle", "SealDiffers",
     ),
     "the report of an earlier Job is ignored": (
-        situation(taken(test=run(uid="job-1"), report=report(uid="job-0")), job=job()),
+        situation(backup(test=run(uid="job-1"), report=report(uid="job-0")), job=job()),
         "", "",
     ),
     "the Job failed without a report": (
-        situation(taken(test=run(uid="job-1")), job=job("Failed", reason="DeadlineExceeded")),
+        situation(backup(test=run(uid="job-1")), job=job("Failed", reason="DeadlineExceeded")),
         "settle", "JobFailed",
     ),
     "the Job succeeded without a report": (
-        situation(taken(test=run(uid="job-1")), job=job("Succeeded")), "settle", "JobFailed",
+        situation(backup(test=run(uid="job-1")), job=job("Succeeded")), "settle", "JobFailed",
     ),
-    "the Job was deleted": (situation(taken(test=run(uid="job-1"))), "settle", "JobGone"),
+    "the Job was deleted": (situation(backup(test=run(uid="job-1"))), "settle", "JobGone"),
     "the pod never starts": (
         situation(
-            taken(test=run(uid="job-1")), job=job(ready=False), now=NOW + timedelta(minutes=11)
+            backup(test=run(uid="job-1")), job=job(ready=False), now=NOW + timedelta(minutes=11)
         ), "cancel", "JobNotStarted",
     ),
     "the field was removed meanwhile": (
-        situation(taken(test=run(uid="job-1")), job=job(), spec=None), "", "",
+        situation(backup(test=run(uid="job-1")), job=job(), spec=None), "", "",
     ),
     "another is due meanwhile": (
-        situation(taken("old", 5, test=run(uid="job-1")), taken("new", request="now"), job=job()),
+        situation(backup("old", 5, test=run(uid="job-1")), backup("new", request="now"), job=job()),
         "", "",
     ),
 }  # fmt: skip
@@ -192,7 +192,7 @@ def test_transition_of_a_recorded_run(name: str) -> None:
     decision = decide(given)
     assert decision.transition.action == act
     if reason:
-        record = recorded(given)
+        record = decided_record(given)
         assert record.run is None
         assert record.proof is not None
         assert record.proof.reason == reason
@@ -202,7 +202,7 @@ def test_transition_of_a_recorded_run(name: str) -> None:
 
 def test_every_transition_has_an_example() -> None:
     used = [decide(given).transition for given, *_ in (*STARTS.values(), *RUNS.values())]
-    used.append(decide(situation(taken(request="now", snapshot=None))).transition)
+    used.append(decide(situation(backup(request="now", snapshot=None))).transition)
     assert [row for row in TRANSITIONS if row not in used] == []
 
 
@@ -216,21 +216,21 @@ def test_every_state_action_and_reason_is_one_of_the_table() -> None:
 
 
 def test_a_created_job_is_recorded_with_its_uid() -> None:
-    facts = situation(taken(test=run()))
+    facts = situation(backup(test=run()))
     assert state_of(facts) == "Prepared"
     record = gen.present(next_record(replace(facts, job=job()), decide(facts)))
     assert record.run == run(uid="job-1")
 
 
 def test_a_job_that_cannot_be_created_yet_changes_nothing_recorded() -> None:
-    facts = situation(taken(test=run()))
+    facts = situation(backup(test=run()))
     waiting = wait_decision(decide(facts), "no image yet", 7.0)
     assert waiting.transition.after == 7.0
     assert next_record(facts, waiting) is None
 
 
 def test_a_rejected_job_ends_the_test() -> None:
-    facts = situation(taken(test=run()))
+    facts = situation(backup(test=run()))
     record = gen.present(next_record(facts, refused(decide(facts), "no Jobs here")))
     assert record.proof is not None
     assert (record.proof.reason, record.proof.message) == ("PreparationFailed", "no Jobs here")

@@ -15,11 +15,11 @@ from managers.restore_test.status import next_record, of_report, summary
 from tests.managers.restore_test.situations import (
     EVERY_WEEK,
     NOW,
+    backup,
     proof,
     report,
     run,
     situation,
-    taken,
     weekly,
 )
 
@@ -47,7 +47,7 @@ def test_a_contradictory_report_is_inconclusive(strange: Any) -> None:
 # --- the summary of the cluster -----------------------------------------------------------------
 
 
-def settled(facts: RestoreTestFacts) -> RestoreTestStatus:
+def summarize(facts: RestoreTestFacts) -> RestoreTestStatus:
     """Return the summary, and check that computing it again does not change it."""
     first = summary(facts)
     assert summary(replace(facts, status=first)) == first
@@ -55,50 +55,50 @@ def settled(facts: RestoreTestFacts) -> RestoreTestStatus:
 
 
 def test_a_run_is_counted_once_by_its_id() -> None:
-    passed = settled(situation(taken(proof=proof())))
+    passed = summarize(situation(backup(proof=proof())))
     assert (passed.passed, passed.failed, passed.last_success_time) == (1, 0, NOW)
     assert passed.last_success_key == "ns/x/monday.snap"
     assert passed.last is not None
     assert (passed.last.outcome, passed.last.reason) == ("Passed", "Restored")
     bad = proof("Failed", "SealDiffers", run="9876543210", at=NOW + HOUR)
-    failed = settled(situation(taken(proof=proof()), taken("new", proof=bad), status=passed))
+    failed = summarize(situation(backup(proof=proof()), backup("new", proof=bad), status=passed))
     assert (failed.passed, failed.failed, failed.last_success_time) == (1, 1, NOW)
     assert failed.last is not None
     assert failed.last.reason == "SealDiffers"
 
 
 def test_the_summary_remains_when_the_backups_are_deleted() -> None:
-    status = settled(situation(taken(proof=proof())))
+    status = summarize(situation(backup(proof=proof())))
     assert summary(situation(status=status)) == status
 
 
 def test_a_new_or_edited_schedule_is_due_after_now() -> None:
-    first = settled(situation(spec=RestoreTest(schedule=EVERY_WEEK)))
+    first = summarize(situation(spec=RestoreTest(schedule=EVERY_WEEK)))
     assert first.next_scheduled_test == NOW + timedelta(days=6, hours=17)
-    edited = settled(situation(spec=RestoreTest(schedule="0 13 * * *"), status=first))
+    edited = summarize(situation(spec=RestoreTest(schedule="0 13 * * *"), status=first))
     assert (edited.schedule, edited.next_scheduled_test) == ("0 13 * * *", NOW + HOUR)
-    removed = settled(situation(spec=None, status=edited))
+    removed = summarize(situation(spec=None, status=edited))
     assert (removed.schedule, removed.next_scheduled_test) == (None, None)
 
 
 def test_all_missed_times_cause_one_test() -> None:
     long_ago = {"next_scheduled_test": NOW - timedelta(days=40)}
-    running = situation(taken(test=run("Scheduled")), **weekly(**long_ago))
-    after = settled(running)
+    running = situation(backup(test=run("Scheduled")), **weekly(**long_ago))
+    after = summarize(running)
     assert after.active is not None
     assert (after.active.run, after.active.key) == ("0123456789", "ns/x/monday.snap")
     assert after.next_scheduled_test == NOW + timedelta(days=6, hours=17)
-    later = replace(running, candidates=(taken(),), status=after)
+    later = replace(running, candidates=(backup(),), status=after)
     assert next_record(later, decide(later)) is None
 
 
 def test_a_requested_test_changes_neither_schedule_nor_count() -> None:
     status = {"next_scheduled_test": NOW - HOUR, "last_backup_count": 1}
-    after = settled(situation(taken(test=run("Requested")), successful=4, **weekly(**status)))
+    after = summarize(situation(backup(test=run("Requested")), successful=4, **weekly(**status)))
     assert (after.next_scheduled_test, after.last_backup_count) == (NOW - HOUR, 1)
 
 
 def test_each_test_resets_the_count() -> None:
-    after = settled(situation(taken(test=run()), successful=4))
+    after = summarize(situation(backup(test=run()), successful=4))
     assert after.last_backup_count == 4
-    assert settled(situation(taken(), successful=4, status=after)).active is None
+    assert summarize(situation(backup(), successful=4, status=after)).active is None

@@ -107,13 +107,13 @@ class Bench:
         """Run passes until one makes no request."""
         for _ in range(6):
             outcome = await self.run(name)
-            if not self.asked():
+            if not self.requests():
                 return outcome
         raise AssertionError("it never comes to rest")
 
-    def asked(self) -> list[str]:
+    def requests(self) -> list[str]:
         """All calls since the last question."""
-        return self.api.asked + self.delegate.asked
+        return self.api.requests + self.delegate.requests
 
     def object(self, resource: Resource, name: str, where: str = TARGET) -> Object:
         """One object of the server."""

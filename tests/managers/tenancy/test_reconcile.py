@@ -28,7 +28,7 @@ def cluster(name: str = "x", **spec: Any) -> Object:
     return cluster
 
 
-async def onboarded(*clusters: Object) -> Bench:
+async def onboard(*clusters: Object) -> Bench:
     bench = Bench(tenant(), space=namespace())
     bench.says(*clusters)
     await bench.settle()
@@ -57,7 +57,7 @@ class TestOnboarding:
         assert bench.reason() == ("True", "Provisioned")
 
     async def test_what_is_served_is_served_on_while_a_new_bound_is_counted(self) -> None:
-        bench = await onboarded()
+        bench = await onboard()
         bench.delegate.counts = False
         stored = bench.object(TENANTS, "t", HOME)
         stored["spec"]["quota"] = {"hard": {"count/openbaoclusters.openbao.org": "7"}}
@@ -76,29 +76,29 @@ class TestOnboarding:
         assert bench.reason() == ("True", "Provisioned")
         assert bench.status()["provisioned"] is True
         assert bench.status()["observedGeneration"] == 1
-        assert bench.api.asked[-1] == "apply/status OpenBaoTenant t"
-        roles = [call for call in bench.delegate.asked if call.startswith("apply")]
+        assert bench.api.requests[-1] == "apply/status OpenBaoTenant t"
+        roles = [call for call in bench.delegate.requests if call.startswith("apply")]
         assert roles.index(f"apply Role {tenancy.TENANT_ROLE}") < roles.index(
             f"apply RoleBinding {tenancy.TENANT_BINDING}"
         )
 
     async def test_a_quiet_tenant_costs_nothing_until_the_next_look(self) -> None:
-        bench = await onboarded(cluster())
+        bench = await onboard(cluster())
         outcome = await bench.run()
-        assert bench.asked() == []
+        assert bench.requests() == []
         assert isinstance(outcome, Done)
         assert gen.present(outcome.recheck_after) >= 0.8 * PERIOD
 
     async def test_the_next_look_reads_by_name_and_writes_nothing(self) -> None:
-        bench = await onboarded(cluster())
+        bench = await onboard(cluster())
         await bench.clock.advance(2 * PERIOD)
         await bench.run()
-        requests = bench.asked()
+        requests = bench.requests()
         assert requests
         assert all(call.startswith("get ") for call in requests)
 
     async def test_drift_is_repaired_at_the_next_look(self) -> None:
-        bench = await onboarded(cluster())
+        bench = await onboard(cluster())
         rules = list(bench.object(ROLE, tenancy.TENANT_ROLE)["rules"])
         bench.object(ROLE, tenancy.TENANT_ROLE)["rules"] = []
         await bench.clock.advance(2 * PERIOD)
@@ -106,7 +106,7 @@ class TestOnboarding:
         assert bench.object(ROLE, tenancy.TENANT_ROLE)["rules"] == rules
 
     async def test_the_role_names_no_secret_and_no_wildcard(self) -> None:
-        bench = await onboarded()
+        bench = await onboard()
         for rule in bench.object(ROLE, tenancy.TENANT_ROLE)["rules"]:
             assert "secrets" not in rule["resources"]
             assert not {"*", "bind", "escalate", "impersonate"} & {*rule["verbs"]}
@@ -133,7 +133,7 @@ class TestPodSecurity:
         assert bench.object(NAMESPACE, TARGET, "")["metadata"]["labels"] == POD_SECURITY
         again = Bench(tenant(), space=namespace(labels={**POD_SECURITY, "a": "b"}))
         await again.run()
-        assert f"apply Namespace {TARGET}" not in again.asked()
+        assert f"apply Namespace {TARGET}" not in again.requests()
 
     async def test_somebody_else_may_own_them(self) -> None:
         marked = namespace(annotations={POD_SECURITY_OWNER: "external"})
@@ -144,7 +144,7 @@ class TestPodSecurity:
 
 class TestSecrets:
     async def test_a_new_cluster_finds_its_rights_before_the_status_says_so(self) -> None:
-        bench = await onboarded()
+        bench = await onboard()
         one = cluster()
         bench.says(one)
         await bench.run()
@@ -159,7 +159,7 @@ class TestSecrets:
             "mode": "External",
             "external": {"serverSecretRef": {"name": "mine"}, "caSecretRef": {"name": "ca"}},
         }
-        bench = await onboarded(cluster(tls=external))
+        bench = await onboard(cluster(tls=external))
         assert {"mine", "ca"} <= {*names_of(bench.object(ROLE, tenancy.READER_ROLE))}
         bench.says(cluster())
         outcome = await bench.run()
@@ -171,7 +171,7 @@ class TestSecrets:
         assert "mine" not in str(bench.api.of(ROLE))
 
     async def test_without_clusters_the_secret_roles_go_and_nothing_is_held(self) -> None:
-        bench = await onboarded(cluster())
+        bench = await onboard(cluster())
         bench.says()
         await bench.settle()
         assert bench.names(ROLE) == [tenancy.TENANT_ROLE]
@@ -189,7 +189,7 @@ class TestRefusals:
         assert isinstance(await bench.run(home=home), Blocked)
         assert bench.reason(home=home) == ("False", "SecurityViolation")
         assert bench.status(home=home)["lastError"].startswith("spec.targetNamespace: ")
-        assert bench.asked() == ["apply/status OpenBaoTenant t"]
+        assert bench.requests() == ["apply/status OpenBaoTenant t"]
 
     async def test_a_tenant_may_open_its_own_namespace(self) -> None:
         bench = Bench(tenant(home=TARGET), space=namespace())
@@ -261,7 +261,7 @@ class TestRefusals:
 
 class TestDeletion:
     async def test_it_waits_for_clusters_and_goes_on_serving_them(self) -> None:
-        bench = await onboarded(cluster())
+        bench = await onboard(cluster())
         bench.delete()
         assert isinstance(await bench.run(), Wait)
         assert bench.reason() == ("True", "Deleting")
@@ -272,19 +272,19 @@ class TestDeletion:
         assert not bench.is_gone()
 
     async def test_bindings_go_before_roles_and_nothing_is_left(self) -> None:
-        bench = await onboarded(cluster())
+        bench = await onboard(cluster())
         bench.says()
         bench.delete()
-        bench.asked()
+        bench.requests()
         assert await bench.run() == Done()
-        gone = [call.split()[1] for call in bench.asked() if call.startswith("delete")]
+        gone = [call.split()[1] for call in bench.requests() if call.startswith("delete")]
         assert gone == ["RoleBinding"] * 2 + ["Role"] * 2 + ["ResourceQuota", "LimitRange"]
         assert bench.is_gone()
         for resource in (ROLE, ROLE_BINDING, QUOTA, LIMIT_RANGE):
             assert bench.names(resource) == []
 
     async def test_a_namespace_that_goes_keeps_the_rights_until_its_clusters_are_gone(self) -> None:
-        bench = await onboarded(cluster())
+        bench = await onboard(cluster())
         for resource in (ROLE, ROLE_BINDING):
             for name in bench.names(resource):
                 terminating(bench.object(resource, name))
@@ -302,7 +302,7 @@ class TestDeletion:
         assert bench.reason() == ("False", "NamespaceTerminating")
 
     async def test_a_role_that_somebody_deleted_is_made_anew(self) -> None:
-        bench = await onboarded(cluster())
+        bench = await onboard(cluster())
         old = bench.object(ROLE, tenancy.TENANT_ROLE)
         terminating(old)
         await bench.clock.advance(2 * PERIOD)
@@ -310,7 +310,7 @@ class TestDeletion:
         assert bench.reason() == ("False", "Provisioning")
         with pytest.raises(Transient):
             await bench.run()
-        assert f"patch Role {tenancy.TENANT_ROLE}" in bench.asked()
+        assert f"patch Role {tenancy.TENANT_ROLE}" in bench.requests()
         # The server does so once the last finalizer is off.
         del bench.api.objects[(ROLE, ObjectKey(TARGET, tenancy.TENANT_ROLE))]
         await bench.run()
@@ -322,7 +322,7 @@ class TestPace:
         bench = Bench(tenant(), space=namespace(), pace=2)
         running = asyncio.create_task(bench.run())
         await bench.clock.advance(0.5)
-        requests = bench.delegate.asked
+        requests = bench.delegate.requests
         assert [call.split()[0] for call in requests].count("apply") == 2
         # Both bounds have been looked at, and wait to be written: one in each second.
         assert f"get LimitRange {tenancy.LIMITS}" in requests

@@ -28,7 +28,7 @@ async def test_both_are_there() -> None:
     accounts = Accounts(api, ManualClock(), "operators", WANTED)
     running = asyncio.create_task(accounts.run())
     await accounts.ready()
-    assert api.asked == ["peek ServiceAccount operator", "peek ServiceAccount writer"]
+    assert api.requests == ["peek ServiceAccount operator", "peek ServiceAccount writer"]
     assert not running.done()
     running.cancel()
 
@@ -50,7 +50,7 @@ async def test_an_api_server_that_is_away_is_asked_again() -> None:
     accounts = Accounts(api, clock, "operators", WANTED)
     running = asyncio.create_task(accounts.run())
     await clock.advance(AGAIN / 2)
-    assert api.asked == ["peek ServiceAccount operator"]
+    assert api.requests == ["peek ServiceAccount operator"]
     await clock.advance(AGAIN)
     await accounts.ready()
     running.cancel()

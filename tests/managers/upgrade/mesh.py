@@ -36,7 +36,7 @@ class Work:
     """A Job of the executor."""
 
     order: upgrade_actions.Order
-    made: datetime
+    created_at: datetime
     state: JobState = "Active"
     foreign: bool = False
 
@@ -103,7 +103,7 @@ class Mesh:
                 broken = revision in self.trouble
                 fact.pods = {pod: not broken and pod not in self.unready for pod in fact.pods}
         for name, job in tuple(self.jobs.items()):
-            if self.now - job.made > JOB_LIFE:
+            if self.now - job.created_at > JOB_LIFE:
                 del self.jobs[name]
             elif job.state == "Active":
                 self._work(job)

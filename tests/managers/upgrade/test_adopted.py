@@ -12,7 +12,7 @@ from contracts.records.upgrade import Release
 from managers.upgrade.decide import accepted, with_accepted_release
 from runtime.builtin_kinds import POD
 from tests import gen
-from tests.managers.cluster.bench import STATUS, Bench, booted
+from tests.managers.cluster.bench import STATUS, Bench, running_bench
 
 OURS = ("release", "upgrade", "upgradeRequests", "resumedAt")
 """Fields of the status that the release before did not know."""
@@ -32,7 +32,7 @@ def pods(bench: Bench) -> set[str]:
 
 
 async def test_nothing_but_the_status_is_written() -> None:
-    bench = await booted(THREE)
+    bench = await running_bench(THREE)
     as_before(bench)
     assert "release" not in bench.cluster["status"]
     before = pods(bench)

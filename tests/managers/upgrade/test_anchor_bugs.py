@@ -147,7 +147,7 @@ NEWEST = gen.cluster(replicas=3).initialized()
 MADE = gen.running(NEWEST)
 
 
-def counted(*changed: gen.Pod) -> RolloutProgress:
+def rollout_progress(*changed: gen.Pod) -> RolloutProgress:
     """What the plan says of pods, with the StatefulSet in the newest template."""
     ordinals = {pod.ordinal for pod in changed}
     there = MADE.with_pods(*(pod for pod in MADE.pods if pod.ordinal not in ordinals), *changed)
@@ -168,7 +168,7 @@ COUNTED: dict[str, tuple[gen.Pod, tuple[int, ...]]] = {
 def test_u03_only_a_ready_pod_of_the_newest_template_that_stays_is_upgraded(
     pod: gen.Pod, renewed: tuple[int, ...]
 ) -> None:
-    progress = counted(pod)
+    progress = rollout_progress(pod)
     assert progress.renewed == renewed
     assert progress.complete is (len(renewed) == 3)
 

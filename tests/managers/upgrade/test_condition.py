@@ -68,11 +68,11 @@ def test_what_is_told(
     cluster: gen.Cluster, decided: UpgradeDecision, said: str | None, named: str
 ) -> None:
     update = upgrading(cluster.read(), decided)
-    assert _said(update) == said
+    assert _reason_of(update) == said
     assert update is None or named in update.message
 
 
-def _said(update: ConditionUpdate | None) -> str | None:
+def _reason_of(update: ConditionUpdate | None) -> str | None:
     return None if update is None else f"{update.status} {update.reason}"
 
 

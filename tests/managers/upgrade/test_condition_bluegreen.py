@@ -30,13 +30,13 @@ def course_of(world: TwoPools) -> UpgradeDecision:
     return direct(world.facts())
 
 
-def told(world: TwoPools) -> tuple[str, str]:
+def condition_of(world: TwoPools) -> tuple[str, str]:
     """`status reason` of the condition in the next pass, and its message."""
     update = gen.present(upgrading(world.read(), course_of(world)))
     return f"{update.status} {update.reason}", update.message
 
 
-def held() -> TwoPools:
+def world_on_hold() -> TwoPools:
     world = TwoPools(upgrade={"blueGreen": {"autoPromote": False}}).to("Syncing")
     return world.drive(40)
 
@@ -47,7 +47,7 @@ def going_back() -> TwoPools:
     return world.to("RollingBack")
 
 
-def given_up() -> TwoPools:
+def world_after_abort() -> TwoPools:
     world = TwoPools().to("Syncing")
     world.trouble[world.revision] = "the image of x cannot be pulled"
     return world.drive(200)
@@ -59,7 +59,7 @@ def safe_mode() -> TwoPools:
     return world.drive(400, until=lambda: bool(world.status.get("breakGlass")))
 
 
-def paused() -> TwoPools:
+def paused_world() -> TwoPools:
     world = TwoPools().to("Promoting")
     world.edit(paused=True)
     return world
@@ -84,7 +84,7 @@ TOLD: dict[str, tuple[Callable[[], TwoPools], str, str, str]] = {
         "Job upgrade-",
     ),
     "it waits for an approval": (
-        held, "True BlueGreenHold", ABOUT + "Syncing (", "spec.upgrade.requests.promote",
+        world_on_hold, "True BlueGreenHold", ABOUT + "Syncing (", "spec.upgrade.requests.promote",
     ),
     "blue goes, and the release is accepted": (
         lambda: TwoPools().to("Cleanup"), "True InProgress", f"to {NEW}, Cleanup (", "",
@@ -94,20 +94,20 @@ TOLD: dict[str, tuple[Callable[[], TwoPools], str, str, str]] = {
         "rollback please was requested",
     ),
     "it was given up": (
-        given_up, "False UpgradeRollback", f"the upgrade to {NEW} was aborted", "retry",
+        world_after_abort, "False UpgradeRollback", f"the upgrade to {NEW} was aborted", "retry",
     ),
     "going back failed": (
         safe_mode, "True BreakGlassRequired", f"{NEW} back to {OLD}, RollingBack (",
         "spec.breakGlassAck",
     ),
-    "a pause": (paused, "Unknown Paused", ABOUT + "Promoting (", "spec.paused"),
+    "a pause": (paused_world, "Unknown Paused", ABOUT + "Promoting (", "spec.paused"),
     "it is over": (over, "False Idle", f"The servers run {NEW}", ""),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("made", "said", "begin", "named"), TOLD.values(), ids=TOLD.keys())
 def test_what_is_told(made: Callable[[], TwoPools], said: str, begin: str, named: str) -> None:
-    state, message = told(made())
+    state, message = condition_of(made())
     assert state == said
     assert message.startswith(begin)
     assert named in message
@@ -119,13 +119,13 @@ def test_nothing_is_told_of_a_cluster_that_was_never_upgraded() -> None:
 
 
 def test_the_last_pass_of_the_way_back_says_what_serves() -> None:
-    world = given_up()
+    world = world_after_abort()
     world.order(retry="again")
     world.trouble.clear()
     world.to("JoiningMesh")
     world.order(rollback="please")
     world.drive(200, until=lambda: direct(world.facts()).state == "Idle")
-    state, message = told(world)
+    state, message = condition_of(world)
     assert state == "False UpgradeRollback"
     assert message == f"{OLD} still serves: rollback please was requested"
 
@@ -162,14 +162,14 @@ def test_time_that_goes_by_changes_no_word(made: Callable[[], TwoPools]) -> None
     later = dataclasses.replace(now, now=now.now + timedelta(seconds=1), nonce="f" * 32)
     first, second = (direct(facts) for facts in (now, later))
     assert _words(first.outcome) == _words(second.outcome)
-    assert _found(world, first) == _found(world, second)
+    assert _condition_update(world, first) == _condition_update(world, second)
 
 
 def _words(outcome: Any) -> tuple[str, str]:
     return getattr(outcome, "reason", ""), getattr(outcome, "message", "")
 
 
-def _found(world: TwoPools, second: UpgradeDecision) -> ConditionUpdate | None:
+def _condition_update(world: TwoPools, second: UpgradeDecision) -> ConditionUpdate | None:
     return upgrading(world.read(), dataclasses.replace(second, release=Release(world.release)))
 
 

@@ -17,7 +17,7 @@ MOST = 20
 """Writes of a whole upgrade of three servers."""
 
 
-async def _restarted(life: UpgradeLife) -> UpgradeLife:
+async def _restart(life: UpgradeLife) -> UpgradeLife:
     """Start another operator without any state."""
     live = life.cluster
     upgrade_life = UpgradeLife(gen.cluster(version=OLD), life.api)
@@ -28,14 +28,14 @@ async def _restarted(life: UpgradeLife) -> UpgradeLife:
     return upgrade_life
 
 
-async def _upgraded(life: UpgradeLife) -> UpgradeLife:
+async def _complete_upgrade(life: UpgradeLife) -> UpgradeLife:
     """Run until the upgrade is complete; a new operator replaces a crashed one."""
     for _ in range(TURNS):
         try:
             await life.on()
         except TransportError:
             life.revive()
-            life = await _restarted(life)
+            life = await _restart(life)
             continue
         if any("status" not in job for job in life.api.of(JOB)):
             life.end_job("Complete")
@@ -45,7 +45,7 @@ async def _upgraded(life: UpgradeLife) -> UpgradeLife:
     raise AssertionError(f"{life.status.upgrade} after {TURNS} passes")
 
 
-async def _begun(monkeypatch: pytest.MonkeyPatch) -> UpgradeLife:
+async def _begin(monkeypatch: pytest.MonkeyPatch) -> UpgradeLife:
     life = await serving(monkeypatch, upgrade={"jwtAuthRole": "upgrader"})
     life.ask_for(version=NEW)
     return life
@@ -54,9 +54,9 @@ async def _begun(monkeypatch: pytest.MonkeyPatch) -> UpgradeLife:
 async def test_an_upgrade_has_no_more_writes_than_the_crash_test_covers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    life = await _begun(monkeypatch)
+    life = await _begin(monkeypatch)
     dying = Dying(life.api, 0, after=False)
-    await _upgraded(life)
+    await _complete_upgrade(life)
     assert 15 < dying.count <= MOST
 
 
@@ -64,9 +64,9 @@ async def test_an_upgrade_has_no_more_writes_than_the_crash_test_covers(
 async def test_the_operator_may_crash_after_every_write(
     monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
-    life = await _begun(monkeypatch)
+    life = await _begin(monkeypatch)
     Dying(life.api, at, after=True)
-    life = await _upgraded(life)
+    life = await _complete_upgrade(life)
     assert life.gone == ["x-2", "x-1", "x-0"]
     assert len(life.jobs()) == 1
     assert gen.present(life.status.release).version == NEW

@@ -14,7 +14,7 @@ SNAPS = {**BEGUN, "phase": "Snapshot", "snapshot": "before-1"}
 RETRIED = {"lastHandledRetry": "again"}
 
 
-def told(before: ClusterStatus, after: ClusterStatus) -> list[tuple[str, str]]:
+def events_between(before: ClusterStatus, after: ClusterStatus) -> list[tuple[str, str]]:
     return [(note.kind, note.reason) for note in upgrade_events(before, after)]
 
 
@@ -80,7 +80,7 @@ CHANGES: dict[str, tuple[ClusterStatus, ClusterStatus, list[tuple[str, str]]]] =
 def test_what_is_told(
     before: ClusterStatus, after: ClusterStatus, expected: list[tuple[str, str]]
 ) -> None:
-    assert told(before, after) == expected
+    assert events_between(before, after) == expected
 
 
 EVERY = [seen for before, after, _ in CHANGES.values() for seen in (before, after)]

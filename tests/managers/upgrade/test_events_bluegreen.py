@@ -50,7 +50,7 @@ def with_read_replicas() -> Told:
     return world
 
 
-def approved() -> Told:
+def approve() -> Told:
     world = Told(upgrade={"blueGreen": {"autoPromote": False}})
     world.to("Syncing").drive(60)
     world.order(promote="go")
@@ -58,7 +58,7 @@ def approved() -> Told:
     return world
 
 
-def cleanup_approved() -> Told:
+def approve_cleanup() -> Told:
     world = Told(upgrade={"blueGreen": {"autoCleanup": False}})
     world.to("DemotingBlue").drive(60)
     world.order(cleanup="go")
@@ -79,7 +79,7 @@ def without_snapshot() -> Told:
     return world
 
 
-def taken_back_at_once() -> Told:
+def revert_at_once() -> Told:
     world = Told(upgrade={"preUpgradeSnapshot": True})
     world.backup_ends = "Running"
     world.drive(4)
@@ -95,7 +95,7 @@ def one_job_fails() -> Told:
     return world
 
 
-def rolled_back() -> Told:
+def roll_back() -> Told:
     world = Told()
     world.to("DemotingBlue").drive(3)
     world.order(rollback="please")
@@ -103,7 +103,7 @@ def rolled_back() -> Told:
     return world
 
 
-def rolled_back_too_late() -> Told:
+def roll_back_too_late() -> Told:
     world = Told()
     world.to("Cleanup")
     world.order(rollback="please")
@@ -140,13 +140,13 @@ LIVES = {
             "UpgradeComplete",
         ]),
     "a person approves": Row(
-        approved,
+        approve,
         [
             "UpgradeStarted", *PHASES, "BlueGreenPromotionApproved", "TrafficSwitched",
             "BlueGreenPhase", "UpgradeComplete",
         ]),
     "a person approves the removal": Row(
-        cleanup_approved,
+        approve_cleanup,
         [
             "UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase",
             "BlueGreenCleanupApproved", "UpgradeComplete",
@@ -165,7 +165,7 @@ LIVES = {
             *(["PreUpgradeSnapshotFailed", "PreUpgradeSnapshotStarted"] * 2), "UpgradeFailed",
         ]),
     "nobody wants it any more": Row(
-        taken_back_at_once,
+        revert_at_once,
         ["PreUpgradeSnapshotStarted", "UpgradeStarted", "UpgradeCancelled"]),
     "a Job fails once": Row(
         one_job_fails,
@@ -174,13 +174,13 @@ LIVES = {
             "BlueGreenPhase", "UpgradeComplete",
         ]),
     "it goes back": Row(
-        rolled_back,
+        roll_back,
         [
             "UpgradeStarted", *PHASES, "TrafficSwitched", "RollbackStarted", "BlueGreenPhase",
             "RollbackComplete",
         ]),
     "it is too late to go back": Row(
-        rolled_back_too_late,
+        roll_back_too_late,
         [
             "UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase", "RollbackRefused",
             "UpgradeComplete",

@@ -23,7 +23,7 @@ STEPS_DOWN = Order(STEP_DOWN, "run-1", "x-0")
 ORDER = Order(PROMOTE, "run-1", blue=("x-0",), green=("x-1a-0",))
 
 
-def read() -> OpenBaoCluster:
+def parse_cluster() -> OpenBaoCluster:
     return CLUSTER.read()
 
 
@@ -51,11 +51,11 @@ async def test_a_job_of_another_owner_is_told_apart() -> None:
     other = {**OWNER.reference(), "uid": "another"}
     api = FakeApi().holding(there(other))
     assert (await ensure_order(Jobs(api), upgrader(), OWNER, STEPS_DOWN)).foreign
-    assert gen.present(await read_job(api, read(), NAME)).foreign
+    assert gen.present(await read_job(api, parse_cluster(), NAME)).foreign
 
 
 async def test_a_job_that_is_gone_is_nothing() -> None:
-    assert await read_job(FakeApi(), read(), NAME) is None
+    assert await read_job(FakeApi(), parse_cluster(), NAME) is None
 
 
 ENDS = [
@@ -76,5 +76,5 @@ async def test_the_end_of_a_job_is_its_condition(
 ) -> None:
     status = {"conditions": [{"type": kind, "status": "True", **words}]}
     api = FakeApi().holding(there(OWNER.reference(), status=status))
-    job = gen.present(await read_job(api, read(), NAME))
+    job = gen.present(await read_job(api, parse_cluster(), NAME))
     assert (job.name, job.state, job.message, job.foreign) == (NAME, state, message, False)

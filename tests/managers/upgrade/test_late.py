@@ -58,7 +58,7 @@ def test_the_server_that_is_not_well_is_named(quorum: Quorum | None, named: str)
 REFUSED = Quorum(trouble="sys/x answered 403: no: give the policy the right", refused="sys/x")
 
 
-def seen(
+def decision_of(
     quorum: Quorum | None, world: gen.World | None = None, **upgrade: object
 ) -> UpgradeDecision:
     cluster = CLUSTER.having(upgrade={**ROLLS, **upgrade})
@@ -67,7 +67,7 @@ def seen(
 
 
 def test_a_refused_question_is_no_failure_of_a_server() -> None:
-    course = seen(REFUSED)
+    course = decision_of(REFUSED)
     assert isinstance(course.outcome, Wait)
     assert course.outcome.reason == "QuorumQuestionRefused"
     assert "give the policy the right" in course.outcome.message
@@ -75,8 +75,10 @@ def test_a_refused_question_is_no_failure_of_a_server() -> None:
 
 
 def test_once_it_is_answered_the_next_step_has_all_of_its_time() -> None:
-    assert gen.present(seen(REFUSED).upgrade).step_started_at is None
-    course = seen(Quorum((*WELL, RaftServer("x-2", voter=True, healthy=True))), stepStartedAt=None)
+    assert gen.present(decision_of(REFUSED).upgrade).step_started_at is None
+    course = decision_of(
+        Quorum((*WELL, RaftServer("x-2", voter=True, healthy=True))), stepStartedAt=None
+    )
     assert course.upgrade is not None
     assert course.upgrade.failure is None
     assert course.upgrade.step_started_at == gen.NOW
@@ -85,7 +87,7 @@ def test_once_it_is_answered_the_next_step_has_all_of_its_time() -> None:
 def test_a_server_that_does_not_come_back_is_one_all_the_same() -> None:
     away = gen.running(CLUSTER)
     away = away.with_pods(*away.pods[:2], gen.pod(2).waiting("CrashLoopBackOff"))
-    course = seen(REFUSED, away, pod="x-2")
+    course = decision_of(REFUSED, away, pod="x-2")
     assert course.upgrade is not None
     assert gen.present(course.upgrade.failure).reason == "PodNotReady"
 
@@ -95,7 +97,7 @@ ALL_WELL = Quorum((*WELL, RaftServer("x-2", voter=True, healthy=True)))
 
 
 def test_a_budget_that_somebody_else_closed_is_no_failure_of_a_server() -> None:
-    course = seen(ALL_WELL, gen.running(CLUSTER).tried(EVICT, "uid-x-1", timedelta(), WORDS))
+    course = decision_of(ALL_WELL, gen.running(CLUSTER).tried(EVICT, "uid-x-1", timedelta(), WORDS))
     assert isinstance(course.outcome, Wait)
     assert course.outcome.reason == "DisruptionBudgetClosed"
     assert course.outcome.message == f"x-1 is not evicted: {WORDS}"
@@ -119,7 +121,7 @@ NO_REASONS: dict[str, tuple[gen.World, str]] = {
 
 @pytest.mark.parametrize(("world", "reason"), NO_REASONS.values(), ids=NO_REASONS)
 def test_what_excuses_no_delay(world: gen.World, reason: str) -> None:
-    course = seen(ALL_WELL, world)
+    course = decision_of(ALL_WELL, world)
     assert course.upgrade is not None
     assert gen.present(course.upgrade.failure).reason == reason
 
@@ -127,6 +129,6 @@ def test_what_excuses_no_delay(world: gen.World, reason: str) -> None:
 def test_a_closed_budget_excuses_no_server_that_is_away() -> None:
     away = gen.running(CLUSTER).tried(EVICT, "uid-x-1", timedelta(), WORDS)
     away = away.with_pods(*away.pods[:2], gen.pod(2).waiting("CrashLoopBackOff"))
-    course = seen(ALL_WELL, away, pod="x-2")
+    course = decision_of(ALL_WELL, away, pod="x-2")
     assert course.upgrade is not None
     assert gen.present(course.upgrade.failure).reason == "PodNotReady"

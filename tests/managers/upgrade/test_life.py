@@ -16,7 +16,7 @@ from tests.managers.upgrade.life import NEW, OLD, UpgradeLife, serving
 NEWER = "2.4.2"
 
 
-def taken(life: UpgradeLife, holder: str) -> None:
+def take_lock(life: UpgradeLife, holder: str) -> None:
     """Let somebody else have the operation lock."""
     live = life.cluster
     lock = OperationLock(operation="Restore", holder=holder, epoch=7)
@@ -60,7 +60,7 @@ async def test_no_pod_is_touched_while_another_has_the_lock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     life = await serving(monkeypatch)
-    taken(life, "openbaorestore/r")
+    take_lock(life, "openbaorestore/r")
     life.ask_for(version=NEW)
     await life.on(10)
     assert (life.gone, life.version) == ([], OLD)
@@ -74,7 +74,7 @@ async def test_a_restore_that_takes_the_lock_by_force_stops_the_upgrade(
     life = await serving(monkeypatch)
     life.ask_for(version=NEW)
     await life.until("Rolling")
-    taken(life, "openbaorestore/r")
+    take_lock(life, "openbaorestore/r")
     await life.until("Failed")
     gone = list(life.gone)
     assert gen.present(life.upgrade.failure).reason == "UpgradeFailed"
@@ -226,7 +226,7 @@ async def test_an_operator_that_comes_anew_after_each_pass_ends_it_too(
 WITH_JOBS: dict[str, Any] = {"upgrade": {"jwtAuthRole": "upgrader"}}
 
 
-async def until_asked(life: UpgradeLife, jobs: int) -> None:
+async def run_until_jobs(life: UpgradeLife, jobs: int) -> None:
     """Go on until that many Jobs were made that ask a leader to step down."""
     for _ in range(40):
         await life.on()
@@ -240,7 +240,7 @@ async def test_a_job_asks_the_leader_once_and_before_its_pod_goes(
 ) -> None:
     life = await serving(monkeypatch, **WITH_JOBS)
     life.ask_for(version=NEW)
-    await until_asked(life, 1)
+    await run_until_jobs(life, 1)
     assert life.gone == ["x-2", "x-1"]
     await life.on(3)
     assert life.gone == ["x-2", "x-1"]
@@ -256,10 +256,10 @@ async def test_a_leader_that_comes_back_is_asked_once_more_and_not_twice(
 ) -> None:
     life = await serving(monkeypatch, **WITH_JOBS)
     life.ask_for(version=NEW)
-    await until_asked(life, 1)
+    await run_until_jobs(life, 1)
     # It made way, and was elected anew before anybody looked.
     life.end_job("Complete")
-    await until_asked(life, 2)
+    await run_until_jobs(life, 2)
     await life.on(5)
     assert len(life.jobs()) == 2
     assert life.upgrade.failure is None
@@ -275,7 +275,7 @@ async def test_a_job_that_fails_stops_it_and_the_leader_is_left_alone(
 ) -> None:
     life = await serving(monkeypatch, **WITH_JOBS)
     life.ask_for(version=NEW)
-    await until_asked(life, 1)
+    await run_until_jobs(life, 1)
     life.end_job("Failed")
     await life.until("Failed")
     assert gen.present(life.upgrade.failure).reason == "StepDownFailed"
@@ -287,7 +287,7 @@ async def test_a_job_that_fails_stops_it_and_the_leader_is_left_alone(
 async def test_a_leader_that_stays_is_a_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
     life = await serving(monkeypatch, **WITH_JOBS)
     life.ask_for(version=NEW)
-    await until_asked(life, 1)
+    await run_until_jobs(life, 1)
     await life.later(timedelta(seconds=60))
     await life.until("Failed")
     assert gen.present(life.upgrade.failure).reason == "StepDownTimeout"

@@ -191,10 +191,10 @@ async def test_a_write_of_the_status_is_told_and_counted_and_a_lost_one_is_not()
     assert "openbao_upgrade_stepdown_total" not in bench.series()
     await writer.write(live, live_status)
     assert bench.series()["openbao_upgrade_stepdown_total"] == 1
-    assert [reason for _, reason, _ in await outside.told()] == ["UpgradeStarted"]
+    assert [reason for _, reason, _ in await outside.flush_events()] == ["UpgradeStarted"]
     await writer.write(outside.api.of(CLUSTERS)[0], live_status)
     assert bench.series()["openbao_upgrade_stepdown_total"] == 1
-    assert await outside.told() == []
+    assert await outside.flush_events() == []
     writer.forget(KEY)
 
 

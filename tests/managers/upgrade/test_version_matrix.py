@@ -20,7 +20,7 @@ ROLLING: Strategy = "RollingUpdate"
 GREEN: Strategy = "BlueGreen"
 
 
-def judged(
+def pair_verdict(
     before: str, after: str, strategy: Strategy = ROLLING, seal: SealType = "static"
 ) -> PairVerdict:
     return evaluate_pair(semver.Version.parse(before), semver.Version.parse(after), strategy, seal)
@@ -73,7 +73,7 @@ ROWS: dict[str, tuple[str, str, Strategy, SealType, Grade, str]] = {
 def test_row(
     before: str, after: str, strategy: Strategy, seal: SealType, grade: Grade, told: str
 ) -> None:
-    verdict = judged(before, after, strategy, seal)
+    verdict = pair_verdict(before, after, strategy, seal)
     text = "; ".join((*verdict.refusals, *verdict.warnings))
     assert (verdict.grade, told in text, bool(text)) == (grade, True, bool(told))
 
@@ -82,7 +82,7 @@ def test_every_row_of_the_catalogue_speaks_in_some_row_here() -> None:
     spoken = {
         source
         for before, after, strategy, seal, _, _ in ROWS.values()
-        for source in judged(before, after, strategy, seal).sources
+        for source in pair_verdict(before, after, strategy, seal).sources
     }
     assert {pair.source for pair in PAIRS} <= spoken
 

@@ -96,7 +96,7 @@ class TwoPools(Mesh):
         }
         self.generation = 1
         self.crash_at, self.after, self.writes = crash_at, after, 0
-        self.made: list[tuple[str, upgrade_actions.Order]] = []
+        self.created_jobs: list[tuple[str, upgrade_actions.Order]] = []
         self.backups: dict[str, str] = {}
         self.backup_ends = "Completed"
         self.reads_settled = True
@@ -104,7 +104,7 @@ class TwoPools(Mesh):
         """An election goes on: nobody can be asked for the members."""
         self.flips: list[str] = []
         self.phases: list[str] = ["Idle"]
-        self.told: list[str] = []
+        self.event_reasons: list[str] = []
         self.course: UpgradeDecision | None = None
 
     # --- what is there --------------------------------------------------------------------------
@@ -158,8 +158,8 @@ class TwoPools(Mesh):
             cluster=cluster,
             now=self.now,
             accepted=Release(self.release, self.status["release"].get("image", "")),
-            blue=self.seen(self.known.blue_revision or ""),
-            green=self.seen(self.revision),
+            blue=self.observe_pool(self.known.blue_revision or ""),
+            green=self.observe_pool(self.revision),
             membership=self.membership(),
             traffic=self.traffic,
             reads_settled=self.reads_settled,
@@ -175,7 +175,7 @@ class TwoPools(Mesh):
             snapshot=self._snapshot(),
         )
 
-    def seen(self, revision: str) -> PoolObservation:
+    def observe_pool(self, revision: str) -> PoolObservation:
         """One set as a pass sees it."""
         fact = self.sets.get(revision)
         prefix = f"data-{revisions.server_stateful_set(NAME, revision)}-"
@@ -251,7 +251,7 @@ class TwoPools(Mesh):
         fresh = self._status(course)
         if fresh != self.status:
             self.write(lambda: self._store(fresh))
-        self.told += [event.reason for event in course.events]
+        self.event_reasons += [event.reason for event in course.events]
         return course
 
     def _apply(self, spec: PoolSpec) -> None:
@@ -306,7 +306,7 @@ class TwoPools(Mesh):
             if effect.target not in self.jobs:
                 assert not effect.order.problem()
                 self.jobs[effect.target] = Work(effect.order, self.now)
-                self.made.append((effect.target, effect.order))
+                self.created_jobs.append((effect.target, effect.order))
         elif isinstance(effect, DeleteStatefulSet):
             self._delete_stateful_set(effect)
         elif isinstance(effect, DeleteServerClaim):
@@ -375,7 +375,7 @@ class TwoPools(Mesh):
 
     def actions(self) -> list[str]:
         """The actions of all Jobs that were made, in order."""
-        return [order.action for _, order in self.made]
+        return [order.action for _, order in self.created_jobs]
 
 
 BLUE = {f"{NAME}-{number}": True for number in range(SIZE)}

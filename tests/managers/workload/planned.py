@@ -20,7 +20,7 @@ def digest(cluster: gen.Cluster = OLD, inputs: Inputs = INPUTS) -> str:
     return template_digest(gen.resolved(cluster), inputs.restart)
 
 
-def planned(cluster: gen.Cluster, world: gen.World, inputs: Inputs = INPUTS) -> Plan:
+def plan_workload(cluster: gen.Cluster, world: gen.World, inputs: Inputs = INPUTS) -> Plan:
     return plan(gen.resolved(cluster, world), world.facts(), inputs)
 
 
@@ -42,5 +42,5 @@ def serving(count: int = 3, *, template: str | None = None, size: int | None = N
 
 
 def template(cluster: gen.Cluster, world: gen.World = EMPTY) -> dict[str, Any]:
-    spec: dict[str, Any] = set_of(planned(cluster, world))["template"]
+    spec: dict[str, Any] = set_of(plan_workload(cluster, world))["template"]
     return spec

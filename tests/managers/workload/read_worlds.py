@@ -73,13 +73,13 @@ def knowing(*readers: str, voting: tuple[str, ...] = (), ill: tuple[str, ...] = 
     )
 
 
-def planned(cluster: gen.Cluster, world: gen.World, *, held: bool = False) -> ReadPlan:
+def plan_read_pool(cluster: gen.Cluster, world: gen.World, *, held: bool = False) -> ReadPlan:
     """Plan the pool."""
     inputs = replace(INPUTS, hold_read_replicas=held)
     return plan(gen.resolved(cluster, world), world.facts(), inputs)
 
 
-def named(plan: ReadPlan) -> list[tuple[str, str]]:
+def effect_names(plan: ReadPlan) -> list[tuple[str, str]]:
     """The effects by name and target."""
     return [(effect.name, effect.target) for effect in plan.plan.effects]
 

@@ -9,11 +9,11 @@ from tests.managers.workload.scale_worlds import (
     ONE,
     THREE,
     Servers,
-    gone,
-    numbered,
+    pod_names,
     pods,
     raft,
     servers,
+    servers_after_stop,
 )
 
 
@@ -36,7 +36,9 @@ DOWN = {
     "while it stops nobody else leaves": Row(
         ONE, servers(3).set_to(gen.stateful_set().sized(2)).saying(*raft("x-0", "x-1")), "2 Scaling"
     ),
-    "then the next": Row(ONE, gone(2, raft_of=2, volumes=3), "2 Scaling [remove-peer x-1]"),
+    "then the next": Row(
+        ONE, servers_after_stop(2, raft_of=2, volumes=3), "2 Scaling [remove-peer x-1]"
+    ),
     "a leader steps down first": Row(ONE, servers(3, leading=2), "3 Scaling [step-down x-2]"),
     "and is not asked again at once": Row(
         ONE, servers(3, leading=2).tried("step-down", "uid-x-2", timedelta(seconds=5)), "3 Scaling"
@@ -87,10 +89,10 @@ DOWN = {
         ONE, servers(3).pods(gen.pod(0).ready(leading=True), gen.pod(2).ready()), "3 Scaling"
     ),
     "another that the leader finds unwell keeps the highest": Row(
-        ONE, servers(3).saying(*raft(*numbered(3), ill=["x-1"])), "3 Scaling"
+        ONE, servers(3).saying(*raft(*pod_names(3), ill=["x-1"])), "3 Scaling"
     ),
     "a stranger that is unwell keeps the highest": Row(
-        ONE, servers(3).saying(*raft(*numbered(3), "stranger", ill=["stranger"])), "3 Scaling"
+        ONE, servers(3).saying(*raft(*pod_names(3), "stranger", ill=["stranger"])), "3 Scaling"
     ),
     "the last voter stays": Row(
         ONE, servers(2).saying(*raft("x-0", "x-1", joining=["x-0"])), "2 Scaling"
@@ -101,26 +103,26 @@ DOWN = {
     ),
     "a dead one leaves while the others are a majority": Row(
         ONE,
-        servers(3).pods(*pods(2), gen.pod(2)).saying(*raft(*numbered(3), ill=["x-2"])),
+        servers(3).pods(*pods(2), gen.pod(2)).saying(*raft(*pod_names(3), ill=["x-2"])),
         "3 Scaling [remove-peer x-2]",
     ),
     "one whose pod is gone leaves too": Row(
         ONE,
-        servers(3).pods(*pods(2)).saying(*raft(*numbered(3), ill=["x-2"])),
+        servers(3).pods(*pods(2)).saying(*raft(*pod_names(3), ill=["x-2"])),
         "3 Scaling [remove-peer x-2]",
     ),
     "a dead one stays while it may be needed": Row(
         ONE,
         servers(3)
         .pods(gen.pod(0).ready(leading=True), gen.pod(1), gen.pod(2))
-        .saying(*raft(*numbered(3), ill=["x-1", "x-2"])),
+        .saying(*raft(*pod_names(3), ill=["x-1", "x-2"])),
         "3 Scaling",
     ),
     "one without a vote takes nothing away": Row(
         ONE,
         servers(3)
         .pods(gen.pod(0).ready(leading=True), gen.pod(1), gen.pod(2))
-        .saying(*raft(*numbered(3), ill=["x-1", "x-2"], joining=["x-1", "x-2"])),
+        .saying(*raft(*pod_names(3), ill=["x-1", "x-2"], joining=["x-1", "x-2"])),
         "3 Scaling [remove-peer x-2]",
     ),
     "one that never joined is marked, so that it may start empty one day": Row(
@@ -161,49 +163,57 @@ UP = {
     "an even number": Row(gen.cluster(replicas=4).initialized(), servers(3), "4"),
     "also without a login": Row(FIVE, servers(3).silent(), "5"),
     "the volume of a removed server goes first": Row(
-        THREE, gone(1, raft_of=1, volumes=3).marked(1, 2), "1 Scaling [delete-claim data-x-1]"
+        THREE,
+        servers_after_stop(1, raft_of=1, volumes=3).marked(1, 2),
+        "1 Scaling [delete-claim data-x-1]",
     ),
     "and the next": Row(
         THREE,
-        gone(1, raft_of=1, volumes=3).volumes(0, 2).marked(2),
+        servers_after_stop(1, raft_of=1, volumes=3).volumes(0, 2).marked(2),
         "2 Scaling [delete-claim data-x-2]",
     ),
     "until it is gone nobody starts with it": Row(
-        THREE, gone(1, raft_of=1, volumes=2).marked(1, terminating=True), "1 Scaling"
+        THREE, servers_after_stop(1, raft_of=1, volumes=2).marked(1, terminating=True), "1 Scaling"
     ),
     "a marked one that is a member still is removed first": Row(
-        THREE, gone(1, raft_of=2, volumes=2).marked(1), "1 Scaling [remove-peer x-1]"
+        THREE, servers_after_stop(1, raft_of=2, volumes=2).marked(1), "1 Scaling [remove-peer x-1]"
     ),
     "a member whose pod somebody took away comes back with its data": Row(
-        THREE, gone(2, raft_of=3, volumes=3), "3"
+        THREE, servers_after_stop(2, raft_of=3, volumes=3), "3"
     ),
     "data of a server that is no member is nobody's to delete": Row(
-        THREE, gone(1, raft_of=1, volumes=2), "1 StaleVolume"
+        THREE, servers_after_stop(1, raft_of=1, volumes=2), "1 StaleVolume"
     ),
     "nor is that of somebody else, mark or no mark": Row(
-        THREE, gone(1, raft_of=1, volumes=2).marked(1, owner_uid="another"), "1 StaleVolume"
+        THREE,
+        servers_after_stop(1, raft_of=1, volumes=2).marked(1, owner_uid="another"),
+        "1 StaleVolume",
     ),
     "with a leader that does not answer a mark decides nothing": Row(
-        THREE, gone(1, raft_of=1, volumes=2).marked(1).saying(trouble="no answer"), "1 Scaling"
+        THREE,
+        servers_after_stop(1, raft_of=1, volumes=2).marked(1).saying(trouble="no answer"),
+        "1 Scaling",
     ),
     "nor does its absence": Row(
-        THREE, gone(1, raft_of=1, volumes=2).saying(trouble="no answer"), "1 Scaling"
+        THREE, servers_after_stop(1, raft_of=1, volumes=2).saying(trouble="no answer"), "1 Scaling"
     ),
     "but without any leader who may be a member has to come back": Row(
         THREE,
-        gone(1, raft_of=1, volumes=3).pods(gen.pod(0).ready()).saying(trouble="nobody leads"),
+        servers_after_stop(1, raft_of=1, volumes=3)
+        .pods(gen.pod(0).ready())
+        .saying(trouble="nobody leads"),
         "3",
     ),
     "who was removed does not even then": Row(
         THREE,
-        gone(1, raft_of=1, volumes=3)
+        servers_after_stop(1, raft_of=1, volumes=3)
         .marked(1)
         .pods(gen.pod(0).ready())
         .saying(trouble="nobody leads"),
         "1 Scaling",
     ),
     "without a login a mark is a question for a person": Row(
-        THREE, gone(1, raft_of=1, volumes=2).marked(1).silent(), "1 StaleVolume"
+        THREE, servers_after_stop(1, raft_of=1, volumes=2).marked(1).silent(), "1 StaleVolume"
     ),
     "a volume whose pod is there is in use": Row(
         THREE, servers(3).set_to(gen.stateful_set().sized(2)), "3"
@@ -213,32 +223,40 @@ UP = {
 KEEPS, DELETES = ONE, ONE.wanting(deletionPolicy="DeletePVCs")
 
 AFTER = {
-    "volumes are kept by default": Row(KEEPS, gone(1, raft_of=1, volumes=3).marked(1, 2), "1"),
+    "volumes are kept by default": Row(
+        KEEPS, servers_after_stop(1, raft_of=1, volumes=3).marked(1, 2), "1"
+    ),
     "or deleted, as the policy says": Row(
         DELETES,
-        gone(1, raft_of=1, volumes=3).marked(1, 2),
+        servers_after_stop(1, raft_of=1, volumes=3).marked(1, 2),
         "1 [delete-claim data-x-1] [delete-claim data-x-2]",
     ),
     "never without a mark": Row(
-        DELETES, gone(1, raft_of=1, volumes=3).marked(2), "1 [delete-claim data-x-2]"
+        DELETES, servers_after_stop(1, raft_of=1, volumes=3).marked(2), "1 [delete-claim data-x-2]"
     ),
     "never that of somebody else": Row(
-        DELETES, gone(1, raft_of=1, volumes=2).marked(1, owner_uid="another"), "1"
+        DELETES, servers_after_stop(1, raft_of=1, volumes=2).marked(1, owner_uid="another"), "1"
     ),
     "never that of a member": Row(
-        DELETES, gone(1, raft_of=2, volumes=2).marked(1), "1 [remove-peer x-1]"
+        DELETES, servers_after_stop(1, raft_of=2, volumes=2).marked(1), "1 [remove-peer x-1]"
     ),
     "never while nobody tells who is a member": Row(
-        DELETES, gone(1, raft_of=1, volumes=2).marked(1).saying(trouble="no answer"), "1"
+        DELETES,
+        servers_after_stop(1, raft_of=1, volumes=2).marked(1).saying(trouble="no answer"),
+        "1",
     ),
-    "never twice": Row(DELETES, gone(1, raft_of=1, volumes=2).marked(1, terminating=True), "1"),
+    "never twice": Row(
+        DELETES, servers_after_stop(1, raft_of=1, volumes=2).marked(1, terminating=True), "1"
+    ),
     "while the last one stops it is not over": Row(
-        KEEPS, gone(1, raft_of=1, volumes=2).pods(*pods(1), gen.pod(1).terminating()), "1 Scaling"
+        KEEPS,
+        servers_after_stop(1, raft_of=1, volumes=2).pods(*pods(1), gen.pod(1).terminating()),
+        "1 Scaling",
     ),
     "who joined on its way out is removed": Row(
-        KEEPS, gone(1, raft_of=2, volumes=2), "1 [remove-peer x-1]"
+        KEEPS, servers_after_stop(1, raft_of=2, volumes=2), "1 [remove-peer x-1]"
     ),
-    "one at a time": Row(KEEPS, gone(1, raft_of=3, volumes=3), "1 [remove-peer x-1]"),
+    "one at a time": Row(KEEPS, servers_after_stop(1, raft_of=3, volumes=3), "1 [remove-peer x-1]"),
     "a member of another kind of name is not ours": Row(
         KEEPS, servers(1).saying(*raft("x-0", "stranger", "x-read-0")), "1"
     ),

@@ -65,7 +65,7 @@ def raft(
     )
 
 
-def numbered(count: int) -> list[str]:
+def pod_names(count: int) -> list[str]:
     return [f"x-{n}" for n in range(count)]
 
 
@@ -76,10 +76,10 @@ def pods(count: int, *, leading: int = 0) -> list[gen.Pod]:
 def servers(count: int, *, leading: int = 0) -> Servers:
     world = gen.world().with_set(gen.stateful_set().sized(count))
     world = world.with_pods(*pods(count, leading=leading)).with_claims(*range(count))
-    return Servers(world, Quorum(raft(*numbered(count)), count // 2 - (count % 2 == 0)))
+    return Servers(world, Quorum(raft(*pod_names(count)), count // 2 - (count % 2 == 0)))
 
 
-def gone(count: int, *, raft_of: int, volumes: int) -> Servers:
+def servers_after_stop(count: int, *, raft_of: int, volumes: int) -> Servers:
     """A cluster whose further servers have stopped: raft may still name some, volumes are left."""
     there = servers(count).volumes(*range(volumes))
-    return there.saying(*raft(*numbered(raft_of)))
+    return there.saying(*raft(*pod_names(raft_of)))

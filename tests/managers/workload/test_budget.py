@@ -17,7 +17,7 @@ from tests.managers.workload.scale_worlds import (
     THREE,
     TWO,
     Servers,
-    numbered,
+    pod_names,
     pods,
     raft,
     servers,
@@ -28,7 +28,7 @@ GREEN = "0123456789abcdef"
 ASLEEP = gen.stateful_set().sized(0)
 
 
-def planned(cluster: gen.Cluster, facts: Observed) -> Plan:
+def plan_workload(cluster: gen.Cluster, facts: Observed) -> Plan:
     return plan(gen.resolved(cluster), facts, INPUTS)
 
 
@@ -59,7 +59,7 @@ GUARDED = {
     "the first of two is asked to leave": (ONE, servers(3)),
     "one of three was removed and still runs": (
         TWO,
-        servers(3).marked(2).saying(*raft(*numbered(2))),
+        servers(3).marked(2).saying(*raft(*pod_names(2))),
     ),
     "the pod of the third is on its way out": (
         ONE,
@@ -85,7 +85,7 @@ GUARDED = {
 
 @pytest.mark.parametrize(("cluster", "world"), GUARDED.values(), ids=GUARDED.keys())
 def test_a_budget_stays_while_three_servers_stand(cluster: gen.Cluster, world: Servers) -> None:
-    assert guards(planned(cluster, world.facts()))
+    assert guards(plan_workload(cluster, world.facts()))
 
 
 LEFT_ALONE = {
@@ -102,17 +102,17 @@ LEFT_ALONE = {
 
 @pytest.mark.parametrize(("cluster", "world"), LEFT_ALONE.values(), ids=LEFT_ALONE.keys())
 def test_below_three_there_is_none(cluster: gen.Cluster, world: Servers) -> None:
-    assert not guards(planned(cluster, world.facts()))
+    assert not guards(plan_workload(cluster, world.facts()))
 
 
 def test_from_five_to_three_no_eviction_costs_the_quorum() -> None:
     """One voter fewer than there are is a majority, at each number of pods and of voters."""
     sizes = []
     for count, voters in ((5, 5), (5, 4), (4, 4), (4, 3), (3, 3)):
-        world = servers(count).saying(*raft(*numbered(voters)))
+        world = servers(count).saying(*raft(*pod_names(voters)))
         if voters < count:
             world = world.marked(count - 1)
-        plan = planned(THREE, world.facts())
+        plan = plan_workload(THREE, world.facts())
         assert guards(plan)
         # The budget lets one pod go of as many as the StatefulSet wants, and it may be a voter.
         assert voters - 1 >= majority(voters)
@@ -121,14 +121,14 @@ def test_from_five_to_three_no_eviction_costs_the_quorum() -> None:
 
 
 def test_from_three_to_one_it_goes_with_the_third_server() -> None:
-    three = servers(3).marked(2).saying(*raft(*numbered(2)))
-    plan = planned(ONE, three.facts())
+    three = servers(3).marked(2).saying(*raft(*pod_names(2)))
+    plan = plan_workload(ONE, three.facts())
     # The write that takes the third one away is on its way only.
     assert (size_of(plan), guards(plan)) == (2, True)
-    assert not guards(planned(ONE, servers(2).facts()))
+    assert not guards(plan_workload(ONE, servers(2).facts()))
 
 
 def test_servers_of_both_pools_count() -> None:
-    assert guards(planned(TWO, beside(servers(2), 2)))
-    assert not guards(planned(ONE, beside(servers(1), 1)))
-    assert guards(planned(FIVE, beside(servers(5), 5)))
+    assert guards(plan_workload(TWO, beside(servers(2), 2)))
+    assert not guards(plan_workload(ONE, beside(servers(1), 1)))
+    assert guards(plan_workload(FIVE, beside(servers(5), 5)))

@@ -17,7 +17,7 @@ from runtime.outcome import Wait
 from tests import gen
 from tests.gen.api import Outside, api_error
 from tests.managers.workload.actions.bench import EFFECT, MEANT, outside
-from tests.managers.workload.planned import planned, serving
+from tests.managers.workload.planned import plan_workload, serving
 from tests.managers.workload.scale_worlds import THREE
 
 OLD = tuple(gen.pod(n).made_from("old").ready(leading=n == 0) for n in range(3))
@@ -32,20 +32,20 @@ REFUSAL: dict[str, Any] = {
 }
 
 
-def refused(ago: timedelta, rolling: timedelta = timedelta(seconds=20)) -> Plan:
+def plan_after_refusal(ago: timedelta, rolling: timedelta = timedelta(seconds=20)) -> Plan:
     """A roll whose next pod was refused by its budget that long ago."""
     world = serving().with_pods(*OLD).tried(EVICT, "uid-x-2", ago, WORDS).rolling_for(rolling)
-    return planned(THREE, world)
+    return plan_workload(THREE, world)
 
 
 class TestPlan:
     def test_a_ready_pod_is_evicted(self) -> None:
-        assert planned(THREE, serving().with_pods(*OLD)).effects == (EVICTED,)
+        assert plan_workload(THREE, serving().with_pods(*OLD)).effects == (EVICTED,)
 
     def test_one_that_is_not_ready_is_deleted(self) -> None:
         """The budget lets it not go while another is away, and a new template may repair it."""
         ill = gen.pod(1).made_from("old")
-        (effect,) = planned(THREE, serving().with_pods(OLD[0], ill, OLD[2])).effects
+        (effect,) = plan_workload(THREE, serving().with_pods(OLD[0], ill, OLD[2])).effects
         assert effect == ReplacePod("x-1", "uid-x-1", evict=False)
 
     @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ class TestPlan:
     def test_a_closed_budget_is_asked_again_and_told_all_the_time(
         self, ago: timedelta, rolling: timedelta, effects: tuple[Effect, ...], reason: str
     ) -> None:
-        plan = refused(ago, rolling)
+        plan = plan_after_refusal(ago, rolling)
         assert tuple(effect for effect in plan.effects if effect.name == ReplacePod.name) == effects
         assert isinstance(plan.outcome, Wait)
         assert (plan.outcome.reason, plan.outcome.after) == (reason, 1.0)
@@ -70,20 +70,22 @@ class TestPlan:
     def test_what_was_refused_while_it_was_ready_holds_no_repair(self) -> None:
         ill = gen.pod(2).made_from("old")
         world = serving().with_pods(*OLD[:2], ill).tried(EVICT, "uid-x-2", timedelta(), WORDS)
-        (effect,) = planned(THREE, world).effects
+        (effect,) = plan_workload(THREE, world).effects
         assert effect == ReplacePod("x-2", "uid-x-2", evict=False)
 
     def test_after_an_eviction_it_looks_again_soon(self) -> None:
         """The budget may have refused, and no event tells that."""
-        assert gen.expect(Wait, planned(THREE, serving().with_pods(*OLD)).outcome).after == 0.5
+        assert (
+            gen.expect(Wait, plan_workload(THREE, serving().with_pods(*OLD)).outcome).after == 0.5
+        )
 
 
 class TestRun:
     async def test_it_goes_through_the_budget(self) -> None:
         there = outside()
         await replace_pod(there.context, MEANT, EVICTED)
-        assert there.api.asked == ["get Pod x-2", "evict Pod x-2"]
-        assert (await there.told())[0][1] == "PodReplaced"
+        assert there.api.requests == ["get Pod x-2", "evict Pod x-2"]
+        assert (await there.flush_events())[0][1] == "PodReplaced"
 
     async def test_what_a_budget_says_is_remembered_and_nothing_is_told(self) -> None:
         there = outside()
@@ -92,7 +94,7 @@ class TestRun:
         assert gen.present(there.context.attempts.last(EVICT, "uid-x-2")).refused == WORDS
         assert len(there.api.objects) == 1
         there.api.calls.clear()
-        assert await there.told() == []
+        assert await there.flush_events() == []
 
     @pytest.mark.parametrize(
         "metadata", [{"uid": "another"}, {"deletionTimestamp": "2030-01-01T00:00:00Z"}]
@@ -105,7 +107,7 @@ class TestRun:
         (live,) = there.api.of(POD)
         there.api.holding((POD, {**live, "metadata": {**live["metadata"], **metadata}}))
         await replace_pod(there.context, MEANT, EVICTED)
-        assert there.api.asked == ["get Pod x-2"]
+        assert there.api.requests == ["get Pod x-2"]
         assert await _quiet(there)
 
     @pytest.mark.parametrize("code", [404, 409])
@@ -124,9 +126,9 @@ class TestRun:
     async def test_what_is_no_eviction_asks_no_budget(self) -> None:
         there = outside()
         await replace_pod(there.context, MEANT, EFFECT)
-        assert there.api.asked == ["delete Pod x-2"]
+        assert there.api.requests == ["delete Pod x-2"]
 
 
 async def _quiet(there: Outside) -> bool:
     there.api.calls.clear()
-    return await there.told() == []
+    return await there.flush_events() == []

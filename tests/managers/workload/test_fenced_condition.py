@@ -16,32 +16,32 @@ GATED = WORLD.with_pods(*WORLD.pods[:2], gen.pod(2).gated())
 REFUSED = Blocked("FencingRefused", "x-2 keeps running")
 
 
-def told(
+def condition_update(
     cluster: gen.Cluster, world: gen.World = GATED, outcome: Outcome | None = None
 ) -> ConditionUpdate | None:
     read = cluster.read()
     return fenced(with_effective_fences(read).spec, world.facts(), outcome or Done(), read)
 
 
-def found(
+def condition_fields(
     cluster: gen.Cluster, world: gen.World = GATED, outcome: Outcome | None = None
 ) -> tuple[str, str, str]:
-    finding = gen.present(told(cluster, world, outcome))
+    finding = gen.present(condition_update(cluster, world, outcome))
     return finding.status, finding.reason, finding.message
 
 
 def test_without_a_name_nothing_is_told() -> None:
-    assert told(UPGRADED) is None
+    assert condition_update(UPGRADED) is None
 
 
 def test_a_server_that_waits_at_the_gate_has_stopped() -> None:
-    assert found(OLD.wanting(fencedPods=["x-2"])) == (
+    assert condition_fields(OLD.wanting(fencedPods=["x-2"])) == (
         "True", "PodsFenced", "Stopped, with their volumes kept: x-2",
     )  # fmt: skip
 
 
 def test_a_name_of_the_former_pool_is_told_to_fence_nobody() -> None:
-    status, reason, message = found(UPGRADED.wanting(fencedPods=["x-2"]), WORLD)
+    status, reason, message = condition_fields(UPGRADED.wanting(fencedPods=["x-2"]), WORLD)
     assert (status, reason) == ("False", "FencingRefused")
     assert message.startswith("No server is fenced. x-2 in spec.fencedPods matches no server")
     assert f"named x-{REVISION}-<number>" in message
@@ -51,16 +51,16 @@ def test_a_name_of_the_former_pool_is_told_to_fence_nobody() -> None:
 def test_a_name_of_the_other_set_hides_no_fence_that_holds() -> None:
     other = f"x-{REVISION}-1"
     cluster = OLD.wanting(replicas=5, fencedPods=[other, "x-2"])
-    status, reason, message = found(cluster)
+    status, reason, message = condition_fields(cluster)
     assert (status, reason) == ("True", "PodsFenced")
     assert message.startswith("Stopped, with their volumes kept: x-2.")
     assert f"{other} in spec.fencedPods matches no server" in message
-    assert found(cluster, WORLD)[:2] == ("False", "Fencing")
-    assert found(cluster, WORLD, REFUSED)[2].startswith("x-2 keeps running.")
+    assert condition_fields(cluster, WORLD)[:2] == ("False", "Fencing")
+    assert condition_fields(cluster, WORLD, REFUSED)[2].startswith("x-2 keeps running.")
 
 
 def test_a_fence_waits_for_the_end_of_an_upgrade_by_a_green_pool() -> None:
     going = OLD.having(blueGreen={"phase": "Syncing", "greenRevision": REVISION})
-    status, reason, message = found(going.wanting(fencedPods=["x-2"]), WORLD)
+    status, reason, message = condition_fields(going.wanting(fencedPods=["x-2"]), WORLD)
     assert (status, reason) == ("False", "Fencing")
     assert message == "x-2 will be stopped after the blue/green upgrade"

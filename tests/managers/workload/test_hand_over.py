@@ -39,7 +39,7 @@ def world(*pods: gen.Pod, quorum: Quorum | None = WELL) -> gen.World:
     return gen.world().with_set(live).with_pods(*pods).with_quorum(quorum)
 
 
-def shown(action: RolloutAction) -> str:
+def action_text(action: RolloutAction) -> str:
     return f"{action.kind} {action.pod.name}" if action.pod else action.kind
 
 
@@ -173,7 +173,7 @@ ROWS |= {
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
 def test_row(row: Row) -> None:
     action = move(row.world)
-    assert shown(action) == row.expected
+    assert action_text(action) == row.expected
     assert row.why in action.why
 
 
@@ -296,4 +296,4 @@ def test_a_pod_that_has_just_started_is_not_told_to_end(age: int, kind: str) -> 
     """It would not hear it, and end with its grace."""
     starting = gen.pod(2).made_from("old").born(timedelta(seconds=age))
     action = move(world(LEAD.made_from("new"), NEW_ONE, starting))
-    assert shown(action) == f"{kind} x-2"
+    assert action_text(action) == f"{kind} x-2"

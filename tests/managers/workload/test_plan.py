@@ -21,7 +21,7 @@ from tests.managers.workload.planned import (
     INPUTS,
     OLD,
     digest,
-    planned,
+    plan_workload,
     serving,
     set_of,
     template,
@@ -75,27 +75,27 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, int, str]] = {
 
 @pytest.mark.parametrize(("cluster", "world", "replicas", "reason"), ROWS.values(), ids=ROWS.keys())
 def test_row(cluster: gen.Cluster, world: gen.World, replicas: int, reason: str) -> None:
-    plan = planned(cluster, world)
+    plan = plan_workload(cluster, world)
     assert set_of(plan)["replicas"] == replicas
     assert ("" if isinstance(plan.outcome, Done) else plan.outcome.reason) == reason
     assert not plan.gate
 
 
 def test_scaling_down_is_held_and_says_how_to_go_on() -> None:
-    outcome = gen.expect(Blocked, planned(OLD.wanting(replicas=1), serving()).outcome)
+    outcome = gen.expect(Blocked, plan_workload(OLD.wanting(replicas=1), serving()).outcome)
     assert "spec.replicas" in outcome.message
     assert "to 3" in outcome.message
 
 
 def test_a_victim_is_named_by_uid() -> None:
-    plan = planned(OLD, serving(template="old"))
+    plan = plan_workload(OLD, serving(template="old"))
     assert plan.effects == (ReplacePod("x-2", "uid-x-2", evict=True),)
     assert plan.outcome == Wait("RollingOut", "3 of 3 pods run an older template", 0.5)
 
 
 def test_nobody_is_replaced_before_data_exists() -> None:
     world = EMPTY.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().made_from("old"))
-    assert planned(NEW, world).effects == ()
+    assert plan_workload(NEW, world).effects == ()
 
 
 class TestTwoTemplates:
@@ -161,7 +161,7 @@ def budget(plan: Plan) -> Intent | None:
 
 @pytest.mark.parametrize("replicas", [1, 3, 5])
 def test_a_budget_guards_the_quorum_where_there_is_one(replicas: int) -> None:
-    intent = budget(planned(OLD.wanting(replicas=replicas), EMPTY))
+    intent = budget(plan_workload(OLD.wanting(replicas=replicas), EMPTY))
     if replicas < 3:
         # A budget would only keep the node of a single server from being drained.
         assert intent is None
@@ -173,34 +173,34 @@ class TestImmutableFields:
     def test_the_volume_template_stays_as_it_was_made(self) -> None:
         """The API server refuses a change, and with it all else that is wanted."""
         cluster = OLD.wanting(storage={"size": "5Gi"})
-        (claim,) = set_of(planned(cluster, serving()))["volumeClaimTemplates"]
+        (claim,) = set_of(plan_workload(cluster, serving()))["volumeClaimTemplates"]
         assert claim["spec"]["resources"]["requests"]["storage"] == "1Gi"
         assert "storageClassName" not in claim["spec"]
 
     def test_a_new_stateful_set_is_made_as_the_spec_asks(self) -> None:
         cluster = OLD.wanting(storage={"size": "5Gi", "storageClassName": "fast"})
-        (claim,) = set_of(planned(cluster, EMPTY))["volumeClaimTemplates"]
+        (claim,) = set_of(plan_workload(cluster, EMPTY))["volumeClaimTemplates"]
         assert claim["spec"]["resources"]["requests"]["storage"] == "5Gi"
         assert claim["spec"]["storageClassName"] == "fast"
 
     def test_names_selector_and_order_never_change(self) -> None:
-        small = set_of(planned(NEW, EMPTY))
-        large = set_of(planned(OLD.wanting(replicas=5, version="2.4.1"), serving()))
+        small = set_of(plan_workload(NEW, EMPTY))
+        large = set_of(plan_workload(OLD.wanting(replicas=5, version="2.4.1"), serving()))
         for field in ("selector", "serviceName", "podManagementPolicy"):
             assert small[field] == large[field], field
 
 
 def test_volumes_outlive_the_set() -> None:
-    policy = set_of(planned(OLD, EMPTY))["persistentVolumeClaimRetentionPolicy"]
+    policy = set_of(plan_workload(OLD, EMPTY))["persistentVolumeClaimRetentionPolicy"]
     assert policy == {"whenDeleted": "Retain", "whenScaled": "Retain"}
 
 
 def test_only_we_replace_pods() -> None:
-    assert set_of(planned(OLD, EMPTY))["updateStrategy"] == {"type": "OnDelete"}
+    assert set_of(plan_workload(OLD, EMPTY))["updateStrategy"] == {"type": "OnDelete"}
 
 
 def test_a_volume_says_whose_it_is() -> None:
-    (claim,) = set_of(planned(NEW, EMPTY))["volumeClaimTemplates"]
+    (claim,) = set_of(plan_workload(NEW, EMPTY))["volumeClaimTemplates"]
     assert claim["metadata"]["annotations"] == {"openbao.org/owner-uid": "uid-x"}
     assert "ownerReferences" not in claim["metadata"]
 
@@ -216,7 +216,7 @@ def test_a_missing_pod_is_part_of_a_roll_while_that_may_last(
     world = serving(2, size=3)
     if minutes is not None:
         world = world.rolling_for(timedelta(minutes=minutes))
-    assert gen.expect(Wait, planned(OLD, world).outcome).reason == reason
+    assert gen.expect(Wait, plan_workload(OLD, world).outcome).reason == reason
 
 
 def test_a_server_that_leaves_keeps_the_roll_from_replacing_another() -> None:
@@ -231,6 +231,6 @@ def test_a_pod_that_does_not_end_is_told() -> None:
     world = serving(2, size=3)
     late = gen.pod(2).made_from(digest()).reading(FILES.digest).terminating()
     outcome = gen.expect(
-        Blocked, planned(OLD, world.with_pods(*world.pods, late).at(gen.LATER)).outcome
+        Blocked, plan_workload(OLD, world.with_pods(*world.pods, late).at(gen.LATER)).outcome
     )
     assert outcome.reason == "PodStuckTerminating"

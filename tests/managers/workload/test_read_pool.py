@@ -14,9 +14,9 @@ from tests.managers.workload.read_worlds import (
     OLD,
     ONE,
     TWO,
+    effect_names,
     knowing,
-    named,
-    planned,
+    plan_read_pool,
     reader,
     reason_of,
     serving,
@@ -205,8 +205,8 @@ ROWS = {
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
 def test_row(row: Row) -> None:
     cluster, world, replicas, effects, reason = row
-    plan = planned(cluster, world)
-    assert (size_of(plan), named(plan), reason_of(plan)) == (replicas, effects, reason)
+    plan = plan_read_pool(cluster, world)
+    assert (size_of(plan), effect_names(plan), reason_of(plan)) == (replicas, effects, reason)
 
 
 ASKED: dict[str, tuple[gen.Cluster, gen.World, bool]] = {

@@ -14,9 +14,9 @@ from tests.managers.workload.read_worlds import (
     ONE,
     TWO,
     digest,
+    effect_names,
     knowing,
-    named,
-    planned,
+    plan_read_pool,
     reader,
     reason_of,
     serving,
@@ -30,7 +30,7 @@ class TestTemplate:
             storage={"size": "1Gi", "storageClassName": "slow"},
             readReplicas={"replicas": 2, **wishes},
         )
-        (intent,) = planned(cluster, serving(0).with_readers(None)).plan.intents
+        (intent,) = plan_read_pool(cluster, serving(0).with_readers(None)).plan.intents
         assert intent.key.name == "x-read"
         spec: dict[str, Any] = intent.body["spec"]
         return spec
@@ -88,43 +88,43 @@ class TestTemplate:
 
 class TestRoll:
     def test_the_highest_goes_first_and_one_at_a_time(self) -> None:
-        plan = planned(TWO, serving(template="old"))
+        plan = plan_read_pool(TWO, serving(template="old"))
         assert plan.plan.effects == (ReplacePod("x-read-1", "uid-x-read-1"),)
         assert reason_of(plan) == "RollingOut"
         assert "the read replicas go first" in plan.hold
 
     def test_none_goes_while_a_green_pool_of_voters_takes_over(self) -> None:
-        plan = planned(TWO, serving(template="old"), held=True)
-        assert named(plan) == []
+        plan = plan_read_pool(TWO, serving(template="old"), held=True)
+        assert effect_names(plan) == []
         assert isinstance(plan.plan.outcome, Done)
         assert plan.hold == ""
 
     def test_the_next_one_waits_until_the_first_is_back(self) -> None:
         world = serving(template="old")
         half = world.with_readers(world.read_set, reader(0).made_from("old"), reader(1).unready())
-        assert named(planned(TWO, half)) == []
+        assert effect_names(plan_read_pool(TWO, half)) == []
 
     def test_one_that_is_outdated_and_ill_goes_at_once(self) -> None:
         world = serving(template="old")
         ill = world.with_readers(
             world.read_set, reader(0).made_from("old").unready(), reader(1).made_from("old")
         )
-        assert named(planned(TWO, ill)) == [(ReplacePod.name, "x-read-0")]
+        assert effect_names(plan_read_pool(TWO, ill)) == [(ReplacePod.name, "x-read-0")]
 
     def test_no_pod_is_touched_while_one_is_missing(self) -> None:
         world = serving(template="old")
         less = world.with_readers(world.read_set, reader(0).made_from("old"))
-        assert named(planned(TWO, less)) == []
+        assert effect_names(plan_read_pool(TWO, less)) == []
 
     def test_nothing_goes_before_the_template_is_the_newest(self) -> None:
         world = serving(template="old")
         older = world.with_readers(gen.present(world.read_set).made_from("old"), *world.read_pods)
-        assert named(planned(TWO, older)) == []
+        assert effect_names(plan_read_pool(TWO, older)) == []
 
     def test_one_that_votes_is_not_replaced(self) -> None:
         quorum = knowing("x-read-0", "x-read-1", voting=("x-read-1",))
-        plan = planned(TWO, serving(template="old").with_quorum(quorum))
-        assert named(plan) == []
+        plan = plan_read_pool(TWO, serving(template="old").with_quorum(quorum))
+        assert effect_names(plan) == []
         assert gen.expect(Blocked, plan.plan.outcome).reason == "ReadReplicaVotes"
         assert plan.hold == ""
 
@@ -135,25 +135,25 @@ class TestRoll:
 
     def test_those_that_leave_are_not_replaced_first(self) -> None:
         world = serving(template="old").with_quorum(knowing("x-read-0", "x-read-1"))
-        assert named(planned(ONE, world)) == [
+        assert effect_names(plan_read_pool(ONE, world)) == [
             (RemovePeer.name, "x-read-1"),
             (ReplacePod.name, "x-read-0"),
         ]
 
     def test_nothing_is_replaced_in_maintenance(self) -> None:
         resting = TWO.wanting(maintenance={"enabled": True})
-        assert named(planned(resting, serving(template="old"))) == []
+        assert effect_names(plan_read_pool(resting, serving(template="old"))) == []
 
 
 class TestHold:
     def test_the_voters_wait_for_the_pool_until_it_is_well(self) -> None:
-        assert "1 of 2 read replicas are ready" in planned(TWO, serving(1, size=2)).hold
-        assert planned(TWO, serving()).hold == ""
+        assert "1 of 2 read replicas are ready" in plan_read_pool(TWO, serving(1, size=2)).hold
+        assert plan_read_pool(TWO, serving()).hold == ""
 
     def test_attack_t20_an_ill_read_replica_does_not_hold_them_for_ever(self) -> None:
         late = ROLL_PATIENCE + timedelta(seconds=1)
         world = serving(1, size=2).rolling_for(late)
-        plan = planned(TWO, world)
+        plan = plan_read_pool(TWO, world)
         assert plan.hold == ""
         assert isinstance(plan.plan.outcome, Wait)
         assert plan.plan.outcome.reason == "RolloutStuck"
@@ -164,14 +164,14 @@ class TestHold:
         stuck = world.with_readers(
             world.read_set, reader(0), gen.read_pod(1).made_from(digest()).unscheduled("no room")
         )
-        outcome = gen.expect(Wait, planned(TWO, stuck).plan.outcome)
+        outcome = gen.expect(Wait, plan_read_pool(TWO, stuck).plan.outcome)
         assert "x-read-1 waits: Unschedulable: no room" in outcome.message
 
     def test_a_reload_goes_through_those_of_the_pool_first_that_can_hear(self) -> None:
         world, lags = serving(), reader(0).reading("former")
-        plan = planned(TWO, world.with_readers(world.read_set, lags, reader(1)))
-        assert named(plan) == [(ReloadPod.name, "x-read-0")]
+        plan = plan_read_pool(TWO, world.with_readers(world.read_set, lags, reader(1)))
+        assert effect_names(plan) == [(ReloadPod.name, "x-read-0")]
         assert plan.hold_reload
         assert plan.hold == ""
         deaf = world.with_readers(world.read_set, lags.unready(), reader(1))
-        assert not planned(TWO, deaf).hold_reload
+        assert not plan_read_pool(TWO, deaf).hold_reload

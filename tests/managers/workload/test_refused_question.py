@@ -14,7 +14,7 @@ from managers.workload.scale.voters import BLOCKED, scale
 from runtime.outcome import Blocked, Wait
 from tests import gen
 from tests.managers.workload import read_worlds
-from tests.managers.workload.planned import digest, planned, serving
+from tests.managers.workload.planned import digest, plan_workload, serving
 from tests.managers.workload.scale_worlds import FIVE, ONE, THREE, servers
 
 WHY = "sys/storage/raft/configuration answered 403: permission denied: give the policy the right"
@@ -38,7 +38,7 @@ def wait_of(plan: Plan) -> Wait:
 
 class TestRoll:
     def test_no_pod_is_replaced_and_the_message_says_why(self) -> None:
-        plan = planned(THREE, world())
+        plan = plan_workload(THREE, world())
         assert plan.effects == ()
         waits = wait_of(plan)
         assert (waits.reason, waits.after) == (QUESTION_REFUSED, QUESTION_RECHECK)
@@ -46,11 +46,11 @@ class TestRoll:
 
     def test_it_is_still_told_as_that_when_it_lasts(self) -> None:
         late = world().rolling_for(timedelta(hours=1))
-        assert wait_of(planned(THREE, late)).reason == QUESTION_REFUSED
+        assert wait_of(plan_workload(THREE, late)).reason == QUESTION_REFUSED
 
     def test_it_counts_as_a_roll(self) -> None:
         """So that servers which wait for long read a newer certificate meanwhile."""
-        assert gen.present(planned(THREE, world()).operation).kind == "Rolling"
+        assert gen.present(plan_workload(THREE, world()).operation).kind == "Rolling"
 
     def test_the_leader_is_not_asked_to_step_down(self) -> None:
         pods = (OLD[0], *(gen.pod(n).made_from(digest()).ready() for n in (1, 2)))
@@ -60,17 +60,17 @@ class TestRoll:
 
     def test_a_server_that_does_not_run_is_missed_by_nobody(self) -> None:
         down = gen.pod(2).made_from("old").waiting("CrashLoopBackOff")
-        assert effects_of(planned(THREE, world(*OLD[:2], down))) == "replace-pod x-2"
+        assert effects_of(plan_workload(THREE, world(*OLD[:2], down))) == "replace-pod x-2"
 
     def test_a_single_server_is_an_outage_however_it_restarts(self) -> None:
         alone = serving(1, template="old").with_quorum(REFUSED)
-        assert effects_of(planned(ONE, alone)) == "replace-pod x-0"
+        assert effects_of(plan_workload(ONE, alone)) == "replace-pod x-0"
 
     def test_without_a_login_the_pods_decide_as_before(self) -> None:
-        assert effects_of(planned(THREE, world(quorum=None))) == "replace-pod x-2"
+        assert effects_of(plan_workload(THREE, world(quorum=None))) == "replace-pod x-2"
 
     def test_what_only_did_not_answer_is_told_as_before(self) -> None:
-        plan = planned(THREE, world(quorum=Quorum(trouble="no answer")))
+        plan = plan_workload(THREE, world(quorum=Quorum(trouble="no answer")))
         assert wait_of(plan).reason == "RollingOut"
 
 
@@ -142,8 +142,8 @@ class TestReadReplicas:
         return read_worlds.serving(template=template).with_quorum(quorum)
 
     def test_one_that_may_have_a_vote_is_not_replaced(self) -> None:
-        plan = read_worlds.planned(read_worlds.TWO, self.there(REFUSED, "old"))
-        assert read_worlds.named(plan) == []
+        plan = read_worlds.plan_read_pool(read_worlds.TWO, self.there(REFUSED, "old"))
+        assert read_worlds.effect_names(plan) == []
         waits = wait_of(plan.plan)
         assert waits.reason == QUESTION_REFUSED
         assert "whether it has a vote" in waits.message
@@ -151,16 +151,16 @@ class TestReadReplicas:
 
     def test_nor_while_the_leader_does_not_answer(self) -> None:
         silent = Quorum(trouble="no answer")
-        plan = read_worlds.planned(read_worlds.TWO, self.there(silent, "old"))
-        assert read_worlds.named(plan) == []
+        plan = read_worlds.plan_read_pool(read_worlds.TWO, self.there(silent, "old"))
+        assert read_worlds.effect_names(plan) == []
         assert wait_of(plan.plan).reason == "LeaderUnknown"
 
     def test_without_a_login_they_are_replaced_as_before(self) -> None:
-        plan = read_worlds.planned(read_worlds.TWO, self.there(None, "old"))
-        assert read_worlds.named(plan) == [("replace-pod", "x-read-1")]
+        plan = read_worlds.plan_read_pool(read_worlds.TWO, self.there(None, "old"))
+        assert read_worlds.effect_names(plan) == [("replace-pod", "x-read-1")]
 
     def test_none_is_taken_away_while_it_would_stay_a_member(self) -> None:
-        plan = read_worlds.planned(read_worlds.ONE, self.there(REFUSED)).plan
+        plan = read_worlds.plan_read_pool(read_worlds.ONE, self.there(REFUSED)).plan
         assert plan.intents[0].body["spec"]["replicas"] == 2
         assert wait_of(plan).reason == QUESTION_REFUSED
         assert WHY in wait_of(plan).message

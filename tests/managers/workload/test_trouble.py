@@ -26,11 +26,11 @@ def wishing(cluster: gen.Cluster, *, stuck_from: gen.Cluster) -> gen.World:
     return running(GOOD).with_set(live).with_pods(*pods, third)
 
 
-def planned(cluster: gen.Cluster, world: gen.World) -> Desired:
+def desired_of(cluster: gen.Cluster, world: gen.World) -> Desired:
     return merge_plans(gen.resolved(cluster, world), world.facts())
 
 
-def replaced(desired: Desired) -> list[tuple[str, str]]:
+def evictions(desired: Desired) -> list[tuple[str, str]]:
     return [
         (effect.name, effect.target)
         for effect in desired.effects
@@ -44,8 +44,8 @@ def waits(desired: Desired) -> list[Outcome]:
 
 def test_nothing_more_is_touched_and_the_scheduler_is_quoted_at_once() -> None:
     world = wishing(BAD, stuck_from=BAD).rolling_for(timedelta(seconds=5))
-    desired = planned(BAD, world)
-    assert replaced(desired) == []
+    desired = desired_of(BAD, world)
+    assert evictions(desired) == []
     (outcome,) = waits(desired)
     assert isinstance(outcome, Wait)
     assert outcome.reason == "RollingOut"
@@ -53,18 +53,18 @@ def test_nothing_more_is_touched_and_the_scheduler_is_quoted_at_once() -> None:
 
 
 def test_after_a_while_it_is_called_stuck() -> None:
-    desired = planned(BAD, wishing(BAD, stuck_from=BAD).rolling_for(PATIENCE))
+    desired = desired_of(BAD, wishing(BAD, stuck_from=BAD).rolling_for(PATIENCE))
     (outcome,) = waits(desired)
     assert isinstance(outcome, Wait)
     assert outcome.reason == "RolloutStuck"
     assert WORDS in outcome.message
-    assert replaced(desired) == []
+    assert evictions(desired) == []
 
 
 def test_taken_back_the_waiting_pod_goes_without_becoming_ready() -> None:
     for age in (timedelta(seconds=5), PATIENCE):
-        desired = planned(GOOD, wishing(GOOD, stuck_from=BAD).rolling_for(age))
-        assert replaced(desired) == [(ReplacePod.name, "x-2")]
+        desired = desired_of(GOOD, wishing(GOOD, stuck_from=BAD).rolling_for(age))
+        assert evictions(desired) == [(ReplacePod.name, "x-2")]
 
 
 def test_a_pod_that_merely_starts_is_not_quoted() -> None:
@@ -72,7 +72,7 @@ def test_a_pod_that_merely_starts_is_not_quoted() -> None:
     world = wishing(BAD, stuck_from=BAD)
     starting = gen.pod(2).made_from(digest_of(BAD)).waiting("ContainerCreating")
     world = world.with_pods(*world.pods[:2], starting).rolling_for(timedelta(seconds=5))
-    (outcome,) = waits(planned(BAD, world))
+    (outcome,) = waits(desired_of(BAD, world))
     assert "waits" not in gen.expect(Wait, outcome).message
 
 
@@ -81,6 +81,6 @@ def test_before_there_is_data_the_way_back_is_open_too() -> None:
     live = gen.stateful_set().first_boot().made_from(digest_of(new)).reading(files_of(new))
     first = gen.pod(0).made_from("bad").unscheduled(WORDS)
     world = with_good_secrets(new, gen.world().with_set(live).with_pods(first))
-    assert replaced(planned(new, world)) == [(ReplaceUnstarted.name, "x-0")]
+    assert evictions(desired_of(new, world)) == [(ReplaceUnstarted.name, "x-0")]
     ready_to_go = world.with_pods(gen.pod(0).made_from(digest_of(new)).unscheduled(WORDS))
-    assert replaced(planned(new, ready_to_go)) == []
+    assert evictions(desired_of(new, ready_to_go)) == []

@@ -31,7 +31,7 @@ def claim(ordinal: int, **fields: Any) -> PvcFacts:
     return replace(usual, **fields)
 
 
-def grown(ordinal: int, **fields: Any) -> PvcFacts:
+def grown_claim(ordinal: int, **fields: Any) -> PvcFacts:
     """The same with 2Gi."""
     return claim(ordinal, **{"requested": "2Gi", "capacity": "2Gi", **fields})
 
@@ -43,9 +43,9 @@ def world(*claims: PvcFacts, cluster: gen.Cluster = OLD) -> gen.World:
 
 def waiting(ordinal: int, since: datetime) -> PvcFacts:
     """A volume that has grown, and its file system has not."""
-    return grown(ordinal, resizing=PENDING, resizing_since=since)
+    return grown_claim(ordinal, resizing=PENDING, resizing_since=since)
 
 
-def made(world: gen.World, at: datetime) -> tuple[PodFacts, ...]:
+def pods_created_at(world: gen.World, at: datetime) -> tuple[PodFacts, ...]:
     """The pods of a world, all made at that time."""
     return tuple(replace(pod, creation_timestamp=at) for pod in world.facts().pods)

@@ -12,31 +12,31 @@ LEASES = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs"
 PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
 
 
-def made(kind: str, name: str, **more: Any) -> dict[str, Any]:
+def object_of(kind: str, name: str, **more: Any) -> dict[str, Any]:
     return {"kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}, **more}
 
 
-def bound(kind: str, role: str, account: str = CONTROLLER) -> dict[str, Any]:
+def binding_of(kind: str, role: str, account: str = CONTROLLER) -> dict[str, Any]:
     subject = {"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}
     reference = {"apiGroup": GROUP, "kind": kind, "name": role}
-    return made(f"{kind}Binding", f"bind-{role}", roleRef=reference, subjects=[subject])
+    return object_of(f"{kind}Binding", f"bind-{role}", roleRef=reference, subjects=[subject])
 
 
 OVERLAY = [
-    made("Namespace", NAMESPACE),
-    made("CustomResourceDefinition", "things.example.com"),
-    made("ServiceAccount", CONTROLLER),
-    made("ServiceAccount", "marker"),
-    made("Role", "own", rules=[LEASES]),
-    bound("Role", "own"),
-    made("ClusterRole", "all", rules=[PODS]),
-    bound("ClusterRole", "all"),
-    made("ClusterRole", "for-people", rules=[]),
-    made("Deployment", "operator", spec={}),
-    made("Service", "metrics"),
-    made("PodDisruptionBudget", "operator"),
-    made("NetworkPolicy", "operator"),
-    made("ValidatingAdmissionPolicy", "rule"),
+    object_of("Namespace", NAMESPACE),
+    object_of("CustomResourceDefinition", "things.example.com"),
+    object_of("ServiceAccount", CONTROLLER),
+    object_of("ServiceAccount", "marker"),
+    object_of("Role", "own", rules=[LEASES]),
+    binding_of("Role", "own"),
+    object_of("ClusterRole", "all", rules=[PODS]),
+    binding_of("ClusterRole", "all"),
+    object_of("ClusterRole", "for-people", rules=[]),
+    object_of("Deployment", "operator", spec={}),
+    object_of("Service", "metrics"),
+    object_of("PodDisruptionBudget", "operator"),
+    object_of("NetworkPolicy", "operator"),
+    object_of("ValidatingAdmissionPolicy", "rule"),
 ]
 
 
@@ -85,4 +85,4 @@ def test_nothing_gets_lost() -> None:
 
 def test_rights_of_another_account_are_refused() -> None:
     with pytest.raises(UnknownObjectError, match=r"RoleBinding bind-own is for .*'somebody'"):
-        divide([*OVERLAY, bound("Role", "own", "somebody")])
+        divide([*OVERLAY, binding_of("Role", "own", "somebody")])

@@ -24,30 +24,32 @@ def deployment(name: str = "openbao-operator", **variables: str) -> dict[str, An
     }
 
 
-def made(first: Any, *, others: Any = None) -> dict[str, str]:
+def templates_of(first: Any, *, others: Any = None) -> dict[str, str]:
     """The templates of an object that the first mode has, and of one that the others have."""
     overlays = {mode: [other for other in [others] if other] for mode in MODES}
     return dict(templates({**overlays, MODES[0]: [first]}, {}))
 
 
 def test_an_object_of_some_modes_has_their_condition() -> None:
-    (text,) = made(ACCOUNT).values()
+    (text,) = templates_of(ACCOUNT).values()
     assert text.startswith('{{- if has .Values.mode (list "cluster-wide") }}\n---\n')
     assert text.endswith("{{- end }}\n")
 
 
 def test_an_object_of_all_modes_has_none() -> None:
-    assert made(ACCOUNT, others=ACCOUNT)["serviceaccount-a.yaml"].startswith("---\napiVersion")
+    assert templates_of(ACCOUNT, others=ACCOUNT)["serviceaccount-a.yaml"].startswith(
+        "---\napiVersion"
+    )
 
 
 def test_an_object_that_differs_has_a_document_per_content() -> None:
     other = {**ACCOUNT, "automountServiceAccountToken": False}
-    (text,) = made(ACCOUNT, others=other).values()
+    (text,) = templates_of(ACCOUNT, others=other).values()
     assert text.count("---\n") == 2
 
 
 def test_variables_of_a_mode_have_its_condition() -> None:
-    (text,) = made(deployment(A="1", B="2"), others=deployment(A="1")).values()
+    (text,) = templates_of(deployment(A="1", B="2"), others=deployment(A="1")).values()
     assert "    - name: A\n          value: '1'\n{{- if" in text
     assert "(list \"cluster-wide\") }}\n        - name: B\n          value: '2'\n{{- end }}" in text
 
@@ -56,24 +58,24 @@ def test_a_pod_that_differs_otherwise_is_refused() -> None:
     other = copy.deepcopy(deployment())
     other["spec"]["template"]["spec"]["hostNetwork"] = True
     with pytest.raises(UnknownPartError, match="openbao-operator differs between modes"):
-        made(deployment(), others=other)
+        templates_of(deployment(), others=other)
 
 
 def test_a_deployment_without_values_is_refused() -> None:
     with pytest.raises(UnknownPartError, match="no values for Deployment webhook"):
-        made(deployment("webhook"))
+        templates_of(deployment("webhook"))
 
 
 def test_a_namespace_inside_of_a_text_is_refused() -> None:
     with pytest.raises(UnknownPartError, match="part of a text"):
-        made({**ACCOUNT, "host": f"x.{HOME}.svc"})
+        templates_of({**ACCOUNT, "host": f"x.{HOME}.svc"})
 
 
 def test_annotations_of_a_definition_are_refused() -> None:
     metadata = {"name": "x.y", "annotations": {"a": "b"}}
     definition = {"kind": "CustomResourceDefinition", "metadata": metadata}
     with pytest.raises(UnknownPartError, match=r"x\.y has annotations"):
-        made(definition)
+        templates_of(definition)
 
 
 def test_an_option_with_an_object_of_an_overlay_is_refused() -> None:

@@ -29,7 +29,7 @@ from runtime.errors import (
 from runtime.types import Object, ObjectKey, Resource, annotations_of, uid_of
 from runtime.verdict import Verdict
 from tests.gen.api import FakeApi, api_error
-from tests.runtime.apply_bench import KEY, MARKS, OTHER, OWNER, Bench, intent, owned
+from tests.runtime.apply_bench import KEY, MARKS, OTHER, OWNER, Bench, intent, owned_object
 
 
 async def test_an_absent_object_is_created_with_its_annotations_and_without_force() -> None:
@@ -46,7 +46,7 @@ async def test_an_absent_object_is_created_with_its_annotations_and_without_forc
     assert "uid" not in sent["metadata"]
     assert sent["metadata"]["resourceVersion"] == CREATE_ONLY
     assert not bench.api.calls[-1].force
-    assert bench.api.asked == ["apply ConfigMap c"]
+    assert bench.api.requests == ["apply ConfigMap c"]
 
 
 async def test_the_intent_is_not_changed() -> None:
@@ -60,7 +60,7 @@ UPDATED, SKIPPED = Verdict.UPDATED, Verdict.SKIPPED
 TAMPERED = {"k": "tampered"}
 
 
-def edited_while_away(bench: Bench) -> None:
+def edit_without_watch(bench: Bench) -> None:
     bench.edit(data=TAMPERED)
     bench.restart()
 
@@ -70,7 +70,7 @@ AFTERWARDS: dict[str, tuple[Callable[[Bench], object], list[Verdict]]] = {
     "nothing is sent twice": (lambda bench: None, [SKIPPED]),
     "a new process finds all as it was left": (lambda bench: bench.restart(), [SKIPPED]),
     "a foreign edit": (lambda bench: bench.edit(data=TAMPERED), [UPDATED, SKIPPED, SKIPPED]),
-    "a foreign edit while no process ran": (edited_while_away, [UPDATED]),
+    "a foreign edit while no process ran": (edit_without_watch, [UPDATED]),
     "a field of somebody else": (
         lambda bench: bench.edit(data={"k": "v", "theirs": "x"}),
         [SKIPPED],
@@ -88,7 +88,7 @@ async def test_t24_only_changes_are_sent_and_once(
     happens(bench)
     bench.api.calls.clear()
     assert [(await bench.ensure()).verdict for _ in verdicts] == verdicts
-    assert bench.api.asked == ["apply ConfigMap c"] * verdicts.count(UPDATED)
+    assert bench.api.requests == ["apply ConfigMap c"] * verdicts.count(UPDATED)
 
 
 async def test_an_object_of_one_owner_is_foreign_to_another() -> None:
@@ -97,7 +97,7 @@ async def test_an_object_of_one_owner_is_foreign_to_another() -> None:
     await bench.ensure()
     bench.api.calls.clear()
     assert (await bench.ensure(owner=OTHER)).verdict is Verdict.FOREIGN
-    assert bench.api.asked == []
+    assert bench.api.requests == []
 
 
 async def test_a_write_to_a_terminating_object_waits() -> None:
@@ -118,7 +118,7 @@ async def test_another_intent_is_sent_with_force_and_the_uid() -> None:
     assert (await bench.ensure(intent(k="new"))).verdict is Verdict.UPDATED
     assert bench.api.body_of("apply ConfigMap c")["metadata"]["uid"] == "uid-c"
     assert bench.api.calls[-1].force
-    assert bench.api.asked == ["apply ConfigMap c"]
+    assert bench.api.requests == ["apply ConfigMap c"]
 
 
 async def test_t24_an_intent_without_a_former_field_is_sent_once() -> None:
@@ -128,7 +128,7 @@ async def test_t24_an_intent_without_a_former_field_is_sent_once() -> None:
     bench.api.calls.clear()
     verdicts = [(await bench.ensure(intent(k="v"))).verdict for _ in range(3)]
     assert verdicts == [UPDATED, SKIPPED, SKIPPED]
-    assert bench.api.asked == ["apply ConfigMap c"]
+    assert bench.api.requests == ["apply ConfigMap c"]
 
 
 class Normalizing(FakeApi):
@@ -142,26 +142,26 @@ async def test_t24_a_value_that_the_server_normalizes_is_sent_once_per_process()
     bench = Bench(Normalizing())
     await bench.ensure()
     await bench.ensure()
-    assert bench.api.asked == ["apply ConfigMap c"]
+    assert bench.api.requests == ["apply ConfigMap c"]
     bench.restart()
     assert [(await bench.ensure()).verdict for _ in range(3)] == [UPDATED, SKIPPED, SKIPPED]
-    assert bench.api.asked == ["apply ConfigMap c"]
+    assert bench.api.requests == ["apply ConfigMap c"]
 
 
 # name: (the live object, the verdict, the requests)
 STANDING: dict[str, tuple[Object, Verdict, list[str]]] = {
-    "another owner's object is left alone": (owned(OTHER), Verdict.FOREIGN, []),
+    "another owner's object is left alone": (owned_object(OTHER), Verdict.FOREIGN, []),
     "an object that is being deleted is waited for": (
-        owned(deletionTimestamp="2030-01-01T00:00:00Z"), Verdict.TERMINATING, [],
+        owned_object(deletionTimestamp="2030-01-01T00:00:00Z"), Verdict.TERMINATING, [],
     ),
-    "nobody's object is left alone": (owned(ownerReferences=[]), Verdict.FOREIGN, []),
+    "nobody's object is left alone": (owned_object(ownerReferences=[]), Verdict.FOREIGN, []),
     "an object that was handed over is taken": (
-        owned(ownerReferences=[], annotations={MARKS.adopt: "corner"}),
+        owned_object(ownerReferences=[], annotations={MARKS.adopt: "corner"}),
         Verdict.UPDATED,
         ["apply ConfigMap c"],
     ),
     "our object from before a crash is completed": (
-        owned(), Verdict.UPDATED, ["apply ConfigMap c"],
+        owned_object(), Verdict.UPDATED, ["apply ConfigMap c"],
     ),
 }  # fmt: skip
 
@@ -178,14 +178,14 @@ async def test_existing_objects(
     assert applied.verdict is verdict
     assert applied.live is not None
     refused = [] if selected else ["apply ConfigMap c", "peek ConfigMap c"]
-    assert bench.api.asked == [*refused, *asked]
+    assert bench.api.requests == [*refused, *asked]
     if not applied.in_place:
         assert "ConfigMap ns/c" in applied.message
         assert bench.api.objects[(CONFIG_MAP, KEY)]["data"] == {"k": "v"}
 
 
 async def test_the_message_of_a_conflict_names_object_and_owner() -> None:
-    bench = Bench(FakeApi().holding((CONFIG_MAP, owned(OTHER))))
+    bench = Bench(FakeApi().holding((CONFIG_MAP, owned_object(OTHER))))
     message = (await bench.ensure()).message
     assert message == "ConfigMap ns/c exists and belongs to Shop other (uid uid-2)"
 
@@ -199,14 +199,14 @@ async def test_an_object_that_is_created_meanwhile_is_not_changed() -> None:
                 return await super().get(resource, key, metadata_only=metadata_only)
             finally:
                 if (resource, key) not in self.objects:
-                    self.holding((CONFIG_MAP, owned(OTHER, uid="theirs")))
+                    self.holding((CONFIG_MAP, owned_object(OTHER, uid="theirs")))
 
     bench = Bench(Sneaky())
     bench.api.refuse("apply ConfigMap c", refusal(409, "Conflict"))
     with pytest.raises(Transient, match="ConfigMap ns/c changed while it was written"):
         await bench.ensure()
     there = copy.deepcopy(bench.api.objects)
-    assert bench.api.asked == ["apply ConfigMap c", "peek ConfigMap c", "apply ConfigMap c"]
+    assert bench.api.requests == ["apply ConfigMap c", "peek ConfigMap c", "apply ConfigMap c"]
     assert (await bench.ensure()).verdict is Verdict.FOREIGN
     assert bench.api.objects == there
 
@@ -273,7 +273,7 @@ async def test_a_refusal_is_remembered(
     if isinstance(happening, Awaitable):
         await happening
     applied = await bench.ensure(wish)
-    assert bool(bench.api.asked) is again
+    assert bool(bench.api.requests) is again
     if not again:
         assert applied.verdict is Verdict.REJECTED
         assert applied.message == refused.message
@@ -313,10 +313,12 @@ async def test_results_are_in_the_order_of_the_intents() -> None:
 
 
 def test_children_are_found_by_the_uid_of_their_controller() -> None:
-    bench = Bench(FakeApi().holding((CONFIG_MAP, owned()), (CONFIG_MAP, owned(OTHER, name="d"))))
+    bench = Bench(
+        FakeApi().holding((CONFIG_MAP, owned_object()), (CONFIG_MAP, owned_object(OTHER, name="d")))
+    )
     objects = bench.caches[CONFIG_MAP].by_index(OWNER_INDEX, "uid-2")
     assert [obj["metadata"]["name"] for obj in objects] == ["d"]
-    assert list(controller_uid(owned(ownerReferences=[]))) == []
+    assert list(controller_uid(owned_object(ownerReferences=[]))) == []
 
 
 @pytest.mark.parametrize("verdict", Verdict)

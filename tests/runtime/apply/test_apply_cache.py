@@ -11,7 +11,7 @@ from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
 from runtime.verdict import Verdict
 from tests.gen.api import FakeApi, StillInformer, api_error
-from tests.runtime.apply_bench import KEY, OWNER, Bench, intent, owned
+from tests.runtime.apply_bench import KEY, OWNER, Bench, intent, owned_object
 
 SLOT = (CONFIG_MAP, KEY)
 
@@ -35,7 +35,7 @@ async def test_t24_status_writes_cost_nothing() -> None:
     for n in range(5):
         bench.edit(status={"replicas": n})
         assert (await bench.ensure()).verdict is Verdict.SKIPPED
-    assert bench.api.asked == []
+    assert bench.api.requests == []
 
 
 async def test_t24_after_an_hour_an_object_is_compared_and_nothing_is_sent() -> None:
@@ -45,7 +45,7 @@ async def test_t24_after_an_hour_an_object_is_compared_and_nothing_is_sent() -> 
     for _ in range(3):
         await bench.clock.advance(LONGEST_LIFE)
         assert (await bench.ensure()).verdict is Verdict.SKIPPED
-    assert bench.api.asked == []
+    assert bench.api.requests == []
 
 
 async def test_t24_after_an_hour_an_incomparable_object_is_sent_once() -> None:
@@ -56,7 +56,7 @@ async def test_t24_after_an_hour_an_incomparable_object_is_sent_once() -> None:
         await bench.clock.advance(LONGEST_LIFE)
         for _ in range(3):
             assert (await bench.ensure()).in_place
-        assert bench.api.asked == ["apply ConfigMap c"]
+        assert bench.api.requests == ["apply ConfigMap c"]
 
 
 async def test_t24_an_unnoticed_change_is_corrected_within_an_hour() -> None:
@@ -70,7 +70,7 @@ async def test_t24_an_unnoticed_change_is_corrected_within_an_hour() -> None:
     assert (await bench.ensure(intent(k="V"))).verdict is Verdict.SKIPPED
     await bench.clock.advance(LONGEST_LIFE)
     assert (await bench.ensure(intent(k="V"))).verdict is Verdict.UPDATED
-    assert bench.api.asked == ["apply ConfigMap c"]
+    assert bench.api.requests == ["apply ConfigMap c"]
     assert bench.api.objects[SLOT]["data"] == {"k": "V"}
 
 
@@ -78,7 +78,7 @@ async def test_t24_entries_expire_after_half_an_hour_to_an_hour_and_not_together
     clock = ManualClock()
     settled = ApplyCache(clock, random.Random(7))
     slots = [(CONFIG_MAP, ObjectKey("ns", f"c-{n}")) for n in range(200)]
-    live = owned(resourceVersion="1")
+    live = owned_object(resourceVersion="1")
     for slot in slots:
         settled.note(slot, live, "hash")
     left = []
@@ -112,7 +112,7 @@ async def test_t24_an_uncached_object_has_no_entry() -> None:
                 raise api_error(422)
             return obj
 
-    bench = Bench(Strict().holding((CONFIG_MAP, owned())))
+    bench = Bench(Strict().holding((CONFIG_MAP, owned_object())))
     bench.caches[CONFIG_MAP] = StillInformer(CONFIG_MAP, "our=label")
     bench.restart()
     bench.caches[CONFIG_MAP].says()

@@ -20,7 +20,7 @@ LIMITS = Resource("", "v1", "LimitRange", "limitranges")
 NONE: frozenset[str] = frozenset()
 
 
-def named(body: Object) -> Object:
+def with_name(body: Object) -> Object:
     """Add a name, which an intent requires."""
     return {**body, "metadata": {"name": "any", **body.get("metadata", {})}}
 
@@ -96,7 +96,7 @@ FORMS: dict[str, Form] = {
 @pytest.mark.parametrize(("resource", "written", "form"), FORMS.values(), ids=FORMS.keys())
 def test_t25_form(resource: Resource, written: Object, form: Object) -> None:
     assert normal(resource, written, NONE) == form
-    assert Intent(resource, named(written)).body == named(form)
+    assert Intent(resource, with_name(written)).body == with_name(form)
 
 
 def container(**resources: Any) -> Object:
@@ -174,16 +174,16 @@ def test_t25_quantities_are_in_known_fields(
 
 def test_t25_an_intent_may_keep_more_empty_fields() -> None:
     issuer: Object = {"spec": {"selfSigned": {}, "acme": {}}}
-    assert Intent(WIDGET, named(issuer)).body == named({"spec": {}})
-    meant = Intent(WIDGET, named(issuer), frozenset({"selfSigned"}))
-    assert meant.body == named({"spec": {"selfSigned": {}}})
+    assert Intent(WIDGET, with_name(issuer)).body == with_name({"spec": {}})
+    meant = Intent(WIDGET, with_name(issuer), frozenset({"selfSigned"}))
+    assert meant.body == with_name({"spec": {"selfSigned": {}}})
 
 
 def test_t25_string_data_is_refused_by_name() -> None:
     for value in ({"a": "b"}, {}, None):
         with pytest.raises(ValueError, match=r"^stringData: .*base64"):
             Intent(SECRET, {"stringData": value})
-    assert Intent(WIDGET, named({"spec": {"stringData": {"a": "b"}}})).body["spec"]
+    assert Intent(WIDGET, with_name({"spec": {"stringData": {"a": "b"}}})).body["spec"]
 
 
 def test_t25_a_bad_quantity_is_refused_by_name() -> None:
@@ -225,7 +225,10 @@ def test_t25_the_canonical_form_is_idempotent(body: Object) -> None:
 @given(BODIES, st.integers(0, 99))
 def test_t25_equivalent_intents_have_one_hash(body: Object, seed: int) -> None:
     rng = random.Random(seed)
-    assert Intent(WIDGET, _otherwise(named(body), rng)).digest == Intent(WIDGET, named(body)).digest
+    assert (
+        Intent(WIDGET, _otherwise(with_name(body), rng)).digest
+        == Intent(WIDGET, with_name(body)).digest
+    )
 
 
 def _otherwise(value: Any, rng: random.Random, *, free: bool = False) -> Any:
@@ -258,6 +261,6 @@ def _check(value: Any, *, free: bool) -> None:
 
 def test_an_intent_is_a_copy_of_its_parts() -> None:
     inner = {"b": 1}
-    intent = Intent(WIDGET, named({"a": inner}))
+    intent = Intent(WIDGET, with_name({"a": inner}))
     inner["b"] = 2
-    assert intent.body == named({"a": {"b": 1}})
+    assert intent.body == with_name({"a": {"b": 1}})

@@ -137,14 +137,14 @@ def test_t25_a_digest_is_independent_of_the_order(
     pairs = list(one.items())
     random.Random(seed).shuffle(pairs)
     assert digest(dict(pairs)) == digest(one)
-    assert (digest(one) == digest(other)) is (_typed(one) == _typed(other))
+    assert (digest(one) == digest(other)) is (_typed_value(one) == _typed_value(other))
 
 
-def _typed(value: Any) -> Any:
+def _typed_value(value: Any) -> Any:
     """The value in a form in which True and 1 differ, as in JSON."""
     if isinstance(value, dict):
-        return {key: _typed(item) for key, item in value.items()}
-    return [_typed(item) for item in value] if isinstance(value, list) else repr(value)
+        return {key: _typed_value(item) for key, item in value.items()}
+    return [_typed_value(item) for item in value] if isinstance(value, list) else repr(value)
 
 
 def test_t25_a_digest_is_the_same_in_every_process() -> None:

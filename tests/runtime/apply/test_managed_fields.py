@@ -108,11 +108,11 @@ STEPS = st.sampled_from(["f:a", "f:b", 'k:{"name":"x"}', 'v:"y"'])
 SETS = st.sets(st.lists(STEPS, min_size=1, max_size=4).map(tuple), max_size=6)
 
 
-def written(paths: set[tuple[str, ...]]) -> Fields:
+def fields_of(paths: set[tuple[str, ...]]) -> Fields:
     """FieldsV1 of a set of paths, by the rules of structured-merge-diff."""
     fields: Fields = {}
     for first in {path[0] for path in paths}:
-        below = written({path[1:] for path in paths if path[0] == first and len(path) > 1})
+        below = fields_of({path[1:] for path in paths if path[0] == first and len(path) > 1})
         itself = (first,) in paths
         fields[first] = {".": {}, **below} if itself and below else below
     return fields
@@ -122,7 +122,7 @@ def written(paths: set[tuple[str, ...]]) -> Fields:
 def test_t27_a_union_has_exactly_the_paths_of_both(
     one: set[tuple[str, ...]], other: set[tuple[str, ...]]
 ) -> None:
-    assert union(written(one), written(other)) == written(one | other)
+    assert union(fields_of(one), fields_of(other)) == fields_of(one | other)
 
 
 class Kubectl(FakeApi):
@@ -148,11 +148,11 @@ class Kubectl(FakeApi):
 async def test_t27_fields_of_kubectl_are_taken_over_once() -> None:
     bench = Bench(Kubectl(), legacy=("kubectl-create",))
     assert (await bench.ensure()).verdict is Verdict.CREATED
-    assert bench.api.asked == ["apply ConfigMap c", "patch ConfigMap c", "apply ConfigMap c"]
+    assert bench.api.requests == ["apply ConfigMap c", "patch ConfigMap c", "apply ConfigMap c"]
     kept = bench.api.objects[(CONFIG_MAP, KEY)]["metadata"]["managedFields"]
     assert kept == [entry("me", "Apply", "a", "old")]
     assert (await bench.ensure(intent(k="new"))).verdict is Verdict.UPDATED
-    assert bench.api.asked == ["apply ConfigMap c"]
+    assert bench.api.requests == ["apply ConfigMap c"]
 
 
 async def test_t27_the_second_apply_is_forced_with_the_uid() -> None:
@@ -168,7 +168,7 @@ async def test_t27_the_second_apply_is_forced_with_the_uid() -> None:
 async def test_t27_other_managers_are_not_changed() -> None:
     bench = Bench(Kubectl())
     await bench.ensure()
-    assert bench.api.asked == ["apply ConfigMap c"]
+    assert bench.api.requests == ["apply ConfigMap c"]
 
 
 async def test_t27_a_conflict_is_retried_with_the_live_object() -> None:
@@ -176,7 +176,7 @@ async def test_t27_a_conflict_is_retried_with_the_live_object() -> None:
     api.races = 2
     bench = Bench(api, legacy=("kubectl-create",))
     assert (await bench.ensure()).verdict is Verdict.CREATED
-    assert bench.api.asked.count("patch ConfigMap c") == 3
+    assert bench.api.requests.count("patch ConfigMap c") == 3
 
 
 async def test_t27_endless_conflicts_are_an_error() -> None:
@@ -185,4 +185,4 @@ async def test_t27_endless_conflicts_are_an_error() -> None:
     bench = Bench(api, legacy=("kubectl-create",))
     with pytest.raises(Transient, match="ConfigMap ns/c changed repeatedly"):
         await bench.ensure()
-    assert bench.api.asked.count("patch ConfigMap c") == 3
+    assert bench.api.requests.count("patch ConfigMap c") == 3

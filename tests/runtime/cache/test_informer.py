@@ -32,7 +32,7 @@ from runtime.testing.wait import eventually
 from runtime.types import Object, ObjectKey, key_of
 from tests.runtime.informing import IN_PAGES, Recorder, Running, informing, name_of
 from tests.runtime.reflecting import end_of_list
-from tests.runtime.serving import config_map, scripted
+from tests.runtime.serving import config_map, run_scripted_server
 
 A = ObjectKey("shop", "a")
 
@@ -82,7 +82,7 @@ FIRST = [config_map(name, "90") for name in "abc"]
 ANEW = [config_map("a", "90"), config_map("b", "150", uid="other"), config_map("d", "160")]
 
 
-def streamed(items: list[Object], version: str, *more: bytes, then: str = "silence") -> Answer:
+def list_stream(items: list[Object], version: str, *more: bytes, then: str = "silence") -> Answer:
     lines = (event("ADDED", obj) for obj in items)
     return stream(*lines, end_of_list(version), *more, then=then)
 
@@ -95,7 +95,7 @@ RELISTS: dict[str, tuple[Answer, ...]] = {
         listing(ANEW, "200"),
         stream(then="silence"),
     ),
-    "streamed": (streamed(FIRST, "100", bookmark("101"), EXPIRED), streamed(ANEW, "200")),
+    "streamed": (list_stream(FIRST, "100", bookmark("101"), EXPIRED), list_stream(ANEW, "200")),
 }
 
 
@@ -104,7 +104,7 @@ async def test_t11_a_new_list_delivers_only_the_differences(
     script: tuple[Answer, ...],
 ) -> None:
     """Deletions come first; an unchanged version causes no event; a new uid is a new object."""
-    async with scripted(*script) as (_, client):
+    async with run_scripted_server(*script) as (_, client):
         run = Running(client, Selection(CONFIG_MAP, "shop"), ManualClock(), InformerOptions())
         task = asyncio.create_task(run.informer.run())
         await run.hears("!a@90", "!b@90", "!c@90", "-c@90", "-b@90", "+b@150", "+d@160")
@@ -133,7 +133,7 @@ async def test_t31_a_long_list_is_delivered_in_slices_and_later_changes_after_it
 async def test_an_error_in_the_stream_is_reported_until_the_next_data() -> None:
     """In the error of wait_synced."""
     broken = event("ERROR", status_body(500, "InternalError", "etcd is away"))
-    async with scripted(stream(broken), otherwise=silence) as (_, client):
+    async with run_scripted_server(stream(broken), otherwise=silence) as (_, client):
         clock = ManualClock()
         run = Running(client, Selection(CONFIG_MAP, "shop"), clock, InformerOptions())
         task = asyncio.create_task(run.informer.run())
@@ -210,7 +210,7 @@ async def test_a_response_that_is_not_selected_is_ignored() -> None:
 
 
 async def test_a_response_before_the_first_list_is_ignored() -> None:
-    async with scripted() as (_, client):
+    async with run_scripted_server() as (_, client):
         run = Running(client, Selection(CONFIG_MAP, "shop"), ManualClock())
         run.informer.observe(config_map("a", "105"))
         assert run.informer.list() == []
@@ -254,7 +254,7 @@ async def test_indexes_are_kept() -> None:
 async def test_wait_synced_reports_an_error_of_the_server() -> None:
     clock = ManualClock()
     denied = status(403, "Forbidden", "configmaps is forbidden")
-    async with scripted(otherwise=denied, clock=clock) as (_, client):
+    async with run_scripted_server(otherwise=denied, clock=clock) as (_, client):
         run = Running(client, Selection(CONFIG_MAP, "shop"), clock)
         task = asyncio.create_task(run.informer.run())
         waiting = asyncio.create_task(run.informer.wait_synced(30.0))
@@ -271,7 +271,7 @@ async def test_a_handler_that_raises_ends_the_informer() -> None:
         def on_add(self, obj: Object, initial: bool) -> None:
             raise KeyError("a bug in a handler")
 
-    async with scripted(listing([config_map("a")])) as (_, client):
+    async with run_scripted_server(listing([config_map("a")])) as (_, client):
         run = Running(client, Selection(CONFIG_MAP, "shop"), ManualClock())
         run.informer.add_handler(Broken())
         with pytest.raises(KeyError, match="a bug in a handler"):
@@ -287,7 +287,7 @@ class TestInformerSet:
         *script: Answer, otherwise: Answer | None = None
     ) -> AsyncIterator[tuple[InformerSet, ManualClock, Metrics, asyncio.Task[None]]]:
         clock, metrics = ManualClock(), Metrics()
-        async with scripted(*script, otherwise=otherwise, clock=clock) as (_, client):
+        async with run_scripted_server(*script, otherwise=otherwise, clock=clock) as (_, client):
             informer_set = InformerSet(
                 client, clock=clock, rng=random.Random(1), metrics=metrics, options=IN_PAGES
             )
@@ -310,7 +310,10 @@ class TestInformerSet:
     async def test_informers_from_before_the_start_run_too(self) -> None:
         script = (listing([]), listing([]))
         clock = ManualClock()
-        async with scripted(*script, otherwise=stream(then="silence"), clock=clock) as (_, client):
+        async with run_scripted_server(*script, otherwise=stream(then="silence"), clock=clock) as (
+            _,
+            client,
+        ):
             informers = InformerSet(
                 client, clock=clock, rng=random.Random(1), metrics=Metrics(), options=IN_PAGES
             )

@@ -41,8 +41,8 @@ class Bench:
         self.informers = InformerSet(client, clock=clock, rng=rng, metrics=Metrics())
         self.every = NamespaceSet(self.informers)
         self.configs = self.every.optional(Selection(CONFIG_MAP), awake=True)
-        self.heard = Recorder()
-        self.configs.add_handler(self.heard)
+        self.recorder = Recorder()
+        self.configs.add_handler(self.recorder)
         self.opened: list[str] = []
         self.every.add_handler(self)
 
@@ -100,7 +100,7 @@ async def test_objects_of_a_namespace_that_leaves_are_deleted_and_others_stay() 
         bench.every.leave("a")
         bench.every.leave("never-joined")
         assert bench.names() == ["b/a"]
-        assert bench.heard.world.keys() == {ObjectKey("b", "a")}
+        assert bench.recorder.world.keys() == {ObjectKey("b", "a")}
         assert not bench.every.is_ready("a")
         assert bench.every.joined() == ("b",)
         bench.server.put(CONFIG_MAP, config("a", "meanwhile"))

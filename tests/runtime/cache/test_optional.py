@@ -40,11 +40,11 @@ class Listener:
 
     def __init__(self, kinds: OptionalKinds) -> None:
         self._kinds = kinds
-        self.heard: list[KindAvailability] = []
+        self.notifications: list[KindAvailability] = []
 
     def on_add(self, obj: Object, initial: bool) -> None:
         assert not initial
-        self.heard.append(self._kinds.offers[obj["metadata"]["name"]])
+        self.notifications.append(self._kinds.offers[obj["metadata"]["name"]])
 
 
 class Bench:
@@ -72,7 +72,7 @@ class Bench:
             lambda: self.kinds.offers[NAME] == offer, say=f"{self.kinds.offers[NAME]} is {offer}"
         )
 
-    def asked(self, resource: Resource) -> int:
+    def requests_of(self, resource: Resource) -> int:
         path = resource.path("shop")
         return sum(call.path.startswith(path) for call in self.server.requests)
 
@@ -96,8 +96,8 @@ async def test_an_absent_kind_is_known_and_never_requested() -> None:
     async with running() as bench:
         assert bench.kinds.offers[NAME] is UNKNOWN
         await bench.offers(ABSENT)
-        assert bench.listener.heard == [ABSENT]
-        assert bench.asked(FIRST) == bench.asked(SECOND) == 0
+        assert bench.listener.notifications == [ABSENT]
+        assert bench.requests_of(FIRST) == bench.requests_of(SECOND) == 0
         # One watch of the definition, and no other request.
         assert [call.path for call in bench.server.requests] == [DEFINITION.path(None)]
         (call,) = bench.server.requests
@@ -113,7 +113,7 @@ async def test_a_new_kind_is_read_before_it_is_available() -> None:
         await bench.offers(USED)
         assert bench.kinds.caches[FIRST].get(ObjectKey("shop", "a")) is not None
         # It is never available before its objects are in the cache.
-        assert bench.listener.heard == [ABSENT, UNKNOWN, USED]
+        assert bench.listener.notifications == [ABSENT, UNKNOWN, USED]
 
 
 async def test_a_kind_that_exists_at_the_start_is_available() -> None:
@@ -147,11 +147,11 @@ async def test_objects_of_a_removed_kind_are_deleted_and_it_may_return() -> None
         await bench.offers(ABSENT)
         assert bench.recorder.world == {}
         assert bench.kinds.caches[FIRST].list() == []
-        count = bench.asked(FIRST)
+        count = bench.requests_of(FIRST)
         bench.server.put(FIRST, widget("b"))
         for _ in range(20):
             await yield_to_loop()
-        assert bench.asked(FIRST) == count
+        assert bench.requests_of(FIRST) == count
         assert bench.recorder.world == {}
         bench.define("v1")
         await bench.offers(USED)
@@ -162,7 +162,7 @@ async def test_the_best_version_that_is_served_is_used() -> None:
     async with running() as bench:
         bench.define("v1alpha1")
         await bench.offers(KindAvailability(True, ("v1alpha1",), SECOND))
-        assert bench.asked(FIRST) == 0
+        assert bench.requests_of(FIRST) == 0
         bench.define("v1", "v1alpha1")
         await bench.offers(KindAvailability(True, ("v1", "v1alpha1"), FIRST))
         assert not bench.kinds.caches[SECOND].synced
@@ -173,7 +173,7 @@ async def test_an_unsupported_version_is_reported_and_not_read() -> None:
     async with running() as bench:
         bench.define("v2")
         await bench.offers(KindAvailability(True, ("v2",), None))
-        assert bench.asked(FIRST) == bench.asked(SECOND) == 0
+        assert bench.requests_of(FIRST) == bench.requests_of(SECOND) == 0
 
 
 async def test_the_start_and_health_checks_ignore_it() -> None:

@@ -53,8 +53,8 @@ class Bench:
             rng=random.Random(1),
             metrics=Metrics(),
         )
-        self.heard = Recorder()
-        self.mirror.add_handler(self.heard)
+        self.recorder = Recorder()
+        self.mirror.add_handler(self.recorder)
 
     def holds(self, *objects: Object) -> None:
         """Replace the objects of the server by these."""
@@ -77,14 +77,14 @@ async def test_a_name_that_was_never_read_is_absent_and_not_hidden() -> None:
 async def test_a_name_is_read_once_per_period_and_handlers_get_changes() -> None:
     bench = Bench(config())
     assert await bench.asks(A, B, A) == 2
-    assert bench.heard.words == ["+a@5"]
+    assert bench.recorder.words == ["+a@5"]
     assert bench.mirror.list("shop") == [bench.mirror.get(A)]
     assert await bench.asks(A, B) == 0
     await bench.clock.advance(8.9)
     assert await bench.asks(A, B) == 0
     await bench.clock.advance(2.2)
     assert await bench.asks(A, B) == 2
-    assert bench.heard.words == ["+a@5"], "nothing changed"
+    assert bench.recorder.words == ["+a@5"], "nothing changed"
 
 
 async def test_a_known_absence_costs_nothing_however_long_it_lasts() -> None:
@@ -113,7 +113,7 @@ async def test_changes_and_deletions_are_delivered_by_a_read() -> None:
     assert await bench.asks(A, max_age=0.0) == 1
     del bench.api.objects[(CONFIG_MAP, A)]
     assert await bench.asks(A, max_age=0.0) == 1
-    assert bench.heard.words == ["+a@5", "a@5>6", "-a@6"]
+    assert bench.recorder.words == ["+a@5", "a@5>6", "-a@6"]
     assert bench.mirror.get(A) is None
 
 
@@ -125,14 +125,14 @@ async def test_an_object_that_is_not_selected_is_hidden() -> None:
     bench.holds(config(version="6"))
     await bench.asks(A, max_age=0.0)
     assert not bench.mirror.may_hide(A)
-    assert bench.heard.words == ["+a@6"]
+    assert bench.recorder.words == ["+a@6"]
 
 
 async def test_a_response_to_an_own_write_is_a_read() -> None:
     bench = Bench()
     bench.mirror.observe(config())
     bench.mirror.observe(config("b", labels={}))
-    assert bench.heard.words == ["+a@5"]
+    assert bench.recorder.words == ["+a@5"]
     assert await bench.asks(A) == 0
     assert not bench.mirror.is_known(B)
 
@@ -150,7 +150,7 @@ async def test_a_response_from_before_an_own_write_is_dropped(
 
     monkeypatch.setattr(bench.api, "get", late)
     await bench.asks(A)
-    assert bench.heard.words == ["+a@9"]
+    assert bench.recorder.words == ["+a@9"]
 
 
 async def test_concurrent_reads_share_one_request() -> None:
@@ -165,14 +165,14 @@ async def test_an_error_is_raised_after_all_responses_and_changes_nothing() -> N
     bench.api.refuse("get ConfigMap a", api_error(500))
     with pytest.raises(ServerError):
         await bench.mirror.refresh([A, B], 0.0)
-    assert bench.heard.words == ["+a@5", "+b@5"]
+    assert bench.recorder.words == ["+a@5", "+b@5"]
 
 
 async def test_a_forgotten_object_is_deleted_and_read_again() -> None:
     bench = Bench(config())
     await bench.asks(A, B)
     bench.mirror.forget([A, B])
-    assert bench.heard.words == ["+a@5", "-a@5"]
+    assert bench.recorder.words == ["+a@5", "-a@5"]
     assert not bench.mirror.is_known(B)
     assert await bench.asks(A, B) == 2
     bench.mirror.rest()

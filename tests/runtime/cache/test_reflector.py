@@ -24,7 +24,7 @@ from runtime.testing.scripted import (
     stream,
     trickle,
 )
-from tests.runtime.reflecting import OPEN, added, reflecting
+from tests.runtime.reflecting import OPEN, added_event, reflecting
 from tests.runtime.serving import config_map
 
 
@@ -33,7 +33,7 @@ async def test_a_list_then_a_watch_from_where_it_ended() -> None:
     script = (
         listing([config_map("a", "90")], "100"),
         stream(
-            added("b", "101"),
+            added_event("b", "101"),
             event("MODIFIED", config_map("b", "102")),
             event("DELETED", config_map("b", "103")),
             bookmark("150"),
@@ -52,10 +52,10 @@ async def test_a_list_then_a_watch_from_where_it_ended() -> None:
 
 
 async def test_t16_every_object_is_reduced_before_it_is_delivered() -> None:
-    script = (listing([config_map("a")]), stream(added("b", "101"), then="silence"))
+    script = (listing([config_map("a")]), stream(added_event("b", "101"), then="silence"))
     async with reflecting(*script) as rig:
         await rig.hears("=a@100", "+b@101")
-    replaced, upserted = rig.told
+    replaced, upserted = rig.effects
     assert isinstance(replaced, Replace)
     assert isinstance(upserted, Upsert)
     for obj in (*replaced.items, upserted.object):
@@ -66,7 +66,7 @@ async def test_t09_an_expired_watch_is_reopened_at_the_last_bookmark() -> None:
     script = (listing([]), stream(bookmark("150")), OPEN)
     async with reflecting(*script) as rig:
         await rig.waits()
-        assert (await rig.asked(3)).query["resourceVersion"] == "150"
+        assert (await rig.await_request(3)).query["resourceVersion"] == "150"
         assert rig.relists("initial") == 1
 
 
@@ -84,7 +84,7 @@ async def test_t09_410_in_both_forms_causes_a_list_of_the_most_recent_state(
 ) -> None:
     script = (
         listing([config_map("a", "90")], "100"),
-        stream(added("b", "110")),
+        stream(added_event("b", "110")),
         refusal,
         listing([config_map("c", "190")], "200"),
         OPEN,
@@ -94,32 +94,32 @@ async def test_t09_410_in_both_forms_causes_a_list_of_the_most_recent_state(
         await rig.hears("=a@100", "+b@110", "=c@200")
         # The list requests the most recent state: no resourceVersion.
         assert "resourceVersion" not in rig.server.requests[3].query
-        assert (await rig.asked(5)).query["resourceVersion"] == "200"
+        assert (await rig.await_request(5)).query["resourceVersion"] == "200"
         assert rig.relists("expired") == 1
         assert rig.clock.monotonic() == 1.0
 
 
 async def test_t14_a_server_that_rejects_its_own_lists_causes_no_busy_loop() -> None:
     async with reflecting(listing([]), status(410, "Expired"), listing([]), OPEN) as rig:
-        await rig.asked(2)
+        await rig.await_request(2)
         pause = await rig.pauses()
         assert 0.8 <= pause <= 1.6
         assert len(rig.server.requests) == 2
         await rig.clock.advance(pause)
-        await rig.asked(4)
+        await rig.await_request(4)
 
 
 TORN: dict[str, Answer] = {
-    "cut connection": stream(added("b", "110"), then="cut"),
-    "cut line": stream(added("b", "110"), b'{"type":"MODIF'),
-    "garbage": stream(added("b", "110"), b"<html>\n", then="silence"),
-    "bad text": stream(added("b", "110"), b'{"type":"\xff"}\n', then="silence"),
+    "cut connection": stream(added_event("b", "110"), then="cut"),
+    "cut line": stream(added_event("b", "110"), b'{"type":"MODIF'),
+    "garbage": stream(added_event("b", "110"), b"<html>\n", then="silence"),
+    "bad text": stream(added_event("b", "110"), b'{"type":"\xff"}\n', then="silence"),
 }
 
 
 @pytest.mark.parametrize("torn", TORN.values(), ids=TORN)
 async def test_t15_a_truncated_stream_continues_at_its_last_version(torn: Answer) -> None:
-    script = (listing([]), torn, stream(added("c", "111"), then="silence"))
+    script = (listing([]), torn, stream(added_event("c", "111"), then="silence"))
     async with reflecting(*script) as rig:
         # It delivered an event, but ended immediately: the next watch waits until a second is over.
         assert await rig.waits() == 1.0
@@ -139,8 +139,8 @@ async def test_events_that_cannot_be_used_are_skipped() -> None:
         stream(
             event("NEWS", config_map("a", "105")),
             event("ADDED", {"metadata": {"name": "x"}}),
-            added("b", "110"),
-            added("old", "109"),
+            added_event("b", "110"),
+            added_event("old", "109"),
             then="silence",
         ),
     )
@@ -152,7 +152,7 @@ async def test_t14_a_half_open_connection_ends_at_the_idle_timeout() -> None:
     script = (
         listing([]),
         stream(bookmark("110"), then="silence"),
-        stream(added("b", "111"), then="silence"),
+        stream(added_event("b", "111"), then="silence"),
     )
     async with reflecting(*script) as rig:
         await rig.hears("=@100", "^110")
@@ -168,7 +168,7 @@ async def test_t14_a_half_open_connection_ends_at_the_idle_timeout() -> None:
 async def test_each_line_resets_the_idle_timeout_but_not_the_end_of_the_watch() -> None:
     lines = asyncio.Queue[bytes]()
     async with reflecting(listing([]), trickle(lines), OPEN) as rig:
-        await rig.asked(2)
+        await rig.await_request(2)
         version = 200
         while len(rig.server.requests) < 3:
             version += 1
@@ -201,12 +201,12 @@ async def test_t14_short_watches_with_events_are_opened_once_a_second() -> None:
 
 
 async def test_an_unreachable_server_is_retried_often_at_the_same_version() -> None:
-    script = (listing([]), stream(added("b", "110"), then="cut"), drop, drop, drop, OPEN)
+    script = (listing([]), stream(added_event("b", "110"), then="cut"), drop, drop, drop, OPEN)
     async with reflecting(*script) as rig:
         assert await rig.waits() == 1.0
         for low in (0.1, 0.2, 0.4):
             assert low <= await rig.waits() <= 2 * low
-        assert (await rig.asked(6)).query["resourceVersion"] == "110"
+        assert (await rig.await_request(6)).query["resourceVersion"] == "110"
         assert rig.words == ["=@100", "+b@110"]
 
 
@@ -215,7 +215,7 @@ async def test_t14_the_retry_after_of_a_busy_server_is_respected() -> None:
     async with reflecting(listing([]), busy, OPEN) as rig:
         assert await rig.pauses() == 20.0
         await rig.clock.advance(20.0)
-        assert (await rig.asked(3)).query["resourceVersion"] == "100"
+        assert (await rig.await_request(3)).query["resourceVersion"] == "100"
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ async def test_every_error_of_a_list_is_retried(answer: Answer, error: str) -> N
     async with reflecting(*again, listing([config_map("a")]), OPEN) as rig:
         pause = await rig.pauses()
         assert type(rig.reflector.last_error).__name__ == error
-        assert rig.told == []
+        assert rig.effects == []
         await rig.clock.advance(pause)
         await rig.hears("=a@100")
         assert rig.reflector.last_error is None
@@ -244,7 +244,7 @@ async def test_a_list_without_a_version_is_an_error() -> None:
     async with reflecting(listing([], ""), listing([config_map("a")]), OPEN) as rig:
         await rig.waits()
         await rig.hears("=a@100")
-        assert (await rig.asked(3)).query["resourceVersion"] == "100"
+        assert (await rig.await_request(3)).query["resourceVersion"] == "100"
 
 
 async def test_an_unexpected_error_is_raised_by_run() -> None:

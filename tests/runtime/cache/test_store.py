@@ -44,14 +44,14 @@ def words(changes: Iterable[StoreChange]) -> list[str]:
     ]
 
 
-def filled(*items: Object, version: str = "10") -> Store:
+def store_with_objects(*items: Object, version: str = "10") -> Store:
     store = Store()
     store.replace(items, version)
     return store
 
 
 def test_a_replace_returns_deletions_first_and_no_unchanged_objects() -> None:
-    store = filled(obj("1", "same"), obj("2", "changed"), obj("3", "gone"))
+    store = store_with_objects(obj("1", "same"), obj("2", "changed"), obj("3", "gone"))
     changes = store.replace(
         [obj("11", "new"), obj("1", "same"), obj("12", "changed"), obj("13", "last")], "20"
     )
@@ -61,7 +61,7 @@ def test_a_replace_returns_deletions_first_and_no_unchanged_objects() -> None:
 
 
 def test_the_store_and_not_the_watch_event_determines_the_change() -> None:
-    store = filled()
+    store = store_with_objects()
     assert words(store.upsert(obj("11"))) == ["+web@11"]
     assert words(store.upsert(obj("12"))) == ["web@11>12"]
     assert words(store.upsert(obj("12"))) == []
@@ -72,7 +72,7 @@ def test_the_store_and_not_the_watch_event_determines_the_change() -> None:
 
 @pytest.mark.parametrize("how", ["watch", "relist", "observe"])
 def test_a_recreated_object_of_the_same_name_is_a_delete_and_an_add(how: str) -> None:
-    store = filled(obj("5", uid="old"))
+    store = store_with_objects(obj("5", uid="old"))
     anew = obj("15", uid="new")
     ways: dict[str, Callable[[], list[StoreChange]]] = {
         "watch": lambda: store.upsert(anew),
@@ -84,7 +84,7 @@ def test_a_recreated_object_of_the_same_name_is_a_delete_and_an_add(how: str) ->
 
 
 def test_a_bookmark_only_changes_the_version() -> None:
-    store = filled(obj("5"))
+    store = store_with_objects(obj("5"))
     store.advance("99")
     assert store.resource_version == "99"
     assert len(store) == 1
@@ -94,43 +94,43 @@ class TestObserve:
     """Our own writes: the response arrives before the watch event."""
 
     def test_an_update_is_stored_and_its_event_is_ignored(self) -> None:
-        store = filled(obj("5"))
+        store = store_with_objects(obj("5"))
         assert words(store.observe(obj("12"))) == ["web@5>12"]
         assert words(store.upsert(obj("12"))) == []
         assert words(store.upsert(obj("14"))) == ["web@12>14"]
 
     def test_older_events_that_arrive_later_change_nothing(self) -> None:
-        store = filled(obj("5"))
+        store = store_with_objects(obj("5"))
         store.observe(obj("12"))
         assert words(store.upsert(obj("11"))) == []
         assert store.resource_version == "11"
         assert store.get(WEB) == obj("12")
 
     def test_a_new_object_ahead_of_the_watch_is_stored(self) -> None:
-        store = filled(version="10")
+        store = store_with_objects(version="10")
         assert words(store.observe(obj("12"))) == ["+web@12"]
 
     def test_an_object_deleted_before_the_response_stays_deleted(self) -> None:
-        store = filled(version="10")
+        store = store_with_objects(version="10")
         store.upsert(obj("12"))
         store.remove(obj("13"))
         assert words(store.observe(obj("12"))) == []
         assert store.get(WEB) is None
 
     def test_a_response_older_than_the_watch_is_ignored(self) -> None:
-        store = filled(obj("15"))
+        store = store_with_objects(obj("15"))
         assert words(store.observe(obj("12"))) == []
         assert words(store.observe(obj("15"))) == []
         assert store.get(WEB) == obj("15")
 
     def test_the_late_delete_of_the_object_before_it_does_not_remove_the_new_one(self) -> None:
-        store = filled(obj("5", uid="old"))
+        store = store_with_objects(obj("5", uid="old"))
         store.observe(obj("15", uid="new"))
         assert words(store.remove(obj("14", uid="old"))) == []
         assert words(store.remove(obj("16", uid="new"))) == ["-web@16"]
 
     def test_a_list_from_before_the_write_does_not_revert_it(self) -> None:
-        store = filled(obj("5"), obj("6", "other"))
+        store = store_with_objects(obj("5"), obj("6", "other"))
         store.observe(obj("30"))
         store.observe(obj("31", "made"))
         assert words(store.replace([obj("5")], "20")) == ["-other@6"]
@@ -140,7 +140,7 @@ class TestObserve:
         assert words(store.replace([obj("40")], "41")) == ["-made@31", "web@30>40"]
 
     def test_a_list_of_a_restored_server_wins(self) -> None:
-        store = filled(obj("5"), obj("6", "other"), version="100")
+        store = store_with_objects(obj("5"), obj("6", "other"), version="100")
         store.observe(obj("130"))
         restored = obj("5", restored="yes")
         assert words(store.replace([restored, obj("6", "other")], "50")) == ["web@130>5"]
@@ -149,9 +149,9 @@ class TestObserve:
     @pytest.mark.parametrize("version", ["", "opaque", "-5"])
     def test_responses_with_opaque_versions_are_ignored(self, version: str) -> None:
         assert version_number(version) is None
-        store = filled(obj("5"))
+        store = store_with_objects(obj("5"))
         assert words(store.observe(obj(version))) == []
-        store = filled(obj("opaque"), version="opaque")
+        store = store_with_objects(obj("opaque"), version="opaque")
         assert words(store.observe(obj("12"))) == []
 
 
@@ -166,7 +166,9 @@ class TestIndexes:
         return [key_of(o).name for o in store.by_index("colour", value)]
 
     def test_an_index_follows_every_change_and_may_be_added_late(self) -> None:
-        store = filled(obj("1", "a", colour="red"), obj("2", "b", colour="blue", colour2="red"))
+        store = store_with_objects(
+            obj("1", "a", colour="red"), obj("2", "b", colour="blue", colour2="red")
+        )
         store.add_index("colour", self.colours)
         assert self.names(store, "red") == ["a", "b"]
         store.upsert(obj("11", "a", colour="blue"))
@@ -178,7 +180,7 @@ class TestIndexes:
         assert (self.names(store, "red"), self.names(store, "blue")) == ([], [])
 
     def test_the_same_index_twice_is_one_index_and_another_one_is_an_error(self) -> None:
-        store = filled()
+        store = store_with_objects()
         store.add_index("colour", self.colours)
         store.add_index("colour", self.colours)
         with pytest.raises(ValueError, match="colour"):
@@ -189,7 +191,7 @@ class TestIndexes:
     def test_namespaces(self) -> None:
         other = obj("2", "b")
         other["metadata"]["namespace"] = "bank"
-        store = filled(obj("1", "a"), other)
+        store = store_with_objects(obj("1", "a"), other)
         assert [key_of(o).name for o in store.select("bank")] == ["b"]
         assert store.select("nowhere") == []
         assert len(store.select()) == len(store) == 2
@@ -217,7 +219,7 @@ def test_the_store_converges_for_every_order_of_responses_events_and_lists(
         alive.pop(name, None)
         if exists:
             alive[name] = uid
-    store = filled(version="10")
+    store = store_with_objects(version="10")
     seen: dict[str, int] = {}
     index = 0
     while index < len(events):

@@ -16,7 +16,7 @@ from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
 NAMES = st.sampled_from("abc")
 
 
-def made(name: str, version: int, uid: str) -> Object:
+def object_of(name: str, version: int, uid: str) -> Object:
     metadata = {"namespace": "shop", "name": name, "uid": uid, "resourceVersion": str(version)}
     return {"metadata": metadata}
 
@@ -30,11 +30,11 @@ class StoreMachine(RuleBasedStateMachine):
         self.alive: dict[str, Object] = {}
         self.history: list[tuple[bool, Object]] = []
         self.answers: list[Object] = []
-        self.listed: tuple[list[Object], int] | None = None
-        self.told = self.version
+        self.pending_list: tuple[list[Object], int] | None = None
+        self.watch_version = self.version
         self.store = Store()
         self.store.replace([], str(self.version))
-        self.seen: dict[str, int] = {}
+        self.versions: dict[str, int] = {}
 
     # The server -------------------------------------------------------------------------------
 
@@ -43,7 +43,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.version += 1
         known = self.alive.get(name)
         uid = uid_of(known) if known else f"{name}{self.version}"
-        obj = self.alive[name] = made(name, self.version, uid)
+        obj = self.alive[name] = object_of(name, self.version, uid)
         self.history.append((True, obj))
         if answered:
             self.answers.append(obj)
@@ -53,30 +53,32 @@ class StoreMachine(RuleBasedStateMachine):
     def delete(self, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(sorted(self.alive)))
         self.version += 1
-        last = made(name, self.version, uid_of(self.alive.pop(name)))
+        last = object_of(name, self.version, uid_of(self.alive.pop(name)))
         self.history.append((False, last))
 
     # The client -------------------------------------------------------------------------------
 
     def untold(self) -> Iterator[tuple[bool, Object]]:
-        return (item for item in self.history if int(resource_version_of(item[1])) > self.told)
+        return (
+            item for item in self.history if int(resource_version_of(item[1])) > self.watch_version
+        )
 
-    @precondition(lambda self: self.listed is None and any(self.untold()))
+    @precondition(lambda self: self.pending_list is None and any(self.untold()))
     @rule()
     def event(self) -> None:
         exists, obj = next(self.untold())
-        self.told = int(resource_version_of(obj))
+        self.watch_version = int(resource_version_of(obj))
         if exists:
             self.store.upsert(obj)
         else:
             self.store.remove(obj)
         self.forget(exists, obj)
 
-    @precondition(lambda self: self.listed is None)
+    @precondition(lambda self: self.pending_list is None)
     @rule()
     def bookmark(self) -> None:
         if not any(self.untold()):
-            self.told = self.version
+            self.watch_version = self.version
             self.store.advance(str(self.version))
 
     @precondition(lambda self: self.answers)
@@ -88,25 +90,25 @@ class StoreMachine(RuleBasedStateMachine):
         version = int(resource_version_of(obj))
         stored = self.store.get(key_of(obj))
         if stored is None:
-            assert self.deleted_since(obj) <= self.told
+            assert self.deleted_since(obj) <= self.watch_version
         else:
             assert int(resource_version_of(stored)) >= version
 
-    @precondition(lambda self: self.listed is None)
+    @precondition(lambda self: self.pending_list is None)
     @rule()
     def list_is_taken(self) -> None:
-        self.listed = ([*self.alive.values()], self.version)
+        self.pending_list = ([*self.alive.values()], self.version)
 
-    @precondition(lambda self: self.listed is not None)
+    @precondition(lambda self: self.pending_list is not None)
     @rule()
     def list_arrives(self) -> None:
-        assert self.listed is not None
-        items, version = self.listed
+        assert self.pending_list is not None
+        items, version = self.pending_list
         self.store.replace(items, str(version))
         for exists, obj in self.untold():
             if int(resource_version_of(obj)) <= version:
                 self.forget(exists, obj)
-        self.told, self.listed = version, None
+        self.watch_version, self.pending_list = version, None
 
     # Invariants -------------------------------------------------------------------------------
 
@@ -121,19 +123,19 @@ class StoreMachine(RuleBasedStateMachine):
     def forget(self, exists: bool, obj: Object) -> None:
         """Forget a deleted object, but not a newer one of its name."""
         name = key_of(obj).name
-        if not exists and self.seen.get(name, 0) < int(resource_version_of(obj)):
-            self.seen.pop(name, None)
+        if not exists and self.versions.get(name, 0) < int(resource_version_of(obj)):
+            self.versions.pop(name, None)
 
     @invariant()
     def no_object_goes_back(self) -> None:
         shown = {key_of(o).name: int(resource_version_of(o)) for o in self.store.select()}
-        for name, version in self.seen.items():
+        for name, version in self.versions.items():
             assert shown.get(name, 0) >= version, f"{name} was at {version}"
-        self.seen = shown
+        self.versions = shown
 
     def teardown(self) -> None:
         """After all events the store equals the server."""
-        if self.listed is not None:
+        if self.pending_list is not None:
             self.list_arrives()
         while any(self.untold()):
             self.event()

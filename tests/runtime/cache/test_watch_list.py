@@ -17,10 +17,10 @@ from runtime.testing.scripted import (
     stream,
 )
 from runtime.types import Object
-from tests.runtime.reflecting import OPEN, Rig, added, end_of_list, reflecting
+from tests.runtime.reflecting import OPEN, Rig, added_event, end_of_list, reflecting
 from tests.runtime.serving import config_map
 
-WHOLE = stream(added("a", "95"), added("b", "90"), end_of_list("100"), then="silence")
+WHOLE = stream(added_event("a", "95"), added_event("b", "90"), end_of_list("100"), then="silence")
 
 
 def asks_for_a_snapshot(rig: Rig) -> list[bool]:
@@ -31,8 +31,8 @@ def asks_for_a_snapshot(rig: Rig) -> list[bool]:
 async def test_a_list_and_the_watch_after_it_are_one_request() -> None:
     chosen = Selection(CONFIG_MAP, "shop", label_selector="a=b", field_selector="metadata.name=x")
     script = stream(
-        added("a", "95"),
-        added("b", "90"),
+        added_event("a", "95"),
+        added_event("b", "90"),
         end_of_list("100"),
         event("MODIFIED", config_map("b", "102")),
         bookmark("150"),
@@ -56,16 +56,16 @@ async def test_a_list_and_the_watch_after_it_are_one_request() -> None:
 
 
 async def test_t09_no_version_is_taken_from_the_objects_of_a_streamed_list() -> None:
-    whole = stream(added("a", "999"), added("b", "90"), end_of_list("100"))
+    whole = stream(added_event("a", "999"), added_event("b", "90"), end_of_list("100"))
     async with reflecting(whole, OPEN, watch_list=True) as rig:
         await rig.waits()
-        assert (await rig.asked(2)).query["resourceVersion"] == "100"
+        assert (await rig.await_request(2)).query["resourceVersion"] == "100"
         assert rig.words == ["=a,b@100"]
 
 
 @pytest.mark.parametrize("then", ["cut", "end"])
 async def test_t10_an_incomplete_list_changes_nothing(then: str) -> None:
-    part = stream(added("z", "80"), added("a", "95"), then=then)
+    part = stream(added_event("z", "80"), added_event("a", "95"), then=then)
     async with reflecting(part, WHOLE, watch_list=True) as rig:
         await rig.waits()
         await rig.hears("=a,b@100")
@@ -74,8 +74,8 @@ async def test_t10_an_incomplete_list_changes_nothing(then: str) -> None:
 
 async def test_t10_changes_in_the_middle_of_a_list_are_part_of_it() -> None:
     script = stream(
-        added("a", "95"),
-        added("b", "90"),
+        added_event("a", "95"),
+        added_event("b", "90"),
         event("DELETED", config_map("a", "101")),
         bookmark("102"),
         event("MODIFIED", config_map("b", "103")),
@@ -85,7 +85,7 @@ async def test_t10_changes_in_the_middle_of_a_list_are_part_of_it() -> None:
     )
     async with reflecting(script, watch_list=True) as rig:
         await rig.hears("=b@105")
-        [replaced] = rig.told
+        [replaced] = rig.effects
         assert isinstance(replaced, Replace)
         assert replaced.items[0]["metadata"]["resourceVersion"] == "103"
 
@@ -93,9 +93,9 @@ async def test_t10_changes_in_the_middle_of_a_list_are_part_of_it() -> None:
 async def test_t10_a_store_is_replaced_only_by_a_complete_list() -> None:
     gone = event("ERROR", status_body(410, "Expired"))
     script = (
-        stream(added("a", "95"), end_of_list("100"), bookmark("110"), gone),
-        stream(added("c", "195"), then="cut"),
-        stream(added("c", "195"), end_of_list("200"), then="silence"),
+        stream(added_event("a", "95"), end_of_list("100"), bookmark("110"), gone),
+        stream(added_event("c", "195"), then="cut"),
+        stream(added_event("c", "195"), end_of_list("200"), then="silence"),
     )
     async with reflecting(*script, watch_list=True) as rig:
         await rig.hears("=a@100", "^110")
@@ -107,13 +107,13 @@ async def test_t10_a_store_is_replaced_only_by_a_complete_list() -> None:
 
 
 async def test_t10_lists_whose_stream_always_breaks_are_paged() -> None:
-    part = stream(added("a", "95"), then="cut")
+    part = stream(added_event("a", "95"), then="cut")
     script = (*(part,) * SNAPSHOT_TRIES, listing([config_map("a", "95")]), OPEN)
     async with reflecting(*script, watch_list=True) as rig:
         for _ in range(SNAPSHOT_TRIES):
             await rig.waits()
         await rig.hears("=a@100")
-        await rig.asked(SNAPSHOT_TRIES + 2)
+        await rig.await_request(SNAPSHOT_TRIES + 2)
         assert asks_for_a_snapshot(rig) == [True] * SNAPSHOT_TRIES + [False, False]
 
 
@@ -140,7 +140,7 @@ async def test_t10_a_server_without_streamed_lists_gets_one_request(
         assert rig.clock.monotonic() == 0.0
         await rig.waits()
         await rig.hears("=a@100", "=b@200")
-        await rig.asked(5)
+        await rig.await_request(5)
         assert asks_for_a_snapshot(rig) == [True, False, False, False, False]
 
 
@@ -171,9 +171,9 @@ async def test_t10_a_stream_is_requested_again_after_a_server_error(
 
 async def test_t10_a_list_without_an_end_is_paged() -> None:
     """As by a server that ignores unknown parameters."""
-    endless = stream(added("a", "95"), bookmark("100"), then="silence")
+    endless = stream(added_event("a", "95"), bookmark("100"), then="silence")
     async with reflecting(endless, listing([config_map("a", "95")]), OPEN, watch_list=True) as rig:
-        await rig.asked(1)
+        await rig.await_request(1)
         await rig.clock.advance(COLLECT_IDLE_SECONDS)
         await rig.hears("=a@100")
         assert rig.clock.monotonic() == COLLECT_IDLE_SECONDS
@@ -187,7 +187,7 @@ async def test_t10_after_the_list_a_quiet_watch_stays_open() -> None:
         await rig.clock.advance(IDLE_SECONDS - 1.0)
         assert len(rig.server.requests) == 1
         await rig.clock.advance(1.0)
-        await rig.asked(2)
+        await rig.await_request(2)
 
 
 async def test_t16_the_gathered_list_is_reduced_object_by_object() -> None:
@@ -200,7 +200,7 @@ async def test_t16_the_gathered_list_is_reduced_object_by_object() -> None:
     chosen = Selection(CONFIG_MAP, "shop", transform=watched)
     async with reflecting(WHOLE, selection=chosen, watch_list=True) as rig:
         await rig.hears("=a,b@100")
-        [replaced] = rig.told
+        [replaced] = rig.effects
         assert isinstance(replaced, Replace)
         assert seen == ["a", "b"]
         for obj in replaced.items:

@@ -36,7 +36,7 @@ from tests.runtime.serving import (
     delete,
     get,
     patch,
-    scripted,
+    run_scripted_server,
     update,
 )
 
@@ -109,7 +109,7 @@ REQUESTS: dict[str, tuple[Verb, str, str, dict[str, str], dict[str, str]]] = {
 async def test_requests(
     verb: Verb, method: str, path: str, query: dict[str, str], headers: dict[str, str]
 ) -> None:
-    async with scripted(reply(200, config_map("web"))) as (server, client):
+    async with run_scripted_server(reply(200, config_map("web"))) as (server, client):
         await verb(client)
     [sent] = server.requests
     assert (sent.method, sent.path, sent.query) == (method, path, query)
@@ -118,7 +118,10 @@ async def test_requests(
 
 
 async def test_a_delete_carries_its_preconditions() -> None:
-    async with scripted(reply(200, {}), reply(202, {}), reply(200, {})) as (server, client):
+    async with run_scripted_server(reply(200, {}), reply(202, {}), reply(200, {})) as (
+        server,
+        client,
+    ):
         await client.delete(CONFIG_MAP, WEB, uid="u1")
         await client.delete(
             CONFIG_MAP, WEB, uid="u1", resource_version="7", propagation="Foreground"
@@ -133,7 +136,7 @@ async def test_a_delete_carries_its_preconditions() -> None:
 
 
 async def test_writes_without_a_precondition_are_rejected() -> None:
-    async with scripted() as (server, client):
+    async with run_scripted_server() as (server, client):
         with pytest.raises(ValueError, match="uid"):
             await client.delete(CONFIG_MAP, WEB, uid="")
         with pytest.raises(ValueError, match="resourceVersion"):
@@ -143,7 +146,7 @@ async def test_writes_without_a_precondition_are_rejected() -> None:
 
 async def test_an_apply_returns_whether_it_created() -> None:
     web = config_map("web")
-    async with scripted(reply(201, web), reply(200, web)) as (_server, client):
+    async with run_scripted_server(reply(201, web), reply(200, web)) as (_server, client):
         results = [
             await client.apply(CONFIG_MAP, web, field_manager="me", force=False) for _ in range(2)
         ]
@@ -154,7 +157,7 @@ async def test_an_apply_returns_whether_it_created() -> None:
 async def test_a_failed_patch_is_distinguished_from_an_invalid_object() -> None:
     cause = {"reason": "FieldValueInvalid", "field": "data[a b]", "message": "Invalid value"}
     script = (status(422, "Invalid"), status(422, "Invalid", causes=[cause]))
-    async with scripted(*script) as (_server, client):
+    async with run_scripted_server(*script) as (_server, client):
         with pytest.raises(PatchFailed):
             await patch(client)
         with pytest.raises(Invalid) as caught:
@@ -163,7 +166,7 @@ async def test_a_failed_patch_is_distinguished_from_an_invalid_object() -> None:
 
 
 async def test_text_beyond_the_bmp_is_sent_as_utf8() -> None:
-    async with scripted(reply(200, {})) as (server, client):
+    async with run_scripted_server(reply(200, {})) as (server, client):
         await client.create(CONFIG_MAP, config_map("web", face="\U0001f600"), field_manager="me")
     assert "\U0001f600".encode() in server.requests[0].body
 
@@ -174,7 +177,7 @@ async def test_partial_objects_get_their_real_kind() -> None:
         "kind": "PartialObjectMetadata",
         "metadata": {"name": "web"},
     }
-    async with scripted(reply(200, partial), listing([partial])) as (server, client):
+    async with run_scripted_server(reply(200, partial), listing([partial])) as (server, client):
         live_config_map = await client.get(CONFIG_MAP, WEB, metadata_only=True)
         many = await client.list(CONFIG_MAP, "shop", options=ListOptions(metadata_only=True))
     assert server.requests[1].headers["Accept"] == PARTIAL_LIST
@@ -193,7 +196,7 @@ class TestList:
             listing([config_map("a"), bare], "100", token="t/1="),
             listing([config_map("b")], "105"),
         )
-        async with scripted(*script) as (server, client):
+        async with run_scripted_server(*script) as (server, client):
             options = ListOptions(label_selector="a in (b,c)", limit=2, resource_version="90")
             answer = await client.list(CONFIG_MAP, "shop", options=options)
         assert [key_of(item).name for item in answer.items] == ["a", "bare", "b"]
@@ -214,7 +217,7 @@ class TestList:
             status(410, "Expired"),
             listing([config_map("a"), config_map("b")], "200"),
         )
-        async with scripted(*script) as (server, client):
+        async with run_scripted_server(*script) as (server, client):
             answer = await client.list(CONFIG_MAP)
         assert [key_of(item).name for item in answer.items] == ["a", "b"]
         assert answer.resource_version == "200"
@@ -222,7 +225,7 @@ class TestList:
 
     async def test_a_full_list_with_410_is_an_error(self) -> None:
         script = (status(410, "Expired"), status(410, "Expired"))
-        async with scripted(*script) as (_server, client):
+        async with run_scripted_server(*script) as (_server, client):
             with pytest.raises(Gone):
                 await client.list(CONFIG_MAP)
 
@@ -231,7 +234,7 @@ class TestList:
             return {"metadata": {"name": obj["metadata"]["name"]}}
 
         script = (listing([config_map("a")], token="t"), listing([config_map("b")]))
-        async with scripted(*script) as (_server, client):
+        async with run_scripted_server(*script) as (_server, client):
             answer = await client.list(CONFIG_MAP, options=ListOptions(transform=name_only))
         assert answer.items == [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}]
 
@@ -240,11 +243,11 @@ class TestList:
         [({"kind": "ConfigMapList", "items": None}, 0), ({"kind": "ConfigMapList"}, 0)],
     )
     async def test_an_empty_list_may_have_no_items(self, body: object, count: int) -> None:
-        async with scripted(reply(200, body)) as (_server, client):
+        async with run_scripted_server(reply(200, body)) as (_server, client):
             assert len((await client.list(CONFIG_MAP)).items) == count
 
     async def test_a_response_that_is_no_list_is_an_error(self) -> None:
-        async with scripted(reply(200, {"kind": "Odd"})) as (_server, client):
+        async with run_scripted_server(reply(200, {"kind": "Odd"})) as (_server, client):
             with pytest.raises(TransportError, match="not a list"):
                 await client.list(CONFIG_MAP)
 
@@ -254,7 +257,7 @@ class TestWatch:
 
     async def lines(self, *script: Answer, options: WatchOptions = WATCH) -> list[bytes]:
         async with (
-            scripted(*script) as (server, client),
+            run_scripted_server(*script) as (server, client),
             client.watch(CONFIG_MAP, "shop", options) as lines,
         ):
             watch = [line async for line in lines]
@@ -296,7 +299,7 @@ class TestWatch:
 
     async def test_the_opening_of_a_watch_has_a_deadline(self) -> None:
         clock = ManualClock()
-        async with scripted(silence, clock=clock) as (server, client):
+        async with run_scripted_server(silence, clock=clock) as (server, client):
 
             async def watch() -> None:
                 async with client.watch(CONFIG_MAP, None, WATCH):
@@ -309,7 +312,7 @@ class TestWatch:
                 await task
 
     async def test_watches_do_not_use_up_the_connections_of_requests(self) -> None:
-        async with scripted(otherwise=stream(then="silence")) as (server, client):
+        async with run_scripted_server(otherwise=stream(then="silence")) as (server, client):
 
             async def watch() -> None:
                 async with client.watch(CONFIG_MAP, None, WATCH) as lines:

@@ -77,7 +77,7 @@ def page(*items: object, **members: object) -> dict[str, Any]:
     return {"kind": "List", "apiVersion": "v1", "metadata": metadata, "items": items} | members
 
 
-def read(body: bytes) -> tuple[list[dict[str, Any]], str, str]:
+def parse_list(body: bytes) -> tuple[list[dict[str, Any]], str, str]:
     reader = PageReader(body, CONFIG_MAP)
     items = [item for piece in reader for item in piece]
     return items, reader.resource_version, reader.token
@@ -102,9 +102,9 @@ LAYOUTS = {
 def test_a_page_is_read_whatever_its_layout(layout: Any, way: str) -> None:
     items = [{"metadata": {"name": n}, "data": {"a": ['x "]},{', 1, None]}} for n in ("a", "\xe9")]
     named = [{**item, "apiVersion": "v1", "kind": "ConfigMap"} for item in items]
-    assert read(layout(page(*items))) == (named, "9", "next")
-    assert read(layout(page(items=None, metadata={}))) == ([], "", "")
-    assert read(layout(page(items=[], metadata=None))) == ([], "", "")
+    assert parse_list(layout(page(*items))) == (named, "9", "next")
+    assert parse_list(layout(page(items=None, metadata={}))) == ([], "", "")
+    assert parse_list(layout(page(items=[], metadata=None))) == ([], "", "")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_page_is_read_whatever_its_layout(layout: Any, way: str) -> None:
 )
 def test_an_invalid_page_is_an_error(body: bytes, way: str) -> None:
     with pytest.raises(TransportError, match="the answer is not"):
-        read(body)
+        parse_list(body)
 
 
 def test_t31_a_page_is_returned_in_pieces(way: str) -> None:
@@ -144,7 +144,7 @@ json_values = st.recursive(
 @given(st.lists(st.dictionaries(st.text(), json_values, max_size=3), max_size=3))
 def test_both_ways_read_the_same(items: list[dict[str, Any]]) -> None:
     body = orjson.dumps(page(*items))
-    whole = read(body)
+    whole = parse_list(body)
     reader = PageReader(body, CONFIG_MAP)
     scanned = [item for piece in reader._scanned() for item in piece]
     assert (scanned, reader.resource_version, reader.token) == whole

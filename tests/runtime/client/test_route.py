@@ -119,7 +119,7 @@ async def _pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @asynccontextmanager
-async def proxied(proxy: ConnectProxy) -> AsyncIterator[int]:
+async def run_proxy(proxy: ConnectProxy) -> AsyncIterator[int]:
     """The proxy on loopback; its port."""
     server = await asyncio.start_server(proxy.handle, "127.0.0.1", 0)
     try:
@@ -174,7 +174,7 @@ async def test_requests_and_watches_go_through_the_proxy(
     tmp_path: Path, identity: Identity
 ) -> None:
     proxy = ConnectProxy()
-    async with api_server(identity) as port, proxied(proxy) as proxy_port:
+    async with api_server(identity) as port, run_proxy(proxy) as proxy_port:
         fields = {
             "server": f"https://127.0.0.1:{port}",
             "tls-server-name": NAME,
@@ -195,7 +195,7 @@ async def test_requests_and_watches_go_through_the_proxy(
 async def test_errors_of_a_proxy_do_not_contain_its_password(
     tmp_path: Path, identity: Identity
 ) -> None:
-    async with proxied(ConnectProxy(b"407 Proxy Authentication Required")) as proxy_port:
+    async with run_proxy(ConnectProxy(b"407 Proxy Authentication Required")) as proxy_port:
         url = f"http://user:hush@127.0.0.1:{proxy_port}"
         fields = {"server": "https://192.0.2.1:6443", "proxy-url": url}
         async with client_of(tmp_path, identity, **fields) as client:

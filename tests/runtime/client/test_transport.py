@@ -22,7 +22,16 @@ from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import Answer, drop, listing, reply, silence, status, stream
 from runtime.testing.wait import eventually
 from runtime.types import ObjectKey
-from tests.runtime.serving import WRITES, Verb, apply, config_map, delete, get, scripted, update
+from tests.runtime.serving import (
+    WRITES,
+    Verb,
+    apply,
+    config_map,
+    delete,
+    get,
+    run_scripted_server,
+    update,
+)
 
 NOT_RETRIED: dict[str, tuple[Verb, Answer]] = {
     "429 without a time": (get, status(429, "TooManyRequests")),
@@ -48,7 +57,7 @@ class TestFailures:
             status(404, "NotFound", "configmaps web not found"),
             status(409, "Conflict", "stale"),
         )
-        async with scripted(*script) as (_server, client):
+        async with run_scripted_server(*script) as (_server, client):
             with pytest.raises(NotFound, match="web not found"):
                 await get(client)
             with pytest.raises(Conflict, match="stale"):
@@ -56,19 +65,19 @@ class TestFailures:
 
     @pytest.mark.parametrize("body", [b"<html>hello</html>", b"[]", b"", b'{"a":'])
     async def test_a_response_that_is_no_object_is_an_error(self, body: bytes) -> None:
-        async with scripted(reply(200, body)) as (_server, client):
+        async with run_scripted_server(reply(200, body)) as (_server, client):
             with pytest.raises(TransportError, match="the answer is not"):
                 await get(client)
 
     async def test_a_redirect_is_not_followed(self) -> None:
         script = (reply(302, b"", headers={"Location": "http://192.0.2.1/"}),)
-        async with scripted(*script) as (_server, client):
+        async with run_scripted_server(*script) as (_server, client):
             with pytest.raises(Exception, match="302") as caught:
                 await get(client)
         assert getattr(caught.value, "code", None) == 302
 
     async def test_a_refused_connection_is_a_transport_error(self) -> None:
-        async with scripted() as (server, client):
+        async with run_scripted_server() as (server, client):
             await server.stop()
             reason = r"GET .*/web: cannot connect to 127\.0\.0\.1:\d+: connection refused$"
             with pytest.raises(TransportError, match=reason):
@@ -76,18 +85,18 @@ class TestFailures:
 
     @pytest.mark.parametrize("first", [drop, stream(b'{"cut', then="cut")], ids=["drop", "cut"])
     async def test_a_read_without_a_response_is_retried_once(self, first: Answer) -> None:
-        async with scripted(first, reply(200, config_map("web"))) as (_server, client):
+        async with run_scripted_server(first, reply(200, config_map("web"))) as (_server, client):
             assert await get(client) == config_map("web")
 
     async def test_a_read_that_is_dropped_twice_fails(self) -> None:
-        async with scripted(drop, drop) as (server, client):
+        async with run_scripted_server(drop, drop) as (server, client):
             with pytest.raises(TransportError):
                 await get(client)
         assert len(server.requests) == 2
 
     @pytest.mark.parametrize("verb", WRITES)
     async def test_a_dropped_write_is_never_sent_again(self, verb: Verb) -> None:
-        async with scripted(reply(200, {}), drop) as (server, client):
+        async with run_scripted_server(reply(200, {}), drop) as (server, client):
             # The first fills the pool: libraries resend automatically on a reused connection.
             await get(client)
             with pytest.raises(TransportError):
@@ -102,7 +111,7 @@ class TestFailures:
             status(429, "TooManyRequests", retryAfterSeconds=2),
             reply(200, config_map("web")),
         )
-        async with scripted(*script, clock=clock) as (server, client):
+        async with run_scripted_server(*script, clock=clock) as (server, client):
             task = asyncio.ensure_future(verb(client))
             await eventually(lambda: clock.next_wake == 2.0, say="waits for two seconds")
             assert len(server.requests) == 1
@@ -113,7 +122,7 @@ class TestFailures:
     async def test_a_server_that_stays_busy_gets_four_attempts(self) -> None:
         clock = ManualClock()
         busy = status(429, "TooManyRequests", retryAfterSeconds=1)
-        async with scripted(*[busy] * 5, clock=clock) as (server, client):
+        async with run_scripted_server(*[busy] * 5, clock=clock) as (server, client):
             task = asyncio.ensure_future(get(client))
             for tries in (1, 2, 3):
                 await eventually(lambda: clock.next_wake == 1.0)
@@ -125,7 +134,7 @@ class TestFailures:
 
     @pytest.mark.parametrize(("verb", "answer"), NOT_RETRIED.values(), ids=NOT_RETRIED)
     async def test_what_is_not_retried_here(self, verb: Verb, answer: Answer) -> None:
-        async with scripted(answer) as (server, client):
+        async with run_scripted_server(answer) as (server, client):
             with pytest.raises((TooManyRequests, ServerError)):
                 await verb(client)
         assert len(server.requests) == 1
@@ -133,11 +142,11 @@ class TestFailures:
     @pytest.mark.parametrize("verb", [get, apply])
     async def test_a_rejected_token_is_renewed_once(self, verb: Verb) -> None:
         refusal = status(401, "Unauthorized")
-        async with scripted(refusal, reply(200, {})) as (server, client):
+        async with run_scripted_server(refusal, reply(200, {})) as (server, client):
             await verb(client)
         sent = [request.headers["Authorization"] for request in server.requests]
         assert sent == ["Bearer t0", "Bearer t1"]
-        async with scripted(refusal, refusal) as (server, client):
+        async with run_scripted_server(refusal, refusal) as (server, client):
             with pytest.raises(Unauthorized):
                 await verb(client)
         assert len(server.requests) == 2
@@ -149,7 +158,7 @@ class TestFailures:
     )
     async def test_a_silent_server_ends_at_the_deadline(self, verb: Verb, seconds: int) -> None:
         clock = ManualClock()
-        async with scripted(silence, clock=clock) as (server, client):
+        async with run_scripted_server(silence, clock=clock) as (server, client):
             task = asyncio.ensure_future(verb(client))
             await eventually(lambda: server.requests)
             await clock.advance(seconds - 0.1)
@@ -164,20 +173,25 @@ class TestGuard:
 
     @pytest.mark.parametrize("verb", WRITES)
     async def test_a_refused_write_is_not_sent(self, verb: Verb) -> None:
-        async with scripted(guard=refuse) as (server, client):
+        async with run_scripted_server(guard=refuse) as (server, client):
             with pytest.raises(LeaseLost):
                 await verb(client)
         assert server.requests == []
 
     async def test_reads_are_not_guarded(self) -> None:
-        async with scripted(reply(200, {}), listing([]), guard=refuse) as (_server, client):
+        async with run_scripted_server(reply(200, {}), listing([]), guard=refuse) as (
+            _server,
+            client,
+        ):
             await get(client)
             await client.list(CONFIG_MAP)
 
     async def test_a_write_that_is_sent_again_is_guarded_again(self) -> None:
         asked_at: set[int] = set()
         script = (status(401, "Unauthorized"), reply(200, {}))
-        async with scripted(*script, guard=lambda: asked_at.add(len(server.requests))) as (
+        async with run_scripted_server(
+            *script, guard=lambda: asked_at.add(len(server.requests))
+        ) as (
             server,
             client,
         ):
@@ -200,7 +214,7 @@ class TestGuard:
             await release.wait()
             return await reply(200, {})(request)
 
-        async with scripted(*[late] * REQUEST_POOL, guard=guard) as (server, client):
+        async with run_scripted_server(*[late] * REQUEST_POOL, guard=guard) as (server, client):
             reads = [asyncio.ensure_future(get(client)) for _ in range(REQUEST_POOL)]
             await eventually(lambda: len(server.requests) == REQUEST_POOL, say="the pool is full")
             write = asyncio.ensure_future(verb(client))
@@ -223,7 +237,7 @@ class TestGuard:
             if not next(answers):
                 raise LeaseLost
 
-        async with scripted(reply(200, {}), guard=guard) as (server, client):
+        async with run_scripted_server(reply(200, {}), guard=guard) as (server, client):
             with pytest.raises(LeaseLost):
                 await verb(client)
             assert server.requests == []
@@ -238,7 +252,7 @@ class TestGuard:
             if not next(answers):
                 raise LookupError("paused")
 
-        async with scripted(guard=guard) as (server, client):
+        async with run_scripted_server(guard=guard) as (server, client):
             with pytest.raises(LookupError, match="paused"):
                 await apply(client)
         assert server.requests == []
@@ -255,7 +269,7 @@ async def test_every_attempt_is_counted() -> None:
         silence,
     )
     clock = ManualClock()
-    async with scripted(*script, clock=clock, metrics=metrics) as (server, client):
+    async with run_scripted_server(*script, clock=clock, metrics=metrics) as (server, client):
         await get(client)
         with pytest.raises(NotFound):
             await client.get(NAMESPACE, ObjectKey("", "absent"))

@@ -315,7 +315,7 @@ async def test_t31_other_tasks_run_after_each_slow_reconcile(rig: Rig) -> None:
         assert len(rig.calls) - before <= 1
 
 
-async def logged(rig: Rig, *answers: Outcome | BaseException) -> list[EventDict]:
+async def log_lines(rig: Rig, *answers: Outcome | BaseException) -> list[EventDict]:
     """The lines that are logged for one event per outcome."""
     rig.answers = list(answers)
     with capture_logs() as logs:
@@ -326,13 +326,13 @@ async def logged(rig: Rig, *answers: Outcome | BaseException) -> list[EventDict]
 
 
 async def test_only_changed_outcomes_are_logged(rig: Rig) -> None:
-    assert await logged(rig, Done(), Done(recheck_after=60.0), Done()) == []
-    waits = await logged(rig, Wait("R", "1 of 3"), Wait("R", "1 of 3", 5.0), Wait("R", "2 of 3"))
+    assert await log_lines(rig, Done(), Done(recheck_after=60.0), Done()) == []
+    waits = await log_lines(rig, Wait("R", "1 of 3"), Wait("R", "1 of 3", 5.0), Wait("R", "2 of 3"))
     assert [(line["event"], line["message"]) for line in waits] == [
         ("waiting", "1 of 3"),
         ("waiting", "2 of 3"),
     ]
-    rest = await logged(rig, Done(), Done(), Blocked("B", "act"), Blocked("B", "act"), Done())
+    rest = await log_lines(rig, Done(), Done(), Blocked("B", "act"), Blocked("B", "act"), Done())
     assert [line["event"] for line in rest] == ["reconciled", "blocked", "reconciled"]
 
 
@@ -346,12 +346,12 @@ async def test_a_repeated_failure_is_logged_at_powers_of_two(rig: Rig) -> None:
 
 
 async def test_a_terminal_error_is_logged_once(rig: Rig) -> None:
-    logs = await logged(rig, *[TerminalError("no")] * 3, TerminalError("other"))
+    logs = await log_lines(rig, *[TerminalError("no")] * 3, TerminalError("other"))
     assert [line["message"] for line in logs] == ["no", "other"]
 
 
 async def test_only_unexpected_errors_are_logged_with_a_traceback(rig: Rig) -> None:
-    logs = await logged(rig, Transient("x"), ZeroDivisionError("y"))
+    logs = await log_lines(rig, Transient("x"), ZeroDivisionError("y"))
     assert [(line["log_level"], "exc_info" in line) for line in logs] == [
         ("warning", False),
         ("error", True),

@@ -60,12 +60,12 @@ class QueueEqualsModel(QueueMachine):
         key = self.run(self.rig.take())
         assert key == self.model.take()
         if key is not None:
-            assert self.rig.queue.priority_of(key) == self.model.held[key]
+            assert self.rig.queue.priority_of(key) == self.model.active[key]
 
-    @precondition(lambda self: self.model.held)
+    @precondition(lambda self: self.model.active)
     @rule(pick=st.randoms(use_true_random=False))
     def done(self, pick: random.Random) -> None:
-        key = pick.choice(sorted(self.model.held))
+        key = pick.choice(sorted(self.model.active))
         self.model.done(key)
         self.call(self.rig.queue.done, key)
 
@@ -75,7 +75,7 @@ class QueueEqualsModel(QueueMachine):
         for key, priority in adds:
             self.add(key, priority)
             self.take()
-            if self.model.held:
+            if self.model.active:
                 self.done(random.Random(0))
 
     @invariant()

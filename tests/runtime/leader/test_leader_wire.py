@@ -69,7 +69,9 @@ class Leader:
 
 
 @asynccontextmanager
-async def elected(*then: Answer, otherwise: Answer) -> AsyncIterator[tuple[ScriptedServer, Leader]]:
+async def run_leader(
+    *then: Answer, otherwise: Answer
+) -> AsyncIterator[tuple[ScriptedServer, Leader]]:
     """A leader whose renewals get the responses `then`, and after that `otherwise`."""
     clock = ManualClock()
     script = (status(404, "NotFound"), reply(201, LEASE), *then)
@@ -117,13 +119,13 @@ FAULTS: dict[str, Answer] = {
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 async def test_t21_any_other_response_than_a_renewal_ends_leadership_in_time(fault: Answer) -> None:
-    async with elected(otherwise=fault) as (_server, leader):
+    async with run_leader(otherwise=fault) as (_server, leader):
         await expect_an_end_in_time(leader)
 
 
 async def test_t21_a_server_that_comes_back_in_time_keeps_its_leader() -> None:
     renewed = {**LEASE, "metadata": {**LEASE["metadata"], "resourceVersion": "2"}}
-    async with elected(drop, drop, drop, otherwise=reply(200, renewed)) as (_server, leader):
+    async with run_leader(drop, drop, drop, otherwise=reply(200, renewed)) as (_server, leader):
         await leader.live(OPTIONS.renew_deadline * 2)
         assert leader.working
         assert leader.may_write()

@@ -28,7 +28,7 @@ TIMEOUT = aiohttp.ClientTimeout(total=10)
 
 
 @asynccontextmanager
-async def asked(
+async def open_request(
     first: bytes, forever: bytes = b""
 ) -> AsyncIterator[tuple[aiohttp.ClientResponse, Pouring]]:
     """The response of a server that sends just these bytes."""
@@ -42,17 +42,17 @@ async def asked(
 
 @pytest.mark.parametrize("body", [b"", b"x" * MOST], ids=["nothing", "as much as may be"])
 async def test_a_body_is_read_up_to_its_bound(body: bytes) -> None:
-    async with asked(answer(body)) as (response, _):
+    async with open_request(answer(body)) as (response, _):
         assert await read_body(response, MOST) == body
 
 
 async def test_a_body_is_read_unchanged() -> None:
-    async with asked(bomb(1 << 20)) as (response, _):
+    async with open_request(bomb(1 << 20)) as (response, _):
         assert len(await read_body(response, MOST)) < MOST
 
 
 async def test_an_endless_body_is_read_up_to_its_limit() -> None:
-    async with asked(ENDLESS, CHUNK) as (response, server):
+    async with open_request(ENDLESS, CHUNK) as (response, server):
         content = response.content
         with pytest.raises(UnreadableError, match=f"longer than {MOST} bytes"):
             await read_body(response, MOST)
@@ -63,7 +63,7 @@ async def test_an_endless_body_is_read_up_to_its_limit() -> None:
 
 @pytest.mark.parametrize("encoding", [b"gzip", b"GZIP", b"br", b"x" * 1000, b"gzip, identity"])
 async def test_a_compressed_response_is_rejected(encoding: bytes) -> None:
-    async with asked(answer(b"{}", b"Content-Encoding: " + encoding)) as (response, _):
+    async with open_request(answer(b"{}", b"Content-Encoding: " + encoding)) as (response, _):
         with pytest.raises(UnreadableError, match="compressed") as raised:
             refuse_compressed(response)
     assert len(str(raised.value)) < 100
@@ -71,7 +71,7 @@ async def test_a_compressed_response_is_rejected(encoding: bytes) -> None:
 
 @pytest.mark.parametrize("headers", [(), (b"Content-Encoding: identity",), (b"Content-Encoding:",)])
 async def test_an_uncompressed_response_is_accepted(headers: tuple[bytes, ...]) -> None:
-    async with asked(answer(b"{}", *headers)) as (response, _):
+    async with open_request(answer(b"{}", *headers)) as (response, _):
         refuse_compressed(response)
         assert await read_body(response, MOST) == b"{}"
 
@@ -79,13 +79,13 @@ async def test_an_uncompressed_response_is_accepted(headers: tuple[bytes, ...]) 
 @pytest.mark.parametrize("first", WRONG.values(), ids=WRONG.keys())
 async def test_unbounded_headers_are_an_error(first: bytes) -> None:
     with pytest.raises(aiohttp.ClientError):
-        async with asked(first) as (response, _):
+        async with open_request(first) as (response, _):
             await read_body(response, MOST)
 
 
 async def test_the_error_names_the_limits_of_headers() -> None:
     with pytest.raises(aiohttp.ClientError) as raised:
-        async with asked(WRONG["many headers"]):
+        async with open_request(WRONG["many headers"]):
             pass
     assert f"more than {HEADERS_MAX} headers" in str(exceeded_limit(raised.value))
     assert exceeded_limit(aiohttp.ClientConnectionError()) is None
@@ -99,7 +99,7 @@ async def test_no_cookie_is_kept() -> None:
         for _ in range(2):
             async with session.get(f"http://localhost:{server.port}/"):
                 pass
-    assert not any(b"cookie" in request.lower() for request in server.asked)
+    assert not any(b"cookie" in request.lower() for request in server.requests)
 
 
 @pytest.mark.parametrize("size", [1, PIECE, 1 << 20])
@@ -126,7 +126,7 @@ async def test_a_session_uses_piecemeal_sockets(monkeypatch: pytest.MonkeyPatch)
         return data
 
     monkeypatch.setattr(PiecemealSocket, "recv", noted)
-    async with asked(answer(b"x" * MOST)) as (response, _):
+    async with open_request(answer(b"x" * MOST)) as (response, _):
         await read_body(response, MOST)
     assert sum(pieces) > MOST
     assert max(pieces) <= PIECE

@@ -32,7 +32,7 @@ JSON = st.recursive(
 )
 
 
-def _nested(depth: int, opening: str = '{"a":', closing: str = "}") -> str:
+def _nested_text(depth: int, opening: str = '{"a":', closing: str = "}") -> str:
     return opening * depth + '"x"' + closing * depth
 
 
@@ -80,7 +80,7 @@ def test_the_path_of_a_value_that_is_too_deep() -> None:
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize(("opening", "closing"), [('{"a":', "}"), ("[", "]")])
 def test_an_object_is_read_at_any_depth(depth: int, opening: str, closing: str) -> None:
-    body = _thing("deep", _nested(depth, opening, closing)).encode()
+    body = _thing("deep", _nested_text(depth, opening, closing)).encode()
     obj = decode_object(body)
     assert (obj["metadata"]["name"], obj["z"]) == ("deep", [1])
     kind, same = decode_event(b'{"type": "ADDED", "object": %s}' % body, THINGS)
@@ -94,7 +94,12 @@ def test_attack_t10_one_deep_object_does_not_hide_the_others(
 ) -> None:
     if not whole:
         monkeypatch.setattr(codec, "WHOLE_BYTES", 0)
-    things = [_thing("a"), _thing("deep", _nested(depth)), _thing("b"), _thing("c", _nested(depth))]
+    things = [
+        _thing("a"),
+        _thing("deep", _nested_text(depth)),
+        _thing("b"),
+        _thing("c", _nested_text(depth)),
+    ]
     items = ",".join(things)
     body = f'{{"kind": "ThingList", "items": [{items}], "metadata": {{"resourceVersion": "7"}}}}'
     reader = PageReader(body.encode(), THINGS)

@@ -29,7 +29,7 @@ from runtime.limits.object_size import (
     trim_metadata,
 )
 from runtime.testing.scripted import listing
-from tests.runtime.serving import config_map, scripted
+from tests.runtime.serving import config_map, run_scripted_server
 
 SMALL = Bounds(size=200, values=20)
 JSON: st.SearchStrategy[Any] = st.recursive(
@@ -136,7 +136,7 @@ async def test_a_page_that_is_too_large_is_read_in_smaller_ones() -> None:
     items = [config_map(f"n{number}", blob="x" * 100) for number in range(3)]
     large = [config_map("large", blob="x" * PAGE_BYTES)]
     script = (listing(large), listing(items[:2], token="t"), listing(items[2:]))
-    async with scripted(*script) as (server, client):
+    async with run_scripted_server(*script) as (server, client):
         answer = await client.list(CONFIG_MAP, options=ListOptions(limit=8))
     assert [item["metadata"]["name"] for item in answer.items] == ["n0", "n1", "n2"]
     assert [request.query.get("limit") for request in server.requests] == ["8", "2", "2"]

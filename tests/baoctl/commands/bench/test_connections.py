@@ -30,5 +30,5 @@ async def test_a_token_outlives_a_run_by_little(
     token = LoginToken(client_token="t", lease_duration=life)
     async with serving(tmp_path, {RENEWAL: answer}) as server, server.client() as bao:
         await shorten(bao, ADDRESS, token, 930.0)
-    bodies = [(request.path, request.body) for request in server.asked]
+    bodies = [(request.path, request.body) for request in server.requests]
     assert bodies == ([(f"/v1/{RENEWAL}", {"increment": "930s"})] if asked else [])

@@ -57,20 +57,20 @@ def test_an_engine_that_exists(settings: dict[str, Any], version: int | None) ->
     assert engine is None or not engine.is_own
 
 
-def mounted(*paths: str, description: object = DESCRIPTION) -> dict[str, Any]:
+def mount_response(*paths: str, description: object = DESCRIPTION) -> dict[str, Any]:
     return {"secret": {path: {"type": "kv", "description": description} for path in paths}}
 
 
 RUN = "bao_bench_0123456789abcdef"
 # sentence: (what the token sees, the engines of other runs)
 MOUNTS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "one was killed": (mounted("secret/", f"{RUN}/", "cubbyhole/"), (RUN,)),
-    "none was": (mounted("secret/"), ()),
-    "an engine of a user with such a name": (mounted(f"{RUN}/", description="ours"), ()),
-    "a name that no run has": (mounted("bao_bench_prod/", f"team/{RUN}/", f"{RUN}x/"), ()),
-    "a name that is an order": (mounted("bao_bench_; rm -rf ~ #/"), ()),
+    "one was killed": (mount_response("secret/", f"{RUN}/", "cubbyhole/"), (RUN,)),
+    "none was": (mount_response("secret/"), ()),
+    "an engine of a user with such a name": (mount_response(f"{RUN}/", description="ours"), ()),
+    "a name that no run has": (mount_response("bao_bench_prod/", f"team/{RUN}/", f"{RUN}x/"), ()),
+    "a name that is an order": (mount_response("bao_bench_; rm -rf ~ #/"), ()),
     "too many": (
-        mounted(*(f"bao_bench_{number:016x}/" for number in range(9))),
+        mount_response(*(f"bao_bench_{number:016x}/" for number in range(9))),
         tuple(f"bao_bench_{number:016x}" for number in range(NAMED)),
     ),
     "no answer": ({}, ()),
@@ -84,7 +84,7 @@ def test_engines_of_other_runs(mounts: dict[str, Any], engines: tuple[str, ...])
     assert engines_of_other_runs(mounts) == engines
 
 
-def granted(engine: Engine, **changed: list[str]) -> dict[str, Any]:
+def granted_capabilities(engine: Engine, **changed: list[str]) -> dict[str, Any]:
     """What a token may do that lacks nothing; but for the paths whose end is named."""
     full: dict[str, list[str]] = {}
     for path, needs in engine.required():
@@ -96,15 +96,15 @@ def granted(engine: Engine, **changed: list[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("engine", [OWN, FIRST, SECOND])
 def test_nothing_is_missing(engine: Engine) -> None:
-    assert missing(engine, granted(engine)) == ()
+    assert missing(engine, granted_capabilities(engine)) == ()
     assert missing(engine, {path: ["root"] for path, _ in engine.required()}) == ()
 
 
 def test_each_missing_capability_is_named_with_its_path() -> None:
-    assert missing(OWN, granted(OWN, bao_bench_0123=["deny"])) == (
+    assert missing(OWN, granted_capabilities(OWN, bao_bench_0123=["deny"])) == (
         "update, delete at sys/mounts/bao_bench_0123",
     )
-    assert missing(OWN, granted(OWN, w0k0=["create", "read"])) == (
+    assert missing(OWN, granted_capabilities(OWN, w0k0=["create", "read"])) == (
         "update at bao_bench_0123/data/w0k0",
     )
     assert missing(FIRST, {}) == (

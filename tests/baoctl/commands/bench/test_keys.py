@@ -29,9 +29,11 @@ def worker(bao: Bao, clock: ManualClock) -> Worker:
     return Worker(0, bao, ADDRESS, "token", clock)
 
 
-def deleted(server: Server) -> list[str]:
+def deletions(server: Server) -> list[str]:
     return [
-        request.path.removeprefix("/v1/") for request in server.asked if request.method == "DELETE"
+        request.path.removeprefix("/v1/")
+        for request in server.requests
+        if request.method == "DELETE"
     ]
 
 
@@ -44,7 +46,7 @@ async def test_a_removal_is_repeated_until_it_is_done(tmp_path: Path) -> None:
         server.answers[OWN.mount_path] = GONE
         await clock.advance(1.0)
         assert await run == ""
-    assert deleted(server) == [OWN.mount_path] * 2
+    assert deletions(server) == [OWN.mount_path] * 2
 
 
 async def test_what_cannot_be_removed_is_reported_with_the_reason(tmp_path: Path) -> None:
@@ -63,7 +65,7 @@ async def test_a_refused_removal_is_not_repeated(tmp_path: Path) -> None:
     async with serving(tmp_path, {OWN.mount_path: DENIED}) as server, server.client() as bao:
         left = await Keys(OWN, 1, clock).remove((worker(bao, clock),))
     assert "permission denied" in left
-    assert len(deleted(server)) == 1
+    assert len(deletions(server)) == 1
 
 
 async def test_in_an_engine_that_exists_only_the_keys_of_the_run_are_removed(
@@ -73,7 +75,7 @@ async def test_in_an_engine_that_exists_only_the_keys_of_the_run_are_removed(
     paths = [OLD.removal_path(f"w0k{number}") for number in range(3)]
     async with serving(tmp_path, dict.fromkeys(paths, GONE)) as server, server.client() as bao:
         assert await Keys(OLD, 3, clock).remove((worker(bao, clock),)) == ""
-    assert deleted(server) == paths
+    assert deletions(server) == paths
 
 
 async def test_a_name_that_is_taken_is_never_removed(tmp_path: Path) -> None:
@@ -82,7 +84,7 @@ async def test_a_name_that_is_taken_is_never_removed(tmp_path: Path) -> None:
     async with serving(tmp_path, {OWN.mount_path: taken}) as server, server.client() as bao:
         with pytest.raises(RequestError, match="already in use"):
             await Keys(OWN, 1, clock).mount(worker(bao, clock))
-    assert deleted(server) == []
+    assert deletions(server) == []
 
 
 async def test_a_mount_whose_answer_is_lost_is_removed(tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ async def test_a_mount_whose_answer_is_lost_is_removed(tmp_path: Path) -> None:
         await clock.advance(1.0)
         with pytest.raises(RequestError, match="nothing was mounted"):
             await run
-    assert deleted(server) == [OWN.mount_path] * 2
+    assert deletions(server) == [OWN.mount_path] * 2
 
 
 @pytest.mark.parametrize(
@@ -126,4 +128,4 @@ async def test_what_other_runs_left_is_not_known_everywhere(
     answers = {"sys/internal/ui/mounts": answer}
     async with serving(tmp_path, answers) as server, server.client() as bao:
         assert await other_runs(worker(bao, ManualClock())) == ()
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1

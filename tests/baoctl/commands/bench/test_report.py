@@ -9,7 +9,7 @@ from baoctl.commands.bench.report import FORWARD_NOTE, BenchReport, screen
 from baoctl.commands.cluster.terminal import console, emit
 
 
-def shown(report: BenchReport) -> list[str]:
+def report_lines(report: BenchReport) -> list[str]:
     out = io.StringIO()
     emit(console(out), screen(report))
     return out.getvalue().splitlines()
@@ -37,7 +37,7 @@ def report(samples: Samples) -> BenchReport:
 def test_the_screen_has_the_figures_what_they_were_measured_on_and_the_errors() -> None:
     samples = Samples([0.002] * 12_345)
     samples.fail("answered 503")
-    lines = [" ".join(line.split()) for line in shown(report(samples))]
+    lines = [" ".join(line.split()) for line in report_lines(report(samples))]
     assert lines[:2] == [
         "OPERATION PER SECOND P50 P99 MAX ERRORS",
         "writes 1,234.5 2.0 ms 2.0 ms 2.0 ms 1",
@@ -50,4 +50,4 @@ def test_the_screen_has_the_figures_what_they_were_measured_on_and_the_errors() 
 
 
 def test_an_operation_without_an_answer_has_dashes() -> None:
-    assert shown(report(Samples()))[1].split() == ["writes", "0.0", "-", "-", "-", "0"]
+    assert report_lines(report(Samples()))[1].split() == ["writes", "0.0", "-", "-", "-", "0"]

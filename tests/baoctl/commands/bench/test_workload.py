@@ -93,11 +93,11 @@ async def test_the_token_of_a_login_is_revoked_before_the_next_request(tmp_path:
     answers = {LOGIN: ISSUED, REVOKE: (204, None)}
     async with serving(tmp_path, answers) as server, server.client() as bao:
         await Worker(0, bao, ADDRESS, "token", ManualClock()).log_in(order())(0)
-    assert [(request.path, request.token) for request in server.asked] == [
+    assert [(request.path, request.token) for request in server.requests] == [
         (f"/v1/{LOGIN}", ""),
         (f"/v1/{REVOKE}", "issued"),
     ]
-    assert server.asked[0].body == {"role": "app", "jwt": "jwt"}
+    assert server.requests[0].body == {"role": "app", "jwt": "jwt"}
 
 
 async def test_a_revocation_without_an_answer_is_sent_once_more_and_counts_as_an_error(
@@ -108,7 +108,7 @@ async def test_a_revocation_without_an_answer_is_sent_once_more_and_counts_as_an
         attempt = Worker(0, bao, ADDRESS, "token", ManualClock()).log_in(order())
         with pytest.raises(FailedRequestError, match="502"):
             await attempt(0)
-    assert [request.path for request in server.asked[1:]] == [f"/v1/{REVOKE}"] * 2
+    assert [request.path for request in server.requests[1:]] == [f"/v1/{REVOKE}"] * 2
 
 
 async def test_errors_of_different_keys_are_one_error(tmp_path: Path) -> None:
@@ -119,5 +119,5 @@ async def test_errors_of_different_keys_are_one_error(tmp_path: Path) -> None:
             with pytest.raises(FailedRequestError) as error:
                 await attempt(number)
             errors.add(str(error.value))
-    assert len({request.path for request in server.asked}) == 4
+    assert len({request.path for request in server.requests}) == 4
     assert errors == {"answered 404: no reason given"}

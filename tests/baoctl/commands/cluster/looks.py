@@ -18,14 +18,14 @@ RECORDED = Path(__file__).parent / "recorded"
 
 
 @lru_cache
-def _recorded() -> dict[str, Any]:
+def _recording() -> dict[str, Any]:
     document: dict[str, Any] = json.loads((RECORDED / "healthy.json").read_text(encoding="utf-8"))
     return document
 
 
 def lease(ago: timedelta = timedelta(seconds=3)) -> Object:
     """The Lease of an operator that renewed it so long ago."""
-    new_lease: Object = copy.deepcopy(_recorded()["lease"])
+    new_lease: Object = copy.deepcopy(_recording()["lease"])
     renewed = (NOW - ago).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
     new_lease["spec"] |= {"renewTime": renewed, "leaseDurationSeconds": 15}
     return new_lease
@@ -33,7 +33,7 @@ def lease(ago: timedelta = timedelta(seconds=3)) -> Object:
 
 def healthy() -> ClusterObservation:
     """The cluster, with an operator that works."""
-    objects = copy.deepcopy(_recorded())
+    objects = copy.deepcopy(_recording())
     name = objects["cluster"]["metadata"]["name"]
     return ClusterObservation(
         now=NOW,

@@ -59,7 +59,7 @@ def certificate_that_ended_today() -> ClusterObservation:
     return stating(observation, "Stalled", "True", "TLSSecretInvalid", text)
 
 
-def refused_before_there_is_a_certificate() -> ClusterObservation:
+def refusal_before_there_is_a_certificate() -> ClusterObservation:
     observation = stating(healthy(), "TLSReady", "False", "TLSSecretMissing", "it is not there yet")
     return stating(
         observation, "Stalled", "True", "ImageVersionMismatch", "the tag is another version"
@@ -121,7 +121,7 @@ def webhook_does_not_answer() -> ClusterObservation:
     return stating(healthy(), "Degraded", "True", "Retrying", text)
 
 
-def paused_and_forgotten() -> ClusterObservation:
+def expired_pause() -> ClusterObservation:
     since = {"lastTransitionTime": "2026-11-23T12:00:00Z"}
     observation = stating(
         wanting(healthy(), paused=True), "Paused", "True", "Paused", "paused", **since
@@ -168,7 +168,7 @@ BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
         certificate_that_ended_today(), "certificate of the servers has expired", "tls-server",
     ),
     "no certificate, because the operator refuses the cluster": (
-        refused_before_there_is_a_certificate(), "ImageVersionMismatch", "explain",
+        refusal_before_there_is_a_certificate(), "ImageVersionMismatch", "explain",
     ),
     "full volume": (full_volume(), "volume of first-2 is full", "storage"),
     "image that cannot be pulled": (
@@ -186,7 +186,7 @@ BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
     "webhook that does not answer": (
         webhook_does_not_answer(), "admission rule refuses", "webhook",
     ),
-    "paused and forgotten": (paused_and_forgotten(), "paused for 3d", "bao resume first"),
+    "paused and forgotten": (expired_pause(), "paused for 3d", "bao resume first"),
     "lock of nobody": (lock_of_nobody(), "lock of openbaobackup/monday is stale", "openbaobackups"),
     "lock of a silent holder": (lock_of_a_silent_holder(), "is stale", "openbaobackups"),
     "no node": (unschedulable(), "cannot be scheduled", "describe pod first-2"),

@@ -21,14 +21,14 @@ from tests.baoctl.commands.cluster.bench import world
 from tests.baoctl.commands.cluster.looks import having, healthy, stating, wanting, with_pod
 
 
-def printed(observation: ClusterObservation, width: int = 80, *, wide: bool = False) -> str:
+def output(observation: ClusterObservation, width: int = 80, *, wide: bool = False) -> str:
     out = io.StringIO()
     emit(Console(file=out, width=width, highlight=False), screen(view_of(observation), wide=wide))
     return out.getvalue()
 
 
 def test_a_cluster_that_is_well_fits_on_80_columns() -> None:
-    text = printed(healthy())
+    text = output(healthy())
     assert max(map(len, text.splitlines())) <= 80
     assert (
         text
@@ -119,7 +119,7 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
 
 @pytest.mark.parametrize(("seen", "words"), SAYS.values(), ids=SAYS.keys())
 def test_the_screen_says(seen: ClusterObservation, words: tuple[str, ...]) -> None:
-    text = printed(seen, 120)
+    text = output(seen, 120)
     assert [word for word in words if word not in text] == []
 
 
@@ -128,14 +128,14 @@ def test_a_reason_stands_once_with_all_its_conditions() -> None:
     observation = stating(
         observation, "Hibernated", "True", "Hibernated", "volumes and keys are kept"
     )
-    text = printed(observation)
+    text = output(observation)
     assert "Available, Hibernated  Hibernated\n    volumes and keys are kept" in text
     assert "no server runs" not in text
 
 
 def test_advice_is_for_those_who_ask() -> None:
-    assert "DevelopmentProfile" not in printed(healthy())
-    assert "DevelopmentProfile" in printed(healthy(), 120, wide=True)
+    assert "DevelopmentProfile" not in output(healthy())
+    assert "DevelopmentProfile" in output(healthy(), 120, wide=True)
 
 
 def test_only_ready_is_good() -> None:

@@ -18,7 +18,7 @@ from tests.baoctl.datacenter_bench import (
     READY,
     client_at,
     command_line,
-    failed,
+    failed_service,
     live_datacenter,
     live_workload,
     server_of,
@@ -33,7 +33,7 @@ def fleet() -> FakeApiServer:
         [
             live_datacenter(FAILING, services=2, running=1, failed=1),
             live_workload(desired_service(service("dns")), RUNS),
-            live_workload(desired_service(openbao("vault")), failed()),
+            live_workload(desired_service(openbao("vault")), failed_service()),
             live_datacenter(READY, name="ams1"),
         ]
     )

@@ -58,7 +58,7 @@ def writes(server: FakeApiServer) -> list[str]:
     return [call.method for call in server.requests if call.method != "GET"]
 
 
-async def ordered(
+async def redeploy_result(
     server: FakeApiServer,
     target: str = "fra1/vault",
     token: str | None = None,
@@ -93,7 +93,7 @@ async def test_an_order_is_set_or_replaced(
     live: Object, token: str | None, expected: dict[str, str], before: str
 ) -> None:
     server = holding(live)
-    done = await ordered(server, token=token)
+    done = await redeploy_result(server, token=token)
     assert (orders_of(server), writes(server)) == (expected, ["PATCH"])
     assert done == RedeployResult("fra1", "vault", token or TOKEN, before, "Active", written=True)
 
@@ -101,7 +101,7 @@ async def test_an_order_is_set_or_replaced(
 async def test_nothing_else_of_the_spec_changes() -> None:
     server = holding(fra1(("shipper", "a"), state="Draining"))
     before = server.get(DATACENTERS, ObjectKey("", "fra1"))
-    await ordered(server)
+    await redeploy_result(server)
     after = server.get(DATACENTERS, ObjectKey("", "fra1"))
     assert before is not None
     assert after is not None
@@ -112,7 +112,7 @@ async def test_nothing_else_of_the_spec_changes() -> None:
 
 async def test_the_same_order_again_is_none() -> None:
     server = holding(fra1(("vault", "again")))
-    done = await ordered(server, token="again")
+    done = await redeploy_result(server, token="again")
     assert done == RedeployResult("fra1", "vault", "again", "again", "Active", written=False)
     assert writes(server) == []
 
@@ -157,7 +157,7 @@ async def test_what_cannot_be_ordered_is_said(
     server = holding(live)
     before = orders_of(server)
     with pytest.raises(RequestError) as raised:
-        await ordered(server, target, token)
+        await redeploy_result(server, target, token)
     assert str(raised.value) == message
     assert (orders_of(server), writes(server)) == (before, [])
 
@@ -166,7 +166,7 @@ async def test_a_datacenter_without_services_says_so() -> None:
     with pytest.raises(
         RequestError, match=r"^there is no service vault in .* fra1, nor any other$"
     ):
-        await ordered(server_of([fra1()]))
+        await redeploy_result(server_of([fra1()]))
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ async def test_what_is_going_is_not_redeployed(leaving: Object, message: str) ->
     )
     server.remove(kind, ObjectKey("", leaving["metadata"]["name"]))
     with pytest.raises(RequestError) as raised:
-        await ordered(server)
+        await redeploy_result(server)
     assert (str(raised.value), writes(server)) == (message, [])
 
 
@@ -199,12 +199,12 @@ class Between:
 
     act: Callable[[int], None]
     times: int
-    done: int = 0
+    failures: int = 0
 
     def next(self, call: HttpRequest) -> Fault | None:
-        if call.method == "PATCH" and self.done < self.times:
-            self.done += 1
-            self.act(self.done)
+        if call.method == "PATCH" and self.failures < self.times:
+            self.failures += 1
+            self.act(self.failures)
         return None
 
 
@@ -212,7 +212,7 @@ async def test_the_order_of_another_person_is_not_lost() -> None:
     server = holding(fra1(("vault", "b")))
     # The place of the entry moves, too.
     between = Between(lambda _: keep(server, fra1(("shipper", "new"), ("vault", "b"))), 1)
-    await ordered(server, faults=between)
+    await redeploy_result(server, faults=between)
     assert orders_of(server) == {"shipper": "new", "vault": TOKEN}
     assert writes(server) == ["PATCH", "PATCH"]
 
@@ -221,14 +221,14 @@ async def test_it_gives_up_when_others_never_stop() -> None:
     server = holding(fra1())
     between = Between(lambda n: keep(server, fra1(("shipper", f"t{n}"))), TRIES)
     with pytest.raises(RequestError, match=r"other clients changed it during 5 attempts"):
-        await ordered(server, faults=between)
+        await redeploy_result(server, faults=between)
     assert (orders_of(server), len(writes(server))) == ({"shipper": f"t{TRIES}"}, TRIES)
 
 
 async def test_an_answer_that_is_lost_is_looked_for() -> None:
     server = holding(fra1(("vault", "b")))
     faults = ScriptedFaults(Fault(FaultKind.LOST_REPLY), where="PATCH ")
-    done = await ordered(server, faults=faults)
+    done = await redeploy_result(server, faults=faults)
     assert done == RedeployResult("fra1", "vault", TOKEN, "b", "Active", written=True)
     assert (orders_of(server), writes(server)) == ({"vault": TOKEN}, ["PATCH"])
 
@@ -237,7 +237,7 @@ async def test_a_server_that_is_away_is_said() -> None:
     server = holding(fra1())
     server.up = False
     with pytest.raises(TransportError):
-        await ordered(server)
+        await redeploy_result(server)
 
 
 # --- what it says -------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from tests.baoctl.datacenter_bench import (
     client_at,
     command_line,
     condition,
-    failed,
+    failed_service,
     live_datacenter,
     live_workload,
     server_of,
@@ -71,7 +71,8 @@ async def test_a_datacenter_that_is_not_there_is_said(
 
 
 def test_the_json_has_all_of_it() -> None:
-    obj = live_workload(VAULT, failed(ready="0/3", service_refs=(("vault", "Service x/y"),)))
+    progress = failed_service(ready="0/3", service_refs=(("vault", "Service x/y"),))
+    obj = live_workload(VAULT, progress)
     conflict = condition("NoConflicts", "False", "Conflict", "told")
     sources = (source("set/a", 2, priority=10, error="gone"),)
     live = live_datacenter(FAILING, conflict, services=2, failed=1, sources=sources)

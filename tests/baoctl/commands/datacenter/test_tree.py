@@ -22,7 +22,7 @@ from tests.baoctl.datacenter_bench import (
     NOW,
     READY,
     condition,
-    failed,
+    failed_service,
     live_datacenter,
     live_workload,
     source,
@@ -44,7 +44,7 @@ VAULT_RUNS = ServiceProgress(
 CONFLICT = condition("NoConflicts", "False", "Conflict", "service agent: set/a and set/b give it")
 
 
-def broken() -> Object:
+def unreadable_workload() -> Object:
     """A row whose body no version of the operator writes."""
     obj = live_workload(desired_service(service("broken")), RUNS)
     obj["spec"]["service"]["kind"] = "Job"
@@ -55,12 +55,12 @@ def sight() -> View:
     """A datacenter in which everything is the matter."""
     objects = [
         live_workload(VAULT, VAULT_RUNS),
-        live_workload(SHIPPER, failed(ready="0/1")),
+        live_workload(SHIPPER, failed_service(ready="0/1")),
         live_workload(
             AGENT, ServiceProgress("Pending", "waits until these are Running: log-shipper")
         ),
         live_workload(desired_service(service("exporter"), "hook/network"), RUNS),
-        broken(),
+        unreadable_workload(),
     ]
     sources = (
         source("declared", 1),
@@ -129,7 +129,7 @@ def without_status(live: Object) -> Object:
     return {name: value for name, value in live.items() if name != "status"}
 
 
-def deleted(live: Object) -> Object:
+def terminating(live: Object) -> Object:
     return {**live, "metadata": {**live["metadata"], "deletionTimestamp": "2030-01-01T00:00:00Z"}}
 
 
@@ -156,7 +156,7 @@ PLACES: dict[str, tuple[Object, str, bool]] = {
         False,
     ),
     "it is going": (
-        deleted(live_datacenter(READY)), "fra1  Active, being deleted  eu-central", False,
+        terminating(live_datacenter(READY)), "fra1  Active, being deleted  eu-central", False,
     ),
     "a spec that cannot be read": (
         live_datacenter(READY, spec={"bootstrapServices": 7}),
@@ -185,7 +185,7 @@ def row(progress: ServiceProgress, **metadata: Any) -> Object:
     return live_workload(desired_service(service("shipper")), progress, **metadata)
 
 
-def lost() -> Object:
+def unreadable_status() -> Object:
     return {**row(RUNS), "status": {"state": "Lost"}}
 
 
@@ -203,27 +203,27 @@ DETAILS: dict[str, tuple[Object, str, str]] = {
     "it runs": (row(replace(RUNS, message="fine")), "Running", ""),
     "it waits": (row(ServiceProgress("Pending", "waits for x")), "Pending", "waits for x"),
     "an attempt that is due": (
-        row(failed(0)), "Failed", f"attempt 3, next at 12:00:00Z (due): {WHY}",
+        row(failed_service(0)), "Failed", f"attempt 3, next at 12:00:00Z (due): {WHY}",
     ),
     "less than a second is one": (
-        row(failed(1)), "Failed", f"attempt 3, next at 12:00:01Z (in 1 s): {WHY}",
+        row(failed_service(1)), "Failed", f"attempt 3, next at 12:00:01Z (in 1 s): {WHY}",
     ),
     "minutes": (
-        row(failed(600, 9)), "Failed", f"attempt 9, next at 12:10:00Z (in 10 min): {WHY}",
+        row(failed_service(600, 9)), "Failed", f"attempt 9, next at 12:10:00Z (in 10 min): {WHY}",
     ),
     "tomorrow": (
-        row(failed(86400, 9)), "Failed",
+        row(failed_service(86400, 9)), "Failed",
         f"attempt 9, next at 2030-01-02T12:00:00Z (in 1440 min): {WHY}",
     ),
     "only a change helps": (
-        row(failed(None, 1)), "Failed", f"attempt 1, no retry before a change: {WHY}",
+        row(failed_service(None, 1)), "Failed", f"attempt 1, no retry before a change: {WHY}",
     ),
     "it failed, and waits for something else": (
-        row(failed(8, 3, state="Retiring", message=BLOCKED), **GOING), "Retiring",
+        row(failed_service(8, 3, state="Retiring", message=BLOCKED), **GOING), "Retiring",
         f"attempt 3, next at 12:00:08Z (in 8 s): {WHY}; {BLOCKED}",
     ),
     "it was changed since": (
-        row(failed(8, digest="former")), "Failed", f"its spec has changed since; {WHY}",
+        row(failed_service(8, digest="former")), "Failed", f"its spec has changed since; {WHY}",
     ),
     "it runs, but not as asked": (
         row(replace(RUNS, digest="former")), "Running", "its spec has changed since",
@@ -235,7 +235,7 @@ DETAILS: dict[str, tuple[Object, str, str]] = {
     "it was just made": (row(ServiceProgress()), "Pending", ""),
     "nothing was said yet": (live_workload(desired_service(service("shipper"))), "Pending", ""),
     "a status that cannot be read": (
-        lost(), "Pending", "its status cannot be read; the operator rewrites it",
+        unreadable_status(), "Pending", "its status cannot be read; the operator rewrites it",
     ),
     "a row of another datacenter": (
         of_another(), UNREADABLE,
@@ -254,7 +254,7 @@ def test_what_is_said_of_a_service(obj: Object, state: str, detail: str) -> None
 
 
 def test_a_time_without_zone_is_utc() -> None:
-    obj = row(failed())
+    obj = row(failed_service())
     obj["status"]["nextRetryTime"] = "2030-01-01T12:00:08"
     assert "(in 8 s)" in as_text(view_of(live_datacenter(), [obj]), NOW)
 
@@ -324,7 +324,9 @@ SHOWN = "\\x1b[2J\\r\\n\\u202edrawkcab\\x07\\x9b"
 
 
 def test_no_text_reaches_the_terminal_raw() -> None:
-    shown = row(failed(provider_ref=HOSTILE, service_refs=((HOSTILE, HOSTILE),), ready=HOSTILE))
+    shown = row(
+        failed_service(provider_ref=HOSTILE, service_refs=((HOSTILE, HOSTILE),), ready=HOSTILE)
+    )
     shown["status"] |= {"message": HOSTILE}
     shown["status"]["lastError"] |= {"message": f"x{HOSTILE}", "reason": HOSTILE}
     shown["spec"]["source"]["name"] = HOSTILE

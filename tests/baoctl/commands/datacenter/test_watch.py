@@ -37,7 +37,7 @@ from tests.baoctl.datacenter_bench import (
     READY,
     client_at,
     command_line,
-    failed,
+    failed_service,
     keep,
     live_datacenter,
     live_workload,
@@ -73,11 +73,11 @@ class Watch:
     clock: ManualClock
     server: FakeApiServer
     faults: ScriptedFaults
-    seen: Seen = field(default_factory=Seen)
+    log: Seen = field(default_factory=Seen)
 
     def follow(self, options: ReadSchedule) -> asyncio.Task[View]:
         client = client_at(self.server, self.faults)
-        return asyncio.create_task(follow(client, self.clock, "fra1", options, self.seen))
+        return asyncio.create_task(follow(client, self.clock, "fra1", options, self.log))
 
 
 @pytest.fixture
@@ -89,14 +89,14 @@ def watch() -> Watch:
 async def test_without_watch_it_looks_once(watch: Watch) -> None:
     task = watch.follow(ReadSchedule())
     await watch.clock.advance(1)
-    assert (task.result().is_ready, watch.seen.ready) == (False, [False])
+    assert (task.result().is_ready, watch.log.ready) == (False, [False])
 
 
 async def test_it_looks_every_two_seconds_and_changes_nothing(watch: Watch) -> None:
     task = watch.follow(WATCH)
     await watch.clock.advance(9.5)
     # Each look takes a moment of its own.
-    assert (task.done(), len(watch.seen.ready)) == (False, 5)
+    assert (task.done(), len(watch.log.ready)) == (False, 5)
     assert {call.method for call in watch.server.requests} == {"GET"}
     task.cancel()
 
@@ -107,7 +107,7 @@ async def test_it_ends_as_soon_as_it_is_ready(watch: Watch) -> None:
     assert not task.done()
     keep(watch.server, WELL)
     await watch.clock.advance(2)
-    assert (task.result().exit_code, watch.seen.ready) == (0, [False, False, True])
+    assert (task.result().exit_code, watch.log.ready) == (0, [False, False, True])
 
 
 async def test_a_watch_goes_on_when_it_is_ready(watch: Watch) -> None:
@@ -140,8 +140,8 @@ async def test_a_server_that_is_away_for_a_while_does_not_end_it(watch: Watch) -
     watch.faults.extend(REFUSED, Fault(FaultKind.INTERNAL))
     keep(watch.server, WELL)
     await watch.clock.advance(8)
-    assert (task.done(), watch.seen.ready) == (True, [False, True])
-    assert watch.seen.failures == ["TransportError", "ServerError"]
+    assert (task.done(), watch.log.ready) == (True, [False, True])
+    assert watch.log.failures == ["TransportError", "ServerError"]
 
 
 async def test_a_server_that_is_not_there_at_first_ends_it(watch: Watch) -> None:
@@ -176,18 +176,18 @@ class Printed:
         return "".join(self.texts)
 
 
-def printed(**options: Any) -> Printed:
+def output(**options: Any) -> Printed:
     clock, texts = ManualClock(NOW), list[str]()
     return Printed(clock, texts, Screen(clock, texts.append, **options))
 
 
-RETRIED = live_workload(desired_service(service("shipper")), failed(8))
+RETRIED = live_workload(desired_service(service("shipper")), failed_service(8))
 FIRST = view_of(ILL, [RETRIED])
 SECOND = view_of(WELL, [])
 
 
 async def test_a_log_gets_what_has_changed_after_a_line() -> None:
-    log = printed()
+    log = output()
     assert log.new(FIRST).startswith("fra1  Active")
     await log.clock.advance(2)
     assert log.new(FIRST) == ""
@@ -196,7 +196,7 @@ async def test_a_log_gets_what_has_changed_after_a_line() -> None:
 
 
 async def test_a_terminal_is_cleared_and_the_time_goes_by() -> None:
-    terminal = printed(terminal=True)
+    terminal = output(terminal=True)
     assert terminal.new(FIRST).startswith("fra1  Active")
     assert terminal.new(FIRST) == ""
     await terminal.clock.advance(2)
@@ -206,7 +206,7 @@ async def test_a_terminal_is_cleared_and_the_time_goes_by() -> None:
 
 
 async def test_json_is_one_document_after_the_other() -> None:
-    json = printed(output="json", terminal=True)
+    json = output(output="json", terminal=True)
     assert json.new(FIRST).startswith("{\n")
     await json.clock.advance(2)
     assert json.new(FIRST) == ""
@@ -214,7 +214,7 @@ async def test_json_is_one_document_after_the_other() -> None:
 
 
 def test_trouble_is_told_once_and_what_follows_is_news(capsys: pytest.CaptureFixture[str]) -> None:
-    log = printed()
+    log = output()
     log.new(FIRST)
     for _ in range(2):
         log.screen.failure(TransportError("no route\033 to host"))
@@ -231,8 +231,8 @@ def test_verbose_reaches_the_tree() -> None:
         ServiceProgress("Running", provider_ref="Deployment x/y"),
     )
     view = view_of(WELL, [row])
-    assert "object: Deployment x/y" in printed(verbose=True).new(view)
-    assert "object:" not in printed().new(view)
+    assert "object: Deployment x/y" in output(verbose=True).new(view)
+    assert "object:" not in output().new(view)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ PAGE = Path(__file__).parents[4] / "docs" / "upgrade-bluegreen.md"
 GOING = {"operationID": "0123456789", "greenRevision": GREEN, "greenVersion": NEW}
 
 
-def printed(cluster: gen.Cluster, *arguments: str) -> str:
+def output(cluster: gen.Cluster, *arguments: str) -> str:
     result = CliRunner().invoke(
         main, ["upgrade", "plan", "-f", "-", "--to", NEW, *arguments], input=dump(cluster)
     )
@@ -36,7 +36,7 @@ def printed(cluster: gen.Cluster, *arguments: str) -> str:
 
 
 def plan_of(cluster: gen.Cluster, *arguments: str) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(printed(cluster, "-o", "json", *arguments))
+    read: dict[str, Any] = json.loads(output(cluster, "-o", "json", *arguments))
     return read
 
 
@@ -50,7 +50,7 @@ def going(phase: str, **status: Any) -> gen.Cluster:
 
 def test_the_example_in_the_docs_is_what_it_prints() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert printed(CLUSTER) in page.replace("default/vault", "ns/x").replace("vault", "x")
+    assert output(CLUSTER) in page.replace("default/vault", "ns/x").replace("vault", "x")
 
 
 def test_the_phases_are_told_in_their_order() -> None:

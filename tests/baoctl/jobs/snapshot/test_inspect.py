@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from baoctl.jobs.snapshot.inspect import META, SEALED, STATE, SUMS, Archive, Meta, NotASnapshot
-from tests.gen.snapshots import archived, members, snapshot
+from tests.gen.snapshots import archive_of, members, snapshot
 
 WHOLE = snapshot(random.Random(1).randbytes(20_000))
 
@@ -51,7 +51,7 @@ def test_every_damage_behind_the_head_is_noticed(place: int, change: int) -> Non
 
 
 def without(name: str) -> bytes:
-    return archived({file: content for file, content in members().items() if file != name})
+    return archive_of({file: content for file, content in members().items() if file != name})
 
 
 @pytest.mark.parametrize("name", [META, STATE, SUMS, SEALED])
@@ -63,13 +63,13 @@ def test_every_file_is_needed(name: str) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        archived({**members(), STATE: b"short"}),
-        archived({**members(), META: b"{}"}),
-        archived({**members(), META: b"[" * 8000}),
-        archived({**members(), META: b'{"Index": 1e999, "Term": 1, "Size": 1}'}),
-        archived({**members(), SUMS: b"s" * 9000}),
-        archived({**members(), "more": b"x"}),
-        archived(dict(reversed(members().items()))),
+        archive_of({**members(), STATE: b"short"}),
+        archive_of({**members(), META: b"{}"}),
+        archive_of({**members(), META: b"[" * 8000}),
+        archive_of({**members(), META: b'{"Index": 1e999, "Term": 1, "Size": 1}'}),
+        archive_of({**members(), SUMS: b"s" * 9000}),
+        archive_of({**members(), "more": b"x"}),
+        archive_of(dict(reversed(members().items()))),
         gzip.compress(b"not a tar archive" * 100),
         gzip.compress(b""),
         WHOLE + WHOLE,

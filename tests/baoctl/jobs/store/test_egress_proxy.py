@@ -24,7 +24,7 @@ class Store(BaseHTTPRequestHandler):
     """Answers with what it was asked; /away redirects to the metadata of a cloud."""
 
     protocol_version = "HTTP/1.1"
-    seen: list[tuple[str, str, bytes]]
+    requests: list[tuple[str, str, bytes]]
 
     def do_GET(self) -> None:
         self._answer(b"")
@@ -33,7 +33,7 @@ class Store(BaseHTTPRequestHandler):
         self._answer(self.rfile.read(int(self.headers["content-length"])))
 
     def _answer(self, body: bytes) -> None:
-        self.seen.append((self.command, self.path, body))
+        self.requests.append((self.command, self.path, body))
         away = self.path.endswith("/away")
         self.send_response(307 if away else 200)
         if away:
@@ -48,7 +48,7 @@ class Store(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def store() -> Iterator[int]:
-    Store.seen = []
+    Store.requests = []
     server = ThreadingHTTPServer(("127.0.0.1", 0), Store)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield int(server.server_address[1])
@@ -88,7 +88,7 @@ def test_a_request_reaches_the_store_as_it_would_without(store: int) -> None:
     with running(EgressEndpoint("127.0.0.1", store)) as egress:
         assert ask(egress, f"http://127.0.0.1:{store}/b/k?list=1", "PUT", body) == (200, body)
         assert ask(egress, f"http://127.0.0.1:{store}") == (200, b"")
-    assert Store.seen == [("PUT", "/b/k?list=1", body), ("GET", "/", b"")]
+    assert Store.requests == [("PUT", "/b/k?list=1", body), ("GET", "/", b"")]
 
 
 def test_a_tunnel_carries_bytes_both_ways(store: int) -> None:
@@ -103,7 +103,7 @@ def test_another_host_is_not_the_store(store: int, host: str) -> None:
         assert ask(egress, f"http://{host}:{store}/")[0] == 403
         assert tunnel(egress, host, store) == b"HTTP/1.1 403 Forbidden"
         assert "is not the store" in egress.refusal
-    assert Store.seen == []
+    assert Store.requests == []
 
 
 def test_another_port_is_not_the_store(store: int) -> None:
@@ -132,7 +132,7 @@ def test_a_name_is_looked_up_anew_for_each_connection(store: int) -> None:
     with running(EgressEndpoint("store.example.com", store), resolve=resolve) as egress:
         assert ask(egress, f"http://store.example.com:{store}/")[0] == 200
         assert ask(egress, f"http://store.example.com:{store}/")[0] == 403
-    assert len(Store.seen) == 1
+    assert len(Store.requests) == 1
 
 
 def test_the_identity_of_the_pod_is_asked_for_where_it_is_and_by_no_other_name() -> None:
@@ -167,7 +167,7 @@ def test_a_store_that_redirects_to_a_cloud_gets_nothing_from_it(store: int) -> N
         with pytest.raises(BaseError):
             obstore.get(client, "away")
         assert egress.refusal == "169.254.169.254:80 is not the store"
-    assert [path for _, path, _ in Store.seen] == ["/bucket/away"]
+    assert [path for _, path, _ in Store.requests] == ["/bucket/away"]
 
 
 def test_a_host_that_cannot_be_reached_is_named() -> None:

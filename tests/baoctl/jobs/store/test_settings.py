@@ -26,14 +26,14 @@ def at(host: str, scheme: str = "https") -> str:
     return f"{scheme}://{host}"
 
 
-def made(
+def settings_from(
     env: StoreEnv, secret: dict[str, str] | None = None, environ: dict[str, str] | None = None
 ) -> StoreSettings:
     return settings(env, secret or {}, environ or {})
 
 
 def test_s3_with_keys_goes_to_its_endpoint_alone() -> None:
-    store_settings = made(S3, KEYS | {"sessionToken": "ST", "region": "eu-west-1"})
+    store_settings = settings_from(S3, KEYS | {"sessionToken": "ST", "region": "eu-west-1"})
     assert store_settings.endpoints == (EgressEndpoint("s3.example.com", 9000),)
     assert store_settings.identity == ()
     assert store_settings.options["endpoint"] == "https://s3.example.com:9000"
@@ -44,14 +44,20 @@ def test_s3_with_keys_goes_to_its_endpoint_alone() -> None:
 
 
 def test_the_region_of_the_spec_wins() -> None:
-    store_settings = made(replace(S3, region="eu-central-1"), KEYS | {"region": "eu-west-1"})
+    store_settings = settings_from(
+        replace(S3, region="eu-central-1"), KEYS | {"region": "eu-west-1"}
+    )
     assert store_settings.options["region"] == "eu-central-1"
-    assert made(S3, KEYS).options["region"] == "us-east-1"
+    assert settings_from(S3, KEYS).options["region"] == "us-east-1"
 
 
 def test_without_checked_tls_parts_are_signed() -> None:
-    assert not made(replace(S3, endpoint="http://minio:9000"), KEYS).options["unsigned_payload"]
-    assert not made(replace(S3, insecure_skip_verify=True), KEYS).options["unsigned_payload"]
+    assert not settings_from(replace(S3, endpoint="http://minio:9000"), KEYS).options[
+        "unsigned_payload"
+    ]
+    assert not settings_from(replace(S3, insecure_skip_verify=True), KEYS).options[
+        "unsigned_payload"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +83,7 @@ def test_where_the_bucket_is_written(
     endpoint: str, path_style: bool, bucket: str, address: str, expected: EgressEndpoint
 ) -> None:
     env = StoreEnv("s3", bucket, endpoint, use_path_style=path_style)
-    store_settings = made(env, KEYS)
+    store_settings = settings_from(env, KEYS)
     assert (store_settings.options["endpoint"], store_settings.endpoints) == (address, (expected,))
     assert store_settings.options["virtual_hosted_style_request"] == (f"{bucket}." in address)
 
@@ -87,7 +93,7 @@ def test_a_role_is_taken_at_the_token_service_of_its_region() -> None:
         "s3", "bkt", at("s3.eu-central-1.amazonaws.com"), region="eu-central-1",
         role_arn="arn:aws:iam::1:role/x", web_identity_path="/token",
     )  # fmt: skip
-    store_settings = made(env)
+    store_settings = settings_from(env)
     assert store_settings.options["endpoint_url_sts"] == at("sts.eu-central-1.amazonaws.com")
     assert EgressEndpoint("sts.eu-central-1.amazonaws.com", 443) in store_settings.endpoints
     assert store_settings.options["web_identity_token_file"] == "/token"
@@ -95,7 +101,7 @@ def test_a_role_is_taken_at_the_token_service_of_its_region() -> None:
 
 
 def test_another_store_gives_roles_itself() -> None:
-    store_settings = made(
+    store_settings = settings_from(
         replace(S3, role_arn="arn:x", web_identity_path="/token"), {"caCert": "pem"}
     )
     assert store_settings.options["endpoint_url_sts"] == "https://s3.example.com:9000"
@@ -104,26 +110,28 @@ def test_another_store_gives_roles_itself() -> None:
 
 def test_the_identity_of_the_pod_is_asked_for_only_without_credentials() -> None:
     uri = "http://169.254.170.23/v1/credentials"
-    store_settings = made(S3, environ={"AWS_CONTAINER_CREDENTIALS_FULL_URI": uri})
+    store_settings = settings_from(S3, environ={"AWS_CONTAINER_CREDENTIALS_FULL_URI": uri})
     assert EgressEndpoint("169.254.169.254", 80) in store_settings.identity
     assert store_settings.options["container_credentials_full_uri"] == uri
-    assert made(GCS).identity
-    assert made(AZURE).identity
+    assert settings_from(GCS).identity
+    assert settings_from(AZURE).identity
     for env, secret in ((S3, KEYS), (GCS, {"credentials.json": GOOGLE_KEY})):
-        assert made(env, secret).identity == ()
-    assert made(AZURE, {"accountKey": "k"}).identity == ()
+        assert settings_from(env, secret).identity == ()
+    assert settings_from(AZURE, {"accountKey": "k"}).identity == ()
 
 
 def test_every_address_that_is_asked_is_open_to_the_pod() -> None:
     for env in (S3, GCS, AZURE):
         opened = {(item.address, port) for item in ADDRESSES[env.provider] for port in item.ports}
-        hosts = {(item.host, item.port) for item in made(env).identity}
+        hosts = {(item.host, item.port) for item in settings_from(env).identity}
         assert hosts - {("metadata.google.internal", 80)} <= opened
 
 
 def test_gcs_with_the_login_of_a_user() -> None:
     text = json.dumps({"type": "authorized_user", **GOOGLE_USER})
-    store_settings = made(replace(GCS, credentials_path="/credentials"), {"credentials.json": text})
+    store_settings = settings_from(
+        replace(GCS, credentials_path="/credentials"), {"credentials.json": text}
+    )
     # The library takes no text of this type.
     assert store_settings.options["application_credentials"] == "/credentials/credentials.json"
     assert EgressEndpoint("accounts.google.com", 443) in store_settings.endpoints
@@ -132,26 +140,26 @@ def test_gcs_with_the_login_of_a_user() -> None:
 
 def test_a_token_for_azure_needs_no_metadata() -> None:
     environ = {"AZURE_CLIENT_ID": "c", "AZURE_TENANT_ID": "t", "AZURE_FEDERATED_TOKEN_FILE": "/f"}
-    assert made(AZURE, BUNDLE, environ).identity == ()
+    assert settings_from(AZURE, BUNDLE, environ).identity == ()
     # A managed identity that is not that of the machine is asked for by its id.
-    assert made(AZURE, environ={"AZURE_CLIENT_ID": "c"}).identity
+    assert settings_from(AZURE, environ={"AZURE_CLIENT_ID": "c"}).identity
 
 
 def test_gcs_with_a_key_file() -> None:
-    store_settings = made(GCS, {"credentials.json": GOOGLE_KEY})
+    store_settings = settings_from(GCS, {"credentials.json": GOOGLE_KEY})
     assert store_settings.options["service_account_key"] == GOOGLE_KEY
     assert EgressEndpoint("storage.googleapis.com", 443) in store_settings.endpoints
 
 
 def test_gcs_of_an_emulator_knows_nobody() -> None:
-    store_settings = made(replace(GCS, endpoint="http://gcs:4443"))
+    store_settings = settings_from(replace(GCS, endpoint="http://gcs:4443"))
     assert store_settings.options["skip_signature"]
     assert store_settings.identity == ()
     assert store_settings.http
 
 
 def test_gcs_at_another_endpoint_keeps_the_credentials() -> None:
-    store_settings = made(
+    store_settings = settings_from(
         replace(GCS, endpoint="http://gcs:4443"), {"credentials.json": GOOGLE_KEY}
     )
     assert store_settings.options["base_url"] == "http://gcs:4443"
@@ -169,7 +177,7 @@ def test_gcs_at_another_endpoint_keeps_the_credentials() -> None:
     ],
 )  # fmt: skip
 def test_where_the_account_is_written(env: StoreEnv, endpoint: str) -> None:
-    assert made(env, {"accountKey": "k"}).options["endpoint"] == endpoint
+    assert settings_from(env, {"accountKey": "k"}).options["endpoint"] == endpoint
 
 
 def test_a_connection_string_says_all() -> None:
@@ -177,7 +185,9 @@ def test_a_connection_string_says_all() -> None:
         "DefaultEndpointsProtocol=http;AccountName=dev;AccountKey=a2V5==;"
         "BlobEndpoint=http://10.0.0.8:10000/dev;"
     )
-    store_settings = made(StoreEnv("azure", "c"), {"connectionString": text, "accountKey": "other"})
+    store_settings = settings_from(
+        StoreEnv("azure", "c"), {"connectionString": text, "accountKey": "other"}
+    )
     assert (store_settings.options["account_name"], store_settings.options["account_key"]) == (
         "dev",
         "a2V5==",
@@ -188,13 +198,13 @@ def test_a_connection_string_says_all() -> None:
 
 def test_a_connection_string_with_a_shared_access_signature() -> None:
     text = "AccountName=dev;EndpointSuffix=core.chinacloudapi.cn;SharedAccessSignature=?sv=1&sig=x"
-    store_settings = made(StoreEnv("azure", "c"), {"connectionString": text})
+    store_settings = settings_from(StoreEnv("azure", "c"), {"connectionString": text})
     assert store_settings.options["sas_key"] == "sv=1&sig=x"
     assert store_settings.options["endpoint"] == at("dev.blob.core.chinacloudapi.cn")
 
 
 def test_a_container_of_its_own_wins_over_the_bucket() -> None:
-    store_settings = made(replace(AZURE, azure_container="box"), {"accountKey": "k"})
+    store_settings = settings_from(replace(AZURE, azure_container="box"), {"accountKey": "k"})
     assert store_settings.options["container_name"] == "box"
 
 
@@ -203,15 +213,15 @@ def test_azure_workload_identity_comes_from_its_webhook() -> None:
         "AZURE_CLIENT_ID": "c", "AZURE_TENANT_ID": "t", "AZURE_FEDERATED_TOKEN_FILE": "/f",
         "AZURE_AUTHORITY_HOST": at("login.microsoftonline.com/"),
     }  # fmt: skip
-    store_settings = made(AZURE, environ=environ)
+    store_settings = settings_from(AZURE, environ=environ)
     assert store_settings.options["federated_token_file"] == "/f"
     assert EgressEndpoint("login.microsoftonline.com", 443) in store_settings.endpoints
 
 
 def test_a_volume_is_a_folder_below_its_mount() -> None:
     env = StoreEnv("pvc", "nightly", volume_path="/var/lib/snapshots/")
-    assert made(env).options["prefix"] == "/var/lib/snapshots/nightly"
-    assert made(env).endpoints == ()
+    assert settings_from(env).options["prefix"] == "/var/lib/snapshots/nightly"
+    assert settings_from(env).endpoints == ()
 
 
 @pytest.mark.parametrize(
@@ -249,7 +259,7 @@ def test_a_volume_is_a_folder_below_its_mount() -> None:
 )
 def test_what_makes_no_store_is_named(env: StoreEnv, secret: dict[str, str], words: str) -> None:
     with pytest.raises(JobFailure) as caught:
-        made(env, secret)
+        settings_from(env, secret)
     assert caught.value.failure == "Config"
     assert words in str(caught.value)
     _no_secret(str(caught.value), secret)

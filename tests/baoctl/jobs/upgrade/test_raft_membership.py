@@ -38,7 +38,7 @@ def green_votes(**more: Any) -> Raft:
 async def test_only_who_is_missing_is_told_to_join(tmp_path: Path) -> None:
     raft = Raft(others={"c-10"})
     assert await join_green(raft.work(tmp_path, **SETS)) == "c-g-1, c-g-2 joined"
-    assert raft.asked == [f"join {pod} to https://c-0:8200" for pod in GREEN[1:]]
+    assert raft.requests == [f"join {pod} to https://c-0:8200" for pod in GREEN[1:]]
     assert raft.voters == {*BLUE}
 
 
@@ -55,7 +55,7 @@ async def test_the_way_there_demotes_the_leader_last(tmp_path: Path) -> None:
     raft = all_vote()
     raft.on_step_down = lambda: setattr(raft, "leader", "c-g-1")
     await demote_blue(raft.work(tmp_path, **SETS))
-    assert raft.asked == ["demote c-1", "demote c-2", "step-down c-0", "demote c-0"]
+    assert raft.requests == ["demote c-1", "demote c-2", "step-down c-0", "demote c-0"]
 
 
 async def test_a_leader_that_comes_back_is_asked_once_more(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ async def test_a_leader_that_comes_back_is_asked_once_more(tmp_path: Path) -> No
     raft.on_step_down = make_way
     await demote_blue(raft.work(tmp_path, clock, **SETS))
     calls = ["demote c-1", "demote c-2", "step-down c-0", "step-down c-0", "demote c-0"]
-    assert raft.asked == calls
+    assert raft.requests == calls
     assert clock.monotonic() < 30.0
 
 
@@ -80,7 +80,7 @@ async def test_the_way_back_gives_votes_before_it_takes_any(tmp_path: Path) -> N
     await repair(raft.work(tmp_path, **SETS))
     promotions = [f"promote {pod}" for pod in BLUE]
     demotions = ["demote c-g-1", "demote c-g-2", "step-down c-10", "demote c-10"]
-    assert raft.asked == [*promotions, *demotions]
+    assert raft.requests == [*promotions, *demotions]
     assert (raft.voters, raft.others) == ({*BLUE}, {*GREEN})
 
 
@@ -94,7 +94,7 @@ async def test_green_keeps_the_leadership_that_blue_could_not_take(tmp_path: Pat
     with pytest.raises(StepFailure, match=r"c-10 \(2.7.2\) keeps the leadership") as caught:
         await repair(raft.work(tmp_path, **SETS))
     assert caught.value.failure == "StepDown"
-    assert raft.asked == []
+    assert raft.requests == []
 
 
 async def test_green_that_takes_the_lead_midway_keeps_it(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ async def test_green_that_takes_the_lead_midway_keeps_it(tmp_path: Path) -> None
     raft.versions = versions_of("2.6.2", "2.7.2")
     with pytest.raises(StepFailure, match="keeps the leadership"):
         await repair(raft.work(tmp_path, **SETS))
-    assert "step-down c-g-2" not in raft.asked
+    assert "step-down c-g-2" not in raft.requests
 
 
 @pytest.mark.parametrize("versions", [versions_of("2.7.1", "2.7.2"), versions_of("2.7.2", "2.8.0")])
@@ -134,11 +134,11 @@ async def test_the_way_there_leads_to_a_newer_release(tmp_path: Path) -> None:
 async def test_removal_takes_exactly_the_set(tmp_path: Path) -> None:
     raft = green_votes()
     await remove_blue(raft.work(tmp_path, **SETS))
-    assert raft.asked == [f"remove {pod}" for pod in BLUE]
+    assert raft.requests == [f"remove {pod}" for pod in BLUE]
     assert raft.voters == {*GREEN}
     back = blue_votes()
     await remove_green(back.work(tmp_path, **SETS))
-    assert back.asked == [f"remove {pod}" for pod in GREEN]
+    assert back.requests == [f"remove {pod}" for pod in GREEN]
 
 
 # sentence: (servers, action, words); nothing at all is asked of anybody
@@ -182,7 +182,7 @@ async def test_what_is_never_done(tmp_path: Path, raft: Raft, act: Action, words
     with pytest.raises(StepFailure) as caught:
         await act(raft.work(tmp_path, **SETS))
     assert words in str(caught.value)
-    assert raft.asked == []
+    assert raft.requests == []
 
 
 DONE: dict[str, tuple[Raft, Action]] = {
@@ -199,7 +199,7 @@ DONE: dict[str, tuple[Raft, Action]] = {
 @pytest.mark.parametrize(("raft", "act"), DONE.values(), ids=DONE)
 async def test_what_is_done_is_not_done_again(tmp_path: Path, raft: Raft, act: Action) -> None:
     assert await act(raft.work(tmp_path, **SETS))
-    assert raft.asked == []
+    assert raft.requests == []
 
 
 async def test_the_servers_that_stay_are_counted_without_those_that_go(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ async def test_the_servers_that_stay_are_counted_without_those_that_go(tmp_path:
     raft = all_vote(ill={"c-10", "c-g-1"})
     with pytest.raises(StepFailure, match="c-2 keeps its vote: 2 of the 4 others are healthy"):
         await demote_blue(raft.work(tmp_path, **SETS))
-    assert raft.asked == ["demote c-1"]
+    assert raft.requests == ["demote c-1"]
 
 
 LOSSES: dict[str, tuple[Raft, Action, list[str]]] = {
@@ -231,7 +231,7 @@ async def test_a_request_that_the_leader_lost_is_repeated(
 ) -> None:
     clock = Prompt()
     assert await act(raft.work(tmp_path, clock, **SETS))
-    assert raft.asked == requests
+    assert raft.requests == requests
     assert clock.monotonic() < 20.0
 
 
@@ -242,7 +242,7 @@ async def test_a_request_on_record_is_not_repeated(tmp_path: Path, act: Action, 
     raft.slow, raft.non_voters, clock = True, set(raft.others), Prompt()
     clock.later.append((clock.monotonic() + 30.0, raft.reconcile))
     assert await act(raft.work(tmp_path, clock, **SETS))
-    assert len(raft.asked) == count
+    assert len(raft.requests) == count
 
 
 async def test_a_job_goes_on_where_another_one_ended(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ async def test_a_job_goes_on_where_another_one_ended(tmp_path: Path) -> None:
     raft, clock = all_vote(leader="c-10", slow=True, non_voters={"c-0", "c-1"}), Prompt()
     clock.later.append((clock.monotonic() + 8.0, raft.reconcile))
     await demote_blue(raft.work(tmp_path, clock, **SETS))
-    assert raft.asked == ["demote c-2"]
+    assert raft.requests == ["demote c-2"]
     assert raft.voters == {*GREEN}
 
 
@@ -259,7 +259,7 @@ async def test_a_vote_that_autopilot_is_to_remove_is_given_back(tmp_path: Path) 
     raft, clock = all_vote(slow=True, non_voters={"c-1"}), Prompt()
     clock.later.append((clock.monotonic() + 8.0, raft.reconcile))
     await repair(raft.work(tmp_path, clock, **SETS))
-    assert raft.asked[0] == "promote c-1"
+    assert raft.requests[0] == "promote c-1"
     assert raft.voters == {*BLUE}
 
 
@@ -267,5 +267,5 @@ async def test_a_server_that_joined_without_a_vote_gets_none(tmp_path: Path) -> 
     """The leader has lost the record of the join."""
     raft = Raft(slow=True, non_voters=set())
     await join_green(raft.work(tmp_path, **SETS))
-    assert raft.asked[3:] == [f"demote {pod}" for pod in GREEN]
+    assert raft.requests[3:] == [f"demote {pod}" for pod in GREEN]
     assert raft.non_voters == {*GREEN}

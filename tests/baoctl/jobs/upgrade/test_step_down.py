@@ -32,7 +32,7 @@ async def test_it_ends_with_the_next_election(tmp_path: Path, pod: str, words: s
     raft, clock = Raft(), Prompt()
     elects(raft, pod, clock, 2.0)
     assert await step_down(raft.work(tmp_path, clock, target="c-0")) == words
-    assert raft.asked == ASKED
+    assert raft.requests == ASKED
     assert clock.monotonic() < 10.0
 
 
@@ -41,7 +41,7 @@ async def test_one_that_does_not_lead_is_left_alone(tmp_path: Path, silent: set[
     raft = Raft(leader="c-1", silent=silent)
     words = "c-0 does not lead; nothing was done"
     assert await step_down(raft.work(tmp_path, target="c-0")) == words
-    assert raft.asked == []
+    assert raft.requests == []
 
 
 async def test_nobody_is_asked_while_nobody_leads(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ async def test_nobody_is_asked_while_nobody_leads(tmp_path: Path) -> None:
     with pytest.raises(JobFailure, match="c-0: no answer; c-1: a standby") as caught:
         await step_down(raft.work(tmp_path, target="c-0"))
     assert caught.value.failure == "LeaderDiscovery"
-    assert raft.asked == []
+    assert raft.requests == []
 
 
 async def test_a_leader_that_goes_on_leading_is_a_failure(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ async def test_a_leader_that_goes_on_leading_is_a_failure(tmp_path: Path) -> Non
     with pytest.raises(StepFailure, match="no server leads after the step-down of c-0") as caught:
         await step_down(raft.work(tmp_path, clock, target="c-0"))
     assert (caught.value.failure, caught.value.exit_code) == ("StepDown", 7)
-    assert raft.asked == ASKED
+    assert raft.requests == ASKED
     assert clock.monotonic() >= 60.0
 
 
@@ -66,14 +66,14 @@ async def test_only_a_question_that_was_lost_is_asked_again(tmp_path: Path, goes
     raft = Raft()
 
     def lose() -> None:
-        if goes or len(raft.asked) == 2:
+        if goes or len(raft.requests) == 2:
             raft.leader = "c-1"
-        if len(raft.asked) == 1:
+        if len(raft.requests) == 1:
             raise BaoError("cut off")
 
     raft.on_step_down = lose
     assert await step_down(raft.work(tmp_path, target="c-0")) == "c-0 handed over to c-1"
-    assert raft.asked == (ASKED if goes else ASKED * 2)
+    assert raft.requests == (ASKED if goes else ASKED * 2)
 
 
 async def test_a_role_without_the_right_says_so(tmp_path: Path) -> None:

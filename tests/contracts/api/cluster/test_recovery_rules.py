@@ -13,13 +13,13 @@ from tests.contracts.api.pgp_keys import BAD
 CASE = CODE_CASES["a recovery share for an RSA subkey that may only sign"]
 
 
-def _broken(status: dict[str, Any]) -> list[str]:
+def _rule_ids(status: dict[str, Any]) -> list[str]:
     read = OpenBaoCluster.from_object({**cluster_object(**CASE.spec), "status": status})
     return [str(violation) for violation in violations(read)]
 
 
 def test_the_message_has_the_field_the_key_the_rule_and_the_next_step() -> None:
-    (message,) = _broken({})
+    (message,) = _rule_ids({})
     for part in (
         "spec.recoveryKeys.initial.recipients[0].pgpPublicKey: must be an OpenPGP public key",
         "gpg --quick-add-key <fingerprint> default encr",
@@ -31,4 +31,4 @@ def test_the_message_has_the_field_the_key_the_rule_and_the_next_step() -> None:
 
 @pytest.mark.parametrize("status", [{"initialized": True}])
 def test_a_cluster_that_has_its_shares_is_not_stopped(status: dict[str, Any]) -> None:
-    assert _broken(status) == []
+    assert _rule_ids(status) == []

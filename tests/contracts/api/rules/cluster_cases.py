@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.contracts.api.case import TRANSIT, hardened
+from tests.contracts.api.case import TRANSIT, hardened_spec
 from tests.contracts.api.clusters import with_request
 
 FINE: dict[str, dict[str, Any]] = {
@@ -67,7 +67,7 @@ FINE: dict[str, dict[str, Any]] = {
             "target": {"endpoint": "http://192.0.2.10:9000/minio", "bucket": "b"},
         }
     },
-    "Hardened with a store at any address": hardened(
+    "Hardened with a store at any address": hardened_spec(
         network={
             "egressRules": [
                 {

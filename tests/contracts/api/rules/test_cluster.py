@@ -16,7 +16,7 @@ ALL = {**CASES, **CODE_CASES}
 BY_ID = {rule.id: rule for rule in RULES}
 
 
-def _judged(case: Case) -> tuple[Violation, ...]:
+def _violations_of(case: Case) -> tuple[Violation, ...]:
     old = None if case.before is None else cluster(case.name, **case.before)
     new = OpenBaoCluster.from_object(
         {**cluster_object(case.name, **case.spec), "status": case.status}
@@ -26,7 +26,7 @@ def _judged(case: Case) -> tuple[Violation, ...]:
 
 @pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())
 def test_it_is_refused(case: Case) -> None:
-    rule_violations = _judged(case)
+    rule_violations = _violations_of(case)
     assert (case.rule, case.field) in {
         (violation.rule, violation.field) for violation in rule_violations
     }
@@ -35,7 +35,7 @@ def test_it_is_refused(case: Case) -> None:
 @pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())
 def test_nothing_else_is_refused_with_it(case: Case) -> None:
     """A case breaks one rule, so that it proves this rule."""
-    assert {violation.rule for violation in _judged(case)} == {case.rule}
+    assert {violation.rule for violation in _violations_of(case)} == {case.rule}
 
 
 def test_every_rule_has_a_case() -> None:

@@ -46,7 +46,7 @@ def a_message_with_a_value_says_the_same(nodes: dict[str, Schema]) -> None:
                 assert rule["messageExpression"].startswith(f'"{rule["message"]} (got "')
 
 
-def defaulted(value: Any, node: Schema) -> Any:
+def apply_defaults(value: Any, node: Schema) -> Any:
     """What the API server does to an object that it stores."""
     if isinstance(value, dict):
         out = dict(value)
@@ -54,7 +54,7 @@ def defaulted(value: Any, node: Schema) -> Any:
             if name not in out and "default" in part:
                 out[name] = part["default"]
             if name in out:
-                out[name] = defaulted(out[name], part)
+                out[name] = apply_defaults(out[name], part)
         return out
     return value
 

@@ -128,7 +128,7 @@ def test_the_defaults_of_the_schema_are_those_of_the_models() -> None:
         tls={}, unseal={"static": {}}, network={}, configuration={}, service={}, runtime={}
     )
     plain = OpenBaoCluster.from_object(obj)
-    stored = OpenBaoCluster.from_object(crd_checks.defaulted(obj, open_api_schema()))
+    stored = OpenBaoCluster.from_object(crd_checks.apply_defaults(obj, open_api_schema()))
     assert stored == plain
 
 

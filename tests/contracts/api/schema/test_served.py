@@ -23,7 +23,7 @@ def without(path: str) -> dict[str, Any]:
     return schema
 
 
-def changed(path: str, **values: Any) -> dict[str, Any]:
+def change_schema(path: str, **values: Any) -> dict[str, Any]:
     """Our schema with other keywords at one field."""
     schema = copy.deepcopy(OURS)
     node = schema
@@ -48,11 +48,13 @@ def test_a_field_that_is_missing_is_named_and_not_what_is_below_it(path: str) ->
 def test_a_value_that_is_missing_is_named() -> None:
     phases = [phase for phase in OURS["properties"]["status"]["properties"]["phase"]["enum"]]
     phases.remove("Upgrading")
-    assert [*lacking(OURS, changed("status.phase", enum=phases))] == ["status.phase=Upgrading"]
+    assert [*lacking(OURS, change_schema("status.phase", enum=phases))] == [
+        "status.phase=Upgrading"
+    ]
 
 
 def test_another_type_is_no_room() -> None:
-    assert [*lacking(OURS, changed("status.phase", type="object"))] == ["status.phase"]
+    assert [*lacking(OURS, change_schema("status.phase", type="object"))] == ["status.phase"]
 
 
 def test_a_part_that_takes_anything_lacks_nothing() -> None:

@@ -20,7 +20,7 @@ def test_line_breaks_in_the_text_say_nothing() -> None:
     assert read_public_key(folded).fingerprint == ALICE_FINGERPRINT
 
 
-def _wrapped(tag: int, body: bytes) -> str:
+def _armor(tag: int, body: bytes) -> str:
     return base64.b64encode(bytes((0xC0 | tag, len(body))) + body).decode()
 
 
@@ -33,8 +33,8 @@ def _wrapped(tag: int, body: bytes) -> str:
         (base64.b64encode(b"hello").decode(), "not in the format"),
         (ALICE[: len(ALICE) // 2 // 4 * 4], "cut short"),
         (SIGNER, "no part that can encrypt"),
-        (_wrapped(5, b"\x04secret"), "private key"),
-        (_wrapped(2, b"\x04signature"), "does not start with a public key"),
+        (_armor(5, b"\x04secret"), "private key"),
+        (_armor(2, b"\x04signature"), "does not start with a public key"),
     ],
 )
 def test_what_is_none_is_told(text: str, told: str) -> None:

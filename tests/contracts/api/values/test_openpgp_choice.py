@@ -42,13 +42,13 @@ from tests.contracts.api.pgp_builder import (
     Part,
     Sig,
     about_key,
-    bound,
     ecdh_on,
     integer,
     subkey,
     subpacket,
     text,
     user_id,
+    whole_key,
 )
 from tests.contracts.api.pgp_keys import BAD, GOOD, MADE
 
@@ -95,13 +95,13 @@ REFUSED: dict[str, tuple[list[Packet], str]] = {
         "cannot encrypt (algorithm 22)",
     ),
     "a subkey to encrypt storage alone": (
-        bound(flags=STORAGE), f"{NAME} has key flags 0x08 without 0x04",
+        whole_key(flags=STORAGE), f"{NAME} has key flags 0x08 without 0x04",
     ),
-    "a subkey that says nothing of its use": (bound(flags=None), f"{NAME} has no key flags"),
+    "a subkey that says nothing of its use": (whole_key(flags=None), f"{NAME} has no key flags"),
     "RSA that may only sign": (_lone(SIGNS), f"key {LONE.key_id} has key flags 0x02 without 0x04"),
     "RSA that says nothing of its use": (_lone(None), "has key flags 0x00 without 0x04"),
-    "RSA that is too short": (bound(SMALL), "is RSA of 768 bits, less than 1024"),
-    "a curve of which the server knows nothing": (bound(ELSEWHERE), "uses a curve that"),
+    "RSA that is too short": (whole_key(SMALL), "is RSA of 768 bits, less than 1024"),
+    "a curve of which the server knows nothing": (whole_key(ELSEWHERE), "uses a curve that"),
     "an algorithm of which the server knows nothing": (
         [START, *OWNER, *subkey(Part(99, material=b"?"), BOUND)], "uses algorithm 99",
     ),
@@ -130,22 +130,22 @@ REFUSED: dict[str, tuple[list[Packet], str]] = {
         [START, *OWNER, *subkey(ENCRYPTS)], f"{NAME} is bound by no signature",
     ),
     "a binding of which the server reads nothing: version 3": (
-        bound(version=3), f"{NAME} is bound by no signature",
+        whole_key(version=3), f"{NAME} is bound by no signature",
     ),
     "a binding of which the server reads nothing: MD5": (
-        bound(digest=1), f"{NAME} is bound by no signature",
+        whole_key(digest=1), f"{NAME} is bound by no signature",
     ),
     "a binding of which the server reads nothing: a critical statement": (
-        bound(extra=subpacket(0x80 | 99, b"")), f"{NAME} is bound by no signature",
+        whole_key(extra=subpacket(0x80 | 99, b"")), f"{NAME} is bound by no signature",
     ),
     "a binding that is for its owner alone": (
-        bound(extra=subpacket(4, b"\0")), f"{NAME} is bound by no signature",
+        whole_key(extra=subpacket(4, b"\0")), f"{NAME} is bound by no signature",
     ),
     "a subkey that signs, and did not sign the key": (
-        bound(flags=MESSAGES | SIGNS), "may sign, and has not signed the key",
+        whole_key(flags=MESSAGES | SIGNS), "may sign, and has not signed the key",
     ),
     "a signature that is about something else": (
-        bound(mark=b"\0\0"), f"a signature of key {PRIMARY.key_id} is about something else",
+        whole_key(mark=b"\0\0"), f"a signature of key {PRIMARY.key_id} is about something else",
     ),
     "a subkey of another key": (
         [START, *OWNER, *subkey(ENCRYPTS, BOUND, key=LONE)], "is about something else",
@@ -168,11 +168,11 @@ REFUSED: dict[str, tuple[list[Packet], str]] = {
     "a signature that is cut short": (
         [*WHOLE[:-1], (SIGNATURE, WHOLE[-1][1][:-1])], "it is cut short",
     ),
-    "a signature of no moment": (bound(created=None), "a signature in it is malformed"),
+    "a signature of no moment": (whole_key(created=None), "a signature in it is malformed"),
     "a statement of the wrong length": (
-        bound(extra=subpacket(9, b"\0")), "a signature in it is malformed",
+        whole_key(extra=subpacket(9, b"\0")), "a signature in it is malformed",
     ),
-    "an empty statement": (bound(extra=b"\0"), "a signature in it is malformed"),
+    "an empty statement": (whole_key(extra=b"\0"), "a signature in it is malformed"),
     "the key of an algorithm that cannot sign": (
         [(KEY, ENCRYPTS.body), *WHOLE[1:]], f"key {ENCRYPTS.key_id} cannot sign its own parts",
     ),
@@ -188,7 +188,7 @@ OTHER = Part(ECDH, created=MADE + 1)
 # sentence: packets of which one subkey or the key itself can be encrypted to
 TAKEN: dict[str, list[Packet]] = {
     "the usual one": WHOLE,
-    "a subkey that may sign, too, and signed the key": bound(
+    "a subkey that may sign, too, and signed the key": whole_key(
         flags=MESSAGES | SIGNS, crossed=True
     ),
     "an issuer that is named by its key id": [
@@ -220,10 +220,10 @@ TAKEN: dict[str, list[Packet]] = {
     "markers, trust and packets of nobody": [
         START, (MARKER, b"PGP"), *OWNER[:1], (TRUST, b"?"), *OWNER[1:], (60, b"?"), *WHOLE[3:],
     ],
-    "a statement of two octets of length": bound(
+    "a statement of two octets of length": whole_key(
         extra=b"\xff" + (300).to_bytes(4, "big") + bytes((100,)) + bytes(299)
     ),
-    "a curve by another name": bound(Part(ECDH, material=ecdh_on(CURVE25519))),
+    "a curve by another name": whole_key(Part(ECDH, material=ecdh_on(CURVE25519))),
 }  # fmt: skip
 
 
@@ -263,12 +263,12 @@ def test_a_key_of_version_6_speaks_by_its_direct_signature() -> None:
 # sentence: (packets, seconds after MADE from which on, seconds until which)
 TIMES: dict[str, tuple[list[Packet], int, int | None]] = {
     "for ever": (WHOLE, 0, None),
-    "the subkey ends": (bound(key_lifetime=50), 0, 50),
-    "its binding ends": (bound(lifetime=40, key_lifetime=50), 0, 40),
+    "the subkey ends": (whole_key(key_lifetime=50), 0, 50),
+    "its binding ends": (whole_key(lifetime=40, key_lifetime=50), 0, 40),
     "its binding ends, counted from its own beginning": (
-        bound(created=MADE + 7, lifetime=40), 7, 47,
+        whole_key(created=MADE + 7, lifetime=40), 7, 47,
     ),
-    "the subkey was made later": (bound(Part(ECDH, created=MADE + 9), key_lifetime=50), 9, 59),
+    "the subkey was made later": (whole_key(Part(ECDH, created=MADE + 9), key_lifetime=50), 9, 59),
     "the key ends": (
         [START, *user_id(replace(SELF, key_lifetime=30)), *subkey(ENCRYPTS, BOUND)], 0, 30,
     ),

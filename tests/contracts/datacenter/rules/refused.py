@@ -6,7 +6,7 @@ from contracts.api.violation import Violation
 from contracts.datacenter.objects import InvalidDatacenterError
 
 
-def refused(call: Callable[[], object]) -> tuple[Violation, ...]:
+def violations_of(call: Callable[[], object]) -> tuple[Violation, ...]:
     """What is wrong according to a call; empty when it goes well."""
     try:
         call()

@@ -25,7 +25,7 @@ from contracts.datacenter.service_spec import BootstrapService
 from contracts.datacenter.workload import BootstrapWorkload
 from tests.contracts.datacenter.cases import CASES, CODE_CASES, TWICE_CASES, UNIQUE_CASES, Case
 from tests.contracts.datacenter.fine import FINE, VAULT_CASES
-from tests.contracts.datacenter.rules.refused import broken_rules, refused
+from tests.contracts.datacenter.rules.refused import broken_rules, violations_of
 from tests.contracts.datacenter.services import (
     VAULT_SPEC,
     Object,
@@ -50,7 +50,7 @@ PLACES: dict[str, tuple[str, Callable[[Object], tuple[Violation, ...]]]] = {
         "spec.service",
         lambda body: workload_violations(BootstrapWorkload.from_object(workload_object(body))),
     ),
-    "answer": ("hook/a[0]", lambda body: refused(lambda: read_services([body], "hook/a"))),
+    "answer": ("hook/a[0]", lambda body: violations_of(lambda: read_services([body], "hook/a"))),
 }
 each_place = pytest.mark.parametrize(("path", "judged"), PLACES.values(), ids=PLACES.keys())
 
@@ -165,7 +165,7 @@ def test_a_list_is_refused(rule: str, field: str, bodies: list[Object]) -> None:
             Datacenter.from_object(datacenter_object(*bodies))
         ),
         "spec.services": set_violations(BootstrapServiceSet.from_object(set_object(*bodies))),
-        "hook/a": refused(lambda: read_services(bodies, "hook/a")),
+        "hook/a": violations_of(lambda: read_services(bodies, "hook/a")),
     }
     for path, rule_violations in judged.items():
         assert broken_rules(rule_violations) == {(rule, f"{path}{field}")}

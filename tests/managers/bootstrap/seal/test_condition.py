@@ -16,7 +16,7 @@ TEXT = CredentialFacts(9, False)
 PAIR = {"AWS_ACCESS_KEY_ID": TEXT, "AWS_SECRET_ACCESS_KEY": TEXT}
 
 
-def judged(world: gen.World, **spec: Any) -> tuple[str, str, str]:
+def condition_of(world: gen.World, **spec: Any) -> tuple[str, str, str]:
     cluster = gen.cluster().wanting(**spec).read()
     update = gen.present(unseal_identity(cluster.spec, world.facts()))
     return update.status, update.reason, update.message
@@ -29,19 +29,19 @@ def test_a_seal_without_a_cloud_needs_no_identity() -> None:
 @pytest.mark.parametrize("mark", IDENTITY_ANNOTATIONS)
 def test_an_identity_of_the_service_account_is_reported(mark: str) -> None:
     account = {"name": "a", "annotations": {mark: "me"}}
-    status, reason, message = judged(gen.world(), unseal=AWS, serviceAccount=account)
+    status, reason, message = condition_of(gen.world(), unseal=AWS, serviceAccount=account)
     assert (status, reason) == ("True", "WorkloadIdentityConfigured")
     assert mark in message
 
 
 def test_without_credentials_an_ambient_identity_is_assumed() -> None:
-    status, reason, _ = judged(gen.world(), unseal=AWS)
+    status, reason, _ = condition_of(gen.world(), unseal=AWS)
     assert (status, reason) == ("Unknown", "AmbientIdentityAssumed")
 
 
 def test_a_secret_counts_if_it_is_complete() -> None:
     complete = gen.world().with_secrets(gen.secret("mine", of="a user", keys=PAIR))
-    assert judged(complete, unseal=NAMED)[:2] == ("True", "CredentialsSecretConfigured")
-    status, reason, message = judged(gen.world(), unseal=NAMED)
+    assert condition_of(complete, unseal=NAMED)[:2] == ("True", "CredentialsSecretConfigured")
+    status, reason, message = condition_of(gen.world(), unseal=NAMED)
     assert (status, reason) == ("False", "CredentialsSecretMissing")
     assert "Secret mine does not exist" in message

@@ -36,12 +36,12 @@ def cluster(key: str = TWO, told: str = "") -> gen.Cluster:
     return base.having(unseal={"keys": told, "step": "Settled"}) if told else base
 
 
-def left(*secrets: SecretFacts) -> gen.World:
+def world_with_volumes(*secrets: SecretFacts) -> gen.World:
     """Return the volumes of an earlier cluster and these Secrets, and nothing else."""
     return gen.world().with_claims(0, 1, 2).with_secrets(*secrets)
 
 
-def decided(cluster: gen.Cluster, world: gen.World) -> tuple[Rotation, Outcome, bool]:
+def plan_keys(cluster: gen.Cluster, world: gen.World) -> tuple[Rotation, Outcome, bool]:
     resolved = gen.resolved(cluster, world)
     seal_plan = plan(resolved, world.facts())
     return gen.present(resolved.unseal.rotation), seal_plan.outcome, seal_plan.gate
@@ -86,7 +86,7 @@ OPEN: dict[str, tuple[gen.Cluster, tuple[SecretFacts, ...], set[str], str]] = {
 def test_servers_start_with_every_key_that_may_be_needed(
     made: gen.Cluster, secrets: tuple[SecretFacts, ...], sealed: set[str], row: str
 ) -> None:
-    key_rotation, _, gate = decided(made, left(*secrets))
+    key_rotation, _, gate = plan_keys(made, world_with_volumes(*secrets))
     assert str(key_rotation.ring) == row
     assert sealed <= {key.id for key in key_rotation.ring.keys}
     assert not gate
@@ -95,12 +95,12 @@ def test_servers_start_with_every_key_that_may_be_needed(
 
 def test_after_twelve_rotations_the_last_two_keys_are_used() -> None:
     many = [gen.secret(f"x.{n}-unseal-key", key_id=f"k{n}") for n in range(2, 14)]
-    key_rotation, _, gate = decided(cluster("k13"), left(ONE, *many))
+    key_rotation, _, gate = plan_keys(cluster("k13"), world_with_volumes(ONE, *many))
     assert (str(key_rotation.ring), gate) == ("k13=key-13,k12=key-12,recovered", False)
 
 
 def test_with_an_older_id_the_message_names_the_id_to_set() -> None:
-    key_rotation, outcome, gate = decided(cluster(V1), left(ONE, SECOND))
+    key_rotation, outcome, gate = plan_keys(cluster(V1), world_with_volumes(ONE, SECOND))
     assert isinstance(outcome, Blocked)
     assert (key_rotation.step, outcome.reason, gate) == (
         "Refused",
@@ -110,7 +110,11 @@ def test_with_an_older_id_the_message_names_the_id_to_set() -> None:
     assert f"set currentKeyID to {TWO}" in outcome.message
     # No later pass goes back to the older key: the template has the key ring.
     rows = [gen.pod(n).knowing(BOTH).ready(leading=n == 0) for n in range(3)]
-    later = left(ONE, SECOND).with_set(gen.stateful_set().sized(3).knowing(BOTH)).with_pods(*rows)
+    later = (
+        world_with_volumes(ONE, SECOND)
+        .with_set(gen.stateful_set().sized(3).knowing(BOTH))
+        .with_pods(*rows)
+    )
     again = rotation(
         "x", Unseal.model_validate({"static": {"currentKeyID": V1}}), later.facts(), ""
     )
@@ -124,7 +128,7 @@ def test_with_an_older_id_the_message_names_the_id_to_set() -> None:
 def test_both_secrets_of_an_earlier_cluster_must_be_adopted() -> None:
     before = "a deleted OpenBaoCluster"
     theirs = [gen.secret(s.name, of=before, key_id=s.key_id) for s in (ONE, SECOND)]
-    _, outcome, gate = decided(cluster(), left(*theirs))
+    _, outcome, gate = plan_keys(cluster(), world_with_volumes(*theirs))
     assert isinstance(outcome, Blocked)
     assert (outcome.reason, gate) == ("ForeignObject", True)
     assert "x-unseal-key" in outcome.message
@@ -132,7 +136,7 @@ def test_both_secrets_of_an_earlier_cluster_must_be_adopted() -> None:
 
 
 def test_without_any_key_no_pod_starts_and_no_key_is_generated() -> None:
-    world = left()
+    world = world_with_volumes()
     seal_plan = plan(gen.resolved(cluster(), world), world.facts())
     assert isinstance(seal_plan.outcome, Blocked)
     assert (seal_plan.outcome.reason, seal_plan.gate, seal_plan.effects) == (
@@ -144,54 +148,62 @@ def test_without_any_key_no_pod_starts_and_no_key_is_generated() -> None:
 
 
 def test_a_new_cluster_takes_the_key_that_the_spec_names() -> None:
-    key_rotation, _, gate = decided(cluster(), gen.world().with_secrets(ONE, SECOND))
+    key_rotation, _, gate = plan_keys(cluster(), gen.world().with_secrets(ONE, SECOND))
     assert (str(key_rotation.ring), gate) == (f"{TWO}=key-2", False)
 
 
 # --- servers that run and stay sealed ------------------------------------------------------------
 
 
-def shut(row: str, *secrets: SecretFacts) -> gen.World:
+def sealed_servers(row: str, *secrets: SecretFacts) -> gen.World:
     pods = [
         gen.pod(n).knowing(row).saying(sealed="true", initialized="true", active="false")
         for n in range(3)
     ]
     live = gen.stateful_set().sized(3).knowing(row)
-    return left(*secrets).with_set(live).with_pods(*pods)
+    return world_with_volumes(*secrets).with_set(live).with_pods(*pods)
 
 
 # sentence: (id of the spec, world, the next key ring)
 SHUT: dict[str, tuple[str, gen.World, str]] = {
     "the older key was set, as an earlier release advised": (
         TWO,
-        shut(f"{V1}=key", ONE, SECOND),
+        sealed_servers(f"{V1}=key", ONE, SECOND),
         f"{V1}=key,{TWO}=key-2",
     ),
     "a newer Secret was restored": (
         THREE,
-        shut(BOTH, ONE, SECOND, THIRD),
+        sealed_servers(BOTH, ONE, SECOND, THIRD),
         f"{TWO}=key-2,{THREE}=key-3",
     ),
     "a Secret two generations newer was restored": (
         THREE,
-        shut(f"{V1}=key", ONE, THIRD),
+        sealed_servers(f"{V1}=key", ONE, THIRD),
         f"{V1}=key,{THREE}=key-3",
     ),
     "the Secret of the current key was deleted meanwhile": (
         TWO,
-        shut(f"{V1}=key", SECOND),
+        sealed_servers(f"{V1}=key", SECOND),
         f"{TWO}=key-2",
     ),
-    "a power cut in a settled cluster": (TWO, shut(f"{TWO}=key-2", ONE, SECOND), f"{TWO}=key-2"),
-    "a power cut after a reverted rotation": (V1, shut(f"{V1}=key", ONE, SECOND), f"{V1}=key"),
+    "a power cut in a settled cluster": (
+        TWO,
+        sealed_servers(f"{TWO}=key-2", ONE, SECOND),
+        f"{TWO}=key-2",
+    ),
+    "a power cut after a reverted rotation": (
+        V1,
+        sealed_servers(f"{V1}=key", ONE, SECOND),
+        f"{V1}=key",
+    ),
     "a power cut while an older id is refused": (
         V1,
-        shut(f"{TWO}=key-2", ONE, SECOND),
+        sealed_servers(f"{TWO}=key-2", ONE, SECOND),
         f"{TWO}=key-2",
     ),
     "a power cut before a new key is generated": (
         THREE,
-        shut(f"{TWO}=key-2", SECOND),
+        sealed_servers(f"{TWO}=key-2", SECOND),
         f"{TWO}=key-2",
     ),
 }
@@ -211,7 +223,7 @@ def test_sealed_servers_get_the_former_supplied_key_of_the_spec() -> None:
         "credentialsSecretRef": {"name": "mine"},
     }
     keys = {"a": gen.unseal_key("f1"), "b": gen.unseal_key("f2")}
-    world = shut("two=b@f2", gen.secret("mine", of="a user", keys=keys))
+    world = sealed_servers("two=b@f2", gen.secret("mine", of="a user", keys=keys))
     key_rotation = rotation("x", Unseal.model_validate(spec), world.facts(), "")
     assert str(key_rotation.ring) == "two=b@f2,one=a@f1"
 
@@ -220,22 +232,22 @@ def test_sealed_servers_get_the_former_supplied_key_of_the_spec() -> None:
 WORDS: dict[str, tuple[str, gen.World, str]] = {
     "the newest Secret is missing": (
         TWO,
-        shut(f"{V1}=key", ONE),
+        sealed_servers(f"{V1}=key", ONE),
         "restore Secret x.2-unseal-key from a backup of Secrets. ",
     ),
     "a newer Secret exists": (
         V1,
-        shut(f"{V1}=key", ONE, SECOND),
+        sealed_servers(f"{V1}=key", ONE, SECOND),
         "Secret x.2-unseal-key contains a newer key: set spec.unseal.static.currentKeyID to two",
     ),
     "the newer key is being rolled out": (
         TWO,
-        shut(f"{V1}=key", ONE, SECOND),
+        sealed_servers(f"{V1}=key", ONE, SECOND),
         "new pods also get the key two",
     ),
     "the Secret before is also missing": (
         TWO,
-        shut(f"{TWO}=key-2", SECOND),
+        sealed_servers(f"{TWO}=key-2", SECOND),
         "restore Secret x.3-unseal-key from a backup of Secrets, or else Secret x-unseal-key",
     ),
 }
@@ -249,7 +261,7 @@ def test_the_condition_names_the_secret_to_restore(key: str, world: gen.World, w
 
 
 def test_one_unsealed_server_is_enough_for_no_message() -> None:
-    world = shut(f"{V1}=key", ONE)
+    world = sealed_servers(f"{V1}=key", ONE)
     world = world.with_pods(gen.pod(0).knowing(f"{V1}=key").ready(), *world.pods[1:])
     assert why_sealed(cluster(V1).read(), world.facts()) == ""
 
@@ -291,10 +303,10 @@ def test_one_piece_of_evidence_is_enough_for_the_key_ring(
 
 def test_all_secrets_are_read_only_for_data_without_evidence() -> None:
     unseal = Unseal.model_validate({"static": {"currentKeyID": TWO}})
-    lost = ServerEvidence.of(left().facts())
+    lost = ServerEvidence.of(world_with_volumes().facts())
     assert needs_key_secrets(unseal, lost, "")
-    assert needs_key_secrets(unseal, ServerEvidence.of(shut(OLD).facts()), "")
-    young = shut(OLD)
+    assert needs_key_secrets(unseal, ServerEvidence.of(sealed_servers(OLD).facts()), "")
+    young = sealed_servers(OLD)
     young = young.with_pods(*(pod.born(timedelta(seconds=5)) for pod in young.pods))
     assert not needs_key_secrets(unseal, ServerEvidence.of(young.facts()), ""), (
         "it may be a first boot"

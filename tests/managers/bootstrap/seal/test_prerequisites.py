@@ -46,7 +46,7 @@ def unseal(field: str, block: Mapping[str, Any], *, secret: bool = True) -> Unse
     return Unseal.model_validate({"type": seal, field: block, **reference})
 
 
-def found(spec: Unseal, keys: Keys | None) -> tuple[str, ...]:
+def problems_of(spec: Unseal, keys: Keys | None) -> tuple[str, ...]:
     return problems(spec, None if keys is None else gen.secret("mine", of="a user", keys=keys))
 
 
@@ -106,7 +106,7 @@ FINE: dict[str, tuple[Unseal, Keys | None]] = {
 
 @pytest.mark.parametrize(("spec", "keys"), FINE.values(), ids=FINE.keys())
 def test_valid_secret(spec: Unseal, keys: Keys | None) -> None:
-    assert found(spec, keys) == ()
+    assert problems_of(spec, keys) == ()
 
 
 RUNTIME = {**HSM, "runtime": {"fileEnv": [{"name": "CONF", "secretKey": "hsm.conf"}]}}
@@ -236,7 +236,7 @@ MISSING: dict[str, tuple[Unseal, Keys | None, tuple[str, ...]]] = {
 
 @pytest.mark.parametrize(("spec", "keys", "words"), MISSING.values(), ids=MISSING.keys())
 def test_problem(spec: Unseal, keys: Keys | None, words: tuple[str, ...]) -> None:
-    (message,) = found(spec, keys)
+    (message,) = problems_of(spec, keys)
     for word in words:
         assert word in message
 

@@ -48,7 +48,7 @@ def facts(*args: str, ready: bool = True) -> list[PodFacts]:
     return [pod.facts() for pod in pods(*args, ready=ready)]
 
 
-async def looked(outside: Outside, bao: FakeBao, mark: str = "", *, login: bool = True) -> bool:
+async def look(outside: Outside, bao: FakeBao, mark: str = "", *, login: bool = True) -> bool:
     shown = pods(SWITCH, mark)
     outside.api.holding((POD, shown[0].object()))
     token = StoredToken("t") if login else None
@@ -74,43 +74,43 @@ def test_it_is_due_when_all_encrypt_with_the_new_key() -> None:
 
 async def test_the_index_is_recorded_and_then_compared_on_every_server() -> None:
     outside, bao = Outside(), FakeBao()
-    assert await looked(outside, bao)
+    assert await look(outside, bao)
     assert (bao.rotated, mark_of(outside)) == (1, "two@7")
     bao.applied["10.0.0.3"] = 6
-    assert await looked(outside, bao, "two@7")
+    assert await look(outside, bao, "two@7")
     assert mark_of(outside) == "two@7"
     bao.applied["10.0.0.3"] = 8
-    await looked(outside, bao, "two@7")
+    await look(outside, bao, "two@7")
     assert (bao.rotated, mark_of(outside)) == (1, "two")
 
 
 async def test_an_annotation_for_another_key_is_ignored() -> None:
     outside, bao = Outside(), FakeBao()
-    await looked(outside, bao, "three@1")
+    await look(outside, bao, "three@1")
     assert (bao.rotated, mark_of(outside)) == (1, "two@7")
 
 
 async def test_after_a_manual_rewrap_the_index_is_still_compared() -> None:
     outside, bao = Outside(), FakeBao()
-    await looked(outside, bao, "two@done", login=False)
+    await look(outside, bao, "two@done", login=False)
     assert (bao.rotated, mark_of(outside)) == (0, "two@7")
 
 
 async def test_without_a_login_nothing_is_done() -> None:
     outside, bao = Outside(), FakeBao()
-    assert not await looked(outside, bao, login=False)
+    assert not await look(outside, bao, login=False)
     assert (bao.rotated, mark_of(outside)) == (0, "")
 
 
 async def test_a_denied_request_is_not_repeated_immediately() -> None:
     outside, bao = Outside(), FakeBao(error=Denied("sys/rotate/root answered 403", 403))
-    assert not await looked(outside, bao)
+    assert not await look(outside, bao)
     bao.error = None
-    assert not await looked(outside, bao)
+    assert not await look(outside, bao)
     assert (bao.rotated, mark_of(outside)) == (0, "")
 
 
 async def test_a_server_that_does_not_answer_is_queried_again() -> None:
     outside, bao = Outside(), FakeBao(error=BaoError("gone"))
-    assert await looked(outside, bao)
+    assert await look(outside, bao)
     assert mark_of(outside) == ""

@@ -26,7 +26,7 @@ def unseal(key: str = NEW, **fields: object) -> Unseal:
     return Unseal.model_validate({"static": {"currentKeyID": key, **fields}})
 
 
-def decided(spec: Unseal, facts: gen.World, told: str = "") -> Rotation:
+def decide_rotation(spec: Unseal, facts: gen.World, told: str = "") -> Rotation:
     return rotation("x", spec, facts.facts(), told)
 
 
@@ -97,14 +97,14 @@ ROWS = {
 
 @pytest.mark.parametrize(("key", "facts", "ring", "step"), ROWS.values(), ids=ROWS.keys())
 def test_row(key: str, facts: gen.World, ring: str, step: str) -> None:
-    key_rotation = decided(unseal(key), facts)
+    key_rotation = decide_rotation(unseal(key), facts)
     assert (str(key_rotation.ring), key_rotation.step) == (ring, step)
     assert key_rotation.refusal is None
     assert key_rotation.draw == ("x.2-unseal-key" if step == "Drawing" else "")
 
 
 def test_without_the_stateful_set_the_last_status_has_the_key_ring() -> None:
-    key_rotation = decided(unseal(), gen.world().with_secrets(FIRST, SECOND), SWITCH)
+    key_rotation = decide_rotation(unseal(), gen.world().with_secrets(FIRST, SECOND), SWITCH)
     assert str(key_rotation.ring) == SWITCH
 
 
@@ -124,7 +124,7 @@ REFUSALS: dict[str, tuple[Unseal, gen.World, str]] = {
 
 @pytest.mark.parametrize(("spec", "facts", "words"), REFUSALS.values(), ids=REFUSALS.keys())
 def test_an_id_cannot_be_reused(spec: Unseal, facts: gen.World, words: str) -> None:
-    key_rotation = decided(spec, facts)
+    key_rotation = decide_rotation(spec, facts)
     assert key_rotation.refusal is not None
     assert (key_rotation.refusal.reason, key_rotation.step) == (REFUSED, "Refused")
     assert words in key_rotation.refusal.message
@@ -134,7 +134,7 @@ def test_an_id_cannot_be_reused(spec: Unseal, facts: gen.World, words: str) -> N
 
 def test_a_foreign_secret_is_not_the_next_key() -> None:
     foreign = gen.secret("x.2-unseal-key", of="Shop s (uid 1)")
-    key_rotation = decided(unseal(), world(RING_OLD, RING_OLD).with_secrets(FIRST, foreign))
+    key_rotation = decide_rotation(unseal(), world(RING_OLD, RING_OLD).with_secrets(FIRST, foreign))
     assert gen.present(key_rotation.refusal).reason == "ForeignObject"
 
 
@@ -143,7 +143,7 @@ def test_a_foreign_secret_is_not_the_next_key() -> None:
 OWN_OLD, OWN_NEW = "one=a@f1", "two=b@f2"
 
 
-def brought(key: str, file: str) -> Unseal:
+def supplied_key(key: str, file: str) -> Unseal:
     return Unseal.model_validate(
         {
             "static": {"currentKeyID": key, "currentKey": f"file:///etc/bao/unseal/{file}"},
@@ -158,21 +158,21 @@ def holding(**fingerprints: str) -> gen.World:
 
 
 def test_a_second_supplied_key_is_rolled_out() -> None:
-    key_rotation = decided(brought("two", "b"), holding(a="f1", b="f2"))
+    key_rotation = decide_rotation(supplied_key("two", "b"), holding(a="f1", b="f2"))
     assert (str(key_rotation.ring), key_rotation.step) == (f"{OWN_OLD},{OWN_NEW}", "Spreading")
 
 
 @pytest.mark.parametrize(
     ("spec", "facts", "words"),
     [
-        (brought("two", "a"), holding(a="f1"), "this file contains the key one"),
-        (brought("one", "b"), holding(a="f1", b="f2"), "the key one is in file a"),
-        (brought("two", "b"), holding(a="f1", b="f1"), "the bytes of the old key"),
-        (brought("two", "b"), holding(a="f1"), "no such key in the Secret"),
+        (supplied_key("two", "a"), holding(a="f1"), "this file contains the key one"),
+        (supplied_key("one", "b"), holding(a="f1", b="f2"), "the key one is in file a"),
+        (supplied_key("two", "b"), holding(a="f1", b="f1"), "the bytes of the old key"),
+        (supplied_key("two", "b"), holding(a="f1"), "no such key in the Secret"),
     ],
 )
 def test_an_invalid_next_key_is_refused(spec: Unseal, facts: gen.World, words: str) -> None:
-    key_rotation = decided(spec, facts)
+    key_rotation = decide_rotation(spec, facts)
     assert words in gen.present(key_rotation.refusal).message
     assert str(key_rotation.ring) == OWN_OLD
 
@@ -214,12 +214,12 @@ class Cluster:
     chance: random.Random
     recovery: bool
     wanted: str = NEW
-    template: KeyRing = field(default_factory=lambda: parsed(RING_OLD))
+    template: KeyRing = field(default_factory=lambda: parse_ring(RING_OLD))
     secrets: set[str] = field(default_factory=lambda: {"key"})
     servers: list[Server] = field(default_factory=list)
     leader: int = 0
     mark: str = ""
-    asked: bool = False
+    has_request: bool = False
     wrapped: str = OLD
 
     def start(self) -> None:
@@ -251,10 +251,10 @@ class Cluster:
     def rewrap(self) -> None:
         """Rewrap on the leader; set the annotation when every copy has the change."""
         current = self.servers[self.leader].row.current.id
-        if self.asked and all(server.wrapped == current for server in self.servers):
+        if self.has_request and all(server.wrapped == current for server in self.servers):
             self.mark = current
         self.write(current)
-        self.asked = True
+        self.has_request = True
 
     def write(self, key: str) -> None:
         self.wrapped = self.servers[self.leader].wrapped = key
@@ -277,7 +277,7 @@ class Cluster:
 
     def elect(self) -> None:
         """Elect a leader; with a recovery key the new leader rewraps automatically."""
-        self.mark, self.asked = "", False
+        self.mark, self.has_request = "", False
         # Raft elects no server whose copy is behind.
         candidates = [n for n, server in enumerate(self.servers) if server.wrapped == self.wrapped]
         self.leader = self.chance.choice(candidates)
@@ -303,7 +303,7 @@ class Cluster:
                 assert server.wrapped in {key.id for key in config.keys}, (server, config)
 
 
-def parsed(text: str) -> KeyRing:
+def parse_ring(text: str) -> KeyRing:
     return gen.present(KeyRing.parse(text))
 
 

@@ -28,7 +28,7 @@ class Told(Servers):
     """Servers that record the reads of their login settings."""
 
     async def login_settings(self, address: str, token: str) -> Mapping[str, Any]:
-        self.asked.append(f"settings {address}")
+        self.requests.append(f"settings {address}")
         if self.trouble is not None:
             raise self.trouble
         return {"bound_issuer": ISSUER.issuer, "jwt_validation_pubkeys": list(ISSUER.public_keys)}
@@ -38,10 +38,10 @@ class Knowing(ClusterObserver):
     """An observer that only knows the issuer."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.requests = 0
 
     async def token_issuer(self) -> TokenIssuer | None:
-        self.asked += 1
+        self.requests += 1
         return ISSUER
 
 
@@ -66,7 +66,7 @@ async def test_b32_the_leader_is_queried_whatever_its_name() -> None:
     servers = Told()
     second, third = gen.pod(1).ready(), gen.pod(2).ready(leading=True)
     status = await _look(servers, WISHING, second, third)
-    assert servers.asked == [f"settings {third.facts().ip}"]
+    assert servers.requests == [f"settings {third.facts().ip}"]
     assert status["operator_login"] == known(ISSUER)
 
 
@@ -74,7 +74,7 @@ async def test_a_complete_task_sends_no_request() -> None:
     servers = Told()
     status = AdminOpsStatus(operator_login=known(ISSUER))
     after = await _look(servers, WISHING, gen.pod().ready(leading=True), status=status)
-    assert servers.asked == []
+    assert servers.requests == []
     assert after["operator_login"] == known(ISSUER)
 
 
@@ -94,4 +94,4 @@ async def test_the_status_is_kept_while_no_server_responds(leading: bool) -> Non
 async def test_without_an_operator_login_no_keys_are_compared() -> None:
     servers = Told()
     status = await _look(servers, gen.cluster().self_init(), gen.pod().ready(leading=True))
-    assert (servers.asked, status["operator_login"]) == ([], None)
+    assert (servers.requests, status["operator_login"]) == ([], None)

@@ -44,11 +44,11 @@ class Fresh(Servers):
 
     def __init__(self) -> None:
         super().__init__()
-        self.written: list[str] = []
+        self.writes: list[str] = []
         self.valid = lambda token: token in ("root-abc", "t1", "t2")
 
     async def login(self, address: str, mount: str, role: str, token: str) -> LoginToken:
-        if f"auth/{mount}/role/{role}" not in self.written:
+        if f"auth/{mount}/role/{role}" not in self.writes:
             raise Denied("auth/jwt-operator/login answered 403: permission denied", 403)
         return await super().login(address, mount, role, token)
 
@@ -65,7 +65,7 @@ class Fresh(Servers):
 
     async def write(self, address: str, token: str, path: str, payload: Mapping[str, Any]) -> None:
         self._grant(f"write {path}", token)
-        self.written.append(path)
+        self.writes.append(path)
 
 
 class Bench:
@@ -89,11 +89,11 @@ async def test_the_login_is_set_up_once_with_the_operators_role_last() -> None:
     status = await bench.check()
     assert status.keys == known(ISSUER).keys
     assert status.root_token_secret
-    assert bench.api.asked.count(READ) == 1
-    assert bench.servers.written[-1] == "auth/jwt-operator/role/openbao-operator"
-    assert len(bench.servers.written) == 8
+    assert bench.api.requests.count(READ) == 1
+    assert bench.servers.writes[-1] == "auth/jwt-operator/role/openbao-operator"
+    assert len(bench.servers.writes) == 8
     assert await bench.check(status) == status
-    assert bench.api.asked == []
+    assert bench.api.requests == []
     assert "root-abc" not in str(status)
 
 
@@ -106,7 +106,7 @@ async def test_a_role_in_the_spec_is_managed_by_the_user() -> None:
     }
     bench = Bench(CLUSTER.wanting(**roles))
     await bench.check()
-    written = {path.rpartition("/")[2] for path in bench.servers.written}
+    written = {path.rpartition("/")[2] for path in bench.servers.writes}
     assert written == {"openbao-operator", "openbao-operator-backup", "openbao-operator-restore"}
 
 
@@ -125,7 +125,7 @@ async def test_without_the_keys_of_the_api_server_the_root_token_is_not_used() -
     bench.issuer = None
     status = await bench.check()
     assert (status.reason, status.root_token_secret) == ("OperatorLoginMissing", "")
-    assert READ not in bench.api.asked
+    assert READ not in bench.api.requests
     bench.issuer = ISSUER
     assert (await bench.check(status)).reason == ""
 
@@ -135,7 +135,7 @@ async def test_without_a_service_account_token_the_root_token_is_not_used() -> N
     bench.api.refuse(TOKEN, api_error(403))
     status = await bench.check()
     assert status.reason == "OperatorLoginMissing"
-    assert not {READ, PEEK} & {*bench.api.asked}
+    assert not {READ, PEEK} & {*bench.api.requests}
 
 
 async def test_a_refused_root_token_is_not_retried_and_keeps_its_reason() -> None:
@@ -146,7 +146,7 @@ async def test_a_refused_root_token_is_not_retried_and_keeps_its_reason() -> Non
     assert "Secret x-root-token" in status.problem
     bench.api.calls.clear()
     assert await bench.check(status) == status
-    assert bench.api.asked.count(READ) == 0
+    assert bench.api.requests.count(READ) == 0
 
 
 async def test_a_missing_secret_is_reported_and_a_new_one_is_used() -> None:
@@ -160,7 +160,7 @@ async def test_a_missing_secret_is_reported_and_a_new_one_is_used() -> None:
 
 async def test_an_existing_login_is_recorded_with_the_present_secret() -> None:
     bench = Bench(secret=False)
-    bench.servers.written.append("auth/jwt-operator/role/openbao-operator")
+    bench.servers.writes.append("auth/jwt-operator/role/openbao-operator")
     bench.issuer = None
     status = await bench.check()
     assert (status.reason, status.root_token_secret) == ("", NO_SECRET)
@@ -169,11 +169,11 @@ async def test_an_existing_login_is_recorded_with_the_present_secret() -> None:
 async def test_a_removed_login_is_not_set_up_again() -> None:
     bench = Bench()
     status = await bench.check()
-    bench.servers.written.clear()
+    bench.servers.writes.clear()
     bench.outside.logins.of(bench.cluster.owner()).forget()
     bench.api.calls.clear()
     refused = await bench.check(status)
     assert (refused.reason, refused.keys) == ("OperatorLoginRefused", status.keys)
     assert refused.root_token_secret == status.root_token_secret
-    assert READ not in bench.api.asked
-    assert bench.servers.written == []
+    assert READ not in bench.api.requests
+    assert bench.servers.writes == []

@@ -87,7 +87,7 @@ class Bench:
         return await self.reconcile(KEY)
 
     @property
-    def written(self) -> Object:
+    def admin_ops(self) -> Object:
         status = self.api.objects[(CLUSTERS, KEY)].get("status", {})
         part: Object = status.get("adminOps", {})
         return part
@@ -114,7 +114,7 @@ SILENT: dict[str, gen.Cluster] = {
 async def test_no_server_is_queried(make: Make, cluster: gen.Cluster) -> None:
     bench = make(cluster, TLS, TOKEN)
     assert await bench.turn() == Done()
-    assert (bench.sessions, bench.api.asked) == ([], [])
+    assert (bench.sessions, bench.api.requests) == ([], [])
 
 
 async def test_a_deleted_cluster_is_done(make: Make) -> None:
@@ -130,26 +130,26 @@ async def test_the_leader_is_queried_and_not_a_former_one_with_a_stale_label(mak
     )
     bench.servers.standby = {"10.0.0.1"}
     await bench.turn()
-    assert "members 10.0.0.2 t1" in bench.servers.asked
-    assert "members 10.0.0.1 t1" not in bench.servers.asked
+    assert "members 10.0.0.2 t1" in bench.servers.requests
+    assert "members 10.0.0.1 t1" not in bench.servers.requests
 
 
 async def test_the_root_token_of_the_first_boot_is_the_login(make: Make) -> None:
     bench = make(OLD, TLS, TOKEN)
     assert await bench.turn() == Done(QUIET_RECHECK)
-    assert bench.servers.asked[-4:] == [
+    assert bench.servers.requests[-4:] == [
         "members 10.0.0.1 t1",
         "autopilot 10.0.0.1 t1",
         "set autopilot 10.0.0.1 t1",
         "bye",
     ]
-    assert bench.written["raft"]["voters"] == 1
+    assert bench.admin_ops["raft"]["voters"] == 1
     # Only servers with the CA and the name of the cluster are queried.
     assert bench.sessions == [(AUTHORITY.certificate.decode(), "openbao-cluster-x.local")]
 
 
 def autopilot_of(bench: Bench) -> list[str]:
-    return [line for line in bench.servers.asked if "autopilot" in line]
+    return [line for line in bench.servers.requests if "autopilot" in line]
 
 
 async def test_the_autopilot_is_set_once_and_read_no_more_often_than_the_members(
@@ -158,11 +158,11 @@ async def test_the_autopilot_is_set_once_and_read_no_more_often_than_the_members
     bench = make(OLD, TLS, TOKEN)
     for _ in range(3):
         await bench.turn()
-    calls = bench.servers.asked
+    calls = bench.servers.requests
     read = [line for line in calls if line.startswith("autopilot")]
     assert len(read) == len([line for line in calls if line.startswith("members")]) == 3
     assert calls.count("set autopilot 10.0.0.1 t1") == 1
-    assert bench.written["autopilot"]["applied"] is True
+    assert bench.admin_ops["autopilot"]["applied"] is True
 
 
 async def test_refused_autopilot_settings_are_not_retried_soon(make: Make) -> None:
@@ -176,8 +176,8 @@ async def test_refused_autopilot_settings_are_not_retried_soon(make: Make) -> No
         # A token that is refused is replaced once.
         "set autopilot 10.0.0.1 t2",
     ]
-    assert bench.written["autopilot"]["applied"] is False
-    assert "policy" in bench.written["autopilot"]["message"]
+    assert bench.admin_ops["autopilot"]["applied"] is False
+    assert "policy" in bench.admin_ops["autopilot"]["message"]
     await bench.clock.advance(REFUSED_RECHECK.total_seconds())
     await bench.turn()
     assert len(autopilot_of(bench)) == 6
@@ -195,9 +195,9 @@ async def test_the_login_of_a_deleted_cluster_is_dropped(make: Make) -> None:
 async def test_an_unchanged_result_is_written_once_and_reads_no_root_token(make: Make) -> None:
     bench = make(OLD, TLS, TOKEN)
     await bench.turn()
-    assert WRITE in bench.api.asked
+    assert WRITE in bench.api.requests
     await bench.turn()
-    calls = bench.api.asked
+    calls = bench.api.requests
     assert WRITE not in calls
     assert not any("root-token" in line for line in calls)
 
@@ -208,19 +208,19 @@ async def test_a_missing_root_token_before_the_set_up_is_reported(
     bench = Bench(monkeypatch, gen.cluster(replicas=1).initialized(), TLS)
     monkeypatch.setattr(bench.servers, "login", refused_login)
     await bench.turn()
-    operator_login = bench.written["operatorLogin"]
+    operator_login = bench.admin_ops["operatorLogin"]
     assert operator_login["reason"] == "RootTokenMissing"
     assert "Secret x-root-token" in operator_login["problem"]
     # From now on the cluster has no login.
-    bench.servers.asked.clear()
+    bench.servers.requests.clear()
     await bench.turn()
-    assert bench.written["lastError"]["reason"] == "MembershipUnknown"
-    assert bench.servers.asked == ["health 10.0.0.1", "bye"]
-    calls = bench.api.asked
+    assert bench.admin_ops["lastError"]["reason"] == "MembershipUnknown"
+    assert bench.servers.requests == ["health 10.0.0.1", "bye"]
+    calls = bench.api.requests
     assert calls.count("peek Secret x-root-token") == 1
     assert WRITE in calls
     await bench.turn()
-    assert WRITE not in bench.api.asked
+    assert WRITE not in bench.api.requests
 
 
 async def test_a_denied_root_token_is_used_once_per_reconcile(
@@ -231,9 +231,9 @@ async def test_a_denied_root_token_is_used_once_per_reconcile(
     monkeypatch.setattr(bench.servers, "enable_login", refused_login_setup, raising=False)
     monkeypatch.setattr(ClusterObserver, "token_issuer", an_issuer)
     await bench.turn()
-    assert bench.api.asked.count("get Secret x-root-token") == 1
-    assert bench.written["operatorLogin"]["reason"] == "OperatorLoginRefused"
-    assert bench.written["operatorLogin"]["rootTokenSecret"]
+    assert bench.api.requests.count("get Secret x-root-token") == 1
+    assert bench.admin_ops["operatorLogin"]["reason"] == "OperatorLoginRefused"
+    assert bench.admin_ops["operatorLogin"]["rootTokenSecret"]
 
 
 async def test_a_removed_login_is_reported_in_the_same_reconcile(
@@ -244,8 +244,8 @@ async def test_a_removed_login_is_reported_in_the_same_reconcile(
     bench.servers.valid = lambda token: False
     monkeypatch.setattr(bench.servers, "login", refused_login)
     await bench.turn()
-    assert bench.written["operatorLogin"]["reason"] == "OperatorLoginRefused"
-    assert bench.written["operatorLogin"]["keys"] == "k"
+    assert bench.admin_ops["operatorLogin"]["reason"] == "OperatorLoginRefused"
+    assert bench.admin_ops["operatorLogin"]["keys"] == "k"
 
 
 def no_answer(body: Object) -> Object:
@@ -267,19 +267,19 @@ async def refused_login(address: str, mount: str, role: str, token: str) -> Logi
 async def test_without_a_login_only_the_health_is_read(make: Make) -> None:
     bench = make(OLD.self_init(), TLS, TOKEN)
     await bench.turn()
-    assert bench.servers.asked == ["health 10.0.0.1", "bye"]
-    assert not any("root-token" in line for line in bench.api.asked)
+    assert bench.servers.requests == ["health 10.0.0.1", "bye"]
+    assert not any("root-token" in line for line in bench.api.requests)
 
 
 async def test_an_unusable_response_is_reported_until_all_are_read(make: Make) -> None:
     bench = make(OLD, TLS, TOKEN)
     bench.servers.unusable = "sys/health of 10.0.0.1: the answer is longer than 262144 bytes"
     assert await bench.turn() == Done(QUIET_RECHECK)
-    assert bench.written["lastError"]["reason"] == "AnswerUnusable"
-    assert bench.servers.unusable in bench.written["lastError"]["message"]
+    assert bench.admin_ops["lastError"]["reason"] == "AnswerUnusable"
+    assert bench.servers.unusable in bench.admin_ops["lastError"]["message"]
     bench.servers.unusable = ""
     await bench.turn()
-    assert "lastError" not in bench.written
+    assert "lastError" not in bench.admin_ops
 
 
 async def test_a_refused_token_request_is_reported(make: Make) -> None:
@@ -287,8 +287,8 @@ async def test_a_refused_token_request_is_reported(make: Make) -> None:
     bench.api.refuse("create/token ServiceAccount the-operator", api_error(403))
     await bench.turn()
     assert bench.servers.logins == 0
-    assert "ServiceAccount operators/the-operator" in bench.written["lastError"]["message"]
-    operator_login = bench.written["operatorLogin"]
+    assert "ServiceAccount operators/the-operator" in bench.admin_ops["lastError"]["message"]
+    operator_login = bench.admin_ops["operatorLogin"]
     assert operator_login["reason"] == "OperatorLoginMissing"
     assert "serviceaccounts/token" in operator_login["problem"]
     assert requests(bench) == 1, "asked by many, refused once"
@@ -302,12 +302,12 @@ async def test_an_unavailable_api_server_is_no_refusal(monkeypatch: pytest.Monke
     bench = Bench(monkeypatch, LOGIN, TLS)
     monkeypatch.setattr(bench.api, "_token", no_answer)
     await bench.turn()
-    assert bench.written["lastError"]["reason"] == "MembershipUnknown"
-    assert "operatorLogin" not in bench.written
+    assert bench.admin_ops["lastError"]["reason"] == "MembershipUnknown"
+    assert "operatorLogin" not in bench.admin_ops
 
 
 def requests(bench: Bench) -> int:
-    return bench.api.asked.count("create/token ServiceAccount the-operator")
+    return bench.api.requests.count("create/token ServiceAccount the-operator")
 
 
 async def test_a_login_is_reused_by_the_next_reconcile(make: Make) -> None:
@@ -342,4 +342,4 @@ async def test_without_a_known_ca_no_server_is_queried_and_the_check_is_retried(
     bench = make(OLD, *([] if secret is None else [secret]), TOKEN)
     assert gen.expect(Wait, await bench.turn()).after == gen.INSTALLATION.secret_recheck
     assert bench.sessions == []
-    assert bench.written == OLD.status["adminOps"]
+    assert bench.admin_ops == OLD.status["adminOps"]

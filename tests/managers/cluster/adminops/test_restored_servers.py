@@ -26,19 +26,19 @@ class Copies(Servers):
         self.applied = {ADDRESS[name.replace("_", "-")]: at for name, at in applied.items()}
 
     async def applied_index(self, address: str) -> int:
-        self.asked.append(f"applied {address}")
+        self.requests.append(f"applied {address}")
         if address in self.silent:
             raise BaoError("no answer")
         return self.applied[address]
 
 
-async def seen(servers: Servers, pods: Mapping[str, PodFacts] = PODS) -> ReplicationObservation:
+async def observe(servers: Servers, pods: Mapping[str, PodFacts] = PODS) -> ReplicationObservation:
     return await copies_of(servers, NAMES, pods)
 
 
 async def test_the_index_of_the_leader_is_read_first() -> None:
     servers = Copies(x_0=9, x_1=8, x_2=9)
-    observation = await seen(servers)
+    observation = await observe(servers)
     assert observation == ReplicationObservation(
         [
             ReplicationProgress("x-0", index=9),
@@ -48,7 +48,7 @@ async def test_the_index_of_the_leader_is_read_first() -> None:
         "x-0",
         9,
     )
-    requests = [request for request in servers.asked if request.startswith("applied")]
+    requests = [request for request in servers.requests if request.startswith("applied")]
     assert requests[0] == f"applied {ADDRESS['x-0']}", "before anybody is held against it"
 
 
@@ -56,26 +56,26 @@ async def test_an_unavailable_server_has_no_index() -> None:
     servers = Copies(x_0=9, x_1=9, x_2=9)
     servers.silent = {ADDRESS["x-1"]}
     pods = {**PODS, "x-2": gen.pod(2).ready().terminating().facts()}
-    assert [copy.index for copy in (await seen(servers, pods)).copies] == [9, None, None]
+    assert [copy.index for copy in (await observe(servers, pods)).copies] == [9, None, None]
     del pods["x-2"]
-    assert [copy.index for copy in (await seen(servers, pods)).copies] == [9, None, None]
+    assert [copy.index for copy in (await observe(servers, pods)).copies] == [9, None, None]
 
 
 async def test_a_server_without_an_index_has_none() -> None:
-    assert (await seen(Copies(x_0=9, x_1=0, x_2=9))).copies[1].index is None
+    assert (await observe(Copies(x_0=9, x_1=0, x_2=9))).copies[1].index is None
 
 
 async def test_two_leaders_count_as_no_leader() -> None:
     servers = Copies(x_0=9, x_1=9, x_2=9)
     servers.standby = {ADDRESS["x-2"]}
-    observation = await seen(servers)
+    observation = await observe(servers)
     assert (observation.leader, observation.reached) == ("", None)
 
 
 async def test_sealed_servers_are_reported() -> None:
     servers = Copies(x_0=0, x_1=0, x_2=0)
     servers.sealed = True
-    observation = await seen(servers)
+    observation = await observe(servers)
     assert observation == ReplicationObservation(
         [ReplicationProgress(name, sealed=True) for name in NAMES]
     )

@@ -28,5 +28,5 @@ class Bench:
         return await self.applier.apply(OWNER, desired)
 
     @property
-    def written(self) -> list[str]:
+    def applies(self) -> list[str]:
         return [str(call).partition(" ")[2] for call in self.api.calls if call.verb == "apply"]

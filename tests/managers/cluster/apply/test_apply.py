@@ -42,15 +42,15 @@ async def test_everything_is_applied_once_in_its_order_and_the_pods_last() -> No
     bench = Bench()
     done = await bench.apply()
     assert done.in_place
-    assert sorted(bench.written) == sorted(NAMES)
-    assert set(bench.written[-2:]) == {"StatefulSet x", "PodDisruptionBudget x-pdb"}
+    assert sorted(bench.applies) == sorted(NAMES)
+    assert set(bench.applies[-2:]) == {"StatefulSet x", "PodDisruptionBudget x-pdb"}
     role = next(i for i in DESIRED.intents if i.resource == ROLE).key.name
     binding = next(i for i in DESIRED.intents if i.resource == ROLE_BINDING).key.name
-    assert bench.written.index(f"Role {role}") < bench.written.index(f"RoleBinding {binding}")
+    assert bench.applies.index(f"Role {role}") < bench.applies.index(f"RoleBinding {binding}")
     bench.api.calls.clear()
     done = await bench.apply()
     assert {applied.verdict for applied in done.objects} == {Verdict.SKIPPED}
-    assert bench.api.asked == []
+    assert bench.api.requests == []
 
 
 async def test_no_pod_starts_before_the_foundation_is_in_place() -> None:
@@ -59,16 +59,16 @@ async def test_no_pod_starts_before_the_foundation_is_in_place() -> None:
     done = await bench.apply()
     assert not done.in_place
     assert done.conflicts == ("ConfigMap ns/x-config exists and belongs to an unknown owner",)
-    assert not any(name.startswith("StatefulSet") for name in bench.written)
+    assert not any(name.startswith("StatefulSet") for name in bench.applies)
     # The others are applied anyway.
-    assert "Service x" in bench.written
+    assert "Service x" in bench.applies
 
 
 async def test_a_plan_without_pods_applies_its_foundation() -> None:
     bench = Bench()
     await bench.apply(HELD)
-    assert len(bench.written) == len(HELD.foundation)
-    assert not any(name.startswith("StatefulSet") for name in bench.written)
+    assert len(bench.applies) == len(HELD.foundation)
+    assert not any(name.startswith("StatefulSet") for name in bench.applies)
 
 
 async def test_an_error_holds_back_the_pods_and_is_raised() -> None:
@@ -76,7 +76,7 @@ async def test_an_error_holds_back_the_pods_and_is_raised() -> None:
     bench.api.refuse("apply Service x", api_error(500))
     with pytest.raises(ServerError):
         await bench.apply()
-    assert not any(name.startswith("StatefulSet") for name in bench.written)
+    assert not any(name.startswith("StatefulSet") for name in bench.applies)
 
 
 class TestPruning:
@@ -87,7 +87,7 @@ class TestPruning:
     ) -> None:
         bench = Bench(FakeApi().holding(*self.STALE))
         await bench.apply()
-        words = bench.api.asked
+        words = bench.api.requests
         assert words.index("apply StatefulSet x") < words.index(
             "delete ConfigMap x-config-init-of-before"
         )
@@ -183,4 +183,4 @@ async def test_spared_objects_are_neither_written_nor_deleted() -> None:
         await bench.apply(replace(DESIRED, retained=spared))
         roles = [role for role in bench.api.of(ROLE) if role["metadata"]["name"] == "former-role"]
         assert len(roles) == left
-        assert not any("former" in call for call in bench.written) or not left
+        assert not any("former" in call for call in bench.applies) or not left

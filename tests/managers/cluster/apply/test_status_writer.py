@@ -70,9 +70,9 @@ async def test_a_status_is_written_once() -> None:
     assert "spec" not in body
     # The cache has it before the watch event.
     assert ClusterStatus.model_validate(bench.live["status"]) == STEADY
-    assert bench.api.asked == [WRITE]
+    assert bench.api.requests == [WRITE]
     assert await bench.write(STEADY) is None
-    assert bench.api.asked == []
+    assert bench.api.requests == []
 
 
 THEIRS: dict[str, Any] = {
@@ -91,7 +91,7 @@ async def test_the_parts_of_other_writers_are_neither_written_nor_compared() -> 
     assert {part: bench.live["status"][part] for part in THEIRS} == THEIRS
     bench.api.calls.clear()
     assert await bench.write(status_of(OLD.having(**THEIRS), FINE)) is None
-    assert bench.api.asked == []
+    assert bench.api.requests == []
 
 
 class TestDetails:
@@ -103,10 +103,10 @@ class TestDetails:
         await bench.outside.clock.advance(DETAIL_INTERVAL - 0.6)
         due = gen.present(await bench.write(DETAIL))
         assert due == pytest.approx(0.1)
-        assert bench.api.asked == [WRITE]
+        assert bench.api.requests == [WRITE]
         await bench.outside.clock.advance(due)
         assert await bench.write(DETAIL) is None
-        assert bench.api.asked == [WRITE]
+        assert bench.api.requests == [WRITE]
 
     async def test_a_reverted_detail_is_never_written(self) -> None:
         bench = Bench()
@@ -114,13 +114,13 @@ class TestDetails:
         await bench.write(DETAIL)
         await bench.outside.clock.advance(DETAIL_INTERVAL)
         assert await bench.write(STEADY) is None
-        assert bench.api.asked == [WRITE]
+        assert bench.api.requests == [WRITE]
 
     async def test_a_headline_is_written_immediately(self) -> None:
         bench = Bench()
         await bench.write(STEADY)
         assert await bench.write(HEADLINE) is None
-        assert bench.api.asked == [WRITE, WRITE]
+        assert bench.api.requests == [WRITE, WRITE]
 
     # sentence: (fields of the status that differ)
     HEADLINES = (
@@ -148,7 +148,7 @@ class TestDetails:
         bench = Bench()
         await bench.write(STEADY)
         assert await bench.write(STEADY.model_copy(update=fields)) is None
-        assert bench.api.asked == [WRITE, WRITE]
+        assert bench.api.requests == [WRITE, WRITE]
 
     async def test_one_cluster_does_not_delay_another(self) -> None:
         bench = Bench()
@@ -170,7 +170,7 @@ class TestEvents:
         bench = Bench()
         await bench.write(STEADY)
         await bench.write(HEADLINE)
-        events = await bench.outside.told()
+        events = await bench.outside.flush_events()
         assert [(kind, reason) for kind, reason, _ in events] == [
             ("Normal", "AllReplicasReady"),
             ("Normal", "Initialized"),
@@ -183,13 +183,13 @@ class TestEvents:
         bench.api.refuse(WRITE, refused)
         with pytest.raises(Conflict):
             await bench.write(STEADY)
-        assert await bench.outside.told() == []
+        assert await bench.outside.flush_events() == []
 
     async def test_a_deleted_cluster_gets_no_event(self) -> None:
         bench = Bench()
         del bench.api.objects[(CLUSTERS, KEY)]
         assert await bench.write(STEADY) is None
-        assert await bench.outside.told() == []
+        assert await bench.outside.flush_events() == []
 
 
 async def test_a_new_cluster_of_the_name_gets_no_old_status() -> None:
@@ -212,12 +212,12 @@ class TestAdminOps:
     async def test_it_is_written_alone_and_once(self) -> None:
         bench = Bench()
         assert not await bench.writer.write_adminops(bench.live, {}), "nothing is nothing new"
-        assert bench.api.asked == []
+        assert bench.api.requests == []
         assert await bench.writer.write_adminops(bench.live, self.PART)
         assert bench.api.body_of(WRITE)["status"] == {"adminOps": self.PART}
         assert writers(bench) == [(ADMINOPS_MANAGER, True)]
         assert not await bench.writer.write_adminops(bench.live, self.PART)
-        assert bench.api.asked == [WRITE]
+        assert bench.api.requests == [WRITE]
 
     async def test_the_other_part_is_kept(self) -> None:
         bench = Bench()
@@ -266,7 +266,7 @@ class TestOlderSchema:
         assert written == {name: expected[name] for name in expected if name != "sealed"}
         bench.api.calls.clear()
         assert await bench.write(STEADY) is None, "what was left out is no reason to write again"
-        assert bench.api.asked == []
+        assert bench.api.requests == []
 
     async def test_the_field_is_written_once_the_schema_has_it(self) -> None:
         schemas = OlderSchemas("sealed")
@@ -283,7 +283,7 @@ class TestOlderSchema:
         note = EventRecord("Normal", "UpgradeInProgress", "begun")
         await bench.writer.write(bench.live, status, (note,))
         assert "release" not in bench.api.body_of(WRITE)["status"]
-        assert "begun" not in {note for _, _, note in await bench.outside.told()}
+        assert "begun" not in {note for _, _, note in await bench.outside.flush_events()}
 
     async def test_keys_that_cannot_be_stored_keep_their_stored_value(self) -> None:
         schemas = OlderSchemas("adminOps.recoveryKeys.stored", "adminOps.raft.leader")

@@ -47,7 +47,7 @@ MISSING = "ExecutorLoginMissing"
 class Row(NamedTuple):
     cluster: gen.Cluster
     job: Job
-    asked: JobOverrides
+    overrides: JobOverrides
     expected: JobLogin | str
 
 
@@ -117,11 +117,11 @@ LOGINS = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "job", "asked", "expected"), LOGINS.values(), ids=LOGINS)
+@pytest.mark.parametrize(("cluster", "job", "overrides", "expected"), LOGINS.values(), ids=LOGINS)
 def test_how_a_job_logs_in(
-    cluster: gen.Cluster, job: Job, asked: JobOverrides, expected: JobLogin | str
+    cluster: gen.Cluster, job: Job, overrides: JobOverrides, expected: JobLogin | str
 ) -> None:
-    login = login_of(cluster.read(), job, asked)
+    login = login_of(cluster.read(), job, overrides)
     if isinstance(login, Blocked):
         assert login.reason == expected
         assert f"spec.{job}.jwtAuthRole" in login.message
@@ -243,10 +243,10 @@ class Verifier(ImageVerifier):
 
     def __init__(self, outside: Outside) -> None:
         super().__init__(outside.api, outside.clock)
-        self.asked: list[VerificationRequest] = []
+        self.requests: list[VerificationRequest] = []
 
     async def verdict(self, question: VerificationRequest, records: Any = ()) -> ImageVerdict:
-        self.asked.append(question)
+        self.requests.append(question)
         return ImageVerdict(question.reference, pinned=PINNED)
 
 
@@ -299,9 +299,11 @@ async def test_the_requested_image_is_verified() -> None:
     )
     template = await bench.of(cluster)
     assert template.image == PINNED
-    assert [request.reference for request in bench.verifier.asked] == ["registry.example.com/own:1"]
+    assert [request.reference for request in bench.verifier.requests] == [
+        "registry.example.com/own:1"
+    ]
     await bench.of(cluster, JobOverrides(image="registry.example.com/its:1"))
-    assert bench.verifier.asked[-1].reference == "registry.example.com/its:1"
+    assert bench.verifier.requests[-1].reference == "registry.example.com/its:1"
 
 
 async def test_without_an_image_there_is_no_template() -> None:
@@ -355,14 +357,14 @@ VOLUMES: dict[str, tuple[JobOverrides, str, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("asked", "there", "enough"), VOLUMES.values(), ids=VOLUMES.keys())
+@pytest.mark.parametrize(("overrides", "there", "enough"), VOLUMES.values(), ids=VOLUMES.keys())
 async def test_the_volume_of_snapshots_must_exist(
-    asked: JobOverrides, there: str, enough: bool
+    overrides: JobOverrides, there: str, enough: bool
 ) -> None:
     bench = Bench().having(SERVICE_ACCOUNT, ACCOUNT)
     if there:
         bench.having(PVC, there)
-    outcome = await bench.of(VOLUME, asked)
+    outcome = await bench.of(VOLUME, overrides)
     if enough:
         assert isinstance(outcome, JobTemplate)
     else:

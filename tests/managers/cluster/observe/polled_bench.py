@@ -36,14 +36,14 @@ class Servers:
     def __init__(self) -> None:
         self.leader = ""
         self.silent: set[str] = set()
-        self.asked = 0
+        self.request_count = 0
         self.closed = 0
 
     def __call__(self, authority: str, server_name: str) -> "Servers":
         return self
 
     async def health(self, address: str) -> ServerHealth:
-        self.asked += 1
+        self.request_count += 1
         if address in self.silent:
             raise BaoError("no answer")
         return ServerHealth(initialized=True, sealed=False, standby=address != self.leader)
@@ -108,7 +108,7 @@ class PolledBench(Bench):
                 return counted
             await self.outside.clock.advance(after)
 
-    def asked_for(self, kind: str) -> list[str]:
+    def reads_of(self, kind: str) -> list[str]:
         return sorted(
             call.name for call in self.api.calls if (call.verb, call.kind) == ("get", kind)
         )
@@ -118,7 +118,7 @@ class PolledBench(Bench):
         return str(self.api.objects[(POD, key)]["status"]["podIP"])
 
 
-def retained(ordinal: int) -> Object:
+def retained_claim(ordinal: int) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",

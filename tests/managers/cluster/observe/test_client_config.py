@@ -32,28 +32,28 @@ def pods(*secrets: str) -> tuple[PodFacts, ...]:
     )
 
 
-def reached(
+def client_config(
     cluster: OpenBaoCluster, *secrets: SecretFacts, on: tuple[str, ...]
 ) -> ServerClientConfig | None:
     return client_config_of(cluster, {fact.name: fact for fact in secrets}, pods(*on))
 
 
 def test_our_own_ca() -> None:
-    config = reached(OURS, secret("x-tls-server", "A"), on=("x-tls-server",))
+    config = client_config(OURS, secret("x-tls-server", "A"), on=("x-tls-server",))
     assert config == ServerClientConfig("A\n", NAME)
 
 
 def test_a_foreign_secret_does_not_replace_ours() -> None:
-    assert reached(OURS, secret("x-tls-server", "A", of="Shop"), on=()) is None
-    assert reached(OURS, on=()) is None
+    assert client_config(OURS, secret("x-tls-server", "A", of="Shop"), on=()) is None
+    assert client_config(OURS, on=()) is None
 
 
 def test_non_ascii_comments_in_a_bundle_are_accepted() -> None:
     """The TLS library accepts only ASCII, and the bundle of all public CAs has other characters."""
-    reach = reached(OURS, secret("x-tls-server", "# Fő\nA"), on=("x-tls-server",))
+    reach = client_config(OURS, secret("x-tls-server", "# Fő\nA"), on=("x-tls-server",))
     assert reach == ServerClientConfig("# F?\nA\n", NAME)
     roots = secret("roots", "# Fő\nA", of="nobody")
-    assert reached(acme(caSecretRef={"name": "roots"}), roots, on=()) == ServerClientConfig(
+    assert client_config(acme(caSecretRef={"name": "roots"}), roots, on=()) == ServerClientConfig(
         "# F?\nA", "x-acme.ns.svc"
     )
 
@@ -62,20 +62,20 @@ def test_b12_during_a_switch_both_kinds_of_servers_are_trusted() -> None:
     """Pods are replaced one at a time: some still serve the certificate of the former Secret."""
     ours, mine = secret("x-tls-server", "A"), secret("mine", "B", of="nobody")
     assert tls_secrets(EXTERNAL, pods("x-tls-server", "mine")) == ("roots", "mine", "x-tls-server")
-    there = reached(EXTERNAL, ours, mine, on=("x-tls-server", "mine"))
+    there = client_config(EXTERNAL, ours, mine, on=("x-tls-server", "mine"))
     assert there == ServerClientConfig("B\nA\n", NAME)
-    back = reached(OURS, ours, mine, on=("mine", "mine"))
+    back = client_config(OURS, ours, mine, on=("mine", "mine"))
     assert back == ServerClientConfig("A\nB\n", NAME)
-    over = reached(EXTERNAL, ours, mine, on=("mine", "mine"))
+    over = client_config(EXTERNAL, ours, mine, on=("mine", "mine"))
     assert over == ServerClientConfig("B\n", NAME)
 
 
 def test_a_public_acme_server_is_trusted_as_the_host_trusts_it() -> None:
-    assert reached(acme(), on=("", "")) == ServerClientConfig("", "x-acme.ns.svc")
+    assert client_config(acme(), on=("", "")) == ServerClientConfig("", "x-acme.ns.svc")
 
 
 def test_a_private_acme_server_is_trusted_by_its_secret() -> None:
     private = acme(caSecretRef={"name": "roots"})
-    assert reached(private, on=()) is None
-    config = reached(private, secret("roots", "R", of="nobody"), on=())
+    assert client_config(private, on=()) is None
+    config = client_config(private, secret("roots", "R", of="nobody"), on=())
     assert config == ServerClientConfig("R", "x-acme.ns.svc")

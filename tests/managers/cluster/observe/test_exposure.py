@@ -145,7 +145,7 @@ async def test_nothing_is_pruned_of_an_unknown_kind() -> None:
     bench = Bench()
     await bench.apply(WANTED)
     await bench.apply(WANTED)
-    assert bench.api.asked == [], "in a second pass"
+    assert bench.api.requests == [], "in a second pass"
     await bench.apply(booting(gateway(), {}))
     assert bench.api.of(ROUTE)
     assert bench.api.of(POLICY)
@@ -180,7 +180,7 @@ class Looking:
 async def test_b09_observing_an_absent_api_costs_no_request() -> None:
     looking = Looking(NONE)
     facts = await looking.facts(gateway())
-    assert looking.api.asked == []
+    assert looking.api.requests == []
     assert facts.route is None
     assert facts.usable == ()
 
@@ -188,7 +188,7 @@ async def test_b09_observing_an_absent_api_costs_no_request() -> None:
 async def test_a_cluster_without_exposure_costs_no_request() -> None:
     looking = Looking(ALL)
     assert await looking.facts(gen.cluster()) == ExposureFacts(ALL)
-    assert looking.api.asked == []
+    assert looking.api.requests == []
 
 
 async def test_the_gateway_and_its_class_are_read_by_name() -> None:
@@ -201,20 +201,20 @@ async def test_the_gateway_and_its_class_are_read_by_name() -> None:
     looking.mine(ROUTE, names.http_route("x"))
     looking.mine(POLICY, names.backend_tls_policy("x"))
     facts = await looking.facts(gateway())
-    assert looking.api.asked == ["get Gateway public", "get GatewayClass edge"]
+    assert looking.api.requests == ["get Gateway public", "get GatewayClass edge"]
     assert facts.gateway is not None
     assert facts.gateway_class is not None
     assert gen.present(facts.route).owned
     assert facts.policy is not None
     # Many reconciles share the response.
     await looking.facts(gateway())
-    assert looking.api.asked == []
+    assert looking.api.requests == []
 
 
 async def test_the_class_of_an_absent_gateway_is_not_read() -> None:
     looking = Looking(ALL)
     facts = await looking.facts(gateway())
-    assert looking.api.asked == ["get Gateway public"]
+    assert looking.api.requests == ["get Gateway public"]
     assert (facts.gateway, facts.gateway_class, facts.gateway_readable) == (None, None, True)
 
 
@@ -226,7 +226,7 @@ async def test_our_ingress_and_monitor_are_observed() -> None:
     facts = await looking.facts(both)
     assert gen.present(facts.ingress).owned
     assert facts.monitor
-    assert looking.api.asked == []
+    assert looking.api.requests == []
 
 
 async def test_objects_of_another_cluster_are_not_ours() -> None:

@@ -77,7 +77,7 @@ async def test_an_empty_namespace_is_observed_as_empty() -> None:
     assert observed.token_issuer is None
     assert observed.api_server_hosts == ("10.96.0.1",)
     assert observed.now == bench.outside.clock.now()
-    assert sorted(bench.api.asked) == sorted(FIRST_LOOK)
+    assert sorted(bench.api.requests) == sorted(FIRST_LOOK)
 
 
 async def test_a_second_read_sends_no_request() -> None:
@@ -86,7 +86,7 @@ async def test_a_second_read_sends_no_request() -> None:
     bench.api.calls.clear()
     observed = await bench.look()
     assert set(observed.secrets) == {"x-unseal-key"}
-    assert bench.api.asked == []
+    assert bench.api.requests == []
 
 
 async def test_over_data_of_an_earlier_cluster_every_key_is_read_by_name() -> None:
@@ -105,13 +105,13 @@ async def test_over_data_of_an_earlier_cluster_every_key_is_read_by_name() -> No
     bench.caches[PVC].says(claim)
     observed = await bench.look()
     assert "x.13-unseal-key" in observed.secrets
-    requests = [request for request in bench.api.asked if request.endswith("unseal-key")]
+    requests = [request for request in bench.api.requests if request.endswith("unseal-key")]
     assert len(requests) == len(set(requests)) == KEYS_SOUGHT
     # Absent Secrets are read less often than existing ones.
     bench.api.calls.clear()
     await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
     await bench.look()
-    again = [request for request in bench.api.asked if request.endswith("unseal-key")]
+    again = [request for request in bench.api.requests if request.endswith("unseal-key")]
     assert sorted(again) == ["peek Secret x-unseal-key", "peek Secret x.13-unseal-key"]
 
 
@@ -119,7 +119,7 @@ async def test_a_key_with_another_id_makes_a_new_cluster_read_the_others() -> No
     marks = {labels.UNSEAL_KEY_ID: "another"}
     bench = Bench(secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"}, annotations=marks))
     await bench.look()
-    assert f"peek Secret x.{KEYS_SOUGHT}-unseal-key" in bench.api.asked
+    assert f"peek Secret x.{KEYS_SOUGHT}-unseal-key" in bench.api.requests
 
 
 async def test_later_reads_request_only_metadata() -> None:
@@ -128,7 +128,7 @@ async def test_later_reads_request_only_metadata() -> None:
     bench.api.calls.clear()
     await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
     await bench.look()
-    assert "peek Secret x-unseal-key" in bench.api.asked
+    assert "peek Secret x-unseal-key" in bench.api.requests
 
 
 async def test_the_facts_of_a_successor_are_its_own() -> None:
@@ -167,7 +167,7 @@ class TestIssuer:
         bench = Bench()
         observed = await bench.look(cluster)
         assert (observed.token_issuer is not None) is asked
-        assert (f"get path {DISCOVERY}" in bench.api.asked) is asked
+        assert (f"get path {DISCOVERY}" in bench.api.requests) is asked
 
 
 class TestReach:
@@ -179,7 +179,7 @@ class TestReach:
         assert client_config == ServerClientConfig(
             CA.certificate.decode(), "openbao-cluster-x.local"
         )
-        assert bench.api.asked == ["get Secret x-tls-server"]
+        assert bench.api.requests == ["get Secret x-tls-server"]
         stranger = OLD.marked(uid="uid-2").owner()
         assert await Bench(ours).observer.client_config(OLD.read(), stranger) is None
         assert await Bench().observer.client_config(OLD.read(), OLD.owner()) is None
@@ -216,7 +216,9 @@ class TestForget:
         bench.api.calls.clear()
         await bench.look()
         # The address of the API server belongs to no cluster.
-        assert sorted(bench.api.asked) == sorted({*FIRST_LOOK} - {"get EndpointSlice kubernetes"})
+        assert sorted(bench.api.requests) == sorted(
+            {*FIRST_LOOK} - {"get EndpointSlice kubernetes"}
+        )
 
     @pytest.mark.parametrize("name", ["Not_A_Name", "", "x" * 41, "a-public"])
     def test_an_invalid_cluster_name_is_ignored(self, name: str) -> None:

@@ -15,7 +15,7 @@ from managers.cluster.observe.polled_objects import replicas_of
 from runtime.builtin_kinds import PVC, STATEFUL_SET
 from runtime.types import Object
 from tests import gen
-from tests.managers.cluster.observe.polled_bench import PolledBench, retained
+from tests.managers.cluster.observe.polled_bench import PolledBench, retained_claim
 
 OWNER = gen.cluster().owner()
 SILLY = 100_000
@@ -38,7 +38,7 @@ async def first_poll(live: Object) -> dict[str, int]:
     bench = PolledBench(gen.cluster().initialized().marked(finalizers=[names.FINALIZER]))
     bench.api.holding((STATEFUL_SET, live))
     await bench.turn()
-    return {kind: len(bench.asked_for(kind)) for kind in ("Pod", "PersistentVolumeClaim")}
+    return {kind: len(bench.reads_of(kind)) for kind in ("Pod", "PersistentVolumeClaim")}
 
 
 @pytest.mark.parametrize("made", [gen.read_set, gen.stateful_set])
@@ -60,7 +60,7 @@ async def test_our_stateful_set_counts_up_to_the_maximum_of_a_spec(made: Any, mo
 
 async def test_the_number_of_foreign_volumes_is_bounded() -> None:
     bench = PolledBench(gen.cluster(replicas=1))
-    bench.api.holding(*((PVC, retained(ordinal)) for ordinal in range(3 * ORDINALS_MAX)))
+    bench.api.holding(*((PVC, retained_claim(ordinal)) for ordinal in range(3 * ORDINALS_MAX)))
     await bench.turn()
     assert len(bench.mirrors[PVC].list()) == ORDINALS_MAX
 
@@ -68,7 +68,7 @@ async def test_the_number_of_foreign_volumes_is_bounded() -> None:
 async def test_servers_beyond_the_maximum_of_a_spec_are_found() -> None:
     bench = PolledBench(gen.cluster(replicas=3))
     there = VOTERS_MAX + 5
-    bench.api.holding(*((PVC, retained(ordinal)) for ordinal in range(there)))
+    bench.api.holding(*((PVC, retained_claim(ordinal)) for ordinal in range(there)))
     await bench.turn()
     assert len(bench.mirrors[PVC].list()) == there
 

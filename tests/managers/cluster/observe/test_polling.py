@@ -23,10 +23,10 @@ from runtime.outcome import timer_of
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.managers.cluster.bench import KEY
-from tests.managers.cluster.observe.polled_bench import PolledBench, retained
+from tests.managers.cluster.observe.polled_bench import PolledBench, retained_claim
 
 
-async def booted(cluster: gen.Cluster | None = None) -> PolledBench:
+async def running_bench(cluster: gen.Cluster | None = None) -> PolledBench:
     bench = PolledBench(cluster or gen.cluster(replicas=3))
     replicas = bench.cluster["spec"]["replicas"]
     await bench.follow(3.0)
@@ -42,10 +42,10 @@ async def test_a_new_cluster_is_created_without_reads_of_its_children() -> None:
     bench = PolledBench(gen.cluster())
     await bench.turn()
     for kind in PRUNED:
-        assert bench.asked_for(kind.kind) == []
-    assert bench.asked_for("StatefulSet") == ["x", "x-read"]
+        assert bench.reads_of(kind.kind) == []
+    assert bench.reads_of("StatefulSet") == ["x", "x-read"]
     # The ordinals that retained volumes could have.
-    claims = bench.asked_for("PersistentVolumeClaim")
+    claims = bench.reads_of("PersistentVolumeClaim")
     assert claims[:3] == ["data-x-0", "data-x-1", "data-x-2"]
     assert len(claims) <= 7
 
@@ -56,13 +56,13 @@ async def test_objects_of_the_serving_and_the_green_pool_are_read() -> None:
     cluster = gen.cluster().initialized().having(blueGreen=bluegreen)
     bench = PolledBench(cluster.marked(finalizers=[names.FINALIZER]))
     await bench.turn()
-    assert bench.asked_for("StatefulSet") == sorted((f"x-{blue}", f"x-{green}", "x-read"))
+    assert bench.reads_of("StatefulSet") == sorted((f"x-{blue}", f"x-{green}", "x-read"))
     for row in ("x-{}-0", "x-{}-1"):
-        assert {row.format(blue), row.format(green)} <= set(bench.asked_for("Pod"))
-    claims = bench.asked_for("PersistentVolumeClaim")
+        assert {row.format(blue), row.format(green)} <= set(bench.reads_of("Pod"))
+    claims = bench.reads_of("PersistentVolumeClaim")
     assert {f"data-x-{blue}-2", f"data-x-{green}-0"} <= set(claims)
     assert "data-x-0" not in claims
-    assert {f"x-{blue}-config", f"x-{green}-config"} <= set(bench.asked_for("ConfigMap"))
+    assert {f"x-{blue}-config", f"x-{green}-config"} <= set(bench.reads_of("ConfigMap"))
 
 
 async def test_a_starting_server_is_read_more_often() -> None:
@@ -85,7 +85,7 @@ async def test_a_starting_server_is_read_more_often() -> None:
 
 async def test_the_deletion_of_several_pods_is_observed() -> None:
     cluster = gen.cluster(replicas=3, deletionPolicy="DeleteAll")
-    bench = await booted(cluster)
+    bench = await running_bench(cluster)
     live = bench.api.objects[(CLUSTERS, KEY)]
     leaving = bench.outside.clock.now().isoformat()
     bench.api.holding(
@@ -122,18 +122,18 @@ async def test_a_foreign_object_is_detected_by_the_write_and_not_changed() -> No
 
 
 async def test_a_calm_cluster_polls_its_servers_and_rarely_the_api() -> None:
-    bench = await booted()
+    bench = await running_bench()
     assert bench.condition("Ready") == ("True", "AllReplicasReady")
     assert bench.condition("Available")[0] == "True"
-    before = bench.servers.asked
+    before = bench.servers.request_count
     requests = await bench.follow(600.0)
-    assert bench.servers.asked - before >= 3 * 600 / (HEALTH_INTERVAL * (1 + JITTER)) * 0.9
+    assert bench.servers.request_count - before >= 3 * 600 / (HEALTH_INTERVAL * (1 + JITTER)) * 0.9
     assert sum(requests.values()) / 10.0 <= 6.0, requests
     assert {what.split()[0] for what in requests} <= {"get", "peek"}
 
 
 async def test_an_unresponsive_server_is_detected_by_the_next_health_poll() -> None:
-    bench = await booted()
+    bench = await running_bench()
     live = copy.deepcopy(bench.api.objects[(POD, ObjectKey(gen.NAMESPACE, "x-1"))])
     for condition in live["status"]["conditions"]:
         condition["status"] = "False"
@@ -144,7 +144,7 @@ async def test_an_unresponsive_server_is_detected_by_the_next_health_poll() -> N
 
 
 async def test_unreachable_servers_cost_no_more_than_others() -> None:
-    bench = await booted()
+    bench = await running_bench()
     for ordinal in range(3):
         bench.servers.silent.add(bench.address(ordinal))
     await bench.follow(60.0)
@@ -153,7 +153,7 @@ async def test_unreachable_servers_cost_no_more_than_others() -> None:
 
 
 async def test_a_new_process_reads_once_and_writes_nothing() -> None:
-    bench = await booted()
+    bench = await running_bench()
     before = {what: obj["metadata"]["resourceVersion"] for what, obj in bench.api.objects.items()}
     bench.restart()
     requests = await bench.follow(30.0)
@@ -164,7 +164,7 @@ async def test_a_new_process_reads_once_and_writes_nothing() -> None:
 
 
 async def test_a_new_process_finds_objects_that_are_still_to_be_pruned() -> None:
-    bench = await booted()
+    bench = await running_bench()
     left = copy.deepcopy(bench.api.objects[(CONFIG_MAP, ObjectKey(gen.NAMESPACE, "x-config"))])
     left["metadata"]["name"] = names.self_init_config_map("x")
     left["metadata"]["uid"] = "uid-left"
@@ -175,7 +175,7 @@ async def test_a_new_process_finds_objects_that_are_still_to_be_pruned() -> None
 
 
 async def test_a_user_edit_is_reverted_within_the_age_of_a_calm_cluster() -> None:
-    bench = await booted()
+    bench = await running_bench()
     key = (SERVICE, ObjectKey(gen.NAMESPACE, "x-public"))
     edited = copy.deepcopy(bench.api.objects[key])
     edited["spec"]["selector"] = {}
@@ -185,7 +185,7 @@ async def test_a_user_edit_is_reverted_within_the_age_of_a_calm_cluster() -> Non
 
 
 async def test_paused_and_hibernated_clusters_are_not_polled() -> None:
-    bench = await booted()
+    bench = await running_bench()
     bench.ask_for(paused=True)
     assert timer_of(await bench.turn()) is None
     bench.ask_for(paused=False, hibernate=True)
@@ -210,17 +210,17 @@ async def test_the_interval_grows_for_a_persistent_state() -> None:
 
 
 async def test_objects_of_a_deleted_cluster_are_not_read() -> None:
-    bench = await booted()
+    bench = await running_bench()
     del bench.api.objects[(CLUSTERS, KEY)]
     await bench.turn()
-    assert bench.api.asked == []
+    assert bench.api.requests == []
     assert not any(mirror.list() for mirror in bench.mirrors.values())
     assert bench.servers.closed <= 1
 
 
 async def test_volumes_of_removed_servers_are_found_one_after_the_other() -> None:
     bench = PolledBench(gen.cluster(replicas=1))
-    bench.api.holding(*((PVC, retained(ordinal)) for ordinal in (0, 1, 3, 5)))
+    bench.api.holding(*((PVC, retained_claim(ordinal)) for ordinal in (0, 1, 3, 5)))
     await bench.turn()
     claim_names = {obj["metadata"]["name"] for obj in bench.mirrors[PVC].list()}
     assert claim_names == {"data-x-0", "data-x-1", "data-x-3", "data-x-5"}

@@ -27,7 +27,7 @@ VOLUMES.append(volume("data-x-read-0"))
 SETS = {f"x-{revision}".rstrip("-"): gen.stateful_set().of(revision).object() for revision in ALL}
 
 
-def seen(sets: dict[str, Object] | None = None, **status: Any) -> ObservedPools:
+def observe_pools(sets: dict[str, Object] | None = None, **status: Any) -> ObservedPools:
     cluster = gen.cluster().having(blueGreen=status)
     live = SETS if sets is None else sets
 
@@ -37,7 +37,7 @@ def seen(sets: dict[str, Object] | None = None, **status: Any) -> ObservedPools:
     return pools_of(cluster.read(), cluster.owner(), one, (PODS, VOLUMES))
 
 
-def told(found: ObservedPools) -> list[list[str]]:
+def pool_names(found: ObservedPools) -> list[list[str]]:
     pools = (found.voters, found.green, found.read)
     return [[p.name for p in pool.pods] + [c.name for c in pool.claims] for pool in pools]
 
@@ -51,21 +51,21 @@ READERS = ["x-read-0", "data-x-read-0"]
 
 
 def test_without_a_status_only_the_first_pool_is_observed() -> None:
-    pools = seen()
-    assert told(pools) == [set_of(""), [], READERS]
+    pools = observe_pools()
+    assert pool_names(pools) == [set_of(""), [], READERS]
     assert gen.present(pools.voters.stateful_set).uid == "uid-sts-x"
     assert pools.green.stateful_set is None
 
 
 def test_green_is_observed_with_the_first_pool() -> None:
-    pools = seen(greenRevision=GREEN)
-    assert told(pools) == [set_of(""), set_of(GREEN), READERS]
+    pools = observe_pools(greenRevision=GREEN)
+    assert pool_names(pools) == [set_of(""), set_of(GREEN), READERS]
     assert gen.present(pools.green.stateful_set).uid == f"uid-sts-x-{GREEN}"
 
 
 def test_blue_serves_once_it_has_a_revision() -> None:
-    pools = seen(blueRevision=BLUE, greenRevision=GREEN)
-    assert told(pools) == [set_of(BLUE), set_of(GREEN), READERS]
+    pools = observe_pools(blueRevision=BLUE, greenRevision=GREEN)
+    assert pool_names(pools) == [set_of(BLUE), set_of(GREEN), READERS]
     assert gen.present(pools.voters.stateful_set).uid == f"uid-sts-x-{BLUE}"
 
 
@@ -73,25 +73,25 @@ def test_a_foreign_green_pool_is_ignored() -> None:
     theirs = gen.stateful_set().of(GREEN).object()
     del theirs["metadata"]["ownerReferences"]
     theirs["metadata"]["labels"] = {}
-    pools = seen({f"x-{GREEN}": theirs}, greenRevision=GREEN)
+    pools = observe_pools({f"x-{GREEN}": theirs}, greenRevision=GREEN)
     assert pools.green.stateful_set is None
 
 
 def test_a_foreign_stateful_set_with_the_name_of_the_serving_pool_is_no_evidence() -> None:
     theirs = gen.stateful_set().sized(100_000).object()
     del theirs["metadata"]["ownerReferences"]
-    assert seen({"x": theirs}).voters.stateful_set is None
+    assert observe_pools({"x": theirs}).voters.stateful_set is None
 
 
 def test_an_adopted_stateful_set_serves() -> None:
     handed = gen.stateful_set().object()
     del handed["metadata"]["ownerReferences"]
     handed["metadata"]["annotations"] = {labels.ADOPT: "x"}
-    assert seen({"x": handed}).voters.stateful_set is not None
+    assert observe_pools({"x": handed}).voters.stateful_set is not None
 
 
 def test_pod_facts_return_to_the_pool_of_the_pod() -> None:
-    before = seen(greenRevision=GREEN)
+    before = observe_pools(greenRevision=GREEN)
     after = before.with_pod_facts(tuple(gen.pod(7).facts() for _ in before.servers))
     counts = [len(pool.pods) for pool in (after.voters, after.green, after.read)]
     assert counts == [2, 2, 1]
@@ -103,6 +103,6 @@ def test_pod_facts_return_to_the_pool_of_the_pod() -> None:
 
 
 def test_unknown_pools_are_reported_when_the_serving_pool_is_missing() -> None:
-    assert seen().unknown_pools == ()
-    assert seen({}).unknown_pools == (f"x-{BLUE}", f"x-{GREEN}")
-    assert seen({}, blueRevision=BLUE).unknown_pools == ("x", f"x-{GREEN}")
+    assert observe_pools().unknown_pools == ()
+    assert observe_pools({}).unknown_pools == (f"x-{BLUE}", f"x-{GREEN}")
+    assert observe_pools({}, blueRevision=BLUE).unknown_pools == ("x", f"x-{GREEN}")

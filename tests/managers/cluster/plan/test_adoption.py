@@ -51,7 +51,7 @@ def facts(cluster: gen.Cluster = QUIET, **foreign: Any) -> Observed:
     return replace(observed, stateful_set=stateful_set, pods=pods, foreign_objects=KEPT)
 
 
-def labelled(observed: Observed) -> Observed:
+def with_labels(observed: Observed) -> Observed:
     """The same, with pods that carry the labels of this operator."""
     carried = tuple(sorted(ServerPool("x").pod_labels.items()))
     pods = tuple(replace(pod, labels=carried) for pod in observed.pods)
@@ -96,7 +96,7 @@ def test_a_request_labels_the_pods_first(cluster: gen.Cluster) -> None:
 
 
 def test_then_the_statefulset_is_recreated_without_its_pods() -> None:
-    observed = labelled(facts(RUNNING))
+    observed = with_labels(facts(RUNNING))
     adoption = adoption_of(RUNNING.read(), observed)
     assert adoption.stage == "moving"
     desired = merge_plans(gen.resolved(RUNNING, gen.running(RUNNING)), observed, adoption=adoption)
@@ -123,7 +123,7 @@ def test_pods_of_an_older_release_get_the_labels_that_they_lack() -> None:
     assert len(adoption.effects) == 3
     assert adoption.keep == ()
     assert adoption_condition(QUIET.read(), own) is None
-    assert adoption_of(QUIET.read(), labelled(own)) is OWN
+    assert adoption_of(QUIET.read(), with_labels(own)) is OWN
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,9 @@ def green_pool(meant: Resolved, green: PoolSpec, read: Inputs) -> tuple[Intent, 
     )
 
 
-def made(blue: str = "", cluster: gen.Cluster = OLD, green: PoolSpec = GREEN) -> tuple[Any, Any]:
+def pool_plan(
+    blue: str = "", cluster: gen.Cluster = OLD, green: PoolSpec = GREEN
+) -> tuple[Any, Any]:
     meant = serving(blue, cluster)
     config, servers = green_pool(meant, green, inputs(meant))
     return config.body, servers.body
@@ -60,20 +62,20 @@ def pod_of(servers: Any) -> Any:
 
 class TestServers:
     def test_green_has_its_own_names_and_labels(self) -> None:
-        config, servers = made()
+        config, servers = pool_plan()
         assert servers["metadata"]["name"] == f"x-{REVISION}"
         assert config["metadata"]["name"] == f"x-{REVISION}-config"
         assert servers["spec"]["selector"]["matchLabels"][labels.REVISION] == REVISION
         assert servers["spec"]["template"]["metadata"]["labels"][labels.REVISION] == REVISION
 
     def test_green_has_the_replicas_and_the_image_of_the_upgrade(self) -> None:
-        servers = made()[1]
+        servers = pool_plan()[1]
         assert servers["spec"]["replicas"] == 5
         assert pod_of(servers)["containers"][0]["image"] == GREEN.images.server
         assert servers["metadata"]["annotations"]["proof"] == "it"
 
     def test_green_has_the_same_service_and_its_own_configuration(self) -> None:
-        servers = made()[1]
+        servers = pool_plan()[1]
         assert servers["spec"]["serviceName"] == "x"
         (config,) = (volume for volume in pod_of(servers)["volumes"] if volume["name"] == "config")
         assert config["configMap"]["name"] == f"x-{REVISION}-config"
@@ -83,7 +85,7 @@ class TestServers:
 
     @pytest.mark.parametrize("cluster", [OLD, gen.cluster()], ids=["with data", "before any"])
     def test_green_never_initializes_a_cluster(self, cluster: gen.Cluster) -> None:
-        servers = made("", cluster)[1]
+        servers = pool_plan("", cluster)[1]
         assert {volume["name"] for volume in pod_of(servers)["volumes"]}.isdisjoint(
             {"init", "root-token"}
         )
@@ -91,16 +93,16 @@ class TestServers:
 
     def test_fences_of_blue_do_not_affect_green(self) -> None:
         fenced = OLD.wanting(fencedPods=["x-1"])
-        assert "schedulingGates" not in pod_of(made("", fenced)[1])
+        assert "schedulingGates" not in pod_of(pool_plan("", fenced)[1])
 
     def test_the_stateful_set_controller_never_replaces_green_pods(self) -> None:
-        assert made()[1]["spec"]["updateStrategy"] == {"type": "OnDelete"}
+        assert pool_plan()[1]["spec"]["updateStrategy"] == {"type": "OnDelete"}
 
 
 class TestJoining:
     @pytest.mark.parametrize("blue", BLUES.values(), ids=BLUES)
     def test_green_joins_the_serving_pods_without_a_vote(self, blue: str) -> None:
-        text = made(blue)[0]["data"]["config.hcl"]
+        text = pool_plan(blue)[0]["data"]["config.hcl"]
         hosts = serving(blue).voter_pool
         assert "retry_join_as_non_voter = true" in " ".join(text.split())
         assert all(f"https://{hosts.pod_dns(gen.NAMESPACE, n)}:8200" in text for n in range(3))
@@ -111,7 +113,7 @@ class TestJoining:
     def test_the_rest_of_the_configuration_is_the_same(self, blue: str) -> None:
         ours, theirs = (
             [" ".join(line.split()) for line in text.splitlines()]
-            for text in (made(blue)[0]["data"]["config.hcl"], serving(blue).config_text)
+            for text in (pool_plan(blue)[0]["data"]["config.hcl"], serving(blue).config_text)
         )
         differing = [line for line in ours if line not in theirs]
         # The second one comes from the version of green.
@@ -159,6 +161,6 @@ class TestServingPool:
     def test_one_disruption_budget_covers_both_pools(self) -> None:
         budget = gen.expect(Intent, disruption_budget(serving(""), 6))
         selector = budget.body["spec"]["selector"]["matchLabels"]
-        for servers in (made()[1], made(BEFORE)[1]):
+        for servers in (pool_plan()[1], pool_plan(BEFORE)[1]):
             assert selector.items() <= servers["spec"]["template"]["metadata"]["labels"].items()
         assert disruption_budget(serving(BEFORE), 6) == budget

@@ -14,7 +14,7 @@ FRESH = gen.cluster()
 RUNNING = gen.cluster().initialized()
 
 
-def folded(cluster: gen.Cluster, world: gen.World) -> Desired:
+def fold_steps(cluster: gen.Cluster, world: gen.World) -> Desired:
     return merge_plans(gen.resolved(cluster, world), world.facts())
 
 
@@ -30,7 +30,7 @@ def test_the_steps_are_named_once_and_keys_come_first() -> None:
 @pytest.mark.parametrize("replicas", [1, 3, 5])
 def test_a_running_cluster_needs_no_effect(replicas: int) -> None:
     cluster = RUNNING.wanting(replicas=replicas)
-    desired = folded(cluster, gen.running(cluster))
+    desired = fold_steps(cluster, gen.running(cluster))
     assert desired.effects == ()
     assert isinstance(combine(*desired.outcomes), Done)
     assert desired.complete
@@ -38,12 +38,12 @@ def test_a_running_cluster_needs_no_effect(replicas: int) -> None:
 
 def test_a_plan_is_a_function_of_its_facts() -> None:
     world = gen.running(RUNNING)
-    assert folded(RUNNING, world) == folded(RUNNING, world)
+    assert fold_steps(RUNNING, world) == fold_steps(RUNNING, world)
 
 
 def test_no_object_is_planned_twice() -> None:
     for cluster, world in ((RUNNING, gen.running(RUNNING)), (FRESH, ready_to_boot(FRESH))):
-        keys = [(intent.resource, intent.key) for intent in folded(cluster, world).intents]
+        keys = [(intent.resource, intent.key) for intent in fold_steps(cluster, world).intents]
         assert len(keys) == len(set(keys))
 
 
@@ -53,7 +53,7 @@ def ready_to_boot(cluster: gen.Cluster) -> gen.World:
 
 
 def test_the_first_plan_generates_all_secrets_and_starts_no_pod() -> None:
-    desired = folded(FRESH, gen.world())
+    desired = fold_steps(FRESH, gen.world())
     assert desired.workload == ()
     assert not desired.complete
     assert {effect.name for effect in desired.effects} == {
@@ -65,7 +65,7 @@ def test_the_first_plan_generates_all_secrets_and_starts_no_pod() -> None:
 
 
 def test_pods_start_when_all_secrets_exist() -> None:
-    desired = folded(FRESH, ready_to_boot(FRESH))
+    desired = fold_steps(FRESH, ready_to_boot(FRESH))
     kinds = {intent.resource for intent in desired.workload}
     assert kinds == {STATEFUL_SET, POD_DISRUPTION_BUDGET}
     assert desired.effects == ()
@@ -78,8 +78,8 @@ def test_the_first_boot_secret_is_not_planned_after_initialization() -> None:
     def wants_it(desired: Desired) -> bool:
         return document in {(intent.resource, intent.key) for intent in desired.intents}
 
-    assert wants_it(folded(FRESH, ready_to_boot(FRESH)))
-    assert not wants_it(folded(RUNNING, gen.running(RUNNING)))
+    assert wants_it(fold_steps(FRESH, ready_to_boot(FRESH)))
+    assert not wants_it(fold_steps(RUNNING, gen.running(RUNNING)))
 
 
 # sentence: (the world, are the pods gated, the reported reason)
@@ -114,7 +114,7 @@ GATES: dict[str, tuple[gen.World, bool, str]] = {
 
 @pytest.mark.parametrize(("world", "held", "reason"), GATES.values(), ids=GATES.keys())
 def test_gate(world: gen.World, held: bool, reason: str) -> None:
-    desired = folded(RUNNING, world)
+    desired = fold_steps(RUNNING, world)
     assert (desired.workload == ()) is held
     # Objects outside an incomplete plan may still be desired.
     assert desired.complete is not held
@@ -123,8 +123,8 @@ def test_gate(world: gen.World, held: bool, reason: str) -> None:
 
 
 def test_a_gate_does_not_affect_the_other_steps() -> None:
-    whole = folded(RUNNING, gen.running(RUNNING))
-    held = folded(RUNNING, gen.running(RUNNING).without_secrets("x-unseal-key"))
+    whole = fold_steps(RUNNING, gen.running(RUNNING))
+    held = fold_steps(RUNNING, gen.running(RUNNING).without_secrets("x-unseal-key"))
     # Except config.hcl: a server that restarts must not read half of a change.
     kept = [i for i in whole.foundation if i.key.name != names.config_map("x")]
     assert list(held.foundation) == kept
@@ -132,5 +132,5 @@ def test_a_gate_does_not_affect_the_other_steps() -> None:
 
 def test_every_problem_is_reported() -> None:
     world = gen.running(RUNNING).without_secrets("x-unseal-key", "x-tls-ca")
-    reasons = {o.reason for o in folded(RUNNING, world).outcomes if isinstance(o, Blocked)}
+    reasons = {o.reason for o in fold_steps(RUNNING, world).outcomes if isinstance(o, Blocked)}
     assert reasons == {"UnsealKeyMissing", "CASecretMissing"}

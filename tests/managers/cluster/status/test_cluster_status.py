@@ -23,7 +23,7 @@ from tests.managers.cluster.passes import (
     a_pass,
     clusters,
     condition_of,
-    said,
+    status_and_reason,
     status_of,
     worlds,
 )
@@ -39,7 +39,7 @@ def types(status: ClusterStatus) -> set[str]:
     return {condition.type for condition in status.conditions}
 
 
-def carried_over(cluster: gen.Cluster, status: ClusterStatus) -> gen.Cluster:
+def carry_over(cluster: gen.Cluster, status: ClusterStatus) -> gen.Cluster:
     """The cluster after that status was written, with the part of adminops."""
     written = status.to_object()
     written.pop("adminOps", None)
@@ -55,7 +55,7 @@ def test_the_status_does_not_change_with_time_alone(
     """The phase may depend on the first status; after that, nothing changes."""
     first = compute(a_pass(cluster, world, outcome))
     assert compute(a_pass(cluster, world, outcome)) == first
-    second = carried_over(cluster, compute(a_pass(carried_over(cluster, first), world, outcome)))
+    second = carry_over(cluster, compute(a_pass(carry_over(cluster, first), world, outcome)))
     third = compute(a_pass(second, world.at(gen.LATER), outcome))
     written = third.to_object()
     written.pop("adminOps", None)
@@ -163,13 +163,13 @@ class TestLastError:
         first = status_of(OLD, FINE, self.BLOCKED)
         assert first.workload is not None
         assert gen.present(first.workload.last_error).at == gen.NOW
-        again = status_of(carried_over(OLD, first), FINE.at(gen.LATER), self.BLOCKED)
+        again = status_of(carry_over(OLD, first), FINE.at(gen.LATER), self.BLOCKED)
         assert again.workload == first.workload
 
     def test_another_error_has_a_new_start(self) -> None:
         first = status_of(OLD, FINE, self.BLOCKED)
         other = Blocked("UnsealKeyMissing", "another key is gone")
-        after = status_of(carried_over(OLD, first), FINE.at(gen.LATER), other)
+        after = status_of(carry_over(OLD, first), FINE.at(gen.LATER), other)
         assert after.workload is not None
         assert gen.present(after.workload.last_error).at == gen.LATER
 
@@ -179,13 +179,13 @@ class TestLastError:
         first = status_of(OLD, FINE, endless)
         assert first.workload is not None
         assert len(gen.present(first.workload.last_error).message) <= MESSAGE_MAX
-        again = status_of(carried_over(OLD, first), FINE.at(gen.LATER), endless)
+        again = status_of(carry_over(OLD, first), FINE.at(gen.LATER), endless)
         assert again.workload == first.workload
 
     @pytest.mark.parametrize("outcome", [Done(), Wait("RollingOut", "one goes")], ids=type)
     def test_the_error_is_cleared_when_nothing_is_blocked(self, outcome: Outcome) -> None:
         first = status_of(OLD, FINE, self.BLOCKED)
-        workload = status_of(carried_over(OLD, first), FINE, outcome).workload
+        workload = status_of(carry_over(OLD, first), FINE, outcome).workload
         assert workload is None or workload.last_error is None
         assert (workload is None) is isinstance(outcome, Done)
 
@@ -198,8 +198,8 @@ def test_a_foreign_object_is_reported_even_after_another_problem() -> None:
     applied = AppliedObjects(desired, (foreign,))
     outcome = Blocked("UnsealKeyMissing", "the key is gone")
     status = compute(ReconcileResult(OLD.read(), FINE.facts(), outcome, resolved, applied))
-    assert said(status, "Stalled") == ("True", "UnsealKeyMissing")
-    assert said(status, "Conflict") == ("True", "ForeignObject")
+    assert status_and_reason(status, "Stalled") == ("True", "UnsealKeyMissing")
+    assert status_and_reason(status, "Conflict") == ("True", "ForeignObject")
     assert "ConfigMap ns/x-config" in condition_of(status, "Conflict").message
 
 
@@ -213,7 +213,7 @@ class TestFailing:
     )
     def test_only_the_reported_conditions_change(self, tell: Tell, changes: list[str]) -> None:
         before = status_of(OLD, FINE)
-        after = tell(carried_over(OLD, before).read(), "etcd is away", gen.LATER)
+        after = tell(carry_over(OLD, before).read(), "etcd is away", gen.LATER)
         assert "etcd is away" in condition_of(after, "Reconciling").message
         pairs = zip(before.conditions, after.conditions, strict=True)
         assert [old.type for old, new in pairs if old != new] == changes
@@ -236,7 +236,7 @@ class TestFailing:
         foreign = {"type": "Upgraded", "status": "True", "reason": "Theirs", "message": "m"}
         cluster = OLD.having(conditions=[foreign])
         after = tell(cluster.read(), "no", gen.NOW)
-        assert said(after, "Reconciling") == ("True", reason)
+        assert status_and_reason(after, "Reconciling") == ("True", reason)
         assert "Upgraded" not in {condition.type for condition in after.conditions}
 
 
@@ -255,7 +255,7 @@ def test_an_unreadable_status_is_computed_anew() -> None:
     spoiled = gen.expect(OpenBaoCluster, OLD.having(conditions="none").read())
     resolved = gen.resolved(NEW, FINE)
     status = compute(ReconcileResult(spoiled, FINE.facts(), Done(), resolved))
-    assert said(status, "Ready") == ("True", "AllReplicasReady")
+    assert status_and_reason(status, "Ready") == ("True", "AllReplicasReady")
 
 
 def test_a_deletion_is_reported_and_other_conditions_are_kept() -> None:

@@ -26,14 +26,14 @@ HOSTILE = 'line one\nline two\x1b[31m\x00{"level":"error"}\u202e' * 60
 Step = Callable[[gen.Cluster, datetime], ClusterStatus]
 
 
-def told(number: int) -> str:
+def message_number(number: int) -> str:
     return HOSTILE if number == 0 else f"trouble {number}"
 
 
 @st.composite
 def steps(draw: st.DrawFn) -> Step:
     """One step in the life of a cluster."""
-    words = told(draw(st.integers(0, 2)))
+    words = message_number(draw(st.integers(0, 2)))
     match draw(st.sampled_from(["pass", "pass", "pass", "fails", "leaves", "unreadable"])):
         case "fails":
             return lambda cluster, now: failing(cluster.read(), words, now)

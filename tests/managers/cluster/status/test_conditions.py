@@ -29,7 +29,7 @@ from tests.managers.cluster.passes import (
     a_pass,
     clusters,
     condition_of,
-    said,
+    status_and_reason,
     status_of,
     worlds,
 )
@@ -173,7 +173,7 @@ ROWS: dict[str, Row] = {
 def test_condition(row: Row) -> None:
     kind = row.expected.partition("=")[0]
     status = status_of(row.cluster, row.world, row.outcome)
-    assert f"{kind}={' '.join(said(status, kind))}" == row.expected
+    assert f"{kind}={' '.join(status_and_reason(status, kind))}" == row.expected
 
 
 @pytest.mark.parametrize("what", UNSTATED)
@@ -284,7 +284,7 @@ def test_invariants_of_every_reconcile(
         assert condition.last_transition_time is not None
     _kstatus_agrees(status.conditions, this)
     if this.cluster.spec.paused:
-        assert said(status, "Ready") == ("Unknown", "Paused")
+        assert status_and_reason(status, "Ready") == ("Unknown", "Paused")
 
 
 def _kstatus_agrees(conditions: Any, this: ReconcileResult) -> None:

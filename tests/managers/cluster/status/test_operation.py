@@ -17,20 +17,22 @@ from tests.managers.cluster.passes import FINE
 LATER = gen.NOW + timedelta(minutes=3)
 
 
-def told(operation: Operation | None, previous: OperationStatus | None) -> OperationStatus | None:
+def next_status(
+    operation: Operation | None, previous: OperationStatus | None
+) -> OperationStatus | None:
     return operation_status(operation, previous, LATER)
 
 
 def test_the_start_is_the_first_report_of_the_kind() -> None:
     first = gen.present(operation_status(Operation("Rolling", 0, 3), None, gen.NOW))
     assert first.started_at == gen.NOW
-    next_step = gen.present(told(Operation("Rolling", 1, 5), first))
+    next_step = gen.present(next_status(Operation("Rolling", 1, 5), first))
     assert (next_step.started_at, next_step.summary) == (gen.NOW, "Rolling 1/5")
-    assert gen.present(told(Operation("Scaling", 1, 2), first)).started_at == LATER
+    assert gen.present(next_status(Operation("Scaling", 1, 2), first)).started_at == LATER
 
 
 def test_a_finished_operation_is_not_reported() -> None:
-    assert told(None, operation_status(Operation("Rolling", 2, 3), None, gen.NOW)) is None
+    assert next_status(None, operation_status(Operation("Rolling", 2, 3), None, gen.NOW)) is None
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ HERE = Installation(
 LOCK, SCALE = LOCK_MANAGED.name, LOCK_SCALE.name
 
 
-def installed() -> list[tuple[Resource, Object]]:
+def policy_objects() -> list[tuple[Resource, Object]]:
     """All objects of the policies."""
     service_accounts: list[tuple[Resource, Object]] = [
         (SERVICE_ACCOUNT, parameters(HERE.namespace))
@@ -43,7 +43,7 @@ def installed() -> list[tuple[Resource, Object]]:
 def one(resource: Resource, policy: str) -> Object:
     """One object out of all."""
     name = PREFIX + policy
-    results = [body for kind, body in installed() if kind is resource]
+    results = [body for kind, body in policy_objects() if kind is resource]
     return next(body for body in results if body["metadata"]["name"] == name)
 
 
@@ -73,7 +73,7 @@ class Looking:
 
 
 async def test_generated_policies_are_recognised() -> None:
-    looking = Looking(installed())
+    looking = Looking(policy_objects())
     assert await looking.once() == AdmissionFacts()
     assert looking.lacking == 0
 
@@ -88,62 +88,62 @@ async def test_an_absent_object_is_missing() -> None:
 async def test_an_edited_rule_differs_whatever_its_annotations() -> None:
     rule = one(ADMISSION_POLICY, LOCK)
     rule["spec"]["validations"][0]["expression"] = "true"
-    looking = Looking([*installed(), (ADMISSION_POLICY, rule)])
+    looking = Looking([*policy_objects(), (ADMISSION_POLICY, rule)])
     assert await looking.once() == AdmissionFacts(different=(LOCK,))
 
 
 async def test_a_policy_that_ignores_failures_differs() -> None:
     rule = one(ADMISSION_POLICY, LOCK)
     rule["spec"]["failurePolicy"] = "Ignore"
-    looking = Looking([*installed(), (ADMISSION_POLICY, rule)])
+    looking = Looking([*policy_objects(), (ADMISSION_POLICY, rule)])
     assert await looking.once() == AdmissionFacts(different=(LOCK,))
 
 
 async def test_a_binding_that_only_warns_differs() -> None:
     binding = one(ADMISSION_BINDING, SCALE)
     binding["spec"]["validationActions"] = ["Warn"]
-    looking = Looking([*installed(), (ADMISSION_BINDING, binding)])
+    looking = Looking([*policy_objects(), (ADMISSION_BINDING, binding)])
     assert await looking.once() == AdmissionFacts(different=(SCALE,))
 
 
 async def test_a_binding_to_the_names_of_another_installation_differs() -> None:
     binding = one(ADMISSION_BINDING, SCALE)
     binding["spec"]["paramRef"]["namespace"] = "elsewhere"
-    looking = Looking([*installed(), (ADMISSION_BINDING, binding)])
+    looking = Looking([*policy_objects(), (ADMISSION_BINDING, binding)])
     assert await looking.once() == AdmissionFacts(different=(SCALE,))
 
 
 async def test_parameters_that_name_another_operator_differ() -> None:
     changed = parameters(HERE.namespace)
     changed["metadata"]["annotations"][f"{GROUP}/controller"] = "somebody"
-    looking = Looking([*installed(), (SERVICE_ACCOUNT, changed)])
+    looking = Looking([*policy_objects(), (SERVICE_ACCOUNT, changed)])
     short = PARAMETERS.removeprefix(PREFIX)
     assert await looking.once() == AdmissionFacts(different=(short,))
 
 
 async def test_an_unreadable_object_is_reported() -> None:
-    looking = Looking(installed())
+    looking = Looking(policy_objects())
     looking.api.refuse(f"get ValidatingAdmissionPolicy {PREFIX}{LOCK}", api_error(403))
     assert await looking.once() == AdmissionFacts(unreadable=(LOCK,))
 
 
 async def test_a_failed_read_keeps_the_last_result() -> None:
-    looking = Looking(installed())
+    looking = Looking(policy_objects())
     await looking.once()
     looking.api.refuse(f"get ValidatingAdmissionPolicy {PREFIX}{LOCK}", api_error(500))
     assert await looking.once() == AdmissionFacts()
 
 
 async def test_policies_are_read_every_ten_minutes() -> None:
-    looking = Looking(installed())
+    looking = Looking(policy_objects())
     task = asyncio.create_task(looking.policies.run())
     await looking.policies.ready()
     every = 2 * len(POLICIES) + 1
-    assert len(looking.api.asked) == every
+    assert len(looking.api.requests) == every
     await looking.clock.advance(HERE.admission_recheck - 1)
-    assert not looking.api.asked
+    assert not looking.api.requests
     await looking.clock.advance(0.2 * HERE.admission_recheck + 2)
-    assert len(looking.api.asked) == every
+    assert len(looking.api.requests) == every
     task.cancel()
 
 

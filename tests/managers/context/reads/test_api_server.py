@@ -38,7 +38,7 @@ RFC_RSA = {
 }
 
 
-def unsigned(number: int, length: int | None = None) -> str:
+def number_bytes(number: int, length: int | None = None) -> str:
     size = length or (number.bit_length() + 7) // 8
     return base64.urlsafe_b64encode(number.to_bytes(size, "big")).rstrip(b"=").decode()
 
@@ -47,14 +47,19 @@ def jwk(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> dict[str, str]:
     public = key.public_key()
     if isinstance(public, rsa.RSAPublicKey):
         numbers = public.public_numbers()
-        return {"kty": "RSA", "n": unsigned(numbers.n), "e": unsigned(numbers.e)}
+        return {"kty": "RSA", "n": number_bytes(numbers.n), "e": number_bytes(numbers.e)}
     curve = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}[public.curve.name]
     size = (public.curve.key_size + 7) // 8
     point = public.public_numbers()
-    return {"kty": "EC", "crv": curve, "x": unsigned(point.x, size), "y": unsigned(point.y, size)}
+    return {
+        "kty": "EC",
+        "crv": curve,
+        "x": number_bytes(point.x, size),
+        "y": number_bytes(point.y, size),
+    }
 
 
-def loaded(pem: str) -> rsa.RSAPublicKey | ec.EllipticCurvePublicKey:
+def load_key(pem: str) -> rsa.RSAPublicKey | ec.EllipticCurvePublicKey:
     key = serialization.load_pem_public_key(pem.encode())
     assert isinstance(key, rsa.RSAPublicKey | ec.EllipticCurvePublicKey)
     return key
@@ -63,12 +68,12 @@ def loaded(pem: str) -> rsa.RSAPublicKey | ec.EllipticCurvePublicKey:
 def test_the_vectors_of_the_standard() -> None:
     (curve,) = public_keys({"keys": [RFC_EC]})
     (modular,) = public_keys({"keys": [RFC_RSA]})
-    point, numbers = loaded(curve).public_numbers(), loaded(modular).public_numbers()
+    point, numbers = load_key(curve).public_numbers(), load_key(modular).public_numbers()
     assert isinstance(point, ec.EllipticCurvePublicNumbers)
     assert isinstance(numbers, rsa.RSAPublicNumbers)
-    assert unsigned(point.x) == RFC_EC["x"]
-    assert unsigned(point.y) == RFC_EC["y"]
-    assert unsigned(numbers.n) == RFC_RSA["n"]
+    assert number_bytes(point.x) == RFC_EC["x"]
+    assert number_bytes(point.y) == RFC_EC["y"]
+    assert number_bytes(numbers.n) == RFC_RSA["n"]
     assert numbers.e == 65537
 
 
@@ -84,7 +89,7 @@ def test_the_vectors_of_the_standard() -> None:
 )
 def test_a_key_comes_back_as_it_was(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> None:
     (pem,) = public_keys({"keys": [jwk(key)]})
-    assert loaded(pem).public_numbers() == key.public_key().public_numbers()
+    assert load_key(pem).public_numbers() == key.public_key().public_numbers()
 
 
 # sentence: (key set, number of keys)
@@ -127,10 +132,10 @@ class TestIssuer:
         token_issuer = gen.present(await asker.token_issuer())
         assert token_issuer.issuer == "https://issuer.example.com"
         assert token_issuer.public_keys == public_keys({"keys": [RFC_EC]})
-        assert server.asked == [f"get path {DISCOVERY}", f"get path {KEYS}"]
+        assert server.requests == [f"get path {DISCOVERY}", f"get path {KEYS}"]
         await clock.advance(MAX_AGE - 1)
         assert await asker.token_issuer() == token_issuer
-        assert server.asked == []
+        assert server.requests == []
         await clock.advance(1)
         server.raw[KEYS] = {"keys": [RFC_RSA]}
         assert gen.present(await asker.token_issuer()).public_keys != token_issuer.public_keys
@@ -156,7 +161,7 @@ class TestIssuer:
                 await asker.token_issuer()
         assert await asker.token_issuer() is not None
         # Only outside clients may reach the URL that the server advertises.
-        assert not any("elsewhere" in request for request in server.asked)
+        assert not any("elsewhere" in request for request in server.requests)
 
     async def test_a_broken_server_is_an_error(self) -> None:
         server = api()
@@ -178,14 +183,14 @@ class TestHosts:
     async def test_the_address_in_the_environment_needs_no_request(self) -> None:
         server = FakeApi()
         assert await ApiServer(server, ManualClock(), "10.0.0.1").hosts() == ("10.0.0.1",)
-        assert server.asked == []
+        assert server.requests == []
 
     async def test_without_it_the_service_is_read_once(self) -> None:
         server = FakeApi().holding((SERVICE, kubernetes(clusterIPs=["10.96.0.1", "fd00::1"])))
         asker = ApiServer(server, ManualClock(), None)
         assert await asker.hosts() == ("10.96.0.1", "fd00::1")
         assert await asker.hosts() == ("10.96.0.1", "fd00::1")
-        assert server.asked == ["get Service kubernetes"]
+        assert server.requests == ["get Service kubernetes"]
 
     async def test_a_name_in_the_environment_is_no_address(self) -> None:
         """Some platforms set the name of a load balancer; a policy accepts only addresses."""
@@ -205,7 +210,7 @@ class TestHosts:
         asker = ApiServer(server, ManualClock(), None)
         assert await asker.hosts() == ()
         assert await asker.hosts() == ()
-        assert server.asked == ["get Service kubernetes"]
+        assert server.requests == ["get Service kubernetes"]
 
     async def test_an_outage_before_the_first_read_is_an_error(self) -> None:
         server = FakeApi()

@@ -43,10 +43,10 @@ class Handler:
     """Counts the results that differ from the last."""
 
     def __init__(self) -> None:
-        self.heard = 0
+        self.notifications = 0
 
     def on_add(self, obj: Object, initial: bool, /) -> None:
-        self.heard += 1
+        self.notifications += 1
 
 
 class Comparing:
@@ -56,7 +56,7 @@ class Comparing:
         self.api, self.clock, self.metrics = FakeApi(), ManualClock(), Metrics()
         self.publish(*without)
         self.handler = Handler()
-        self.compared = 0
+        self.comparisons = 0
         self.schemas = ServedSchemas(
             self.api, self.clock, random.Random(1), self.metrics, self.expected
         )
@@ -64,7 +64,7 @@ class Comparing:
         self.task: asyncio.Task[None] | None = None
 
     def expected(self) -> tuple[Object, ...]:
-        self.compared += 1
+        self.comparisons += 1
         return OURS
 
     def publish(self, *without: str) -> None:
@@ -98,7 +98,7 @@ async def test_crds_of_this_release_lack_nothing() -> None:
     async with Comparing() as comparing:
         assert comparing.schemas.lacking == ()
         assert comparing.schemas.status_of(KIND) is None
-        assert (comparing.gauge, comparing.handler.heard) == (0, 0)
+        assert (comparing.gauge, comparing.handler.notifications) == (0, 0)
 
 
 async def test_older_crds_are_reported_once_with_the_fields() -> None:
@@ -106,7 +106,7 @@ async def test_older_crds_are_reported_once_with_the_fields() -> None:
         lacking = (f"{KIND}.status.tlsSecrets", f"{KIND}.status.unseal")
         assert comparing.schemas.lacking == lacking
         assert "tlsSecrets" not in gen.present(comparing.schemas.status_of(KIND))["properties"]
-        assert (comparing.gauge, comparing.handler.heard) == (2, 1)
+        assert (comparing.gauge, comparing.handler.notifications) == (2, 1)
 
 
 async def test_new_crds_are_detected_soon() -> None:
@@ -116,7 +116,7 @@ async def test_new_crds_are_detected_soon() -> None:
         await comparing.clock.advance(2 * RECHECK_LACKING)
         await comparing.until(())
         assert comparing.schemas.status_of(KIND) is None
-        assert (comparing.gauge, comparing.handler.heard) == (0, 2)
+        assert (comparing.gauge, comparing.handler.notifications) == (0, 2)
 
 
 async def test_an_unchanged_document_is_compared_once() -> None:
@@ -125,7 +125,7 @@ async def test_an_unchanged_document_is_compared_once() -> None:
             await comparing.clock.advance(PAUSE)
             await comparing.clock.advance(2 * RECHECK)
         assert comparing.documents > 2
-        assert comparing.compared == 1
+        assert comparing.comparisons == 1
 
 
 async def test_a_rejected_write_triggers_a_read_of_the_document() -> None:

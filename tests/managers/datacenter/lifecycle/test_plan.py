@@ -56,7 +56,7 @@ def wanting(*wishes: DesiredService) -> MergeResult:
     return MergeResult(wishes, (), ())
 
 
-def said(plan: RecordPlan) -> dict[str, str]:
+def writes_by_name(plan: RecordPlan) -> dict[str, str]:
     """What is to be written, by name."""
     return {
         **{entry.name: "insert" for entry in plan.insert},
@@ -108,7 +108,7 @@ def test_a_service_that_nobody_wants_any_more_retires_and_the_others_stay() -> N
     record_plan = place.look(
         SourceResult(DECLARED, (service("a"),)), SourceResult(HOOK, (service("c"),))
     )
-    assert said(record_plan) == {"b": "retire"}
+    assert writes_by_name(record_plan) == {"b": "retire"}
 
 
 def test_a_hook_that_fails_leaves_its_services_running_until_it_answers_without_them() -> None:
@@ -116,7 +116,7 @@ def test_a_hook_that_fails_leaves_its_services_running_until_it_answers_without_
     place.look(SourceResult(HOOK, (service("a"), service("b"))))
     for _ in range(3):
         assert place.look(SourceResult(HOOK, None, "boom")) == RecordPlan()
-    assert said(place.look(SourceResult(HOOK, (service("b"),)))) == {"a": "retire"}
+    assert writes_by_name(place.look(SourceResult(HOOK, (service("b"),)))) == {"a": "retire"}
 
 
 def test_two_hooks_with_one_name_do_not_rebuild_the_service_in_turns() -> None:
@@ -139,7 +139,9 @@ def test_a_service_wanted_again_while_it_retires_is_made_once_it_is_gone() -> No
     for _ in range(3):
         assert place.look(SourceResult(DECLARED, (service("a", replicas=2),))) == RecordPlan()
     place.let_go()
-    assert said(place.look(SourceResult(DECLARED, (service("a", replicas=2),)))) == {"a": "insert"}
+    assert writes_by_name(place.look(SourceResult(DECLARED, (service("a", replicas=2),)))) == {
+        "a": "insert"
+    }
 
 
 def test_a_changed_body_changes_the_one_record_in_place() -> None:
@@ -148,7 +150,7 @@ def test_a_changed_body_changes_the_one_record_in_place() -> None:
         record(desired_service(service("a")), progress=ServiceProgress("Failed", attempts=3))
     )
     record_plan = place.look(SourceResult(DECLARED, (service("a", replicas=2),)))
-    assert said(record_plan) == {"a": "update"}
+    assert writes_by_name(record_plan) == {"a": "update"}
     assert [
         (service_record.id, service_record.progress.attempts) for service_record in place.records
     ] == [("record-fra1-a", 3)]
@@ -167,7 +169,9 @@ def test_a_changed_body_changes_the_one_record_in_place() -> None:
 )
 def test_every_field_of_a_body_counts(changes: dict[str, object]) -> None:
     place = Place(record(desired_service(service("a"))))
-    assert said(place.look(SourceResult(DECLARED, (service("a", **changes),)))) == {"a": "update"}
+    assert writes_by_name(place.look(SourceResult(DECLARED, (service("a", **changes),)))) == {
+        "a": "update"
+    }
     assert place.look(SourceResult(DECLARED, (service("a", **changes),))) == RecordPlan()
 
 
@@ -179,9 +183,9 @@ def test_a_service_passes_from_one_source_to_another_in_place() -> None:
     assert [(new.source.name, old.desired.source.name) for old, new in record_plan.update] == [
         ("declared", "hook/network")
     ]
-    assert said(place.look(SourceResult(DECLARED, ()), SourceResult(HOOK, (service("a"),)))) == {
-        "a": "update"
-    }
+    assert writes_by_name(
+        place.look(SourceResult(DECLARED, ()), SourceResult(HOOK, (service("a"),)))
+    ) == {"a": "update"}
 
 
 # --- plan by itself -----------------------------------------------------------------------------
@@ -208,7 +212,8 @@ def test_a_service_passes_from_one_source_to_another_in_place() -> None:
 )
 def test_what_makes_an_update(now: DesiredService, expected: dict[str, str]) -> None:
     assert (
-        said(plan(FRA1, wanting(now), [record(desired_service(service("a")))], False)) == expected
+        writes_by_name(plan(FRA1, wanting(now), [record(desired_service(service("a")))], False))
+        == expected
     )
 
 
@@ -273,7 +278,7 @@ def test_the_state_of_a_datacenter_is_a_gate(
     state: State, deleting: bool, expected: dict[str, str], blocked: str
 ) -> None:
     record_plan = plan(datacenter(state=state), WANTED, MIXED, deleting)
-    assert (said(record_plan), record_plan.blocked) == (expected, blocked)
+    assert (writes_by_name(record_plan), record_plan.blocked) == (expected, blocked)
 
 
 @pytest.mark.parametrize(

@@ -243,12 +243,12 @@ def test_the_diagram_has_every_state() -> None:
     )
 
 
-def recorded(facts: ServiceFacts) -> ServiceProgress:
+def record_progress(facts: ServiceFacts) -> ServiceProgress:
     return progress_of(facts, decide_service(facts))
 
 
 def test_what_runs_is_recorded_with_its_objects() -> None:
-    assert recorded(facts(WELL)) == ServiceProgress(
+    assert record_progress(facts(WELL)) == ServiceProgress(
         state="Running",
         digest=DIGEST,
         running_since=NOW,
@@ -261,9 +261,9 @@ def test_what_runs_is_recorded_with_its_objects() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_facts_are_recorded_once(case: str) -> None:
     given, _ = CASES[case]
-    once = recorded(given)
+    once = record_progress(given)
     again = replace(given, record=replace(given.record, progress=once))
-    assert recorded(again) == once
+    assert record_progress(again) == once
 
 
 @pytest.mark.parametrize("hours", [1, 1000])
@@ -273,35 +273,35 @@ def test_no_record_changes_because_time_goes_by(hours: int) -> None:
         (STARTING, None),
         (NOTHING, BROKEN),
     ):
-        once = recorded(facts(seen, progress))
+        once = record_progress(facts(seen, progress))
         later = replace(facts(seen, once), now=NOW + timedelta(hours=hours))
-        assert recorded(later) == once
+        assert record_progress(later) == once
 
 
 def test_a_new_goal_forgets_the_former_failures() -> None:
-    known = recorded(facts(OLD, failing(after=500, digest="old")))
+    known = record_progress(facts(OLD, failing(after=500, digest="old")))
     assert (known.digest, known.attempts) == (DIGEST, 0)
     assert (known.failure, known.next_retry) == (None, None)
 
 
 def test_an_attempt_at_the_same_goal_keeps_them() -> None:
-    known = recorded(facts(OLD, failing(after=0)))
+    known = record_progress(facts(OLD, failing(after=0)))
     assert (known.state, known.attempts, known.failure) == ("Provisioning", 1, BUSY)
 
 
 def test_what_is_as_wanted_forgets_its_failure_and_not_its_count() -> None:
-    known = recorded(facts(WELL, failing()))
+    known = record_progress(facts(WELL, failing()))
     assert (known.failure, known.next_retry, known.attempts) == (None, None, 1)
 
 
 def test_what_cannot_be_attempted_yet_is_not_counted_as_tried() -> None:
-    known = recorded(facts(OLD, failing(digest="old"), datacenter_state="Maintenance"))
+    known = record_progress(facts(OLD, failing(digest="old"), datacenter_state="Maintenance"))
     assert (known.digest, known.attempts, known.failure) == ("old", 1, BUSY)
 
 
 def test_a_provider_that_is_known_again_ends_its_failure() -> None:
     unknown = replace(BROKEN, failure=Failure(UNKNOWN_PROVIDER, "x", NOW))
-    known = recorded(facts(NOTHING, unknown, datacenter_state="Maintenance"))
+    known = record_progress(facts(NOTHING, unknown, datacenter_state="Maintenance"))
     assert (known.state, known.failure, known.attempts) == ("Pending", None, 0)
 
 
@@ -309,15 +309,15 @@ def test_a_provider_that_is_known_again_ends_its_failure() -> None:
 def test_the_count_ends_with_ten_minutes_of_running(ran: int, attempts: int) -> None:
     since = NOW - timedelta(seconds=ran)
     before = ServiceProgress("Running", digest=DIGEST, attempts=4, running_since=since)
-    known = recorded(facts(STARTING, before))
+    known = record_progress(facts(STARTING, before))
     assert (known.state, known.attempts, known.running_since) == ("Provisioning", attempts, None)
 
 
 def test_running_keeps_its_time_until_another_body_runs() -> None:
     since = NOW - timedelta(hours=1)
     before = ServiceProgress("Running", digest=DIGEST, running_since=since)
-    assert recorded(facts(WELL, before)).running_since == since
-    assert recorded(facts(WELL, replace(before, digest="old"))).running_since == NOW
+    assert record_progress(facts(WELL, before)).running_since == since
+    assert record_progress(facts(WELL, replace(before, digest="old"))).running_since == NOW
 
 
 RUNNING = ServiceProgress("Running", digest=DIGEST, running_since=NOW)

@@ -24,7 +24,7 @@ OBJECTS = record(
 SHIPPER = record(desired_service(service("a")))
 
 
-def _unused(caches: object) -> None:
+def _unused_caches(caches: object) -> None:
     raise AssertionError("nothing is applied")
 
 
@@ -35,7 +35,7 @@ class World:
         server = FakeApiServer(ManualClock(), random.Random(1))
         wire = FakeWire(server, random.Random(1), latency=(0.0, 0.0))
         self.workloads = MemoryProvider()
-        others = ObjectsProvider(client_of(wire), _unused)  # type: ignore[arg-type]  # makes nothing
+        others = ObjectsProvider(client_of(wire), _unused_caches)  # type: ignore[arg-type]  # makes nothing
         self.provider = ServicesProvider(self.workloads, others)
 
 

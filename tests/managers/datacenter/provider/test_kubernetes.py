@@ -26,7 +26,7 @@ from tests.managers.datacenter.provider_bench import (
     Nth,
     cluster,
     events_sent,
-    refused,
+    refusal_of,
     refusing,
     shipper,
     with_volume,
@@ -204,18 +204,18 @@ class TestRefusals:
     ) -> None:
         bench = Bench()
         bench.wire.faults = Always("PATCH", fault)
-        assert await refused(bench, shipper()) == answer
+        assert await refusal_of(bench, shipper()) == answer
 
     async def test_a_namespace_that_is_not_there(self) -> None:
         bench = Bench()
         bench.server.writes.strict_namespaces = True
-        assert await refused(bench, shipper()) == ("NamespaceNotFound", False)
+        assert await refusal_of(bench, shipper()) == ("NamespaceNotFound", False)
 
     async def test_a_namespace_that_goes(self) -> None:
         bench = Bench()
         bench.server.put(NAMESPACES, {"metadata": {"name": NAMESPACE}})
         bench.server.remove(NAMESPACES, ObjectKey("", NAMESPACE))
-        assert await refused(bench, shipper()) == ("Terminating", False)
+        assert await refusal_of(bench, shipper()) == ("Terminating", False)
 
     async def test_what_belongs_to_others_is_left_alone(self) -> None:
         bench = Bench()
@@ -235,7 +235,7 @@ class TestRefusals:
 
         bench.edit(SERVICE, NAME, held)
         bench.server.remove(SERVICE, ObjectKey(NAMESPACE, NAME))
-        assert await refused(bench, record) == ("Terminating", False)
+        assert await refusal_of(bench, record) == ("Terminating", False)
         assert (await bench.observe(record)).digest == ""
 
     async def test_who_may_no_longer_write_is_told_so(self) -> None:

@@ -19,7 +19,7 @@ from tests.managers.datacenter.provider_bench import (
     Bench,
     cluster,
     events_sent,
-    refused,
+    refusal_of,
     shipper,
     with_volume,
 )
@@ -118,7 +118,7 @@ class TestAnew:
         await bench.bring(cluster())
         record = bodies.record(bodies.desired_service(bodies.service("vault")))
         bench.server.requests.clear()
-        assert await refused(bench, record) == ("KindFixed", True)
+        assert await refusal_of(bench, record) == ("KindFixed", True)
         assert bench.names_of == []
         assert bench.names() == ["OpenBaoCluster fra1-vault"]
 

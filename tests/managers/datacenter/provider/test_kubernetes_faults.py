@@ -60,7 +60,7 @@ BY_RECORDS = pytest.mark.parametrize("records", RECORDS.values(), ids=RECORDS)
 CALLS_MAX = 60
 
 
-async def brought(*records: ServiceRecord) -> Bench:
+async def bench_with(*records: ServiceRecord) -> Bench:
     """A bench that was brought to each record in turn."""
     bench = Bench()
     for record in records:
@@ -76,9 +76,9 @@ class TestCrashes:
         self, records: tuple[ServiceRecord, ...], fault: Fault
     ) -> None:
         *before, last = records
-        expected = (await brought(*records)).state()
+        expected = (await bench_with(*records)).state()
         for number in range(1, CALLS_MAX):
-            bench = await brought(*before)
+            bench = await bench_with(*before)
             spoiled = bench.wire.faults = Nth(writes, number, fault)
             await bench.until(last, spoiled.struck, VAULT)
             # The process ends here, and another one takes over.
@@ -94,10 +94,10 @@ class TestCrashes:
     @pytest.mark.parametrize("policy", ["Delete", "Orphan"])
     async def test_each_call_of_taking_away_may_fail(self, policy: str, fault: Fault) -> None:
         record = events_sent(deletion_policy=policy)
-        whole = await brought(record)
+        whole = await bench_with(record)
         await whole.retire(record)
         for number in range(1, CALLS_MAX):
-            bench = await brought(record)
+            bench = await bench_with(record)
             spoiled = bench.wire.faults = Nth(every, number, fault)
             await bench.retire(record)
             assert bench.state() == whole.state(), number
@@ -118,7 +118,7 @@ class TestCrashes:
         self, fault: Fault, reason: str, terminal: bool
     ) -> None:
         record = shipper()
-        bench = await brought(record)
+        bench = await bench_with(record)
         for method, last in (("DELETE", False), ("GET", True)):
             if last:
                 bench.wire.faults = Always("nothing", fault)
@@ -150,7 +150,7 @@ class TestCrashes:
 class TestRetiring:
     async def test_what_runs_it_goes_first_and_the_rest_once_it_is_gone(self) -> None:
         record = shipper()
-        bench = await brought(record)
+        bench = await bench_with(record)
         assert await bench.provider.deprovision(record) is False
         assert bench.names_of == [f"DELETE deployments {NAME}"]
         live = bench.live(DEPLOYMENT, NAME) or {}
@@ -180,7 +180,7 @@ class TestRetiring:
 
     async def test_what_the_caches_do_not_show_goes_all_the_same(self) -> None:
         record = shipper()
-        bench = await brought(record)
+        bench = await bench_with(record)
         for cache in bench.caches.values():
             cache.says()
         assert await bench.provider.deprovision(record) is False
@@ -189,7 +189,7 @@ class TestRetiring:
 
     async def test_what_belongs_to_others_is_left_alone(self) -> None:
         record = shipper()
-        bench = await brought(record)
+        bench = await bench_with(record)
 
         def taken(live: Object) -> Object:
             other = Owner("example.com/v1", "Other", "", "o", "uid-other").reference()
@@ -201,7 +201,7 @@ class TestRetiring:
 
     async def test_an_object_that_was_made_anew_by_others_is_not_deleted(self) -> None:
         record = shipper()
-        bench = await brought(record)
+        bench = await bench_with(record)
         bench.server.remove(DEPLOYMENT, ObjectKey(NAMESPACE, NAME))
         theirs = {"metadata": {"name": NAME, "namespace": NAMESPACE}, "spec": {"replicas": 9}}
         bench.server.put(DEPLOYMENT, theirs)
@@ -216,7 +216,7 @@ class TestRetiring:
         self, resource: Resource, name: str
     ) -> None:
         record = shipper()
-        bench = await brought(record)
+        bench = await bench_with(record)
         if resource == SERVICE:
             await bench.provider.deprovision(record)
             bench.controllers()
@@ -233,7 +233,7 @@ class TestRetiring:
 
     async def test_a_vault_takes_its_own_objects_away(self) -> None:
         record = cluster()
-        bench = await brought(record)
+        bench = await bench_with(record)
 
         def held(live: Object) -> Object:
             return {**live, "metadata": {**live["metadata"], "finalizers": ["example.com/x"]}}
@@ -255,7 +255,7 @@ class TestRetiring:
         ("made", "names_of"), [("Delete", "Retain"), ("Retain", "Delete"), ("Delete", "Delete")]
     )
     async def test_volumes_go_or_stay_as_is_asked_last(self, made: str, names_of: str) -> None:
-        bench = await brought(with_volume(volume_policy=made))
+        bench = await bench_with(with_volume(volume_policy=made))
         record = with_volume(volume_policy=names_of)
         seen: list[Any] = []
         drop = bench.server.storage.drop
@@ -276,7 +276,7 @@ class TestRetiring:
 
     async def test_an_orphan_says_no_longer_that_it_is_ours(self) -> None:
         record = events_sent(deletion_policy="Orphan", labels={"team": "a"})
-        bench = await brought(record)
+        bench = await bench_with(record)
         before = bench.names()
         await bench.retire(record)
         assert bench.names() == before
@@ -296,7 +296,7 @@ class TestRetiring:
 
     async def test_an_orphan_keeps_its_other_owners(self) -> None:
         record = shipper(deletion_policy="Orphan")
-        bench = await brought(record)
+        bench = await bench_with(record)
         other = Owner("example.com/v1", "Other", "", "o", "uid-other").reference()
         other = {**other, "controller": False}
 

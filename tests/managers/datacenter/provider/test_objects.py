@@ -50,7 +50,7 @@ def record(*parts: Any, **body: Any) -> ServiceRecord:
     )
 
 
-def made(desired: ServiceRecord, kind: str, vaults: tuple[Vault, ...] = ()) -> Object:
+def object_of(desired: ServiceRecord, kind: str, vaults: tuple[Vault, ...] = ()) -> Object:
     (intent,) = [each for each in render(desired, vaults) if each.resource.kind == kind]
     return intent.body
 
@@ -105,7 +105,7 @@ def test_labels_are_the_users_and_over_them_ours() -> None:
 def test_a_deployment() -> None:
     desired = record(part(), replicas=2)
     template = pod_template(desired, ())
-    assert made(desired, "Deployment") == {
+    assert object_of(desired, "Deployment") == {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {
@@ -130,11 +130,11 @@ def test_a_deployment() -> None:
 @pytest.mark.parametrize(("names_of", "replicas"), [(None, 1), (0, 0), (5, 5)])
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 def test_replicas(kind: str, names_of: int | None, replicas: int) -> None:
-    assert made(record(kind=kind, replicas=names_of), kind)["spec"]["replicas"] == replicas
+    assert object_of(record(kind=kind, replicas=names_of), kind)["spec"]["replicas"] == replicas
 
 
 def test_a_daemon_set_has_a_pod_per_node() -> None:
-    spec = made(record(kind="DaemonSet"), "DaemonSet")["spec"]
+    spec = object_of(record(kind="DaemonSet"), "DaemonSet")["spec"]
     assert "replicas" not in spec
     assert spec["updateStrategy"] == {"type": "RollingUpdate"}
     assert spec["selector"] == {"matchLabels": MARKS}
@@ -149,7 +149,7 @@ def test_a_stateful_set(policy: str) -> None:
         volume_policy=policy,
         labels={"team": "a"},
     )
-    spec = made(desired, "StatefulSet")["spec"]
+    spec = object_of(desired, "StatefulSet")["spec"]
     spec.pop("template")
     assert spec == {
         "replicas": 1,
@@ -175,7 +175,7 @@ def test_a_stateful_set(policy: str) -> None:
 
 def test_a_claim_names_its_class() -> None:
     desired = record(part(volumes=({**DATA, "storage_class_name": "fast"},)), kind="StatefulSet")
-    (claim,) = made(desired, "StatefulSet")["spec"]["volumeClaimTemplates"]
+    (claim,) = object_of(desired, "StatefulSet")["spec"]["volumeClaimTemplates"]
     assert claim["spec"]["storageClassName"] == "fast"
 
 
@@ -189,7 +189,7 @@ def test_a_service_has_the_ports_of_what_serves(kind: str, way: dict[str, str]) 
         part("first", role="Init", ports=({"name": "x", "port": 1},)),
         kind=kind,
     )
-    assert made(desired, "Service")["spec"] == {
+    assert object_of(desired, "Service")["spec"] == {
         "selector": MARKS,
         "ports": [
             {"name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP"},
@@ -218,7 +218,7 @@ def test_who_waits_for_no_vault_is_told_nothing() -> None:
 
 def test_a_change_of_anything_is_another_wish() -> None:
     marks = {
-        made(desired, "Deployment")["metadata"]["annotations"][names.DESIRED_HASH]
+        object_of(desired, "Deployment")["metadata"]["annotations"][names.DESIRED_HASH]
         for desired in (
             record(),
             record(replicas=2),

@@ -17,7 +17,7 @@ def good(source: ServiceSource, *services: BootstrapService) -> SourceResult:
     return SourceResult(source, services)
 
 
-def failed(source: ServiceSource, error: str = "refused") -> SourceResult:
+def failed_source(source: ServiceSource, error: str = "refused") -> SourceResult:
     return SourceResult(source, None, error)
 
 
@@ -34,7 +34,7 @@ def merge_result(
     return merge(answers, records, redeploy or {}, frozenset(forgotten))
 
 
-def desired(desired_state: MergeResult) -> dict[str, str]:
+def sources_by_service(desired_state: MergeResult) -> dict[str, str]:
     """Names of services, and where they come from."""
     return {service.name: service.source.name for service in desired_state.services}
 

@@ -52,7 +52,7 @@ async def names_of(hook: Hook) -> SourceResult:
     return await call_hook(SOURCE, hook, FRA1, ManualClock())
 
 
-async def asked_for(value: Any) -> SourceResult:
+async def call_with(value: Any) -> SourceResult:
     return await names_of(Coded(lambda ctx, datacenter: value))
 
 
@@ -69,11 +69,11 @@ async def asked_for(value: Any) -> SourceResult:
     ],
 )
 async def test_a_service_is_given_in_several_ways(given: Any) -> None:
-    assert await asked_for(given) == SourceResult(SOURCE, (service("a", depends_on=("b",)),))
+    assert await call_with(given) == SourceResult(SOURCE, (service("a", depends_on=("b",)),))
 
 
 async def test_an_empty_list_is_a_successful_nothing() -> None:
-    assert await asked_for([]) == SourceResult(SOURCE, ())
+    assert await call_with([]) == SourceResult(SOURCE, ())
 
 
 async def test_a_hook_chooses_its_datacenters() -> None:
@@ -103,7 +103,7 @@ async def test_a_hook_is_told_its_deadline_and_whom_it_serves() -> None:
 async def test_a_vault_is_judged_with_the_name_of_the_datacenter() -> None:
     spec = {**openbao("v").to_object()["openbao"], "fencedPods": ["fra1-v-0"]}
     vault = openbao("v", openbao=spec)
-    assert await asked_for([vault]) == SourceResult(SOURCE, (vault,))
+    assert await call_with([vault]) == SourceResult(SOURCE, (vault,))
     response = await call_hook(
         SOURCE, Coded(lambda ctx, info: [vault]), datacenter("fra2"), ManualClock()
     )
@@ -126,7 +126,7 @@ NO_LIST = "services: must be a list of services; use a list"
     ],
 )
 async def test_an_answer_that_is_no_list_fails(given: Any, error: str) -> None:
-    assert await asked_for(given) == SourceResult(SOURCE, None, error)
+    assert await call_with(given) == SourceResult(SOURCE, None, error)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ async def test_an_answer_that_is_no_list_fails(given: Any, error: str) -> None:
 )
 async def test_one_invalid_service_fails_the_whole_answer(given: Any, field: str) -> None:
     """Half of an answer would retire the other half."""
-    source_result = await asked_for(given)
+    source_result = await call_with(given)
     assert source_result.services is None
     assert source_result.error.startswith(field)
 
@@ -183,7 +183,7 @@ async def test_an_iterator_that_breaks_in_the_middle_fails() -> None:
         yield service("a")
         raise LookupError("half")
 
-    assert await asked_for(broken()) == SourceResult(SOURCE, None, "LookupError: half")
+    assert await call_with(broken()) == SourceResult(SOURCE, None, "LookupError: half")
     hook = FunctionHook("network", lambda ctx, info: broken())
     assert await names_of(hook) == SourceResult(SOURCE, None, "LookupError: half")
 
@@ -273,13 +273,13 @@ async def plain_async(ctx: HookContext, info: DatacenterInfo) -> list[Body]:
     return [service(threading.current_thread().name.lower())]
 
 
-def given_later(ctx: HookContext, info: DatacenterInfo) -> Any:
+def return_later(ctx: HookContext, info: DatacenterInfo) -> Any:
     return plain_async(ctx, info)
 
 
 @pytest.mark.parametrize(
     "fn",
-    [plain_async, functools.partial(plain_async), Called(), given_later],
+    [plain_async, functools.partial(plain_async), Called(), return_later],
     ids=["function", "partial", "object", "function that returns a coroutine"],
 )
 async def test_an_async_function_runs_on_the_loop(fn: Function) -> None:

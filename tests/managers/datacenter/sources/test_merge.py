@@ -21,12 +21,12 @@ from tests.managers.datacenter.sources.answers import (
     DECLARED,
     HOOK,
     SET,
-    desired,
     errors,
-    failed,
+    failed_source,
     good,
     merge_result,
     silent,
+    sources_by_service,
 )
 
 # --- sources that answer ------------------------------------------------------------------------
@@ -68,7 +68,7 @@ from tests.managers.datacenter.sources.answers import (
     ],
 )
 def test_who_gives_a_service(answers: list[SourceResult], expected: dict[str, str]) -> None:
-    assert desired(merge_result(answers)) == expected
+    assert sources_by_service(merge_result(answers)) == expected
 
 
 def test_the_body_of_the_winner_is_used() -> None:
@@ -100,7 +100,7 @@ def test_two_sources_of_one_name_stay_in_order_for_100_passes() -> None:
         good(ServiceSource("hook/a"), service("x", replicas=1), service("y")),
         good(ServiceSource("hook/b"), service("x", replicas=2)),
         good(ServiceSource("set/c", 5), service("z"), service("y", replicas=4)),
-        failed(ServiceSource("hook/d")),
+        failed_source(ServiceSource("hook/d")),
         # One that gives a name twice, with different bodies.
         good(ServiceSource("hook/e"), service("w", replicas=7), service("w", replicas=8)),
     ]
@@ -111,7 +111,7 @@ def test_two_sources_of_one_name_stay_in_order_for_100_passes() -> None:
         record(desired_service(service("t"), "hook/gone")),
     ]
     first = merge_result(answers, records)
-    assert desired(first) == {
+    assert sources_by_service(first) == {
         "t": "hook/gone",
         "u": "hook/gone",
         "v": "hook/d",
@@ -148,33 +148,38 @@ def test_a_source_that_gives_a_name_twice_is_in_conflict_with_itself() -> None:
 def test_a_source_that_fails_keeps_what_it_gave() -> None:
     """An error must never retire what runs."""
     before = desired_service(service("a", replicas=3), "hook/network")
-    desired_state = merge_result([silent(), failed(HOOK, "timed out after 5 s")], [record(before)])
+    desired_state = merge_result(
+        [silent(), failed_source(HOOK, "timed out after 5 s")], [record(before)]
+    )
     assert desired_state.services == (before,)
     assert errors(desired_state) == {"declared": "", "hook/network": "timed out after 5 s"}
 
 
 def test_only_a_successful_answer_retires() -> None:
     records = [record(desired_service(service("a"), "hook/network"))]
-    assert desired(merge_result([failed(HOOK)], records)) == {"a": "hook/network"}
-    assert desired(merge_result([good(HOOK)], records)) == {}
+    assert sources_by_service(merge_result([failed_source(HOOK)], records)) == {"a": "hook/network"}
+    assert sources_by_service(merge_result([good(HOOK)], records)) == {}
 
 
 def test_a_source_that_fails_keeps_its_priority_with_its_services() -> None:
     """An unreadable set has lost its priority, but not the name that it has won."""
     records = [record(desired_service(service("a", replicas=3), "set/edge", 10))]
     desired_state = merge_result(
-        [failed(ServiceSource("set/edge", 0)), good(ServiceSource("hook/b", 5), service("a"))],
+        [
+            failed_source(ServiceSource("set/edge", 0)),
+            good(ServiceSource("hook/b", 5), service("a")),
+        ],
         records,
     )
-    assert desired(desired_state) == {"a": "set/edge"}
+    assert sources_by_service(desired_state) == {"a": "set/edge"}
     assert desired_state.conflicts == (NameConflict("a", "set/edge", "hook/b"),)
     assert [report.source for report in desired_state.sources] == [SET, ServiceSource("hook/b", 5)]
 
 
 def test_one_that_ranks_higher_takes_the_name_of_a_source_that_fails() -> None:
     records = [record(desired_service(service("a", replicas=3), "hook/network"))]
-    desired_state = merge_result([failed(HOOK), good(SET, service("a"))], records)
-    assert desired(desired_state) == {"a": "set/edge"}
+    desired_state = merge_result([failed_source(HOOK), good(SET, service("a"))], records)
+    assert sources_by_service(desired_state) == {"a": "set/edge"}
 
 
 @pytest.mark.parametrize("answers", [[silent()], []], ids=["left out", "nobody was asked"])
@@ -189,14 +194,16 @@ def test_an_empty_list_retires_what_was_declared_and_nothing_else() -> None:
         record(desired_service(service("a"))),
         record(desired_service(service("b"), "hook/network")),
     ]
-    assert desired(merge_result([good(DECLARED), failed(HOOK)], records)) == {"b": "hook/network"}
+    assert sources_by_service(merge_result([good(DECLARED), failed_source(HOOK)], records)) == {
+        "b": "hook/network"
+    }
 
 
 def test_a_source_that_nobody_registers_any_more_keeps_its_services_and_says_so() -> None:
     desired_state = merge_result(
         [silent()], [record(desired_service(service("a"), "hook/network"))]
     )
-    assert desired(desired_state) == {"a": "hook/network"}
+    assert sources_by_service(desired_state) == {"a": "hook/network"}
     assert errors(desired_state)["hook/network"] == UNREGISTERED
     assert "spec.forgetSources" in UNREGISTERED
 
@@ -207,26 +214,28 @@ def test_a_source_that_is_forgotten_retires() -> None:
         record(desired_service(service("b"), "hook/other")),
     ]
     desired_state = merge_result([silent()], records, forgotten=["hook/network"])
-    assert desired(desired_state) == {"b": "hook/other"}
+    assert sources_by_service(desired_state) == {"b": "hook/other"}
     assert errors(desired_state) == {"declared": "", "hook/other": UNREGISTERED}
 
 
 def test_a_set_that_is_gone_retires_without_a_word() -> None:
     desired_state = merge_result([silent()], [record(desired_service(service("a"), "set/edge"))])
-    assert (desired(desired_state), errors(desired_state)) == ({}, {"declared": ""})
+    assert (sources_by_service(desired_state), errors(desired_state)) == ({}, {"declared": ""})
 
 
 def test_a_registered_source_that_fails_is_not_forgotten() -> None:
     records = [record(desired_service(service("a"), "hook/network"))]
-    desired_state = merge_result([failed(HOOK, "boom")], records, forgotten=["hook/network"])
-    assert desired(desired_state) == {"a": "hook/network"}
+    desired_state = merge_result([failed_source(HOOK, "boom")], records, forgotten=["hook/network"])
+    assert sources_by_service(desired_state) == {"a": "hook/network"}
     assert errors(desired_state) == {"hook/network": f"boom; {STILL_REGISTERED}"}
 
 
 def test_what_is_retiring_already_is_not_wanted_back_by_a_failure() -> None:
     records = [record(desired_service(service("a"), "hook/network"), retiring=True)]
-    assert desired(merge_result([failed(HOOK)], records)) == {}
-    assert desired(merge_result([good(HOOK, service("a"))], records)) == {"a": "hook/network"}
+    assert sources_by_service(merge_result([failed_source(HOOK)], records)) == {}
+    assert sources_by_service(merge_result([good(HOOK, service("a"))], records)) == {
+        "a": "hook/network"
+    }
 
 
 # --- orders to replace pods ---------------------------------------------------------------------
@@ -268,7 +277,7 @@ def test_orders_reach_services_of_every_source(
 
 def test_an_order_reaches_what_a_failing_source_keeps() -> None:
     desired_state = merge_result(
-        [failed(HOOK)], [record(desired_service(service("a"), "hook/network"))], {"a": "2"}
+        [failed_source(HOOK)], [record(desired_service(service("a"), "hook/network"))], {"a": "2"}
     )
     assert [entry.redeploy for entry in desired_state.services] == ["2"]
 
@@ -279,7 +288,7 @@ def test_an_order_reaches_what_a_failing_source_keeps() -> None:
 def test_sources_are_reported_by_rank_with_what_they_contribute() -> None:
     a, b, c = service("a"), service("b"), service("c")
     desired_state = merge_result(
-        [failed(HOOK), good(SET, b, a), good(DECLARED, a), good(ServiceSource("hook/none"))],
+        [failed_source(HOOK), good(SET, b, a), good(DECLARED, a), good(ServiceSource("hook/none"))],
         [record(desired_service(c, "hook/network"))],
     )
     assert desired_state.sources == (
@@ -291,11 +300,11 @@ def test_sources_are_reported_by_rank_with_what_they_contribute() -> None:
 
 
 def test_an_error_fits_into_the_status() -> None:
-    assert len(errors(merge_result([failed(HOOK, "x" * 5000)]))["hook/network"]) == ERROR_MAX
+    assert len(errors(merge_result([failed_source(HOOK, "x" * 5000)]))["hook/network"]) == ERROR_MAX
 
 
 def test_a_source_that_never_gave_an_answer_has_no_digest() -> None:
-    assert merge_result([failed(HOOK), silent()]).sources == (
+    assert merge_result([failed_source(HOOK), silent()]).sources == (
         SourceReport(DECLARED, 0, "", ""),
         SourceReport(HOOK, 0, "", "refused"),
     )
@@ -306,6 +315,6 @@ def test_the_digest_of_a_source_is_the_same_while_it_fails() -> None:
     records = [record(desired_service(declared, "hook/network")) for declared in services]
     answered, kept = (
         merge_result([good(HOOK, *services)], records),
-        merge_result([failed(HOOK)], records),
+        merge_result([failed_source(HOOK)], records),
     )
     assert answered.sources[0].digest == kept.sources[0].digest != ""

@@ -9,11 +9,11 @@ from tests.managers.datacenter.bodies import desired_service, openbao, record, s
 from tests.managers.datacenter.sources.answers import (
     DECLARED,
     HOOK,
-    desired,
     errors,
     good,
     merge_result,
     silent,
+    sources_by_service,
 )
 
 
@@ -49,7 +49,7 @@ def test_what_leads_into_a_circle_is_no_part_of_it() -> None:
             )
         ]
     )
-    assert desired(desired_state) == {"a": "declared", "c": "declared"}
+    assert sources_by_service(desired_state) == {"a": "declared", "c": "declared"}
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_what_leads_into_a_circle_is_no_part_of_it() -> None:
 )
 def test_a_service_that_waits_for_itself_is_left_out(answers: list[SourceResult]) -> None:
     desired_state = merge_result(answers)
-    assert desired(desired_state) == {}
+    assert sources_by_service(desired_state) == {}
     assert "cycle: v -> v; existing" in errors(desired_state)["declared"]
 
 
@@ -74,7 +74,7 @@ def test_a_vault_may_not_wait_for_what_waits_for_vaults() -> None:
             good(HOOK, service("a", depends_on=("openbao:ready",))),
         ]
     )
-    assert desired(desired_state) == {"w": "declared"}
+    assert sources_by_service(desired_state) == {"w": "declared"}
 
 
 def test_records_that_wait_for_each_other_already_are_kept_and_told_of() -> None:
@@ -108,4 +108,7 @@ def test_a_record_that_is_put_back_may_close_the_next_circle() -> None:
 
 def test_a_name_that_nobody_gives_makes_no_circle() -> None:
     desired_state = merge_result([good(DECLARED, service("a", depends_on=("b", "openbao:ready")))])
-    assert (desired(desired_state), errors(desired_state)) == ({"a": "declared"}, {"declared": ""})
+    assert (sources_by_service(desired_state), errors(desired_state)) == (
+        {"a": "declared"},
+        {"declared": ""},
+    )

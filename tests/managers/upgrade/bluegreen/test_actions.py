@@ -57,7 +57,7 @@ class Bench:
             await run(self.outside.context, gen.cluster().owner(), effect)
         return [str(call) for call in self.api.calls if call.verb != "get"]
 
-    def refused(self, effect: EffectByUid) -> str | None:
+    def refusal_of(self, effect: EffectByUid) -> str | None:
         """What is remembered of an effect; None for nothing."""
         tried = offered(effect.name, effect.target)
         last = self.outside.context.attempts.last(tried, effect.uid)
@@ -78,7 +78,7 @@ class TestJob:
             await bench.run(MADE)
         (owner,) = bench.only_job()["metadata"]["ownerReferences"]
         assert owner["uid"] == "uid-x"
-        assert not bench.refused(MADE)
+        assert not bench.refusal_of(MADE)
 
     @pytest.mark.parametrize("effect", [MADE, JUDGED], ids=["Job", "hook"])
     async def test_a_refusal_is_remembered(self, effect: EffectByUid) -> None:
@@ -90,7 +90,7 @@ class TestJob:
 
         bench.api.create = refusing  # type: ignore[method-assign]
         await bench.run(effect)
-        assert "told to say 422" in (bench.refused(effect) or "")
+        assert "told to say 422" in (bench.refusal_of(effect) or "")
         bench.api.create = create  # type: ignore[method-assign]
         await bench.run(effect)
         assert bench.only_job()
@@ -105,7 +105,7 @@ class TestJob:
         bench.api.create = failing  # type: ignore[method-assign]
         with pytest.raises(ServerError):
             await bench.run(effect)
-        assert bench.refused(effect) is None
+        assert bench.refusal_of(effect) is None
 
     @pytest.mark.parametrize("effect", [MADE, JUDGED], ids=["Job", "hook"])
     async def test_why_there_can_be_none_is_remembered_and_a_wait_is_not(
@@ -113,8 +113,8 @@ class TestJob:
     ) -> None:
         stuck, waiting = Bench(Blocked("NoImage", "none is known")), Bench(Wait("Soon", "wait"))
         assert await stuck.run(effect) == await waiting.run(effect) == []
-        assert stuck.refused(effect) == "NoImage: none is known"
-        assert waiting.refused(effect) is None
+        assert stuck.refusal_of(effect) == "NoImage: none is known"
+        assert waiting.refusal_of(effect) is None
 
 
 class TestHook:

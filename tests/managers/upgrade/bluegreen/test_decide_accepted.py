@@ -42,7 +42,7 @@ class TestSuccess:
             upgrade_actions.DEMOTE,
             upgrade_actions.REMOVE_BLUE,
         ]
-        assert world.told == ["UpgradeStarted", "UpgradeComplete"]
+        assert world.event_reasons == ["UpgradeStarted", "UpgradeComplete"]
 
     def test_green_is_all_that_is_left(self) -> None:
         world = TwoPools()
@@ -58,7 +58,9 @@ class TestSuccess:
     def test_the_volumes_of_blue_stay_and_are_named_where_the_policy_says_so(self) -> None:
         world = TwoPools(deletionPolicy="Retain")
         kept = {f"data-{pod}" for pod in BLUE}
-        course = gen.present(world.drive(until=lambda: "UpgradeComplete" in world.told).course)
+        course = gen.present(
+            world.drive(until=lambda: "UpgradeComplete" in world.event_reasons).course
+        )
         assert kept == {pvc for pvc in world.claims if world.revision not in pvc}
         (event,) = course.events
         assert all(volume in event.text for volume in kept)
@@ -85,12 +87,12 @@ class TestSuccess:
 
     def test_a_second_upgrade_follows_the_first(self) -> None:
         world = TwoPools().done()
-        before = {name for name, _ in world.made}
+        before = {name for name, _ in world.created_jobs}
         world.edit(version="2.4.2")
         world.done()
         assert world.phases == [*WHOLE, *WHOLE[1:]]
         assert len(world.flips) == 2
-        assert before.isdisjoint(name for name, _ in world.made[len(before) :])
+        assert before.isdisjoint(name for name, _ in world.created_jobs[len(before) :])
 
 
 class TestGreen:
@@ -109,7 +111,7 @@ class TestGreen:
         world = TwoPools().to("DeployingGreen")
         world.unready = {f"x-{world.revision}-2"}
         world.drive(100)
-        assert (world.known.phase, world.made) == ("DeployingGreen", [])
+        assert (world.known.phase, world.created_jobs) == ("DeployingGreen", [])
         world.unready = set()
         assert world.done().phases == WHOLE
 
@@ -177,7 +179,7 @@ class TestFailures:
         if phase in LATE:
             assert world.flips in ([], [revision, ""])
         else:
-            assert (world.flips, world.told) == ([], ["UpgradeStarted", "RollbackStarted"])
+            assert (world.flips, world.event_reasons) == ([], ["UpgradeStarted", "RollbackStarted"])
 
     @pytest.mark.parametrize("action", sorted({*ACTIONS.values()}))
     def test_a_job_that_fails_now_and_then_is_tried_again(self, action: str) -> None:
@@ -190,7 +192,7 @@ class TestFailures:
         else:
             world.done()
         assert world.actions().count(action) == 5
-        names = [name for name, _ in world.made]
+        names = [name for name, _ in world.created_jobs]
         assert len(names) == len(set(names))
 
     def test_the_same_target_is_tried_again_when_it_is_asked_for_and_not_before(self) -> None:
@@ -198,15 +200,15 @@ class TestFailures:
         world.fails[upgrade_actions.PROMOTE] = 5
         world.drive(500)
         as_before(world)
-        before = [name for name, _ in world.made]
+        before = [name for name, _ in world.created_jobs]
         writes = world.writes
         world.now += 100_000 * TICK
         world.drive(100)
-        assert ([name for name, _ in world.made], world.writes) == (before, writes)
+        assert ([name for name, _ in world.created_jobs], world.writes) == (before, writes)
         assert "requests.retry" in gen.expect(Blocked, world.run().outcome).message
         world.order(retry="again")
         world.done()
-        assert set(before).isdisjoint(name for name, _ in world.made[len(before) :])
+        assert set(before).isdisjoint(name for name, _ in world.created_jobs[len(before) :])
         assert world.status["upgradeRequests"]["lastHandledRetry"] == "again"
         assert world.known.failed_revision is None
 
@@ -266,7 +268,7 @@ class TestFailures:
     def test_a_job_of_somebody_else_is_not_believed(self) -> None:
         world = TwoPools().to("Promoting")
         world.run()
-        (name, _) = world.made[-1]
+        (name, _) = world.created_jobs[-1]
         world.jobs[name].foreign = True
         world.jobs[name].state = "Succeeded"
         world.run()
@@ -293,9 +295,9 @@ class TestSafeMode:
         assert glass["reason"] == "RollbackConsensusRepairFailed"
         assert len(glass["nonce"]) == 32
         assert any(glass["nonce"] in step for step in glass["steps"])
-        assert world.told[-1] == "BreakGlassEntered"
-        assert world.told.count("BreakGlassEntered") == 1
-        writes, jobs = world.writes, len(world.made)
+        assert world.event_reasons[-1] == "BreakGlassEntered"
+        assert world.event_reasons.count("BreakGlassEntered") == 1
+        writes, jobs = world.writes, len(world.created_jobs)
         world.edit(breakGlassAck="0" * 31 + "x")
         world.drive(50)
         assert world.writes == writes, "a wrong answer is ignored"
@@ -303,7 +305,7 @@ class TestSafeMode:
         world.order(rollback="again", retry="again", promote="again")
         world.now += 100_000 * TICK
         world.drive(50)
-        assert (world.writes, len(world.made)) == (writes, jobs)
+        assert (world.writes, len(world.created_jobs)) == (writes, jobs)
         assert gen.expect(Blocked, world.run().outcome).reason == "BreakGlassRequired"
 
     def test_a_removal_that_fails_begins_it(self) -> None:
@@ -314,14 +316,14 @@ class TestSafeMode:
     @pytest.mark.parametrize("action", [upgrade_actions.REPAIR, upgrade_actions.REMOVE_GREEN])
     def test_the_right_answer_tries_again_with_another_job(self, action: str) -> None:
         world = self.begun(action)
-        before = {name for name, _ in world.made}
+        before = {name for name, _ in world.created_jobs}
         world.edit(breakGlassAck=self.glass(world)["nonce"])
         world.drive(100)
         as_before(world)
         assert not self.glass(world)["active"]
-        after = [name for name, order in world.made if name not in before]
+        after = [name for name, order in world.created_jobs if name not in before]
         assert after
-        assert world.told.count("BreakGlassAcknowledged") == 1
+        assert world.event_reasons.count("BreakGlassAcknowledged") == 1
 
     def test_another_failure_has_another_nonce(self) -> None:
         world = self.begun()

@@ -82,7 +82,7 @@ class TestCrashes:
         assert world.phases == model.phases
         assert len(world.flips) == len(model.flips)
         assert world.actions() == model.actions()
-        assert len({name for name, _ in world.made}) == len(world.made)
+        assert len({name for name, _ in world.created_jobs}) == len(world.created_jobs)
         assert len(world.ran) == len(model.ran) <= 1
         assert len(world.backups) == 1
         assert world.release == model.release
@@ -93,7 +93,7 @@ class TestCrashes:
         assert len(UNDISTURBED[succeeds].flips) == 1
         for story in (fails_early, fails_late, needs_a_person):
             as_before(UNDISTURBED[story])
-        assert UNDISTURBED[needs_a_person].told.count("BreakGlassEntered") == 1
+        assert UNDISTURBED[needs_a_person].event_reasons.count("BreakGlassEntered") == 1
 
 
 EVENTS = ("crash", "crash-after", "election", "fail", "order", "edit", "pause", "unready")

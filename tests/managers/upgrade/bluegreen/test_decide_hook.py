@@ -15,15 +15,15 @@ from tests.managers.upgrade.two_pools import TICK, TwoPools, as_before
 IMAGE = "registry.example.com/check:1"
 
 
-def judged(**more: Any) -> TwoPools:
+def world_with_hook(**more: Any) -> TwoPools:
     """A world whose green is judged."""
     wish = {"verification": {"prePromotionHook": {"image": IMAGE}}, **more}
     return TwoPools(upgrade={"blueGreen": wish})
 
 
-def staged(stage: str, **more: Any) -> TwoPools:
+def world_at_stage(stage: str, **more: Any) -> TwoPools:
     """One whose receipt has just come to a stage."""
-    world = judged(**more)
+    world = world_with_hook(**more)
     world.drive(until=lambda: _stage(world) == stage)
     assert _stage(world) == stage
     return world
@@ -40,7 +40,7 @@ def _facts(world: TwoPools, observation: HookObservation | None) -> BlueGreenFac
 
 class TestWay:
     def test_it_runs_once_before_green_is_promoted(self) -> None:
-        world = judged()
+        world = world_with_hook()
         world.drive(until=lambda: world.known.phase == "Promoting")
         receipt = gen.present(world.known.validation_hook)
         assert (receipt.stage, receipt.terminal_result) == ("TerminalObserved", "Succeeded")
@@ -49,7 +49,7 @@ class TestWay:
         assert len(world.ran) == 1
 
     def test_no_pod_of_it_runs_before_its_uid_is_written_down(self) -> None:
-        world = staged("Prepared")
+        world = world_at_stage("Prepared")
         world.run()
         assert [(hook.suspended, hook.runs) for hook in world.hooks.values()] == [(True, 0)]
         world.run()
@@ -59,7 +59,7 @@ class TestWay:
         assert [hook.suspended for hook in world.hooks.values()] == [False]
 
     def test_its_end_is_known_when_the_job_is_gone(self) -> None:
-        world = staged("TerminalObserved", autoPromote=False)
+        world = world_at_stage("TerminalObserved", autoPromote=False)
         world.hooks.clear()
         world.now += 100_000 * TICK
         world.order(promote="go")
@@ -74,7 +74,7 @@ class TestWay:
 
 class TestNo:
     def test_a_no_ends_the_upgrade(self) -> None:
-        world = judged()
+        world = world_with_hook()
         world.hook_says = "Failed"
         world.drive(200)
         as_before(world)
@@ -82,7 +82,7 @@ class TestNo:
 
     @pytest.mark.parametrize("switch", ["enabled", "onValidationFailure"])
     def test_a_no_is_held_if_a_person_decides(self, switch: str) -> None:
-        world = judged(autoRollback={switch: False})
+        world = world_with_hook(autoRollback={switch: False})
         world.hook_says = "Failed"
         world.drive(200)
         assert world.known.phase == "Syncing"
@@ -96,7 +96,7 @@ class TestNo:
         assert len(world.ran) == 2
 
     def test_a_result_of_another_attempt_counts_for_nothing(self) -> None:
-        world = judged()
+        world = world_with_hook()
         world.hook_says = "Failed"
         world.drive(200)
         (first,) = world.hooks
@@ -110,7 +110,7 @@ class TestNo:
 class TestLost:
     @pytest.mark.parametrize("stage", ["Committed", "Created"])
     def test_a_job_that_is_gone_is_never_made_again(self, stage: str) -> None:
-        world = staged(stage)
+        world = world_at_stage(stage)
         world.hooks.clear()
         world.drive(50)
         assert _stage(world) == "Unknown"
@@ -119,7 +119,7 @@ class TestLost:
 
     @pytest.mark.parametrize("stage", ["Committed", "Created"])
     def test_another_job_of_that_name_is_not_believed(self, stage: str) -> None:
-        world = staged(stage)
+        world = world_at_stage(stage)
         receipt = gen.present(world.known.validation_hook)
         for observation in (
             HookObservation("another", "Succeeded"),
@@ -141,17 +141,17 @@ class TestLost:
     def test_before_it_is_let_go_it_may_be_made_again(
         self, seen: HookObservation | None, taken: str
     ) -> None:
-        assert validation_hook.step(_facts(staged("Prepared"), seen)) == taken
+        assert validation_hook.step(_facts(world_at_stage("Prepared"), seen)) == taken
 
     def test_a_person_may_have_it_judged_again(self) -> None:
-        world = staged("Created")
+        world = world_at_stage("Created")
         world.hooks.clear()
         world.drive(5)
         world.order(retry="judge-again")
         world.done()
 
     def test_a_person_may_go_back(self) -> None:
-        world = staged("Created")
+        world = world_at_stage("Created")
         world.hooks.clear()
         world.drive(5)
         world.order(rollback="back")
@@ -161,7 +161,7 @@ class TestLost:
 
 class TestEdits:
     def test_before_it_is_let_go_another_hook_takes_its_place(self) -> None:
-        world = staged("Prepared")
+        world = world_at_stage("Prepared")
         world.run()
         (first,) = world.hooks
         world.wish(verification={"prePromotionHook": {"image": f"{IMAGE}2"}})
@@ -171,7 +171,7 @@ class TestEdits:
         assert len(world.ran) == 1
 
     def test_before_it_is_let_go_it_may_be_taken_back(self) -> None:
-        world = staged("Prepared")
+        world = world_at_stage("Prepared")
         world.run()
         world.wish(verification=None)
         world.done()
@@ -179,7 +179,7 @@ class TestEdits:
 
     @pytest.mark.parametrize("stage", ["Committed", "Created", "TerminalObserved"])
     def test_afterwards_an_edit_is_for_the_next_upgrade(self, stage: str) -> None:
-        world = staged(stage)
+        world = world_at_stage(stage)
         world.wish(verification={"prePromotionHook": {"image": f"{IMAGE}2"}})
         world.done()
         assert len(world.ran) == 1
@@ -193,7 +193,10 @@ class TestEdits:
         assert len({identity.job_name, *(other.job_name for other in others)}) == 4
 
     def test_the_same_hook_has_the_same_hash(self) -> None:
-        hook_settings, two = judged().facts().hook_settings, judged().facts().hook_settings
+        hook_settings, two = (
+            world_with_hook().facts().hook_settings,
+            world_with_hook().facts().hook_settings,
+        )
         assert hook_settings is not None
         assert two is not None
         assert validation_hook.spec_hash(hook_settings) == validation_hook.spec_hash(two)

@@ -23,7 +23,7 @@ class Gate(NamedTuple):
     def upgrade(self) -> TwoPools:
         return TwoPools(upgrade={"blueGreen": {self.automatic: False}})
 
-    def held(self) -> TwoPools:
+    def world_on_hold(self) -> TwoPools:
         world = self.upgrade()
         world.drive(100)
         assert world.known.phase == self.phase
@@ -42,7 +42,7 @@ CLEANUP = Gate("cleanup", "autoCleanup", "DemotingBlue", "BlueGreenCleanupApprov
 @pytest.mark.parametrize("gate", [PROMOTION, CLEANUP], ids=["promotion", "cleanup"])
 class TestApproval:
     def test_it_waits_however_long_it_takes(self, gate: Gate) -> None:
-        world = gate.held()
+        world = gate.world_on_hold()
         writes = world.writes
         world.now += 100_000 * TICK
         world.tick()
@@ -52,14 +52,14 @@ class TestApproval:
         assert (world.writes, world.status["release"]["version"]) == (writes, OLD)
 
     def test_a_token_goes_on(self, gate: Gate) -> None:
-        world = gate.held()
+        world = gate.world_on_hold()
         world.order(**{gate.order: "go"})
         assert world.done().phases == WHOLE
         assert world.status["upgradeRequests"][f"lastHandled{gate.order.title()}"] == "go"
-        assert gate.approved in world.told
+        assert gate.approved in world.event_reasons
 
     def test_an_edit_of_the_field_is_for_the_next_upgrade(self, gate: Gate) -> None:
-        world = gate.held()
+        world = gate.world_on_hold()
         world.wish(**{gate.automatic: True})
         world.drive(50)
         assert world.known.phase == gate.phase
@@ -82,7 +82,7 @@ def test_a_token_that_is_too_early_is_ignored_and_acknowledged(gate: Gate, phase
 
 
 def test_a_rollback_leads_back_from_before_the_cleanup() -> None:
-    world = CLEANUP.held()
+    world = CLEANUP.world_on_hold()
     world.order(rollback="back")
     world.drive(100)
     as_before(world)
@@ -120,7 +120,7 @@ class TestRollback:
         world = TwoPools(readReplicas={"replicas": 1}).to(phase)
         world.order(rollback="back")
         world.done()
-        assert world.told.count("RollbackRefused") == 1
+        assert world.event_reasons.count("RollbackRefused") == 1
         assert world.status["upgradeRequests"]["lastHandledRollback"] == "back"
 
     @pytest.mark.parametrize("phase", ["RollingBack", "RollbackCleanup"])
@@ -158,7 +158,7 @@ class TestEdits:
         world.edit(replicas=5, image="registry.example.com/bao:2.4.1", version=NEW)
         world.drive(until=lambda: world.known.phase == "Idle")
         undisturbed.done()
-        assert world.made == undisturbed.made
+        assert world.created_jobs == undisturbed.created_jobs
         assert world.known.blue_revision == revision
         assert world.flips == [revision]
 

@@ -228,7 +228,7 @@ class TestSets:
 
 
 class TestTrouble:
-    def told(self, pod: gen.Pod) -> str:
+    def message_of(self, pod: gen.Pod) -> str:
         return facts(at("Syncing"), replace(gen.world().facts(), green=pool(pod))).green.trouble
 
     # sentence: (pod, has it trouble)
@@ -260,21 +260,23 @@ class TestTrouble:
 
     @pytest.mark.parametrize(("pod", "wanted"), MOMENTS.values(), ids=MOMENTS)
     def test_a_server_that_can_never_run(self, pod: gen.Pod, wanted: str) -> None:
-        text = self.told(pod)
+        text = self.message_of(pod)
         assert wanted in text
         assert bool(text) == bool(wanted)
 
     def test_one_failure_has_one_word(self) -> None:
         """Else the status is written with each of the two that Kubernetes uses in turn."""
         late = gen.pod().of(GREEN).born(PULL_GRACE_PERIOD)
-        words = {self.told(late.waiting(word)) for word in ("ErrImagePull", "ImagePullBackOff")}
+        words = {
+            self.message_of(late.waiting(word)) for word in ("ErrImagePull", "ImagePullBackOff")
+        }
         assert len(words) == 1
 
 
 class TestMembership:
     BLUE, OF_GREEN = ServerPool("x"), ServerPool("x", GREEN)
 
-    def seen(self, leader: str = "x-1", **quorum: Any) -> Observed:
+    def observe(self, leader: str = "x-1", **quorum: Any) -> Observed:
         servers = (
             *(RaftServer(self.BLUE.pod(n), voter=True, healthy=True) for n in range(3)),
             RaftServer(self.OF_GREEN.pod(0), voter=False, healthy=True),
@@ -288,21 +290,21 @@ class TestMembership:
         )
 
     def test_members_are_counted_by_set(self) -> None:
-        membership = gen.present(facts(at("Promoting"), self.seen()).membership)
+        membership = gen.present(facts(at("Promoting"), self.observe()).membership)
         assert (membership.leader, membership.blue_voters, membership.blue_peers) == ("blue", 3, 3)
         assert (membership.green_voters, membership.green_peers) == (1, 2)
 
     def test_the_raft_configuration_names_the_leader_whatever_the_labels_say(self) -> None:
-        green_facts = facts(at("DemotingBlue"), self.seen(self.OF_GREEN.pod(1)))
+        green_facts = facts(at("DemotingBlue"), self.observe(self.OF_GREEN.pod(1)))
         assert gen.present(green_facts.membership).leader == "green"
 
     @pytest.mark.parametrize("leader", ["x-read-0", ""])
     def test_one_of_neither_set_or_nobody_may_lead(self, leader: str) -> None:
-        green_facts = facts(at("Promoting"), self.seen(leader))
+        green_facts = facts(at("Promoting"), self.observe(leader))
         assert gen.present(green_facts.membership).leader is None
 
     def test_nothing_is_known_of_members_when_nobody_can_be_asked(self) -> None:
-        for seen in (self.seen(trouble="no answer"), replace(self.seen(), quorum=None)):
+        for seen in (self.observe(trouble="no answer"), replace(self.observe(), quorum=None)):
             assert facts(at("Promoting"), seen).membership is None
 
 
@@ -358,7 +360,7 @@ class TestLookedUp:
 class TestReadReplicas:
     END = at("RestoringReadReplicas", greenRevision=None, blueRevision=GREEN)
 
-    def settled(self, *pods: gen.Pod, wanted: int | None = 1) -> bool:
+    def is_settled(self, *pods: gen.Pod, wanted: int | None = 1) -> bool:
         cluster = self.END.wanting(readReplicas={"replicas": wanted} if wanted else None).read()
         new_facts = replace(
             gen.world().facts(), read=PoolFacts(None, tuple(pod.facts() for pod in pods))
@@ -366,12 +368,12 @@ class TestReadReplicas:
         return facts_of(cluster, new_facts, NEW).reads_settled
 
     def test_all_of_them_follow(self) -> None:
-        assert self.settled(gen.read_pod(0).ready(version="2.5.0"))
-        assert not self.settled(gen.read_pod(0).ready(version="2.4.0"))
-        assert not self.settled(gen.read_pod(0).ready(version="2.5.0").unready())
-        assert not self.settled()
-        assert not self.settled(*(gen.read_pod(n).ready(version="2.5.0") for n in range(2)))
-        assert self.settled(wanted=None), "there is nothing to wait for"
+        assert self.is_settled(gen.read_pod(0).ready(version="2.5.0"))
+        assert not self.is_settled(gen.read_pod(0).ready(version="2.4.0"))
+        assert not self.is_settled(gen.read_pod(0).ready(version="2.5.0").unready())
+        assert not self.is_settled()
+        assert not self.is_settled(*(gen.read_pod(n).ready(version="2.5.0") for n in range(2)))
+        assert self.is_settled(wanted=None), "there is nothing to wait for"
 
 
 def test_the_decision_of_the_pass_is_that_of_the_table() -> None:

@@ -28,7 +28,7 @@ def at(phase: str) -> TwoPools:
     return world.to(phase)
 
 
-def told(phase: str, *, late: bool = False, done: bool = False, **more: Any) -> BlueGreenFacts:
+def facts_of(phase: str, *, late: bool = False, done: bool = False, **more: Any) -> BlueGreenFacts:
     """Facts of a phase; `done`: its Job ended well, and that is written down."""
     world = at(phase)
     facts = world.facts()
@@ -72,7 +72,7 @@ WAITS = [
 
 @pytest.mark.parametrize(("phase", "done", "more"), WAITS)
 def test_nothing_is_done_before_it_is_safe(phase: str, done: bool, more: dict[str, Any]) -> None:
-    course = direct(told(phase, done=done, **more))
+    course = direct(facts_of(phase, done=done, **more))
     assert (course.state, course.effects) == (phase, ())
     assert gen.expect(Wait, course.outcome).after
 
@@ -95,14 +95,14 @@ OVERDUE = [
 def test_what_takes_too_long_is_rolled_back(
     phase: str, done: bool, more: dict[str, Any], place: str
 ) -> None:
-    assert direct(told(phase, done=done, late=True, **more)).state == place
+    assert direct(facts_of(phase, done=done, late=True, **more)).state == place
 
 
 @pytest.mark.parametrize(("phase", "done", "more", "place"), OVERDUE)
 def test_nothing_goes_back_by_itself_if_a_person_decides(
     phase: str, done: bool, more: dict[str, Any], place: str
 ) -> None:
-    facts = told(phase, done=done, late=True, **more)
+    facts = facts_of(phase, done=done, late=True, **more)
     upgrade = gen.present(facts.cluster.spec.upgrade)
     wish = facts.settings.model_copy(
         update={"auto_rollback": facts.auto_rollback.model_copy(update={"enabled": False})}
@@ -123,7 +123,7 @@ def test_nothing_goes_back_by_itself_if_a_person_decides(
     ],
 )
 def test_a_way_back_that_takes_too_long_needs_a_person(done: bool, more: dict[str, Any]) -> None:
-    course = direct(told("RollingBack", done=done, late=True, **more))
+    course = direct(facts_of("RollingBack", done=done, late=True, **more))
     assert gen.present(course.break_glass).active
     assert isinstance(course.outcome, Blocked)
 
@@ -138,7 +138,7 @@ def test_a_way_back_that_takes_too_long_needs_a_person(done: bool, more: dict[st
 )
 def test_what_comes_after_a_job_has_all_of_its_time(phase: str, members: Membership) -> None:
     """The Job took longer than the phase may wait; what it did is not seen everywhere yet."""
-    facts = told(phase, late=True, membership=members)
+    facts = facts_of(phase, late=True, membership=members)
     ended = dataclasses.replace(facts, job=JobStatus(facts.job_name, "Succeeded"))
     course = direct(ended)
     assert course.state == phase
@@ -190,14 +190,14 @@ class TestMembersLeft:
 
 
 def test_a_job_that_the_api_server_refuses_is_told() -> None:
-    course = direct(told("JoiningMesh", job_refused="exceeded quota"))
+    course = direct(facts_of("JoiningMesh", job_refused="exceeded quota"))
     assert "exceeded quota" in gen.expect(Blocked, course.outcome).message
     assert course.effects == ()
 
 
 def test_and_offered_again_after_a_while_with_the_same_words() -> None:
-    before = direct(told("JoiningMesh", job_refused="exceeded quota"))
-    again = direct(told("JoiningMesh", job_refused="exceeded quota", retry_allowed=True))
+    before = direct(facts_of("JoiningMesh", job_refused="exceeded quota"))
+    again = direct(facts_of("JoiningMesh", job_refused="exceeded quota", retry_allowed=True))
     assert [effect.name for effect in again.effects] == ["make-upgrade-job"]
     assert isinstance(before.outcome, Blocked)
     assert isinstance(again.outcome, Blocked)
@@ -225,19 +225,19 @@ def test_what_blue_has_is_frozen_and_not_what_the_spec_asks_for() -> None:
 
 class TestSafeMode:
     def test_one_that_is_on_stays_the_same(self) -> None:
-        facts = told("RollingBack")
+        facts = facts_of("RollingBack")
         glass = BreakGlass(active=True, nonce="a" * 32, reason="RollbackConsensusRepairFailed")
         status = facts.cluster.status.model_copy(update={"break_glass": glass})
         cluster = facts.cluster.model_copy(update={"status": status})
         assert break_glass.enter(dataclasses.replace(facts, cluster=cluster), "again") is glass
 
     def test_it_never_begins_without_a_nonce(self) -> None:
-        facts = dataclasses.replace(told("RollingBack"), nonce="")
+        facts = dataclasses.replace(facts_of("RollingBack"), nonce="")
         with pytest.raises(ValueError, match="nonce"):
             break_glass.enter(facts, "no")
 
     def test_an_empty_answer_is_none(self) -> None:
-        facts = told("RollingBack")
+        facts = facts_of("RollingBack")
         status = facts.cluster.status.model_copy(update={"break_glass": BreakGlass(active=True)})
         cluster = facts.cluster.model_copy(update={"status": status})
         assert not break_glass.is_acknowledged(dataclasses.replace(facts, cluster=cluster))

@@ -71,7 +71,7 @@ def test_a_refused_request_does_not_end_the_upgrade() -> None:
     assert "no rollback is possible" in pools.course.outcome.message
     pools.order(rollback="back")
     pools.drive(20)
-    assert pools.told.count("RollbackRefused") == 1
+    assert pools.event_reasons.count("RollbackRefused") == 1
     assert pools.known.phase == "DemotingBlue"
     pools.order(cleanup="go")
     pools.done()

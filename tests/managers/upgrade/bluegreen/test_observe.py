@@ -41,7 +41,7 @@ def at(phase: str, **status: Any) -> OpenBaoCluster:
     return manifest.having(release={"version": "2.4.0"}, blueGreen=known).read()
 
 
-def named(phase: str) -> OpenBaoCluster:
+def cluster_in_phase(phase: str) -> OpenBaoCluster:
     return at(
         phase,
         lastJobFailure="former-job",
@@ -63,7 +63,7 @@ def job(name: str, *, owner: str = "uid-x", uid: str = "", **more: Any) -> Objec
     return {"metadata": metadata, "spec": {}, **more}
 
 
-def ended(kind: str) -> Object:
+def ended_job(kind: str) -> Object:
     return {"conditions": [{"type": kind, "status": "True"}]}
 
 
@@ -72,7 +72,7 @@ async def look(
 ) -> tuple[BlueGreenObservation, list[str]]:
     api = FakeApi().holding(*held)
     seen = await BlueGreenObserver(api, lambda count: b"\x07" * count).observe(cluster)
-    return seen, api.asked
+    return seen, api.requests
 
 
 # What is asked for beside the Job of the phase.
@@ -87,7 +87,7 @@ MORE: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("phase", PHASES)
 async def test_only_what_the_phase_looks_at_is_asked_for(phase: str) -> None:
-    cluster = named(phase)
+    cluster = cluster_in_phase(phase)
     own = [f"get Job {job_name(cluster)}"] if phase in ACTIONS else []
     seen, requests = await look(cluster)
     assert requests == [*own, *MORE.get(phase, [])]
@@ -115,9 +115,9 @@ async def test_the_job_of_the_phase() -> None:
     name = job_name(cluster)
     for live, expected in (
         (job(name), ("Active", False)),
-        (job(name, status=ended("Complete")), ("Succeeded", False)),
-        (job(name, status=ended("Failed")), ("Failed", False)),
-        (job(name, owner="another", status=ended("Complete")), ("Succeeded", True)),
+        (job(name, status=ended_job("Complete")), ("Succeeded", False)),
+        (job(name, status=ended_job("Failed")), ("Failed", False)),
+        (job(name, owner="another", status=ended_job("Complete")), ("Succeeded", True)),
     ):
         seen, _ = await look(cluster, (JOB, live))
         assert seen.job is not None
@@ -131,7 +131,7 @@ class TestFormerJob:
 
     async def test_it_counts_as_long_as_it_works(self) -> None:
         assert await self.former("former-job") == "former-job"
-        assert await self.former("former-job", status=ended("Failed")) == ""
+        assert await self.former("former-job", status=ended_job("Failed")) == ""
         assert await self.former("another-job") == ""
 
     async def test_a_sentence_about_a_failure_is_no_name(self) -> None:
@@ -197,7 +197,7 @@ class TestHook:
         assert hook_observation(job("hook", owner="another"), self.RECEIPT, "uid-x").foreign
 
     def test_how_it_ended(self) -> None:
-        failed = ended("Failed")
+        failed = ended_job("Failed")
         failed["conditions"][0] |= {"reason": "DeadlineExceeded", "message": "too late"}
         observation = hook_observation(job("hook", status=failed), self.RECEIPT, "uid-x")
         assert (observation.state, observation.message) == ("Failed", "DeadlineExceeded: too late")
@@ -207,7 +207,7 @@ class TestWhenAnybodyLooks:
     async def facts(self, cluster: OpenBaoCluster) -> tuple[bool, list[str]]:
         api = FakeApi()
         facts = await UpgradeObserver(api, bytes).facts(cluster)
-        return facts.blue_green is not None, api.asked
+        return facts.blue_green is not None, api.requests
 
     async def test_a_quiet_cluster_costs_nothing(self) -> None:
         quiet = gen.cluster(upgrade={"strategy": "BlueGreen"}).initialized()
@@ -219,11 +219,11 @@ class TestWhenAnybodyLooks:
             assert await self.facts(cluster.read()) == (False, [])
 
     async def test_a_paused_upgrade_costs_nothing(self) -> None:
-        paused = named("Syncing")
+        paused = cluster_in_phase("Syncing")
         paused = paused.model_copy(update={"spec": paused.spec.model_copy(update={"paused": True})})
         assert await self.facts(paused) == (False, [])
 
     async def test_an_upgrade_is_looked_at(self) -> None:
-        looked, requests = await self.facts(named("Syncing"))
+        looked, requests = await self.facts(cluster_in_phase("Syncing"))
         assert looked
         assert len(requests) == 2

@@ -135,7 +135,7 @@ class TestDecisions:
         assert world.run().outcome == Wait(
             "UpgradeInProgress", "green follows blue for minSyncDuration (5m)", 60.0
         )
-        world.drive(until=lambda: len(world.made) > 1)
+        world.drive(until=lambda: len(world.created_jobs) > 1)
         assert (world.now - began).total_seconds() >= 300
         world.done()
 

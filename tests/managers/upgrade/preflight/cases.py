@@ -28,7 +28,7 @@ BOUND = tuple(
 FINE = replace(WORLD.with_quorum(WELL), claims=BOUND)
 
 
-def asked(
+def check_cluster(
     cluster: gen.Cluster, world: gen.World = FINE, *, resuming: bool = False
 ) -> PreflightResult:
     read = cluster.read()
@@ -183,7 +183,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
 }  # fmt: skip
 
 
-def found(verdict: PreflightResult) -> list[str]:
+def failed_messages(verdict: PreflightResult) -> list[str]:
     """What the checks that are not content said, in order."""
     return [
         " ".join(filter(None, (result.check, result.state, result.reason)))

@@ -17,17 +17,19 @@ OIDC = {**NOBODY, "oidc": {"enabled": True}}
 ALONE = {"strategy": "BlueGreen", "preUpgradeSnapshot": True}
 
 
-def seen(world: gen.World = FINE, *, answers: bool = True) -> Observed:
+def observe(world: gen.World = FINE, *, answers: bool = True) -> Observed:
     """What the operator sees, which looked for Jobs of such an upgrade and asked the leader."""
     facts = UpgradeFacts(needs_quorum=True, blue_green=BlueGreenObservation())
     quorum = world.facts().quorum if answers else None
     return replace(world.facts(), upgrade=facts, quorum=quorum)
 
 
-def asked(cluster: gen.Cluster, observed: Observed, *, resuming: bool = False) -> PreflightResult:
+def run_checks(
+    cluster: gen.Cluster, observed: Observed, *, resuming: bool = False
+) -> PreflightResult:
     read = cluster.read()
     return check(read, observed, Release.requested(read), resuming=resuming)
 
 
-def said(verdict: PreflightResult, name: str) -> str:
+def message_of(verdict: PreflightResult, name: str) -> str:
     return next(result for result in verdict.results if result.check == name).messages[0]

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from tests import gen
-from tests.managers.upgrade.preflight.cases import CLUSTER, FINE, NEW, PODS, found
+from tests.managers.upgrade.preflight.cases import CLUSTER, FINE, NEW, PODS, failed_messages
 from tests.managers.upgrade.preflight.questions import (
     ALONE,
     NOBODY,
     OIDC,
     SECOND,
-    asked,
-    said,
-    seen,
+    message_of,
+    observe,
+    run_checks,
 )
 
 ROLLED = FINE.with_pods(*PODS[:1], *(pod.made_from("before") for pod in PODS[1:]))
@@ -28,44 +28,44 @@ ROLLED = FINE.with_pods(*PODS[:1], *(pod.made_from("before") for pod in PODS[1:]
     ids=["a login that was set up", "that of the first boot", "that of the operator for Jobs"],
 )
 def test_with_a_login_and_new_servers_it_may_begin(wish: dict[str, Any]) -> None:
-    verdict = asked(SECOND.wanting(**wish), seen())
-    assert (found(verdict), verdict.well) == ([], True)
+    verdict = run_checks(SECOND.wanting(**wish), observe())
+    assert (failed_messages(verdict), verdict.well) == ([], True)
 
 
 class TestTemplates:
     def test_it_waits_for_servers_that_are_to_be_replaced(self) -> None:
-        verdict = asked(SECOND, seen(ROLLED))
-        assert found(verdict) == ["templates wait ClusterNotReady"]
-        assert said(verdict, "templates").startswith("x-1, x-2 must be replaced first")
+        verdict = run_checks(SECOND, observe(ROLLED))
+        assert failed_messages(verdict) == ["templates wait ClusterNotReady"]
+        assert message_of(verdict, "templates").startswith("x-1, x-2 must be replaced first")
 
     def test_a_server_that_ends_is_told_of_once(self) -> None:
         world = FINE.with_pods(*PODS[:2], PODS[2].terminating())
-        assert found(asked(SECOND, seen(world))) == ["pods wait ClusterNotReady"]
+        assert failed_messages(run_checks(SECOND, observe(world))) == ["pods wait ClusterNotReady"]
 
     def test_once_it_began_nobody_waits_for_a_roll_that_is_held(self) -> None:
         begun = SECOND.having(blueGreen={"phase": "Idle", "greenRevision": "0123456789abcdef"})
-        assert found(asked(begun, seen(ROLLED))) == []
+        assert failed_messages(run_checks(begun, observe(ROLLED))) == []
 
 
 @pytest.mark.parametrize("resuming", [True, False])
 def test_an_upgrade_of_the_servers_in_place_needs_neither(*, resuming: bool) -> None:
     rolling = CLUSTER.wanting(selfInit=NOBODY)
-    verdict = asked(rolling, seen(ROLLED, answers=False), resuming=resuming)
-    assert found(verdict) == []
+    verdict = run_checks(rolling, observe(ROLLED, answers=False), resuming=resuming)
+    assert failed_messages(verdict) == []
 
 
 def test_what_an_upgrade_in_place_began_is_judged_as_one() -> None:
-    verdict = asked(SECOND.wanting(selfInit=NOBODY), seen(ROLLED), resuming=True)
-    assert found(verdict) == []
+    verdict = run_checks(SECOND.wanting(selfInit=NOBODY), observe(ROLLED), resuming=True)
+    assert failed_messages(verdict) == []
 
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_few_servers_are_no_outage(size: int) -> None:
     world = FINE.with_pods(*PODS[:size]).with_set(gen.stateful_set().sized(size))
-    observed = seen(world.with_quorum(None))
+    observed = observe(world.with_quorum(None))
     quorum = gen.present(FINE.facts().quorum)
     few = replace(observed, quorum=replace(quorum, servers=quorum.servers[:size]))
-    assert found(asked(SECOND.wanting(replicas=size), few)) == []
+    assert failed_messages(run_checks(SECOND.wanting(replicas=size), few)) == []
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_a_green_pool_never_goes_over_the_health_protocol_of_2_6(
     before: str, after: str, *, refused: bool
 ) -> None:
     cluster = SECOND.wanting(version=after).having(release={"version": before})
-    verdict = asked(cluster, seen())
+    verdict = run_checks(cluster, observe())
     assert (verdict.refusal is not None) == refused
     if refused:
-        assert found(verdict)[0] == "pair stop VersionPairRefused"
-        assert "set spec.upgrade.strategy to RollingUpdate first" in said(verdict, "pair")
+        assert failed_messages(verdict)[0] == "pair stop VersionPairRefused"
+        assert "set spec.upgrade.strategy to RollingUpdate first" in message_of(verdict, "pair")

@@ -23,9 +23,9 @@ from tests.managers.upgrade.preflight.cases import (
     PODS,
     REVISION,
     ROWS,
-    asked,
+    check_cluster,
     claim,
-    found,
+    failed_messages,
     quorum,
 )
 
@@ -37,16 +37,16 @@ def going_on(**upgrade: Any) -> gen.Cluster:
 
 
 def test_a_cluster_that_is_well_passes_every_check() -> None:
-    verdict = asked(CLUSTER)
-    assert (found(verdict), verdict.well, len(verdict.results)) == ([], True, len(CHECKS))
+    verdict = check_cluster(CLUSTER)
+    assert (failed_messages(verdict), verdict.well, len(verdict.results)) == ([], True, len(CHECKS))
 
 
 @pytest.mark.parametrize(("cluster", "world", "said", "named"), ROWS.values(), ids=ROWS.keys())
 def test_one_check_fails_and_no_other(
     cluster: gen.Cluster, world: gen.World, said: str, named: str
 ) -> None:
-    verdict = asked(cluster, world)
-    assert found(verdict) == [said]
+    verdict = check_cluster(cluster, world)
+    assert failed_messages(verdict) == [said]
     name = said.split()[0]
     assert named in next(result for result in verdict.results if result.check == name).messages[0]
 
@@ -59,35 +59,35 @@ def test_every_check_fails_in_some_row() -> None:
 @pytest.mark.parametrize("version", ["2.5", "newest", "2.5.5.1"])
 def test_a_text_that_is_no_version_is_refused(version: str) -> None:
     verdict = check(CLUSTER.read(), FINE.facts(), Release(version), resuming=False)
-    assert found(verdict) == ["version stop InvalidVersion"]
+    assert failed_messages(verdict) == ["version stop InvalidVersion"]
 
 
 @pytest.mark.parametrize(("size", "told"), [(1, "spec.replicas is 1"), (2, "spec.replicas is 2")])
 def test_few_servers_are_an_outage(size: int, told: str) -> None:
     world = FINE.with_pods(*PODS[:size]).with_set(gen.stateful_set().sized(size))
     few = world.with_quorum(None)
-    verdict = asked(CLUSTER.wanting(replicas=size), few)
-    assert (found(verdict), told in verdict.warnings[0]) == (["outage warn"], True)
+    verdict = check_cluster(CLUSTER.wanting(replicas=size), few)
+    assert (failed_messages(verdict), told in verdict.warnings[0]) == (["outage warn"], True)
 
 
 def test_build_metadata_makes_no_version_older() -> None:
     built = CLUSTER.wanting(version="2.4.4+b2").having(release={"version": "2.4.4+b9"})
-    assert found(asked(built)) == []
+    assert failed_messages(check_cluster(built)) == []
 
 
 def test_numbers_of_pre_releases_are_compared_as_numbers() -> None:
     tenth = CLUSTER.wanting(version="2.5.5-rc.10").having(release={"version": "2.5.5-rc.9"})
-    assert "downgrade stop DowngradeBlocked" not in found(asked(tenth))
+    assert "downgrade stop DowngradeBlocked" not in failed_messages(check_cluster(tenth))
 
 
 def test_an_older_status_tells_what_runs() -> None:
     older = CLUSTER.having(release=None, currentVersion="2.5.6")
-    assert found(asked(older)) == ["downgrade stop DowngradeBlocked"]
+    assert failed_messages(check_cluster(older)) == ["downgrade stop DowngradeBlocked"]
 
 
 def test_the_first_refusal_and_the_first_obstacle_speak() -> None:
     bad = CLUSTER.wanting(version="2.4.3", hibernate=True).having(operationLock=LOCK)
-    verdict = asked(bad, FINE.with_pods())
+    verdict = check_cluster(bad, FINE.with_pods())
     assert verdict.refusal is not None
     assert verdict.obstacle is not None
     assert (verdict.refusal.reason, verdict.obstacle.reason) == ("DowngradeBlocked", "Hibernated")
@@ -95,16 +95,16 @@ def test_the_first_refusal_and_the_first_obstacle_speak() -> None:
 
 def test_the_lock_of_the_upgrade_itself_is_no_obstacle() -> None:
     own = {"operation": "Upgrade", "holder": "openbaocluster/upgrade"}
-    assert found(asked(CLUSTER.having(operationLock=own))) == []
+    assert failed_messages(check_cluster(CLUSTER.having(operationLock=own))) == []
 
 
 def test_nobody_was_asked_is_no_obstacle() -> None:
-    assert found(asked(CLUSTER, FINE.with_quorum(None))) == []
+    assert failed_messages(check_cluster(CLUSTER, FINE.with_quorum(None))) == []
 
 
 def test_a_fence_around_a_server_that_is_gone_is_no_obstacle() -> None:
     upgraded = CLUSTER.having(blueGreen={"blueRevision": REVISION})
-    assert found(asked(upgraded.wanting(fencedPods=["x-2"]))) == []
+    assert failed_messages(check_cluster(upgraded.wanting(fencedPods=["x-2"]))) == []
 
 
 # --- while servers are replaced
@@ -122,8 +122,8 @@ def test_a_fence_around_a_server_that_is_gone_is_no_obstacle() -> None:
 )
 def test_one_server_may_be_away_while_they_are_replaced(world: gen.World) -> None:
     cluster = going_on()
-    assert found(asked(cluster, world, resuming=True)) == []
-    assert found(asked(cluster, world)) != []
+    assert failed_messages(check_cluster(cluster, world, resuming=True)) == []
+    assert failed_messages(check_cluster(cluster, world)) != []
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_one_server_may_be_away_while_they_are_replaced(world: gen.World) -> Non
     ids=["two are away", "two are ill", "nobody leads"],
 )
 def test_a_majority_has_to_be_there_always(world: gen.World, said: str) -> None:
-    assert found(asked(going_on(), world, resuming=True)) == [said]
+    assert failed_messages(check_cluster(going_on(), world, resuming=True)) == [said]
 
 
 # --- going back
@@ -159,7 +159,7 @@ RETURNS: dict[str, tuple[Mapping[str, Any], gen.World, bool]] = {
 def test_going_back_is_allowed_until_a_server_of_the_target_led(
     told: Mapping[str, Any], world: gen.World, may: bool
 ) -> None:
-    verdict = asked(going_on(**told).wanting(**BACK), world, resuming=True)
+    verdict = check_cluster(going_on(**told).wanting(**BACK), world, resuming=True)
     assert (verdict.refusal is None) == may
     assert verdict.refusal is None or verdict.refusal.reason == "DowngradeBlocked"
 
@@ -175,17 +175,17 @@ def test_going_back_is_allowed_until_a_server_of_the_target_led(
 )
 def test_a_single_server_may_go_back_until_it_came_up(pod: gen.Pod | None, may: bool) -> None:
     world = FINE.with_pods(*(() if pod is None else (pod,))).with_quorum(None)
-    verdict = asked(going_on().wanting(replicas=1, **BACK), world, resuming=True)
+    verdict = check_cluster(going_on().wanting(replicas=1, **BACK), world, resuming=True)
     assert (verdict.refusal is None) == may
 
 
 def test_an_upgrade_that_was_not_accepted_yet_may_be_taken_back() -> None:
     status = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Snapshot"}
-    assert asked(CLUSTER.having(upgrade=status).wanting(**BACK)).refusal is None
+    assert check_cluster(CLUSTER.having(upgrade=status).wanting(**BACK)).refusal is None
 
 
 def test_going_back_further_than_one_came_from_is_refused() -> None:
-    verdict = asked(going_on().wanting(version="2.4.3"), resuming=True)
+    verdict = check_cluster(going_on().wanting(version="2.4.3"), resuming=True)
     assert verdict.refusal is not None
 
 

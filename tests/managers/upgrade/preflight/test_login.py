@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from tests import gen
-from tests.managers.upgrade.preflight.cases import CLUSTER, FINE, found
+from tests.managers.upgrade.preflight.cases import CLUSTER, FINE, failed_messages
 from tests.managers.upgrade.preflight.questions import (
     ALONE,
     NOBODY,
     OIDC,
     SECOND,
-    asked,
-    said,
-    seen,
+    message_of,
+    observe,
+    run_checks,
 )
 
 REFUSED = {"reason": "OperatorLoginRefused", "problem": "403; put a token into Secret x-root-token"}
@@ -23,28 +23,28 @@ REFUSED = {"reason": "OperatorLoginRefused", "problem": "403; put a token into S
 
 class TestLogin:
     def test_an_operator_that_can_ask_nobody_is_refused(self) -> None:
-        verdict = asked(SECOND.wanting(selfInit=NOBODY), seen(answers=False))
-        assert found(verdict) == ["login stop OperatorLoginMissing"]
-        assert "set spec.upgrade.strategy to RollingUpdate" in said(verdict, "login")
+        verdict = run_checks(SECOND.wanting(selfInit=NOBODY), observe(answers=False))
+        assert failed_messages(verdict) == ["login stop OperatorLoginMissing"]
+        assert "set spec.upgrade.strategy to RollingUpdate" in message_of(verdict, "login")
 
     def test_jobs_that_cannot_log_in_are_refused(self) -> None:
-        verdict = asked(SECOND.wanting(upgrade=ALONE), seen())
-        assert "login stop OperatorLoginMissing" in found(verdict)
-        assert "spec.upgrade.jwtAuthRole" in said(verdict, "login")
+        verdict = run_checks(SECOND.wanting(upgrade=ALONE), observe())
+        assert "login stop OperatorLoginMissing" in failed_messages(verdict)
+        assert "spec.upgrade.jwtAuthRole" in message_of(verdict, "login")
 
     @pytest.mark.parametrize("wish", [{}, {"selfInit": OIDC}], ids=["set up", "first boot"])
     def test_it_waits_while_the_leader_does_not_tell(self, wish: dict[str, Any]) -> None:
-        verdict = asked(SECOND.wanting(**wish), seen(answers=False))
-        assert found(verdict) == ["login wait OperatorLoginMissing"]
-        assert "condition OperatorLoginReady" in said(verdict, "login")
+        verdict = run_checks(SECOND.wanting(**wish), observe(answers=False))
+        assert failed_messages(verdict) == ["login wait OperatorLoginMissing"]
+        assert "condition OperatorLoginReady" in message_of(verdict, "login")
 
     def test_who_did_not_look_does_not_know(self) -> None:
         """`baoctl upgrade plan` asks no server."""
-        assert found(asked(SECOND, FINE.with_quorum(None).facts())) == []
+        assert failed_messages(run_checks(SECOND, FINE.with_quorum(None).facts())) == []
 
     def test_the_role_that_was_set_up_is_one_of_jobs(self) -> None:
         both = SECOND.wanting(upgrade=ALONE).logging_in(keys="k")
-        assert found(asked(both, seen())) == []
+        assert failed_messages(run_checks(both, observe())) == []
 
 
 class TestRootToken:
@@ -52,20 +52,28 @@ class TestRootToken:
 
     @pytest.mark.parametrize("cluster", [CLUSTER, SECOND], ids=["in place", "a green pool"])
     def test_it_waits_for_the_login_to_be_set_up(self, cluster: gen.Cluster) -> None:
-        verdict = asked(cluster.having(adminOps={}), seen())
-        assert found(verdict) == ["login wait OperatorLoginMissing"]
-        assert "Secret x-root-token" in said(verdict, "login")
+        verdict = run_checks(cluster.having(adminOps={}), observe())
+        assert failed_messages(verdict) == ["login wait OperatorLoginMissing"]
+        assert "Secret x-root-token" in message_of(verdict, "login")
 
     @pytest.mark.parametrize("reason", ["RootTokenMissing", "OperatorLoginRefused"])
     @pytest.mark.parametrize("keys", ["", "k"], ids=["never set up", "taken away"])
     def test_it_waits_with_the_reason_and_the_next_step(self, reason: str, keys: str) -> None:
         cluster = CLUSTER.logging_in(**{**REFUSED, "reason": reason, "keys": keys})
-        verdict = asked(cluster, seen())
-        assert found(verdict) == [f"login wait {reason}"]
-        assert said(verdict, "login") == REFUSED["problem"]
+        verdict = run_checks(cluster, observe())
+        assert failed_messages(verdict) == [f"login wait {reason}"]
+        assert message_of(verdict, "login") == REFUSED["problem"]
 
     def test_what_began_goes_on(self) -> None:
-        assert found(asked(CLUSTER.logging_in(**REFUSED), seen(), resuming=True)) == []
+        assert (
+            failed_messages(run_checks(CLUSTER.logging_in(**REFUSED), observe(), resuming=True))
+            == []
+        )
 
     def test_a_first_boot_without_a_login_needs_none(self) -> None:
-        assert found(asked(CLUSTER.wanting(selfInit=NOBODY).having(adminOps={}), seen())) == []
+        assert (
+            failed_messages(
+                run_checks(CLUSTER.wanting(selfInit=NOBODY).having(adminOps={}), observe())
+            )
+            == []
+        )

@@ -55,13 +55,13 @@ class TestGrow:
         assert size_of(there) == "2Gi"
         ops = there.api.body_of(PATCH)
         assert ops[0] == {"op": "test", "path": "/metadata/uid", "value": "uid-data-x-0"}
-        assert await there.told() == [("Normal", "VolumeGrows", "data-x-0: 1Gi to 2Gi")]
+        assert await there.flush_events() == [("Normal", "VolumeGrows", "data-x-0: 1Gi to 2Gi")]
 
     async def test_a_claim_that_was_made_anew_is_left_alone(self) -> None:
         there = outside()
         await grow_claim(there.context, MEANT, replace(GROW, uid="uid-of-before"))
         assert size_of(there) == "1Gi"
-        assert await there.told() == []
+        assert await there.flush_events() == []
 
     async def test_what_somebody_else_let_grow_further_does_not_shrink(self) -> None:
         there = outside(claim("5Gi"))
@@ -76,7 +76,7 @@ class TestGrow:
         noted = gen.present(there.context.attempts.last(GrowClaim.name, "uid-data-x-0"))
         assert noted.refused == f"told to say {code}"
         assert noted.at == there.clock.now()
-        assert await there.told() == []
+        assert await there.flush_events() == []
 
     @pytest.mark.parametrize("code", [404, 409])
     async def test_one_that_is_gone_or_changed_is_looked_at_again(self, code: int) -> None:
@@ -99,7 +99,7 @@ class TestTake:
         await adopt_pvc(there.context, MEANT, TAKE)
         obj = there.api.objects[(PVC, KEY)]
         assert annotations_of(obj) == {labels.OWNER_UID: "uid-x"}
-        assert [reason for _, reason, _ in await there.told()] == ["VolumeTaken"]
+        assert [reason for _, reason, _ in await there.flush_events()] == ["VolumeTaken"]
 
     @pytest.mark.parametrize("word", ["y", None])
     async def test_without_the_word_of_a_person_nothing_is_taken(self, word: str | None) -> None:
@@ -118,7 +118,7 @@ class TestRecreate:
         await recreate_stateful_set(there.context, MEANT, RECREATE)
         body = there.api.body_of("delete StatefulSet x")
         assert body == {"uid": "uid-sts-x", "propagation": "Orphan", "version": "1"}
-        assert [reason for _, reason, _ in await there.told()] == ["StatefulSetRecreated"]
+        assert [reason for _, reason, _ in await there.flush_events()] == ["StatefulSetRecreated"]
         assert there.context.attempts.last(RecreateStatefulSet.name, "uid-x") is not None
 
     @pytest.mark.parametrize("code", [404, 409])
@@ -127,7 +127,7 @@ class TestRecreate:
         there.api.refuse("delete StatefulSet x", api_error(code))
         await recreate_stateful_set(there.context, MEANT, RECREATE)
         assert there.context.attempts.last(RecreateStatefulSet.name, "uid-x") is None
-        assert await there.told() == []
+        assert await there.flush_events() == []
 
     async def test_another_one_of_that_name_stays(self) -> None:
         there = self.there()

@@ -36,14 +36,16 @@ async def test_a_fenced_pod_is_deleted_by_its_uid_and_told() -> None:
     there = outside(gen.pod(2).ready())
     await fence_pod(there.context, MEANT, FENCE)
     assert there.api.body_of("delete Pod x-2")["uid"] == "uid-x-2"
-    assert await there.told() == [("Normal", "PodFenced", "Stopped x-2: it is in spec.fencedPods")]
+    assert await there.flush_events() == [
+        ("Normal", "PodFenced", "Stopped x-2: it is in spec.fencedPods")
+    ]
 
 
 async def test_the_gate_is_opened_and_told() -> None:
     there = outside()
     await ungate_pod(there.context, MEANT, UNGATE)
     assert live(there)["spec"]["schedulingGates"] == []
-    assert await there.told() == [
+    assert await there.flush_events() == [
         ("Normal", "PodReleased", "Released x-2: it is not in spec.fencedPods")
     ]
     assert FIELD_MANAGER == "openbao-operator", "the fields that we change are ours by name"
@@ -62,7 +64,7 @@ async def test_the_gates_of_others_stay() -> None:
 async def test_a_gate_that_is_open_is_not_opened(pod: gen.Pod) -> None:
     there = outside(pod)
     await ungate_pod(there.context, MEANT, UNGATE)
-    assert there.api.asked == ["get Pod x-2"]
+    assert there.api.requests == ["get Pod x-2"]
 
 
 async def test_the_mark_is_put_on_and_taken_off() -> None:
@@ -81,7 +83,7 @@ async def test_its_successor_of_the_same_name_is_let_be(what: str) -> None:
     await EFFECTS[type(ALL[what])](there.context, MEANT, ALL[what])
     assert live(there) == before
     there.api.calls.clear()
-    assert await there.told() == []
+    assert await there.flush_events() == []
 
 
 @pytest.mark.parametrize("what", ALL)
@@ -89,7 +91,7 @@ async def test_one_that_is_gone_is_no_error(what: str) -> None:
     there = Outside(FakeApi())
     await EFFECTS[type(ALL[what])](there.context, MEANT, ALL[what])
     there.api.calls.clear()
-    assert await there.told() == []
+    assert await there.flush_events() == []
 
 
 @pytest.mark.parametrize("what", ALL)

@@ -20,8 +20,10 @@ async def test_it_is_deleted_by_its_uid_and_told() -> None:
     there = outside()
     await replace_pod(there.context, MEANT, EFFECT)
     assert there.api.body_of("delete Pod x-2")["uid"] == "uid-x-2"
-    assert there.api.asked == ["delete Pod x-2"]
-    assert await there.told() == [("Normal", "PodReplaced", "Replaced pod x-2: it was outdated")]
+    assert there.api.requests == ["delete Pod x-2"]
+    assert await there.flush_events() == [
+        ("Normal", "PodReplaced", "Replaced pod x-2: it was outdated")
+    ]
 
 
 @pytest.mark.parametrize("code", [404, 409])
@@ -31,7 +33,7 @@ async def test_one_that_is_gone_or_new_is_let_be(code: int) -> None:
     await replace_pod(there.context, MEANT, EFFECT)
     assert len(there.api.objects) == 1
     there.api.calls.clear()
-    assert await there.told() == []
+    assert await there.flush_events() == []
 
 
 async def test_its_successor_of_the_same_name_stays() -> None:
@@ -57,12 +59,12 @@ class TestReload:
         test, add = there.api.body_of("patch Pod x-2")
         assert test == {"op": "test", "path": "/metadata/uid", "value": "uid-x-2"}
         assert add["value"] == [RELOAD.container]
-        ((kind, reason, text),) = await there.told()
+        ((kind, reason, text),) = await there.flush_events()
         assert (kind, reason) == ("Normal", "PodReloaded")
         assert "x-2" in text
         there.api.calls.clear()
         await reload_pod(there.context, MEANT, RELOAD)
-        assert there.api.asked == ["get Pod x-2"], "once, however often the pass is repeated"
+        assert there.api.requests == ["get Pod x-2"], "once, however often the pass is repeated"
 
     async def test_containers_of_others_stay(self) -> None:
         pod = gen.pod(2).reloading("0123456789", 0).object()
@@ -79,8 +81,8 @@ class TestReload:
         there = outside()
         before = replace(RELOAD, uid="uid-of-before")
         await reload_pod(there.context, MEANT, before)
-        assert there.api.asked == ["get Pod x-2"]
-        assert await there.told() == []
+        assert there.api.requests == ["get Pod x-2"]
+        assert await there.flush_events() == []
 
     @pytest.mark.parametrize("code", [403, 422])
     async def test_a_refusal_is_remembered_and_told(self, code: int) -> None:
@@ -88,7 +90,7 @@ class TestReload:
         there.api.refuse("patch Pod x-2", api_error(code))
         await reload_pod(there.context, MEANT, RELOAD)
         assert gen.present(there.context.attempts.last("reload-pod", "uid-x-2")).refused
-        ((kind, reason, _),) = await there.told()
+        ((kind, reason, _),) = await there.flush_events()
         assert (kind, reason) == ("Warning", "ReloadRefused")
 
     @pytest.mark.parametrize("code", [404, 409])
@@ -129,9 +131,9 @@ class TestServers:
     async def test_the_leader_is_asked_with_the_operators_login(self, servers: Servers) -> None:
         there = self.there()
         await step_down(there.context, there.logins, MEANT, STEP_DOWN)
-        assert servers.asked == [LOGIN, "step-down 10.0.0.1 t1", "bye"]
+        assert servers.requests == [LOGIN, "step-down 10.0.0.1 t1", "bye"]
         assert gen.present(there.context.attempts.last("step-down", "uid-x-0")).refused == ""
-        ((_, reason, text),) = await there.told()
+        ((_, reason, text),) = await there.flush_events()
         assert reason == "LeaderSteppedDown"
         assert "t1" not in text
 
@@ -144,7 +146,7 @@ class TestServers:
             noted = gen.present(there.context.attempts.last(effect, uid))
             assert "permission denied" in noted.refused
         there.api.calls.clear()
-        assert await there.told() == []
+        assert await there.flush_events() == []
 
     async def test_an_answer_that_is_lost_is_no_refusal(self, servers: Servers) -> None:
         """A leader is not asked again at once; a log that could not be marked is marked later."""
@@ -159,12 +161,17 @@ class TestServers:
         there = self.there()
         await step_down(there.context, there.logins, WITHOUT, STEP_DOWN)
         assert gen.present(there.context.attempts.last("step-down", "uid-x-0")).refused
-        assert servers.asked == []
+        assert servers.requests == []
 
     async def test_the_leader_writes_a_setting_that_it_has_already(self, servers: Servers) -> None:
         servers.autopilot = {"max_trailing_logs": 7, "min_quorum": 3}
         there = self.there()
         await mark_log(there.context, there.logins, MEANT, MARK)
-        assert servers.asked == [LOGIN, "autopilot 10.0.0.1 t1", "set autopilot 10.0.0.1 t1", "bye"]
+        assert servers.requests == [
+            LOGIN,
+            "autopilot 10.0.0.1 t1",
+            "set autopilot 10.0.0.1 t1",
+            "bye",
+        ]
         assert servers.autopilot == {"max_trailing_logs": 7, "min_quorum": 3}
         assert gen.present(there.context.attempts.last("mark-log", "uid-x-2")).refused == ""

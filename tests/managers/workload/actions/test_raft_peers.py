@@ -47,10 +47,10 @@ class TestRemovePeer:
         outside = there()
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
         assert mark_of(outside) == "x-2"
-        assert servers.asked == [LOGIN, "remove-peer 10.0.0.1 x-2 t1", "bye"]
+        assert servers.requests == [LOGIN, "remove-peer 10.0.0.1 x-2 t1", "bye"]
         assert gen.present(outside.context.attempts.last("remove-peer", "uid-x-2")).refused == ""
         outside.api.calls.clear()
-        assert await outside.told() == [
+        assert await outside.flush_events() == [
             ("Normal", "PeerRemoved", "Removed x-2 from the raft cluster")
         ]
 
@@ -60,7 +60,7 @@ class TestRemovePeer:
         outside = there()
         other = replace(REMOVE, claim_uid="uid-of-before")
         await remove_peer(outside.context, outside.logins, MEANT, other)
-        assert (mark_of(outside), servers.asked) == (None, [])
+        assert (mark_of(outside), servers.requests) == (None, [])
 
     async def test_a_server_without_a_volume_is_removed_all_the_same(
         self, servers: Servers
@@ -68,7 +68,7 @@ class TestRemovePeer:
         outside = there()
         bare = replace(REMOVE, uid="", claim="", claim_uid="")
         await remove_peer(outside.context, outside.logins, MEANT, bare)
-        assert servers.asked[1].startswith("remove-peer")
+        assert servers.requests[1].startswith("remove-peer")
         assert outside.context.attempts.last("remove-peer", "uid-x") is not None
 
     @pytest.mark.parametrize("error", [LeaseLost("gone"), api_error(500)], ids=["lease", "server"])
@@ -79,7 +79,7 @@ class TestRemovePeer:
         outside.api.refuse("patch PersistentVolumeClaim data-x-2", error)
         with pytest.raises(type(error)):
             await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
-        assert servers.asked == []
+        assert servers.requests == []
 
     async def test_a_refusal_is_remembered_for_the_whole_cluster(self, servers: Servers) -> None:
         servers.trouble = Denied("permission denied", 403)
@@ -88,7 +88,7 @@ class TestRemovePeer:
         noted = gen.present(outside.context.attempts.last("remove-peer", "uid-x"))
         assert "permission denied" in noted.refused
         outside.api.calls.clear()
-        assert await outside.told() == []
+        assert await outside.flush_events() == []
 
     async def test_an_answer_that_is_lost_is_no_refusal(self, servers: Servers) -> None:
         servers.trouble = BaoError("no answer")
@@ -100,7 +100,7 @@ class TestRemovePeer:
     async def test_without_a_login_nothing_is_written(self, servers: Servers) -> None:
         outside = there()
         await remove_peer(outside.context, outside.logins, WITHOUT, REMOVE)
-        assert (mark_of(outside), servers.asked) == (None, [])
+        assert (mark_of(outside), servers.requests) == (None, [])
         assert gen.present(outside.context.attempts.last("remove-peer", "uid-x")).refused
 
 
@@ -113,7 +113,7 @@ class TestDeleteClaim:
         await delete_claim(outside.context, MEANT, DELETE)
         assert outside.api.body_of("delete PersistentVolumeClaim data-x-2")["uid"] == "uid-claim-2"
         outside.api.calls.clear()
-        ((kind, reason, text),) = await outside.told()
+        ((kind, reason, text),) = await outside.flush_events()
         assert (kind, reason) == ("Normal", "VolumeDeleted")
         assert "data-x-2" in text
 
@@ -122,7 +122,7 @@ class TestDeleteClaim:
         await delete_claim(outside.context, MEANT, replace(DELETE, uid="uid-of-before"))
         assert len(outside.api.of(PVC)) == 1
         outside.api.calls.clear()
-        assert await outside.told() == []
+        assert await outside.flush_events() == []
 
     async def test_one_that_is_gone_is_no_trouble(self) -> None:
         outside = Outside(FakeApi())

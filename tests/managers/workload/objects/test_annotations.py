@@ -18,7 +18,7 @@ from managers.workload.plan import wants_quorum
 from managers.workload.rollout.holds import hold
 from runtime.outcome import Done, Wait
 from tests import gen
-from tests.managers.workload.planned import FILES, INPUTS, planned, serving, set_of
+from tests.managers.workload.planned import FILES, INPUTS, plan_workload, serving, set_of
 
 OLD = gen.cluster().initialized()
 FENCED = OLD.wanting(fencedPods=["x-2"])
@@ -37,19 +37,19 @@ def names_of(plan: Plan) -> list[tuple[str, str]]:
 
 
 def test_a_fence_is_a_gate_in_the_template_and_replaces_nobody() -> None:
-    plan = planned(FENCED, serving())
+    plan = plan_workload(FENCED, serving())
     assert template_of(plan)["spec"]["schedulingGates"] == GATE
     assert ReplacePod.name not in {effect.name for effect in plan.effects}
-    assert "schedulingGates" not in template_of(planned(OLD, serving()))["spec"]
+    assert "schedulingGates" not in template_of(plan_workload(OLD, serving()))["spec"]
 
 
 def test_maintenance_is_a_mark_everywhere_and_replaces_nobody() -> None:
-    plan = planned(MAINTAINED, serving())
+    plan = plan_workload(MAINTAINED, serving())
     (servers,) = [intent for intent in plan.intents if intent.resource.kind == "StatefulSet"]
     assert servers.body["metadata"]["annotations"][labels.MAINTENANCE] == "true"
     assert template_of(plan)["metadata"]["annotations"][labels.MAINTENANCE] == "true"
     assert names_of(plan) == [(MarkPod.name, f"x-{n}") for n in range(3)]
-    plain = planned(OLD, serving())
+    plain = plan_workload(OLD, serving())
     assert labels.MAINTENANCE not in template_of(plain)["metadata"]["annotations"]
 
 
@@ -132,18 +132,18 @@ class TestRolls:
         if cluster is FENCED:
             gone = gen.pod(2).made_from("old").reading(FILES.digest).gated()
             world = world.with_pods(*world.pods[:2], gone)
-        plan = planned(cluster, world)
+        plan = plan_workload(cluster, world)
         assert not {ReplacePod.name, StepDown.name} & {effect.name for effect in plan.effects}
         assert isinstance(plan.outcome, Wait)
         assert plan.outcome.reason == reason
         assert "3 pods wait for replacement" in plan.outcome.message
 
     def test_without_either_it_goes_on(self) -> None:
-        assert ReplacePod.name in {effect.name for effect in planned(OLD, old_pods()).effects}
+        assert ReplacePod.name in {effect.name for effect in plan_workload(OLD, old_pods()).effects}
 
     def test_it_is_never_late(self) -> None:
         world = old_pods().rolling_for(timedelta(hours=1))
-        assert gen.expect(Wait, planned(MAINTAINED, world).outcome).reason == "Maintenance"
+        assert gen.expect(Wait, plan_workload(MAINTAINED, world).outcome).reason == "Maintenance"
 
     @pytest.mark.parametrize("cluster", [FENCED, MAINTAINED])
     def test_the_leader_is_not_asked_for_it(self, cluster: gen.Cluster) -> None:
@@ -158,7 +158,7 @@ class TestRolls:
         world = serving().with_pods(*pods)
         digest = template_digest(gen.resolved(OLD), INPUTS.restart)
         world = world.with_pods(*(pod.made_from(digest) for pod in world.pods))
-        assert {name for name, _ in names_of(planned(MAINTAINED, world))} == {ReloadPod.name}
+        assert {name for name, _ in names_of(plan_workload(MAINTAINED, world))} == {ReloadPod.name}
 
 
 class TestPlans:
@@ -169,34 +169,34 @@ class TestPlans:
             gen.stateful_set().made_from(digest_of_old()).reading(FILES.digest).gated()
         )
         pods = (*world.pods[:2], world.pods[2].gated())
-        assert planned(FENCED, world.with_pods(*pods)).outcome == Done()
+        assert plan_workload(FENCED, world.with_pods(*pods)).outcome == Done()
 
     def test_a_fenced_pod_that_read_older_files_is_not_waited_for(self) -> None:
         live = gen.stateful_set().made_from(digest_of_old()).reading(FILES.digest).gated()
         world = serving().with_set(live)
         older = world.pods[2].reading("older files").gated()
-        assert planned(FENCED, world.with_pods(*world.pods[:2], older)).outcome == Done()
+        assert plan_workload(FENCED, world.with_pods(*world.pods[:2], older)).outcome == Done()
 
     def test_another_one_that_is_not_ready_is_waited_for(self) -> None:
         live = gen.stateful_set().made_from(digest_of_old()).reading(FILES.digest).gated()
         world = serving().with_set(live)
         pods = (world.pods[0], world.pods[1].unready(), world.pods[2].gated())
-        outcome = gen.expect(Wait, planned(FENCED, world.with_pods(*pods)).outcome)
+        outcome = gen.expect(Wait, plan_workload(FENCED, world.with_pods(*pods)).outcome)
         assert outcome.reason == "NotReady"
         assert outcome.message == "1 of 2 servers are ready; not ready: x-1"
 
     def test_a_pod_at_the_gate_is_let_go_after_the_last_fence(self) -> None:
         world = serving()
-        plan = planned(OLD, world.with_pods(*world.pods[:2], world.pods[2].gated()))
+        plan = plan_workload(OLD, world.with_pods(*world.pods[:2], world.pods[2].gated()))
         assert (UngatePod.name, "x-2") in names_of(plan)
 
     def test_sleep_is_no_replicas_and_nothing_else_to_do(self) -> None:
         asleep = OLD.wanting(hibernate=True)
-        plan = planned(asleep, serving(template="old"))
+        plan = plan_workload(asleep, serving(template="old"))
         assert set_of(plan)["replicas"] == 0
         assert plan.effects == ()
         assert gen.expect(Wait, plan.outcome).reason == "Hibernating"
-        done = planned(asleep, serving().with_pods().with_set(gen.stateful_set().sized(0)))
+        done = plan_workload(asleep, serving().with_pods().with_set(gen.stateful_set().sized(0)))
         assert done.outcome == Done()
 
 

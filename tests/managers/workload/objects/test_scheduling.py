@@ -137,7 +137,7 @@ RESERVED = {
 }
 
 
-def refused(**spec: Any) -> set[str]:
+def refused_fields(**spec: Any) -> set[str]:
     """The fields of a spec that break a rule."""
     return {violation.field for violation in violations(gen.cluster(**spec).read())}
 
@@ -146,7 +146,7 @@ def test_attack_t07_a_spec_cannot_say_what_only_a_server_or_the_operator_says() 
     """Refused, and left out wherever the rule was not asked."""
     for key, value in RESERVED.items():
         wish = {"labels": {key: value, "team": "a"}}
-        assert refused(podMetadata=wish) == {"spec.podMetadata.labels"}
+        assert refused_fields(podMetadata=wish) == {"spec.podMetadata.labels"}
     assert labels.users_own({**RESERVED, "team": "a"}) == {"team": "a"}
     metadata = template(podMetadata={"labels": {"team": "a", labels.INSTANCE: "other"}})["metadata"]
     assert metadata["labels"] == {**labels.server_pod("x"), "team": "a"}
@@ -156,7 +156,7 @@ def test_attack_t07_annotations_of_ours_are_not_taken_from_a_spec() -> None:
     """A false word of a rewrapped root key would let the key go that the data still needs."""
     for key in (labels.UNSEAL_REWRAPPED, labels.MAINTENANCE):
         wish = {"annotations": {key: "k", "example.org/note": "mine"}}
-        assert refused(podMetadata=wish) == {"spec.podMetadata.annotations"}
+        assert refused_fields(podMetadata=wish) == {"spec.podMetadata.annotations"}
         assert labels.users_own({key: "k"}) == {}
     kept = template(podMetadata={"annotations": {"example.org/note": "mine"}})["metadata"]
     assert kept["annotations"]["example.org/note"] == "mine"

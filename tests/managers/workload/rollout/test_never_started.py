@@ -79,7 +79,7 @@ async def test_it_goes_in_the_state_in_which_it_was_seen() -> None:
     body = there.api.body_of("delete Pod x-0")
     assert (body["uid"], body["version"]) == ("uid-x-0", version)
     assert there.api.of(POD) == []
-    ((_, reason, _),) = await there.told()
+    ((_, reason, _),) = await there.flush_events()
     assert reason == "PodReplaced"
 
 
@@ -89,13 +89,13 @@ async def test_it_goes_in_the_state_in_which_it_was_seen() -> None:
 async def test_one_that_started_meanwhile_stays(live: gen.Pod) -> None:
     there = outside(live)
     await run(there.context, MEANT, EFFECT)
-    assert there.api.asked == ["get Pod x-0"]
+    assert there.api.requests == ["get Pod x-0"]
 
 
 async def test_another_pod_of_its_name_stays() -> None:
     there = outside(NOWHERE)
     await run(there.context, MEANT, ReplaceUnstarted("x-0", "uid-of-another"))
-    assert there.api.asked == ["get Pod x-0"]
+    assert there.api.requests == ["get Pod x-0"]
 
 
 @pytest.mark.parametrize("code", [404, 409])
@@ -105,4 +105,4 @@ async def test_one_that_changed_between_the_look_and_the_deed_is_left(what: str,
     there.api.refuse(f"{what} Pod x-0", api_error(code))
     await run(there.context, MEANT, EFFECT)
     assert len(there.api.of(POD)) == 1
-    assert await there.told() == []
+    assert await there.flush_events() == []

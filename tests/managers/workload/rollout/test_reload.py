@@ -133,7 +133,7 @@ def test_other_ephemeral_containers_are_nobodys_business() -> None:
     assert [(reload.number, reload.requested_at) for reload in pod_fact.reloads] == [(3, None)]
 
 
-def made(pod: gen.Pod = POD, files: Files | None = None) -> dict[str, Any]:
+def pod_from_template(pod: gen.Pod = POD, files: Files | None = None) -> dict[str, Any]:
     meant = gen.resolved(gen.cluster())
     mounts = pod_template(meant, digest="", reload="", first_boot=False)
     server = mounts["spec"]["containers"][0]["volumeMounts"]
@@ -142,29 +142,29 @@ def made(pod: gen.Pod = POD, files: Files | None = None) -> dict[str, Any]:
 
 class TestContainer:
     def test_it_may_do_nothing_that_the_server_may_not(self) -> None:
-        security = made()["securityContext"]
+        security = pod_from_template()["securityContext"]
         assert security["allowPrivilegeEscalation"] is False
         assert security["capabilities"] == {"drop": ["ALL"]}
         assert security["readOnlyRootFilesystem"] is True
         assert "runAsUser" not in security
 
     def test_it_sees_configuration_and_certificate_and_writes_nothing(self) -> None:
-        mounts = {mount["mountPath"]: mount for mount in made()["volumeMounts"]}
+        mounts = {mount["mountPath"]: mount for mount in pod_from_template()["volumeMounts"]}
         assert set(mounts) == {"/etc/bao/config", "/etc/bao/tls"}
         assert all(mount["readOnly"] for mount in mounts.values())
 
     def test_it_shares_the_processes_of_the_server(self) -> None:
-        assert made()["targetContainerName"] == "openbao"
+        assert pod_from_template()["targetContainerName"] == "openbao"
 
     def test_its_name_was_never_used_in_the_pod(self) -> None:
-        second = made(POD.reloading(NEW, 0).reloading(BACK, 0))
+        second = pod_from_template(POD.reloading(NEW, 0).reloading(BACK, 0))
         assert second["name"] == f"reload-3-{NEW[:8]}"
 
     def test_it_says_when_it_was_asked_for(self) -> None:
-        assert made()["args"][:2] == ["--asked", str(int(NOW.timestamp()))]
+        assert pod_from_template()["args"][:2] == ["--asked", str(int(NOW.timestamp()))]
 
     def test_no_file_is_expected_that_is_not_there(self) -> None:
-        assert "--certificate" not in made(files=Files("new"))["args"]
+        assert "--certificate" not in pod_from_template(files=Files("new"))["args"]
 
 
 # --- the same, in a whole plan
@@ -185,12 +185,12 @@ def three(files: str) -> tuple[gen.Pod, ...]:
     return tuple(gen.pod(n).reading(files).ready(leading=n == 0) for n in range(3))
 
 
-def planned(world: gen.World, inputs: Inputs = INPUTS) -> Any:
+def plan_rollout(world: gen.World, inputs: Inputs = INPUTS) -> Any:
     return plan(gen.resolved(CLUSTER, world), world.facts(), inputs)
 
 
 def test_a_changed_file_reloads_every_pod_and_replaces_none() -> None:
-    plan = planned(running(*three("before")))
+    plan = plan_rollout(running(*three("before")))
     assert [effect.name for effect in plan.effects] == [ReloadPod.name] * 3
     assert plan.outcome == Wait("Reloading", "3 of 3 servers reload their files")
     (intent, _) = plan.intents
@@ -200,18 +200,18 @@ def test_a_changed_file_reloads_every_pod_and_replaces_none() -> None:
 
 def test_nothing_is_asked_while_they_reload() -> None:
     busy = [pod.reloading(FILES.digest, asked=int(NOW.timestamp())) for pod in three("before")]
-    plan = planned(running(*busy))
+    plan = plan_rollout(running(*busy))
     assert plan.effects == ()
     assert isinstance(plan.outcome, Wait)
 
 
 def test_it_is_done_when_all_have_read() -> None:
-    plan = planned(running(*(pod.reloading(FILES.digest, 0) for pod in three("before"))))
+    plan = plan_rollout(running(*(pod.reloading(FILES.digest, 0) for pod in three("before"))))
     assert (plan.effects, plan.outcome) == ((), Done())
 
 
 def test_without_an_image_they_are_replaced_one_at_a_time() -> None:
-    plan = planned(running(*three("before")), Inputs("restart", FILES))
+    plan = plan_rollout(running(*three("before")), Inputs("restart", FILES))
     assert [(effect.name, effect.target) for effect in plan.effects] == [("replace-pod", "x-2")]
     assert gen.expect(Wait, plan.outcome).reason == "RollingOut"
 
@@ -223,17 +223,17 @@ def test_nobody_is_replaced_before_the_template_names_the_new_files() -> None:
         .made_from(template_digest(gen.resolved(CLUSTER), "restart"))
         .reading("before")
     )
-    assert planned(world, Inputs("restart", FILES)).effects == ()
+    assert plan_rollout(world, Inputs("restart", FILES)).effects == ()
 
 
 def test_what_goes_anyway_is_not_reloaded_first() -> None:
-    plan = planned(running(*three("before")), Inputs("another", FILES, IMAGE))
+    plan = plan_rollout(running(*three("before")), Inputs("another", FILES, IMAGE))
     assert ReloadPod.name not in [effect.name for effect in plan.effects]
 
 
 def test_a_roll_that_hangs_does_not_keep_a_new_certificate_from_the_others() -> None:
     late = running(*three("before")).rolling_for(timedelta(minutes=6))
-    plan = planned(late, Inputs("another", FILES, IMAGE))
+    plan = plan_rollout(late, Inputs("another", FILES, IMAGE))
     assert [effect.name for effect in plan.effects].count(ReloadPod.name) == 3
 
 

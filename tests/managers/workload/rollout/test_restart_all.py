@@ -52,11 +52,11 @@ def world(*pods: gen.Pod, cluster: gen.Cluster = RESTORED) -> gen.World:
     return gen.world().with_set(live).with_pods(*pods)
 
 
-def planned(cluster: gen.Cluster, world: gen.World, inputs: Inputs = INPUTS) -> Plan:
+def plan_restart(cluster: gen.Cluster, world: gen.World, inputs: Inputs = INPUTS) -> Plan:
     return plan(gen.resolved(cluster, world), world.facts(), inputs)
 
 
-def gone(plan: Plan) -> list[str]:
+def deleted_pods(plan: Plan) -> list[str]:
     assert all(effect.name == ReplacePod.name for effect in plan.effects), plan.effects
     return [effect.target for effect in plan.effects]
 
@@ -65,7 +65,7 @@ ALL = world(old(0), old(1), old(2))
 
 
 def test_all_go_at_once_each_by_its_uid() -> None:
-    plan = planned(RESTORED, ALL)
+    plan = plan_restart(RESTORED, ALL)
     assert plan.effects == tuple(ReplacePod(f"x-{n}", f"uid-x-{n}") for n in range(3))
     assert plan.outcome == Wait("RollingOut", f"3 of 3 pods run an older template; {MESSAGE}")
 
@@ -117,17 +117,17 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, list[str]]] = {
 
 @pytest.mark.parametrize(("cluster", "seen", "names"), ROWS.values(), ids=ROWS.keys())
 def test_row(cluster: gen.Cluster, seen: gen.World, names: list[str]) -> None:
-    assert gone(planned(cluster, seen)) == names
+    assert deleted_pods(plan_restart(cluster, seen)) == names
 
 
 def test_nobody_waits_for_the_read_replicas() -> None:
-    assert gone(planned(RESTORED, ALL, LATE)) == EACH
+    assert deleted_pods(plan_restart(RESTORED, ALL, LATE)) == EACH
 
 
 def test_in_maintenance_nobody_goes() -> None:
     resting = RESTORED.wanting(maintenance={"enabled": True})
     held = world(old(0), old(1), old(2), cluster=resting)
-    plan = planned(resting, held)
+    plan = plan_restart(resting, held)
     assert ReplacePod.name not in [effect.name for effect in plan.effects]
 
 
@@ -135,11 +135,11 @@ def test_the_read_replicas_go_at_once_as_well() -> None:
     two = read_worlds.TWO.having(restore={"name": "monday", "uid": "restore-1"})
     newest = read_worlds.digest(two)
     before = read_worlds.serving(cluster=two, template="old")
-    plan = read_worlds.planned(two, before)
-    assert gone(plan.plan) == ["x-read-0", "x-read-1"]
+    plan = read_worlds.plan_read_pool(two, before)
+    assert deleted_pods(plan.plan) == ["x-read-0", "x-read-1"]
     half = before.with_readers(
         before.read_set,
         read_worlds.reader(0, two).made_from("old"),
         read_worlds.reader(1, two).made_from(newest).since_restore("restore-1").unready(),
     )
-    assert gone(read_worlds.planned(two, half).plan) == ["x-read-0"]
+    assert deleted_pods(read_worlds.plan_read_pool(two, half).plan) == ["x-read-0"]

@@ -17,7 +17,7 @@ from tests import gen
 LEAVING = gen.pod(2).terminating()
 
 
-def seen(after: float, *pods: gen.Pod, node: str = "node-b") -> Observed:
+def observe_after(after: float, *pods: gen.Pod, node: str = "node-b") -> Observed:
     world = gen.world().with_pods(*pods).at(gen.NOW + timedelta(seconds=after))
     facts = world.facts()
     return replace(facts, pods=tuple(replace(pod, node=node) for pod in facts.pods))
@@ -27,32 +27,32 @@ def seen(after: float, *pods: gen.Pod, node: str = "node-b") -> Observed:
 def test_while_it_may_still_end_it_is_looked_at_again_when_it_ought_to_have(
     after: float, recheck: float
 ) -> None:
-    assert stuck(seen(after, gen.pod(0).ready(), LEAVING)) == Done(recheck)
+    assert stuck(observe_after(after, gen.pod(0).ready(), LEAVING)) == Done(recheck)
 
 
 def test_a_pod_that_stays_is_no_news() -> None:
-    assert stuck(seen(900.0, gen.pod(0).ready())) == Done()
+    assert stuck(observe_after(900.0, gen.pod(0).ready())) == Done()
 
 
 def test_one_that_does_not_end_is_named_with_its_node_and_the_way_out() -> None:
-    outcome = gen.expect(Blocked, stuck(seen(60.0, gen.pod(0).ready(), LEAVING)))
+    outcome = gen.expect(Blocked, stuck(observe_after(60.0, gen.pod(0).ready(), LEAVING)))
     assert outcome.reason == "PodStuckTerminating"
     for word in ("x-2 on node node-b", "2030-01-01T00:00:00Z", "--force", "Node object"):
         assert word in outcome.message
 
 
 def test_what_is_said_does_not_change_with_the_time() -> None:
-    assert stuck(seen(60.0, LEAVING)) == stuck(seen(6000.0, LEAVING))
+    assert stuck(observe_after(60.0, LEAVING)) == stuck(observe_after(6000.0, LEAVING))
 
 
 def test_a_read_replica_is_no_exception() -> None:
-    facts = seen(60.0, LEAVING)
+    facts = observe_after(60.0, LEAVING)
     pool = replace(facts.read, pods=facts.pods)
     assert isinstance(stuck(replace(facts, pods=(), read=pool)), Blocked)
 
 
 def test_pods_that_are_away_are_named_with_their_nodes() -> None:
-    facts = seen(0.0, gen.pod(0).ready(), gen.pod(1), gen.pod(2))
+    facts = observe_after(0.0, gen.pod(0).ready(), gen.pod(1), gen.pod(2))
     assert absent(facts.pods) == "; not ready: x-1 on node node-b, x-2 on node node-b"
     assert absent(facts.pods[:1]) == ""
-    assert absent(seen(0.0, gen.pod(1), node="").pods) == "; not ready: x-1"
+    assert absent(observe_after(0.0, gen.pod(1), node="").pods) == "; not ready: x-1"

@@ -141,7 +141,7 @@ def test_the_operation_counts_those_that_stopped() -> None:
     assert size.operation == Operation("Hibernating", 2, 3)
 
 
-def told(status: str, reason: str, since: str) -> list[dict[str, str]]:
+def hibernated_condition(status: str, reason: str, since: str) -> list[dict[str, str]]:
     return [
         {
             "type": "Hibernated",
@@ -153,7 +153,7 @@ def told(status: str, reason: str, since: str) -> list[dict[str, str]]:
     ]
 
 
-SLEPT_BEFORE = told("True", "Hibernated", "2029-12-01T00:00:00Z")
+SLEPT_BEFORE = hibernated_condition("True", "Hibernated", "2029-12-01T00:00:00Z")
 
 # sentence: (cluster, since when it wakes)
 SINCE = {
@@ -161,11 +161,13 @@ SINCE = {
     "it sleeps": (ASLEEP.having(conditions=SLEPT_BEFORE), None),
     "it was woken this moment": (AWAKE.having(conditions=SLEPT_BEFORE), NOW),
     "it was woken while it fell asleep": (
-        AWAKE.having(conditions=told("False", "Hibernating", "2029-12-01T00:00:00Z")),
+        AWAKE.having(
+            conditions=hibernated_condition("False", "Hibernating", "2029-12-01T00:00:00Z")
+        ),
         NOW,
     ),
     "it was woken before": (
-        AWAKE.having(conditions=told("False", "Waking", "2029-12-31T23:59:00Z")),
+        AWAKE.having(conditions=hibernated_condition("False", "Waking", "2029-12-31T23:59:00Z")),
         NOW - A_MINUTE,
     ),
 }

@@ -20,19 +20,19 @@ from tests.managers.workload.scale_worlds import (
     ONE,
     THREE,
     Servers,
-    gone,
-    numbered,
+    pod_names,
     pods,
     raft,
     servers,
+    servers_after_stop,
 )
 
 
-def sized(cluster: gen.Cluster, there: Servers) -> Size:
+def size_of(cluster: gen.Cluster, there: Servers) -> Size:
     return scale(gen.resolved(cluster, there.world), there.facts())
 
 
-def said(size: Size) -> str:
+def summary_of(size: Size) -> str:
     """Number, reason, and effects, in short."""
     reason = "" if isinstance(size.outcome, Done) else size.outcome.reason
     acts = [f"{effect.name} {effect.target}" for effect in size.effects]
@@ -41,7 +41,7 @@ def said(size: Size) -> str:
 
 @pytest.mark.parametrize(("cluster", "there", "expected"), ALL.values(), ids=ALL.keys())
 def test_row(cluster: gen.Cluster, there: Servers, expected: str) -> None:
-    assert said(sized(cluster, there)) == expected
+    assert summary_of(size_of(cluster, there)) == expected
 
 
 def voters(count: int, of: gen.Cluster = ONE) -> gen.Cluster:
@@ -52,32 +52,38 @@ def voters(count: int, of: gen.Cluster = ONE) -> gen.Cluster:
 
 def test_voters_without_pods_come_back_when_nobody_leads() -> None:
     """Somebody scaled the StatefulSet to one in the same moment: that one alone is no majority."""
-    lost = gone(1, raft_of=1, volumes=3).pods(gen.pod(0).ready()).saying(trouble="nobody leads")
-    assert (sized(voters(3), lost).replicas, sized(voters(2), lost).replicas) == (3, 2)
+    lost = (
+        servers_after_stop(1, raft_of=1, volumes=3)
+        .pods(gen.pod(0).ready())
+        .saying(trouble="nobody leads")
+    )
+    assert (size_of(voters(3), lost).replicas, size_of(voters(2), lost).replicas) == (3, 2)
 
 
 @pytest.mark.parametrize(
     "there",
     [
-        gone(1, raft_of=1, volumes=3),
-        gone(1, raft_of=1, volumes=1).pods(gen.pod(0).ready()),
-        gone(1, raft_of=1, volumes=3).marked(1).pods(gen.pod(0).ready()),
-        gone(1, raft_of=1, volumes=3).volumes(0, 1, owner_uid="z").pods(gen.pod(0).ready()),
+        servers_after_stop(1, raft_of=1, volumes=3),
+        servers_after_stop(1, raft_of=1, volumes=1).pods(gen.pod(0).ready()),
+        servers_after_stop(1, raft_of=1, volumes=3).marked(1).pods(gen.pod(0).ready()),
+        servers_after_stop(1, raft_of=1, volumes=3)
+        .volumes(0, 1, owner_uid="z")
+        .pods(gen.pod(0).ready()),
     ],
     ids=["somebody leads", "no volume is left", "it was removed", "the volume is another's"],
 )
 def test_but_not_for_a_count_that_is_out_of_date(there: Servers) -> None:
-    assert sized(voters(3), there).replicas == 1
+    assert size_of(voters(3), there).replicas == 1
 
 
 def test_a_removal_is_aimed_at_the_leader_and_names_the_volume() -> None:
-    (effect,) = sized(ONE, servers(3)).effects
+    (effect,) = size_of(ONE, servers(3)).effects
     leader = ServerEndpoint("10.0.0.1", "the authority", "the name")
     assert effect == RemovePeer("x-2", "uid-x-2", leader, claim="data-x-2", claim_uid="uid-claim-2")
 
 
 def test_a_volume_is_deleted_by_uid() -> None:
-    (effect,) = sized(THREE, gone(1, raft_of=1, volumes=2).marked(1)).effects
+    (effect,) = size_of(THREE, servers_after_stop(1, raft_of=1, volumes=2).marked(1)).effects
     assert effect == DeleteClaim("data-x-1", "uid-claim-1")
 
 
@@ -98,26 +104,28 @@ def test_a_volume_is_deleted_by_uid() -> None:
 def test_a_refusal_says_how_to_go_on_and_is_asked_about_again(
     there: Servers, words: tuple[str, ...]
 ) -> None:
-    outcome = gen.expect(Blocked, sized(ONE, there).outcome)
+    outcome = gen.expect(Blocked, size_of(ONE, there).outcome)
     assert outcome.recheck_after
     for word in words:
         assert word in outcome.message
 
 
 def test_a_stale_volume_is_named_with_the_way_out() -> None:
-    outcome = gen.expect(Blocked, sized(THREE, gone(1, raft_of=1, volumes=2)).outcome)
+    outcome = gen.expect(
+        Blocked, size_of(THREE, servers_after_stop(1, raft_of=1, volumes=2)).outcome
+    )
     assert "kubectl delete pvc data-x-1" in outcome.message
     assert "spec.replicas to 1" in outcome.message
 
 
 def test_what_waits_for_a_leaders_opinion_looks_again_soon() -> None:
-    for there in (servers(3), servers(3).saying(*raft(*numbered(3), ill=["x-1"]))):
-        assert gen.expect(Wait, sized(ONE, there).outcome).after == 1.0
+    for there in (servers(3), servers(3).saying(*raft(*pod_names(3), ill=["x-1"]))):
+        assert gen.expect(Wait, size_of(ONE, there).outcome).after == 1.0
 
 
 @pytest.mark.parametrize("spec", [{"fencedPods": ["x-1"]}, {"maintenance": {"enabled": True}}])
 def test_nobody_leaves_while_a_person_asked_for_rest(spec: dict[str, object]) -> None:
-    size = sized(THREE.wanting(**spec), servers(5))
+    size = size_of(THREE.wanting(**spec), servers(5))
     assert size.replicas == 5
     assert not size.effects
     assert "spec.replicas is 3" in gen.expect(Wait, size.outcome).message
@@ -128,26 +136,26 @@ def test_the_operation_is_told_while_new_servers_join() -> None:
     started = replace(servers(1), members=1)
     waiting = replace(servers(3), members=3)
     for there in (started, joining, waiting):
-        operation = gen.present(sized(voters(1, of=THREE), there).operation)
+        operation = gen.present(size_of(voters(1, of=THREE), there).operation)
         assert (operation.kind, operation.done, operation.total) == ("Scaling", 1, 3)
-    assert sized(voters(3, of=THREE), waiting).operation is None
-    assert sized(THREE, replace(joining, members=None)).operation is None
+    assert size_of(voters(3, of=THREE), waiting).operation is None
+    assert size_of(THREE, replace(joining, members=None)).operation is None
 
 
 def test_a_server_that_runs_and_is_no_member_is_not_on_its_way() -> None:
-    assert sized(voters(2, of=THREE), replace(servers(3), members=2)).operation is None
+    assert size_of(voters(2, of=THREE), replace(servers(3), members=2)).operation is None
 
 
 def test_the_operation_is_told_while_servers_leave() -> None:
-    assert gen.present(sized(ONE, servers(3)).operation).kind == "Scaling"
+    assert gen.present(size_of(ONE, servers(3)).operation).kind == "Scaling"
 
 
 def test_a_server_that_leaves_is_alone() -> None:
     """No pod is replaced in the same moment; while one waits for others, they may be repaired."""
-    assert sized(ONE, servers(3)).alone
-    assert sized(ONE, servers(3).marked(2).saying(*raft("x-0", "x-1"))).alone
+    assert size_of(ONE, servers(3)).alone
+    assert size_of(ONE, servers(3).marked(2).saying(*raft("x-0", "x-1"))).alone
     ill = servers(3).pods(gen.pod(0).ready(leading=True), gen.pod(1), gen.pod(2).ready())
-    assert not sized(ONE, ill).alone
+    assert not size_of(ONE, ill).alone
 
 
 # sentence: (spec, world, is the leader asked)
@@ -158,11 +166,19 @@ ASKED: dict[str, tuple[gen.Cluster, Servers, bool]] = {
     "more are wanted, and there is no volume": (FIVE, servers(3).volumes(), False),
     "more members than servers": (THREE, replace(servers(3), members=4), True),
     "fewer members than servers": (THREE, replace(servers(3), members=2), False),
-    "volumes that are kept": (KEEPS, gone(1, raft_of=1, volumes=3).marked(1, 2), False),
-    "volumes that are to go": (DELETES, gone(1, raft_of=1, volumes=3).marked(1, 2), True),
+    "volumes that are kept": (
+        KEEPS,
+        servers_after_stop(1, raft_of=1, volumes=3).marked(1, 2),
+        False,
+    ),
+    "volumes that are to go": (
+        DELETES,
+        servers_after_stop(1, raft_of=1, volumes=3).marked(1, 2),
+        True,
+    ),
     "volumes on their way": (
         DELETES,
-        gone(1, raft_of=1, volumes=3).marked(1, 2, terminating=True),
+        servers_after_stop(1, raft_of=1, volumes=3).marked(1, 2, terminating=True),
         False,
     ),
     "a removal that was begun": (THREE, servers(3).marked(2), True),
@@ -183,8 +199,8 @@ def test_every_step_of_the_way_down_is_seen_from_the_outside_alone() -> None:
     there, done = servers(3), []
     claims: tuple[PvcFacts, ...] = there.world.claims
     for _ in range(20):
-        size = sized(DELETES, there)
-        done.append(said(size))
+        size = size_of(DELETES, there)
+        done.append(summary_of(size))
         assert isinstance(size.outcome, Wait | Done)
         count, quorum = len(there.world.pods), there.quorum
         assert quorum is not None

@@ -14,7 +14,7 @@ ONE = gen.resolved(gen.cluster(replicas=1).initialized())
 FIVE = gen.resolved(gen.cluster(replicas=5).initialized())
 
 
-def seen(count: int, *members: str, pods: int | None = None) -> Observed:
+def observe(count: int, *members: str, pods: int | None = None) -> Observed:
     world = gen.world().with_set(gen.stateful_set().sized(count)).with_claims(*range(5))
     there: list[Pod] = [gen.pod(n).ready(leading=n == 0) for n in range(pods or count)]
     facts = world.with_pods(*there).facts()
@@ -25,7 +25,7 @@ def seen(count: int, *members: str, pods: int | None = None) -> Observed:
 
 
 def test_b02_a_leader_is_never_removed() -> None:
-    world = seen(3, "x-0", "x-1", "x-2")
+    world = observe(3, "x-0", "x-1", "x-2")
     pods = tuple(gen.pod(n).ready(leading=n == 2).facts() for n in range(3))
     names = [effect.name for effect in scale(ONE, replace(world, pods=pods)).effects]
     assert names == ["step-down"]
@@ -35,17 +35,17 @@ def test_b03_five_servers_never_become_fewer_than_four_in_one_write() -> None:
     """Whatever raft says, and however far somebody else has come."""
     names = [f"x-{n}" for n in range(5)]
     for left in range(1, 6):
-        assert scale(ONE, seen(5, *names[:left])).replicas >= 4
+        assert scale(ONE, observe(5, *names[:left])).replicas >= 4
 
 
 def test_b03_the_next_one_waits_until_the_last_is_gone() -> None:
-    size = scale(ONE, seen(4, "x-0", "x-1", "x-2", "x-3", pods=5))
+    size = scale(ONE, observe(4, "x-0", "x-1", "x-2", "x-3", pods=5))
     assert (size.replicas, size.effects) == (4, ())
 
 
 @pytest.mark.parametrize("mark", [True, False], ids=["removed by us", "removed by somebody"])
 def test_b04_a_server_that_is_no_member_never_starts_with_its_old_data(mark: bool) -> None:
-    facts = seen(3, "x-0", "x-1", "x-2")
+    facts = observe(3, "x-0", "x-1", "x-2")
     claims = tuple(
         replace(claim, removed_peer=claim.name.removeprefix("data-") if mark else "")
         for claim in facts.claims
@@ -56,7 +56,7 @@ def test_b04_a_server_that_is_no_member_never_starts_with_its_old_data(mark: boo
 
 
 def test_b04_the_volume_of_a_member_is_never_spent() -> None:
-    facts = seen(1, "x-0", "x-1")
+    facts = observe(1, "x-0", "x-1")
     claim = replace(facts.claims[1], removed_peer="x-1")
     assert not is_disposable(ONE, facts, claim, "x-1")
-    assert is_disposable(ONE, seen(1, "x-0"), claim, "x-1")
+    assert is_disposable(ONE, observe(1, "x-0"), claim, "x-1")

@@ -21,9 +21,9 @@ from runtime.outcome import Done, Wait
 from tests import gen
 from tests.gen.secrets import AUTHORITY_TEXT
 from tests.gen.worlds import SERVER_FINGERPRINT
-from tests.managers.workload.volume_worlds import LARGER, OLD, claim, grown, world
+from tests.managers.workload.volume_worlds import LARGER, OLD, claim, grown_claim, world
 
-GROWN = world(*(grown(n) for n in range(3)))
+GROWN = world(*(grown_claim(n) for n in range(3)))
 SMALL = world(*(claim(n) for n in range(3)))
 Change = Callable[[Observed], Observed]
 
@@ -32,13 +32,13 @@ def as_it_is(observed: Observed) -> Observed:
     return observed
 
 
-def planned(cluster: gen.Cluster, there: gen.World, change: Change = as_it_is) -> Plan:
+def plan_storage(cluster: gen.Cluster, there: gen.World, change: Change = as_it_is) -> Plan:
     meant = gen.resolved(cluster, there)
     files = Files(meant.config_text, SERVER_FINGERPRINT, AUTHORITY_TEXT)
     return plan(meant, change(there.facts()), Inputs(meant.restart_text, files))
 
 
-def recreated(plan: Plan) -> bool:
+def is_recreated(plan: Plan) -> bool:
     return any(effect.name == RecreateStatefulSet.name for effect in plan.effects)
 
 
@@ -62,7 +62,7 @@ def other_service(observed: Observed) -> Observed:
 
 class TestLargerVolumes:
     def test_once_all_have_grown_the_stateful_set_is_made_anew(self) -> None:
-        plan = planned(LARGER, GROWN)
+        plan = plan_storage(LARGER, GROWN)
         (effect,) = [each for each in plan.effects if each.name == RecreateStatefulSet.name]
         assert effect == RecreateStatefulSet("x", "uid-sts-x", "1")
         assert gen.expect(Wait, plan.outcome).reason == "RecreatingStatefulSet"
@@ -71,34 +71,34 @@ class TestLargerVolumes:
         assert [intent.resource for intent in plan.intents] == [POD_DISRUPTION_BUDGET]
 
     def test_while_they_grow_it_stays_as_it_is(self) -> None:
-        plan = planned(LARGER, world(grown(0), grown(1), claim(2)))
-        assert not recreated(plan)
+        plan = plan_storage(LARGER, world(grown_claim(0), grown_claim(1), claim(2)))
+        assert not is_recreated(plan)
         assert has_set(plan)
         assert gen.expect(Wait, plan.outcome).reason == "StorageResizing"
         # Volumes that nobody has seen have not grown.
-        assert not recreated(planned(LARGER, world(grown(0), grown(1))))
+        assert not is_recreated(plan_storage(LARGER, world(grown_claim(0), grown_claim(1))))
 
     @pytest.mark.parametrize("size", ["1Gi", "1024Mi", "1073741824"])
     def test_the_same_size_however_written_is_none(self, size: str) -> None:
         same = OLD.wanting(storage={"size": size})
-        plan = planned(same, SMALL)
+        plan = plan_storage(same, SMALL)
         assert (plan.outcome, plan.effects) == (Done(), ())
 
     def test_a_template_that_is_larger_stays(self) -> None:
         def larger(observed: Observed) -> Observed:
             return with_set(observed, claim_size="3Gi")
 
-        assert not recreated(planned(LARGER, GROWN, larger))
+        assert not is_recreated(plan_storage(LARGER, GROWN, larger))
 
     def test_a_roll_is_finished_first(self) -> None:
         pods = tuple(pod.made_from("before") for pod in GROWN.pods)
-        plan = planned(LARGER, GROWN.with_pods(*pods))
-        assert not recreated(plan)
+        plan = plan_storage(LARGER, GROWN.with_pods(*pods))
+        assert not is_recreated(plan)
         assert has_set(plan)
 
     def test_then_the_new_one_makes_larger_volumes(self) -> None:
         """Whoever finds no StatefulSet makes it, also a process that knows nothing of before."""
-        plan = planned(LARGER, GROWN.with_set(None))
+        plan = plan_storage(LARGER, GROWN.with_set(None))
         (spec,) = [i.body["spec"] for i in plan.intents if i.resource == STATEFUL_SET]
         (template,) = spec["volumeClaimTemplates"]
         assert template["spec"]["resources"]["requests"]["storage"] == "2Gi"
@@ -106,35 +106,37 @@ class TestLargerVolumes:
 
     def test_what_was_asked_for_a_moment_ago_is_not_asked_for_again(self) -> None:
         lately = GROWN.tried(RecreateStatefulSet.name, "uid-x", ASK_AGAIN - timedelta(seconds=1))
-        plan = planned(LARGER, lately)
-        assert not recreated(plan)
+        plan = plan_storage(LARGER, lately)
+        assert not is_recreated(plan)
         assert not has_set(plan)
-        assert recreated(planned(LARGER, GROWN.tried(RecreateStatefulSet.name, "uid-x", ASK_AGAIN)))
+        assert is_recreated(
+            plan_storage(LARGER, GROWN.tried(RecreateStatefulSet.name, "uid-x", ASK_AGAIN))
+        )
 
 
 class TestFieldsOfAnOlderOperator:
     @pytest.mark.parametrize("field", ["serviceName", "selector", "podManagementPolicy"])
     def test_each_makes_it_anew(self, field: str) -> None:
-        plan = planned(OLD, SMALL, lambda observed: differing(observed, **{field: "before"}))
-        assert recreated(plan)
+        plan = plan_storage(OLD, SMALL, lambda observed: differing(observed, **{field: "before"}))
+        assert is_recreated(plan)
         assert field in plan.outcome.message  # type: ignore[union-attr]
 
     def test_marks_of_the_volumes_too(self) -> None:
         marks = {"volumeClaimTemplates annotations": "openbao.org/owner-uid=uid-of-before"}
-        plan = planned(OLD, SMALL, lambda observed: differing(observed, **marks))
-        assert recreated(plan)
+        plan = plan_storage(OLD, SMALL, lambda observed: differing(observed, **marks))
+        assert is_recreated(plan)
 
     def test_it_is_not_applied_because_it_would_be_refused(self) -> None:
         pods = (*SMALL.pods[:2], SMALL.pods[2].unready())
-        plan = planned(OLD, SMALL.with_pods(*pods), other_service)
+        plan = plan_storage(OLD, SMALL.with_pods(*pods), other_service)
         assert not has_set(plan)
-        assert not recreated(plan)
+        assert not is_recreated(plan)
 
     def test_it_waits_neither_for_the_roll_nor_for_volumes_that_cannot_grow(self) -> None:
         """A roll would wait for it."""
         pods = tuple(pod.made_from("before") for pod in SMALL.pods)
-        assert recreated(planned(OLD, SMALL.with_pods(*pods), other_service))
-        assert recreated(planned(LARGER, SMALL, other_service))
+        assert is_recreated(plan_storage(OLD, SMALL.with_pods(*pods), other_service))
+        assert is_recreated(plan_storage(LARGER, SMALL, other_service))
 
 
 class TestNotYet:
@@ -153,23 +155,23 @@ class TestNotYet:
     def test_every_pod_has_to_be_there_and_ready(
         self, pods: tuple[gen.Pod, ...], change: Change
     ) -> None:
-        assert not recreated(planned(LARGER, GROWN.with_pods(*pods), change))
+        assert not is_recreated(plan_storage(LARGER, GROWN.with_pods(*pods), change))
 
     def test_its_controller_has_to_be_up_to_date_and_it_may_not_sleep(self) -> None:
         live = gen.present(GROWN.stateful_set)
-        assert not recreated(planned(LARGER, GROWN.with_set(live.unsettled())))
-        assert not recreated(planned(LARGER, GROWN.with_set(live.sized(0)).with_pods()))
+        assert not is_recreated(plan_storage(LARGER, GROWN.with_set(live.unsettled())))
+        assert not is_recreated(plan_storage(LARGER, GROWN.with_set(live.sized(0)).with_pods()))
 
     def test_the_set_of_a_first_boot_is_never_made_anew(self) -> None:
         """Its only pod must not be left to a StatefulSet that is told of no data."""
         there = GROWN.with_set(gen.stateful_set().first_boot()).with_pods(GROWN.pods[0])
-        assert not recreated(planned(LARGER, there, other_service))
+        assert not is_recreated(plan_storage(LARGER, there, other_service))
 
 
 def test_fixed_fields_are_read_alike_from_the_plan_and_from_the_server() -> None:
     spec: Mapping[str, Any] = next(
         intent.body["spec"]
-        for intent in planned(OLD, SMALL).intents
+        for intent in plan_storage(OLD, SMALL).intents
         if intent.resource == STATEFUL_SET
     )
     assert fixed_fields(spec) == fixed_fields(gen.stateful_set().object()["spec"])

@@ -23,8 +23,8 @@ from tests.managers.workload.volume_worlds import (
     OLD,
     PENDING,
     claim,
-    grown,
-    made,
+    grown_claim,
+    pods_created_at,
     waiting,
     world,
 )
@@ -79,19 +79,23 @@ ROWS = {
     ),
     "asked for and not granted": Row(
         LARGER,
-        world(grown(0), grown(1, capacity="1Gi"), grown(2)),
+        world(grown_claim(0), grown_claim(1, capacity="1Gi"), grown_claim(2)),
         "progressing StorageResizing",
         ("2 of 3",),
     ),
     "the file system has to grow": Row(
         LARGER,
-        world(grown(0), waiting(1, gen.NOW), grown(2)),
+        world(grown_claim(0), waiting(1, gen.NOW), grown_claim(2)),
         "progressing StorageResizing",
         ("file systems to be expanded: data-x-1",),
     ),
     "the driver fails": Row(
         LARGER,
-        world(grown(0), grown(1, resizing="NodeResizeError", resize_message="no room"), grown(2)),
+        world(
+            grown_claim(0),
+            grown_claim(1, resizing="NodeResizeError", resize_message="no room"),
+            grown_claim(2),
+        ),
         "failed StorageResizeFailed",
         ("data-x-1", "NodeResizeError", "no room"),
     ),
@@ -103,7 +107,7 @@ ROWS = {
     ),
     "larger than the spec": Row(
         OLD,
-        others(grown(1), claim(2, requested="3Gi", capacity="3Gi")),
+        others(grown_claim(1), claim(2, requested="3Gi", capacity="3Gi")),
         "failed StorageShrinkNotSupported",
         ("spec.storage.size is 1Gi", "data-x-1", "Set spec.storage.size to 3Gi"),
     ),
@@ -157,7 +161,7 @@ class TestGrow:
         assert effects(LARGER, world(*THREE)) == expected
 
     def test_one_that_was_made_smaller_later_alone(self) -> None:
-        there = world(grown(0), grown(1), claim(2))
+        there = world(grown_claim(0), grown_claim(1), claim(2))
         assert effects(LARGER, there) == [grow(2)]
 
     @pytest.mark.parametrize(
@@ -174,7 +178,7 @@ class TestGrow:
         ids=str,
     )
     def test_what_cannot_grow_or_is_not_ours_is_left_alone(self, fields: dict[str, str]) -> None:
-        there = world(claim(0, **fields), grown(1), grown(2))
+        there = world(claim(0, **fields), grown_claim(1), grown_claim(2))
         assert effects(LARGER, there) == []
 
     def test_what_is_as_wanted_costs_nothing(self) -> None:
@@ -192,20 +196,20 @@ class TestGrow:
         assert of(LARGER, there).state.reason == "StorageResizing"
 
     def test_a_refusal_of_what_has_grown_meanwhile_is_no_news(self) -> None:
-        there = world(grown(0), grown(1), grown(2)).tried(
+        there = world(grown_claim(0), grown_claim(1), grown_claim(2)).tried(
             GrowClaim.name, "uid-claim-0", refused="no"
         )
         assert of(LARGER, there).state.kind == "ready"
 
     def test_how_far_it_is(self) -> None:
-        there = world(grown(0), waiting(1, gen.NOW), claim(2))
+        there = world(grown_claim(0), waiting(1, gen.NOW), claim(2))
         assert of(LARGER, there).operation == Operation("Growing", 1, 3)
 
 
 class TestHandedOver:
     def test_it_becomes_ours_first_and_grows_later(self) -> None:
         theirs = claim(1, owner_uid="uid-of-before", adopt="x")
-        there = world(grown(0), theirs, grown(2))
+        there = world(grown_claim(0), theirs, grown_claim(2))
         assert effects(LARGER, there) == [AdoptPvc("data-x-1", "uid-claim-1")]
         assert of(LARGER, there).state.reason == "StorageResizing"
 
@@ -219,11 +223,11 @@ class TestHandedOver:
     @pytest.mark.parametrize("word", ["", "y", "X"])
     def test_another_name_hands_nothing_over(self, word: str) -> None:
         theirs = claim(1, owner_uid="uid-of-before", adopt=word)
-        assert effects(LARGER, world(grown(0), theirs, grown(2))) == []
+        assert effects(LARGER, world(grown_claim(0), theirs, grown_claim(2))) == []
 
     def test_one_that_is_deleted_is_left_alone(self) -> None:
         theirs = claim(1, owner_uid="uid-of-before", adopt="x", terminating=True)
-        assert effects(LARGER, world(grown(0), theirs, grown(2))) == []
+        assert effects(LARGER, world(grown_claim(0), theirs, grown_claim(2))) == []
 
 
 class TestNewPods:
@@ -231,38 +235,40 @@ class TestNewPods:
 
     SINCE = gen.NOW - IN_PLACE
 
-    def seen(self, *claims: PvcFacts, made_ago: timedelta = timedelta(hours=1)) -> Observed:
+    def observe(self, *claims: PvcFacts, made_ago: timedelta = timedelta(hours=1)) -> Observed:
         there = world(*claims)
-        return replace(there.facts(), pods=made(there, self.SINCE - made_ago))
+        return replace(there.facts(), pods=pods_created_at(there, self.SINCE - made_ago))
 
     def names(self, observed: Observed) -> list[str]:
         return [pod.name for pod in needs_restart_for_resize(observed)]
 
     def test_its_pod_has_to_go(self) -> None:
-        assert self.names(self.seen(grown(0), waiting(1, self.SINCE), grown(2))) == ["x-1"]
+        assert self.names(self.observe(grown_claim(0), waiting(1, self.SINCE), grown_claim(2))) == [
+            "x-1"
+        ]
 
     def test_not_while_the_kubelet_may_still_do_it(self) -> None:
         later = self.SINCE + timedelta(seconds=1)
-        assert self.names(self.seen(grown(0), waiting(1, later), grown(2))) == []
+        assert self.names(self.observe(grown_claim(0), waiting(1, later), grown_claim(2))) == []
 
     def test_a_pod_of_the_same_second_has_to_go(self) -> None:
-        observed = self.seen(waiting(0, self.SINCE), made_ago=timedelta(0))
+        observed = self.observe(waiting(0, self.SINCE), made_ago=timedelta(0))
         assert self.names(observed) == ["x-0"]
 
     def test_a_newer_pod_is_not_replaced_again_and_that_is_told(self) -> None:
-        claims = (waiting(0, self.SINCE), grown(1), grown(2))
-        observed = self.seen(*claims, made_ago=-timedelta(seconds=1))
+        claims = (waiting(0, self.SINCE), grown_claim(1), grown_claim(2))
+        observed = self.observe(*claims, made_ago=-timedelta(seconds=1))
         assert self.names(observed) == []
         state = growth(gen.resolved(LARGER), observed).state
         assert "replacing x-0 has not helped" in state.message
 
     @pytest.mark.parametrize("kind", ["Resizing", "NodeResizeError", "ControllerResizeError"])
     def test_nothing_else_asks_for_a_new_pod(self, kind: str) -> None:
-        assert self.names(self.seen(replace(waiting(0, self.SINCE), resizing=kind))) == []
+        assert self.names(self.observe(replace(waiting(0, self.SINCE), resizing=kind))) == []
 
     def test_without_a_time_nobody_goes(self) -> None:
         """It could not be told whether the pod was replaced already: it would go on for ever."""
-        observed = self.seen(replace(waiting(0, self.SINCE), resizing_since=None))
+        observed = self.observe(replace(waiting(0, self.SINCE), resizing_since=None))
         assert self.names(observed) == []
         assert self.names(replace(observed, claims=(waiting(0, self.SINCE),))) == ["x-0"]
         ageless = tuple(replace(pod, creation_timestamp=None) for pod in observed.pods)
