@@ -20,7 +20,7 @@ EXTERNAL = {
 
 def access(status: dict[str, Any] | None = None, **spec: Any) -> SecretAccess:
     cluster = gen.cluster(**spec)
-    return secret_access((cluster.having(**status) if status else cluster).read())
+    return secret_access((cluster.with_status(**status) if status else cluster).read())
 
 
 def test_a_plain_cluster_writes_what_the_operator_makes() -> None:
@@ -33,7 +33,7 @@ def test_with_self_init_there_is_no_root_token() -> None:
     made = gen.cluster().self_init({"name": "kv", "path": "sys/mounts/kv", "operation": "update"})
     assert "x-root-token" not in secret_access(made.read()).writers
     # Switched on later: the token of the first boot is there all the same.
-    later = made.having(initialized=True, selfInitialized=False)
+    later = made.with_status(initialized=True, selfInitialized=False)
     assert "x-root-token" in secret_access(later.read()).writers
 
 

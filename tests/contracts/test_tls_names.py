@@ -14,7 +14,7 @@ from tests import gen
 def cluster(mode: str = "ACME", **spec: Any) -> OpenBaoCluster:
     acme = {"directoryURL": "https://acme.example.com/dir", **spec.pop("acme", {})}
     tls = {"mode": mode, **({"acme": acme} if mode == "ACME" else {}), **spec.pop("tls", {})}
-    return gen.cluster().wanting(tls=tls, **spec).read()
+    return gen.cluster().with_spec(tls=tls, **spec).read()
 
 
 # sentence: (cluster, domains, the name that all ask for)
@@ -48,7 +48,7 @@ def test_b25_one_name_for_join_probe_and_client(
     assert tls_names.server_name(one) == domain
     assert listener_attributes(one)["tls_acme_domains"] == domains
     assert join_attributes(one)["leader_tls_servername"] == domain
-    meant = gen.resolved(gen.cluster().wanting(replicas=1, tls=one.spec.tls.to_object()))
+    meant = gen.resolved(gen.cluster().with_spec(replicas=1, tls=one.spec.tls.to_object()))
     assert meant.tls.server_name == domain
     status = probes(meant.tls)["readinessProbe"]["exec"]["command"]
     assert f"-tls-server-name={domain}" in status
@@ -61,7 +61,7 @@ def test_b25_outside_of_acme_the_clusters_own_name_is_asked_for(mode: str) -> No
     one = cluster(mode)
     assert tls_names.server_name(one) == "openbao-cluster-x.local"
     assert join_attributes(one)["leader_tls_servername"] == "openbao-cluster-x.local"
-    meant = gen.resolved(gen.cluster().wanting(tls={"mode": mode}))
+    meant = gen.resolved(gen.cluster().with_spec(tls={"mode": mode}))
     assert probes(meant.tls)["readinessProbe"]["httpGet"]["scheme"] == "HTTPS"
 
 

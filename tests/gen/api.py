@@ -98,7 +98,7 @@ class FakeApi(Client):
         self._refusals: dict[str, Exception] = {}
         self._applied: dict[tuple[Resource, ObjectKey, str], frozenset[Path]] = {}
 
-    def holding(self, *objects: tuple[Resource, Object]) -> FakeApi:
+    def with_objects(self, *objects: tuple[Resource, Object]) -> FakeApi:
         """Put objects there, as if they had always been."""
         for resource, obj in objects:
             self._store(resource, _copy(obj))

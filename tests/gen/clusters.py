@@ -30,7 +30,7 @@ class Cluster:
     status: Mapping[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
-    def wanting(self, **fields: Any) -> Cluster:
+    def with_spec(self, **fields: Any) -> Cluster:
         """Replace or add top-level fields of the spec, by their names in YAML; None removes."""
         spec = {**self.spec, **fields}
         return replace(self, spec={k: v for k, v in spec.items() if v is not None})
@@ -40,24 +40,24 @@ class Cluster:
         wish: dict[str, Any] = {"enabled": True, "requests": list(requests or (REQUEST,))}
         if login:
             wish["oidc"] = {"enabled": True}
-        return self.wanting(selfInit=wish)
+        return self.with_spec(selfInit=wish)
 
-    def having(self, **fields: Any) -> Cluster:
+    def with_status(self, **fields: Any) -> Cluster:
         """Replace or add fields of the status, by their names in YAML."""
         return replace(self, status={**self.status, **fields})
 
     def initialized(self, version: str = VERSION) -> Cluster:
         """Let it have served before."""
-        return self.having(initialized=True, phase="Running", currentVersion=version)
+        return self.with_status(initialized=True, phase="Running", currentVersion=version)
 
-    def logging_in(self, **login: Any) -> Cluster:
+    def with_login(self, **login: Any) -> Cluster:
         """Let the operator have a login that it set up, by default without roles of Jobs."""
         login_status = {"rootTokenSecret": "uid-secret/1", **login}
-        return self.having(
+        return self.with_status(
             adminOps={**self.status.get("adminOps", {}), "operatorLogin": login_status}
         )
 
-    def marked(self, **metadata: Any) -> Cluster:
+    def with_metadata(self, **metadata: Any) -> Cluster:
         """Replace or add metadata, by their names in YAML."""
         return replace(self, metadata={**self.metadata, **metadata})
 
@@ -89,4 +89,4 @@ class Cluster:
 
 def cluster(name: str = "x", **spec: Any) -> Cluster:
     """The smallest valid cluster, of three servers; `spec` as in `Cluster.wanting`."""
-    return Cluster(name, {"version": VERSION, "storage": {"size": "1Gi"}}).wanting(**spec)
+    return Cluster(name, {"version": VERSION, "storage": {"size": "1Gi"}}).with_spec(**spec)

@@ -36,7 +36,7 @@ class Pod:
     keys: str = ""
     rewrapped: str = ""
     gates: tuple[str, ...] = ()
-    marked: bool = False
+    maintenance: bool = False
     restore: str = ""
     account: str = ""
     node: str = ""
@@ -53,7 +53,7 @@ class Pod:
 
     def ready(self, *, leading: bool = False, version: str = VERSION) -> Pod:
         """Let it serve, and say of itself what a server says."""
-        return replace(self, is_ready=True).saying(
+        return replace(self, is_ready=True).with_server_labels(
             active=str(leading).lower(), initialized="true", sealed="false", version=version
         )
 
@@ -61,12 +61,12 @@ class Pod:
         """Let it fail its probe; its labels stay as they were, as a killed server leaves them."""
         return replace(self, is_ready=False)
 
-    def saying(self, **words: str) -> Pod:
+    def with_server_labels(self, **words: str) -> Pod:
         """Set labels of the server's own, by their last word: active, sealed, version ..."""
         written = {f"openbao-{word}": text for word, text in words.items()}
         return replace(self, server_labels={**self.server_labels, **written})
 
-    def made_from(self, template: str) -> Pod:
+    def with_template(self, template: str) -> Pod:
         """Let it have been made from a template of that digest."""
         return replace(self, template=template)
 
@@ -78,7 +78,7 @@ class Pod:
         """Let it have been made so long before now."""
         return replace(self, age=ago)
 
-    def reading(self, files: str) -> Pod:
+    def with_files(self, files: str) -> Pod:
         """Let its server have read files of that digest when it started."""
         return replace(self, files=files)
 
@@ -87,7 +87,7 @@ class Pod:
         name = f"reload-{len(self.ephemeral) + 1}-{digest[:8]}"
         return replace(self, ephemeral=(*self.ephemeral, (name, exit_code, asked)))
 
-    def restarted(
+    def with_restarts(
         self, times: int = 1, *, code: int = 1, reason: str = "Error", message: str = ""
     ) -> Pod:
         """Let the kubelet have started the server again, and report the end of its log."""
@@ -99,7 +99,7 @@ class Pod:
         state = {"waiting": {"reason": reason, **({"message": message} if message else {})}}
         return replace(self, server={**self.server, "state": state})
 
-    def unscheduled(self, message: str) -> Pod:
+    def unschedulable(self, message: str) -> Pod:
         """Let no node have room for it."""
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
         return replace(self, conditions=({**condition, "message": message},), server={})
@@ -116,10 +116,10 @@ class Pod:
         """Let it have been given that node."""
         return replace(self, node=node)
 
-    def gated(self, *gates: str) -> Pod:
+    def with_gates(self, *gates: str) -> Pod:
         """Let it wait at the gate of a fence, or at these gates, and not be scheduled."""
         held = replace(self, gates=gates or (labels.FENCE_GATE,), is_ready=False, server_labels={})
-        return held.unscheduled("waits at a gate")
+        return held.unschedulable("waits at a gate")
 
     def running(self, image: str) -> Pod:
         """Let its server be of that image."""
@@ -127,7 +127,7 @@ class Pod:
 
     def in_maintenance(self) -> Pod:
         """Let it carry the mark of maintenance."""
-        return replace(self, marked=True)
+        return replace(self, maintenance=True)
 
     def terminating(self) -> Pod:
         """Let somebody have deleted it."""
@@ -184,7 +184,7 @@ class Pod:
             "status": status,
         }
 
-    def knowing(self, keys: str, rewrapped: str = "") -> Pod:
+    def with_keys(self, keys: str, rewrapped: str = "") -> Pod:
         """Let its server know these keys of the static seal, and have wrapped with one of them."""
         return replace(self, keys=keys, rewrapped=rewrapped)
 
@@ -194,7 +194,7 @@ class Pod:
             labels.RELOAD_HASH: self.files,
             labels.UNSEAL_KEYS: self.keys,
             labels.UNSEAL_REWRAPPED: self.rewrapped,
-            labels.MAINTENANCE: "true" if self.marked else "",
+            labels.MAINTENANCE: "true" if self.maintenance else "",
             labels.RESTORE_REVISION: self.restore,
         }
         return {key: value for key, value in annotations.items() if value}

@@ -47,7 +47,7 @@ class StatefulSet:
         """Let its pods run under that ServiceAccount."""
         return replace(self, account=account)
 
-    def knowing(self, keys: str) -> StatefulSet:
+    def with_keys(self, keys: str) -> StatefulSet:
         """Let its template name these keys of the static seal."""
         return replace(self, keys=keys)
 
@@ -55,15 +55,15 @@ class StatefulSet:
         """Let its template be the one of the first pod, with one replica."""
         return replace(self, carries_first_boot=True, replicas=1)
 
-    def sized(self, replicas: int) -> StatefulSet:
+    def with_replicas(self, replicas: int) -> StatefulSet:
         """Let it have that many replicas."""
         return replace(self, replicas=replicas)
 
-    def made_from(self, template: str) -> StatefulSet:
+    def with_template(self, template: str) -> StatefulSet:
         """Let its template have that digest."""
         return replace(self, template=template)
 
-    def reading(self, files: str) -> StatefulSet:
+    def with_files(self, files: str) -> StatefulSet:
         """Let its pods be made for files of that digest."""
         return replace(self, files=files)
 
@@ -71,11 +71,11 @@ class StatefulSet:
         """Let another operator have made it."""
         return replace(self, foreign=True)
 
-    def unsettled(self) -> StatefulSet:
+    def with_stale_status(self) -> StatefulSet:
         """Let its controller not have seen the newest spec."""
         return replace(self, observed_generation=self.generation - 1)
 
-    def gated(self, *gates: str) -> StatefulSet:
+    def with_gates(self, *gates: str) -> StatefulSet:
         """Let its pods be made with the gate of a fence, or with these gates."""
         return replace(self, gates=gates or (labels.FENCE_GATE,))
 

@@ -102,7 +102,7 @@ class World:
         )
         return replace(self, read_claims=self.read_claims + claims)
 
-    def reached(self) -> World:
+    def with_client_config(self) -> World:
         """Let it be known how to reach the servers."""
         return replace(self, client_config=ServerClientConfig("the authority", "the name"))
 
@@ -129,7 +129,7 @@ class World:
         """Let the leader have said that of its followers."""
         return replace(self, quorum=quorum)
 
-    def tried(
+    def with_attempt(
         self, effect: str, uid: str, ago: timedelta = timedelta(0), refused: str = ""
     ) -> World:
         """Let this process remember an attempt."""
@@ -146,7 +146,7 @@ class World:
         """Let the ServiceAccount that the spec names be there; `free` when a person made it."""
         return replace(self, account=AccountFacts(name, free, annotations or {}))
 
-    def with_ways(self, ways: ExposureFacts) -> World:
+    def with_exposure(self, ways: ExposureFacts) -> World:
         """Let this be known of the ways in from outside."""
         return replace(self, exposure=ways)
 
@@ -245,12 +245,14 @@ def running(cluster: Cluster) -> World:
     count = cluster.read().spec.replicas
     digest, files = digest_of(cluster), files_of(cluster)
     pods = (
-        pod(n, cluster.name).made_from(digest).reading(files).ready(leading=n == 0)
+        pod(n, cluster.name).with_template(digest).with_files(files).ready(leading=n == 0)
         for n in range(count)
     )
     there = (
         world()
-        .with_set(stateful_set(cluster.name).sized(count).made_from(digest).reading(files))
+        .with_set(
+            stateful_set(cluster.name).with_replicas(count).with_template(digest).with_files(files)
+        )
         .with_pods(*pods)
         .with_claims(*range(count), owner=cluster.owner().uid)
     )

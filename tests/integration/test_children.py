@@ -144,7 +144,7 @@ async def send(client: Client, intent: Intent, owner: Owner, *, dry_run: bool = 
 
 
 def within(cluster: gen.Cluster, namespace: str) -> gen.Cluster:
-    return cluster.marked(namespace=namespace)
+    return cluster.with_metadata(namespace=namespace)
 
 
 async def test_every_object_is_accepted_and_an_equal_apply_changes_nothing(
@@ -252,7 +252,7 @@ async def test_no_change_of_the_spec_changes_an_immutable_field(
     await send(client, stateful_set(here, None), here.owner())
     live = gen.stateful_set(here.name)
     for spec in ({}, EVERYTHING, {"version": "2.4.1"}):
-        await send(client, stateful_set(here.initialized().wanting(**spec), live), here.owner())
+        await send(client, stateful_set(here.initialized().with_spec(**spec), live), here.owner())
     changed = copy.deepcopy(stateful_set(here, None).body)
     changed["spec"]["serviceName"] = "other"
     with pytest.raises(Invalid):

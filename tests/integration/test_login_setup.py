@@ -91,7 +91,7 @@ class Operator:
         self.server, self._authority = server, authority
         self.signer = Signer()
         self.issuer = TokenIssuer(ISSUER, (self.signer.public,))
-        self.api = TokenApi(self.signer).holding(
+        self.api = TokenApi(self.signer).with_objects(
             (SECRET, secret_object(CLUSTER.owner(), KEY.name, {"token": ROOT_TOKEN.encode()}))
         )
 

@@ -24,8 +24,8 @@ PREFIX = f"resource.customizations.health.{GROUP}_"
 CLUSTER = gen.cluster().initialized()
 FINE = gen.running(CLUSTER)
 LEADER, SECOND, THIRD = FINE.pods
-STOPPED = FINE.with_pods().with_set(gen.stateful_set().sized(0))
-ASLEEP = CLUSTER.wanting(hibernate=True)
+STOPPED = FINE.with_pods().with_set(gen.stateful_set().with_replicas(0))
+ASLEEP = CLUSTER.with_spec(hibernate=True)
 
 
 def health(kind: str, live: Object) -> tuple[str, str]:
@@ -47,9 +47,10 @@ CASES: dict[str, tuple[gen.Cluster, gen.World, Outcome | None, str]] = {
     "a user has to act": (CLUSTER, FINE, Blocked("UnsealKeyMissing", "it is gone"), "Degraded"),
     "a server is down": (CLUSTER, FINE.with_pods(LEADER, SECOND), None, "Degraded"),
     "no leader": (
-        CLUSTER, FINE.with_pods(LEADER.saying(active="false"), SECOND, THIRD), None, "Degraded"
+        CLUSTER, FINE.with_pods(LEADER.with_server_labels(active="false"), SECOND, THIRD),
+        None, "Degraded",
     ),
-    "paused": (CLUSTER.wanting(paused=True), FINE, None, "Suspended"),
+    "paused": (CLUSTER.with_spec(paused=True), FINE, None, "Suspended"),
     "hibernated": (ASLEEP, STOPPED, None, "Suspended"),
     "hibernated without its key": (
         ASLEEP, STOPPED, Blocked("UnsealKeyMissing", "it is gone"), "Degraded"

@@ -63,7 +63,7 @@ class Bench:
     def edit(self, **fields: Any) -> None:
         """Change the object on the server and in the cache, as another client does."""
         live = copy.deepcopy(self.api.objects[(CONFIG_MAP, KEY)])
-        self.api.holding((CONFIG_MAP, {**live, **fields}))
+        self.api.with_objects((CONFIG_MAP, {**live, **fields}))
         self.sync()
 
     async def ensure(self, wanted: Intent | None = None, owner: Owner = OWNER) -> Applied:

@@ -27,7 +27,7 @@ PRUNING: dict[str, tuple[Object, bool]] = {
 
 @pytest.mark.parametrize(("there", "goes"), PRUNING.values(), ids=PRUNING.keys())
 async def test_pruning(there: Object, goes: bool) -> None:
-    bench = Bench(FakeApi().holding((CONFIG_MAP, there)))
+    bench = Bench(FakeApi().with_objects((CONFIG_MAP, there)))
     gone = await bench.owned.prune(OWNER, [CONFIG_MAP], keep=())
     assert gone == ((KEY,) if goes else ())
     assert bench.api.requests == (["delete ConfigMap c"] if goes else [])
@@ -35,7 +35,7 @@ async def test_pruning(there: Object, goes: bool) -> None:
 
 async def test_pruning_keeps_planned_objects_and_other_kinds() -> None:
     bench = Bench(
-        FakeApi().holding((CONFIG_MAP, owned_object()), (SERVICE, owned_object(name="s")))
+        FakeApi().with_objects((CONFIG_MAP, owned_object()), (SERVICE, owned_object(name="s")))
     )
     assert await bench.owned.prune(OWNER, [CONFIG_MAP], keep={(CONFIG_MAP, KEY)}) == ()
     assert await bench.owned.prune(OWNER, [], keep=()) == ()
@@ -45,7 +45,7 @@ async def test_pruning_keeps_planned_objects_and_other_kinds() -> None:
 @pytest.mark.parametrize("code", [404, 409])
 async def test_pruning_ignores_concurrent_deletes(code: int) -> None:
     bench = Bench(
-        FakeApi().holding((CONFIG_MAP, owned_object()), (CONFIG_MAP, owned_object(name="d")))
+        FakeApi().with_objects((CONFIG_MAP, owned_object()), (CONFIG_MAP, owned_object(name="d")))
     )
     bench.api.refuse("delete ConfigMap c", api_error(code))
     assert await bench.owned.prune(OWNER, [CONFIG_MAP], keep=()) == (ObjectKey("ns", "d"),)

@@ -31,7 +31,7 @@ CHILDREN = ((CONFIG_MAP, "x-config"), (SERVICE, "x"), (SERVICE, "x-public"))
 
 async def boot_cluster(world: World) -> None:
     """A cluster of three that serves."""
-    cluster = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
+    cluster = gen.cluster(replicas=3).with_metadata(finalizers=[names.FINALIZER])
     world.put(CLUSTERS, cluster.object())
     await world.rest()
     world.start_pods(1)
@@ -199,7 +199,7 @@ def test_a_pass_that_began_before_the_pause_writes_nothing_after_it_is_seen(
 
         world.wire.meanwhile = meanwhile
         async with world.operator():
-            cluster = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
+            cluster = gen.cluster(replicas=3).with_metadata(finalizers=[names.FINALIZER])
             world.put(CLUSTERS, cluster.object())
             await world.rest(120.0)
             assert sent >= number
@@ -216,7 +216,7 @@ def test_a_first_boot_that_was_paused_anywhere_goes_on(monkeypatch: pytest.Monke
     async def main(simulation: Simulation) -> None:
         world = World(simulation, monkeypatch)
         async with world.operator():
-            cluster = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
+            cluster = gen.cluster(replicas=3).with_metadata(finalizers=[names.FINALIZER])
             world.put(CLUSTERS, cluster.object())
             for _ in range(10):
                 await world.rest(simulation.rng.uniform(0.0, 0.2))

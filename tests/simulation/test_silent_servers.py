@@ -57,7 +57,7 @@ def silent_world(
     patch.setattr(Exchange, "send", lambda _, request, seconds: silence.send(request, seconds))
     for number in range(clusters):
         cluster = gen.cluster(f"c{number}", replicas=3).initialized()
-        cluster = cluster.marked(namespace=HOSTILE, finalizers=[names.FINALIZER])
+        cluster = cluster.with_metadata(namespace=HOSTILE, finalizers=[names.FINALIZER])
         put(world, CLUSTERS, cluster.object())
         for ordinal in range(2):
             pod = gen.pod(ordinal, f"c{number}").ready().object()
@@ -97,7 +97,7 @@ def test_the_first_boot_of_another_namespace_begins_within_two_seconds(
         async with world.operator():
             await world.rest(after)
             assert len({address for _, address in silence.requests}) >= 8, "nobody asks them"
-            cluster = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
+            cluster = gen.cluster(replicas=3).with_metadata(finalizers=[names.FINALIZER])
             world.put(CLUSTERS, cluster.object())
             assert await seconds_until(world, STATEFUL_SET, "x", 60.0) < 2.0
             world.start_pods(1)

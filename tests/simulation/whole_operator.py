@@ -176,8 +176,8 @@ class World:
         marks = live["spec"]["template"]["metadata"]["annotations"]
         self.write_status(STATEFUL_SET, "x", {"observedGeneration": 99, "replicas": count})
         for n in range(count):
-            pod = gen.pod(n).made_from(marks[labels.TEMPLATE_HASH])
-            obj = pod.reading(marks[labels.RELOAD_HASH]).ready(leading=n == 0).object()
+            pod = gen.pod(n).with_template(marks[labels.TEMPLATE_HASH])
+            obj = pod.with_files(marks[labels.RELOAD_HASH]).ready(leading=n == 0).object()
             self.put(POD, obj)
             self.write_status(POD, f"x-{n}", obj["status"])
 

@@ -67,7 +67,7 @@ async def woken(
 
 
 def having(**status: Any) -> Object:
-    return PLAIN.having(**status).object()
+    return PLAIN.with_status(**status).object()
 
 
 class Wake(NamedTuple):
@@ -81,9 +81,9 @@ class Wake(NamedTuple):
 
 
 WAKES: dict[str, Wake] = {
-    "a new spec": Wake(CLUSTERS, having(), PLAIN.marked(generation=2).object(), True, True),
+    "a new spec": Wake(CLUSTERS, having(), PLAIN.with_metadata(generation=2).object(), True, True),
     "an annotation": Wake(
-        CLUSTERS, having(), PLAIN.marked(annotations={"a": "b"}).object(), True, False
+        CLUSTERS, having(), PLAIN.with_metadata(annotations={"a": "b"}).object(), True, False
     ),
     "a lock that is taken": Wake(CLUSTERS, having(), having(operationLock=LOCK), True, True),
     "a lock that is given back": Wake(CLUSTERS, having(operationLock=LOCK), having(), True, True),

@@ -122,20 +122,22 @@ class Wake(NamedTuple):
 WAKES: dict[str, Wake] = {
     "a new cluster": Wake(CLUSTERS, (PLAIN,), True, True),
     "a cluster that is gone": Wake(CLUSTERS, (PLAIN, None), True, True),
-    "a new spec": Wake(CLUSTERS, (PLAIN, OLD.marked(generation=2).object()), True, True),
-    "a finalizer": Wake(CLUSTERS, (PLAIN, OLD.marked(finalizers=["a/b"]).object()), True, False),
+    "a new spec": Wake(CLUSTERS, (PLAIN, OLD.with_metadata(generation=2).object()), True, True),
+    "a finalizer": Wake(
+        CLUSTERS, (PLAIN, OLD.with_metadata(finalizers=["a/b"]).object()), True, False
+    ),
     "an annotation": Wake(
-        CLUSTERS, (PLAIN, OLD.marked(annotations={"a": "b"}).object()), True, False
+        CLUSTERS, (PLAIN, OLD.with_metadata(annotations={"a": "b"}).object()), True, False
     ),
     "a status that somebody changed": Wake(
-        CLUSTERS, (PLAIN, OLD.having(phase="Failed").object()), True, False
+        CLUSTERS, (PLAIN, OLD.with_status(phase="Failed").object()), True, False
     ),
     "what the other reconciler wrote": Wake(
-        CLUSTERS, (PLAIN, OLD.having(adminOps={"raft": {"voters": 1}}).object()), True, True
+        CLUSTERS, (PLAIN, OLD.with_status(adminOps={"raft": {"voters": 1}}).object()), True, True
     ),
     "the end of the first boot": Wake(
         CLUSTERS,
-        (gen.cluster().object(), gen.cluster().having(initialized=True).object()),
+        (gen.cluster().object(), gen.cluster().with_status(initialized=True).object()),
         True,
         True,
     ),
@@ -146,7 +148,7 @@ WAKES: dict[str, Wake] = {
     "a child that somebody deleted": Wake(CONFIG_MAP, (MAP, None), True, False),
     "a StatefulSet's status": Wake(
         STATEFUL_SET,
-        (gen.stateful_set().unsettled().object(), gen.stateful_set().object()),
+        (gen.stateful_set().with_stale_status().object(), gen.stateful_set().object()),
         True,
         False,
     ),
@@ -154,10 +156,10 @@ WAKES: dict[str, Wake] = {
     "a pod that is gone": Wake(POD, (READY.object(), None), True, True),
     "a pod that gets ready": Wake(POD, (gen.pod(0).object(), READY.object()), True, True),
     "a server that says something new": Wake(
-        POD, (READY.object(), READY.saying(active="true").object()), True, True
+        POD, (READY.object(), READY.with_server_labels(active="true").object()), True, True
     ),
     "a pod whose container restarts": Wake(
-        POD, (READY.object(), READY.restarted().object()), True, False
+        POD, (READY.object(), READY.with_restarts().object()), True, False
     ),
     "a volume": Wake(PVC, (CLAIM,), True, False),
 }

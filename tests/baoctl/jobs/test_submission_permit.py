@@ -43,7 +43,7 @@ def permit(
     status: Object, api: FakeApi | None = None, minutes: float = 1
 ) -> tuple[FakeApi, SubmissionPermit]:
     api, clock = api or FakeApi(), Impatient()
-    api.holding((RESTORES, restore_object(status)))
+    api.with_objects((RESTORES, restore_object(status)))
     return api, SubmissionPermit(api, clock, RUN, clock.now() + timedelta(minutes=minutes))
 
 

@@ -20,7 +20,7 @@ def api(*containers: tuple[str, str]) -> FakeApi:
         "metadata": {"name": "the-pod", "namespace": "operators"},
         "spec": {"containers": [{"name": name, "image": image} for name, image in containers]},
     }
-    return FakeApi().holding((POD, pod))
+    return FakeApi().with_objects((POD, pod))
 
 
 def image(settings: Settings) -> str:

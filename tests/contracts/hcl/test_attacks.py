@@ -103,7 +103,7 @@ def test_attack_t08_text_of_the_spec_is_in_no_command_line(payload: str) -> None
         "args": [payload],
         "env": [f"A={payload}"],
     }
-    hostile = gen.cluster().wanting(
+    hostile = gen.cluster().with_spec(
         version="2.5.5",
         plugins=[plugin],
         telemetry={"metricsPrefix": payload},

@@ -9,7 +9,7 @@ from tests import gen
 
 BLUE, GREEN = "0123456789abcdef", "fedcba9876543210"
 ALL = ["x-2", f"x-{BLUE}-1", f"x-{GREEN}-1"]
-OLD = gen.cluster().initialized().wanting(replicas=7, fencedPods=ALL)
+OLD = gen.cluster().initialized().with_spec(replicas=7, fencedPods=ALL)
 
 SECOND = {"blueRevision": BLUE, "greenRevision": GREEN}
 # sentence: (status.blueGreen, the name that is one of a server, whether it is heeded now)
@@ -28,7 +28,7 @@ SETS: dict[str, tuple[dict[str, Any] | None, str, bool]] = {
 def test_a_name_of_the_other_set_fences_nobody(
     told: dict[str, Any] | None, name: str, now: bool
 ) -> None:
-    cluster = OLD.having(blueGreen=told).read() if told else OLD.read()
+    cluster = OLD.with_status(blueGreen=told).read() if told else OLD.read()
     assert fenced_servers(cluster) == (name,)
     assert effective_fences(cluster) == ((name,) if now else ())
     assert with_effective_fences(cluster).spec.fenced_pods == effective_fences(cluster)
@@ -37,5 +37,5 @@ def test_a_name_of_the_other_set_fences_nobody(
 
 @pytest.mark.parametrize("fenced", [[], ["x-2"]], ids=["none", "one"])
 def test_a_cluster_without_other_names_is_the_same_object(fenced: list[str]) -> None:
-    cluster = OLD.wanting(fencedPods=fenced).read()
+    cluster = OLD.with_spec(fencedPods=fenced).read()
     assert with_effective_fences(cluster) is cluster

@@ -142,25 +142,27 @@ def status(**blue_green: Any) -> dict[str, Any]:
 
 class TestOfACluster:
     def test_it_is_the_first_set_as_long_as_no_status_says_otherwise(self) -> None:
-        for cluster in (gen.cluster(), gen.cluster().having(**status(phase="Idle"))):
+        for cluster in (gen.cluster(), gen.cluster().with_status(**status(phase="Idle"))):
             read = cluster.read()
             assert serving_pool(read) == ServerPool("x")
             assert voter_pools(read) == (ServerPool("x"),)
 
     def test_it_is_blue_that_serves_and_green_that_is_the_second(self) -> None:
         bluegreen = status(blueRevision=REVISION, greenRevision=OTHER)
-        assert voter_pools(gen.cluster().having(**bluegreen).read()) == (
+        assert voter_pools(gen.cluster().with_status(**bluegreen).read()) == (
             ServerPool("x", REVISION),
             ServerPool("x", OTHER),
         )
-        first = gen.cluster().having(**status(greenRevision=OTHER)).read()
+        first = gen.cluster().with_status(**status(greenRevision=OTHER)).read()
         assert voter_pools(first) == (ServerPool("x"), ServerPool("x", OTHER))
 
     def test_green_that_became_blue_is_there_once(self) -> None:
         bluegreen = status(blueRevision=REVISION, greenRevision=REVISION)
-        assert voter_pools(gen.cluster().having(**bluegreen).read()) == (ServerPool("x", REVISION),)
+        assert voter_pools(gen.cluster().with_status(**bluegreen).read()) == (
+            ServerPool("x", REVISION),
+        )
 
     @pytest.mark.parametrize("lie", ["", "b", "../x", REVISION.upper(), f"{REVISION}0"])
     def test_a_status_that_names_no_revision_names_no_set(self, lie: str) -> None:
         bluegreen = status(blueRevision=lie, greenRevision=lie)
-        assert voter_pools(gen.cluster().having(**bluegreen).read()) == (ServerPool("x"),)
+        assert voter_pools(gen.cluster().with_status(**bluegreen).read()) == (ServerPool("x"),)

@@ -43,7 +43,7 @@ DOUBTS: dict[str, tuple[tuple[gen.Pod, ...], bool]] = {
         (gen.pod(0).ready(leading=True), gen.pod(1).ready(leading=True).terminating()),
         False,
     ),
-    "the second has not started": ((gen.pod(0).ready(), gen.pod(1).unscheduled("full")), False),
+    "the second has not started": ((gen.pod(0).ready(), gen.pod(1).unschedulable("full")), False),
 }
 
 

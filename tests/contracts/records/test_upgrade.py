@@ -51,5 +51,5 @@ def test_an_upgrade_is_under_way_by_its_record(case: str) -> None:
 
 
 def test_a_v_before_the_version_is_no_other_version() -> None:
-    cluster = gen.cluster().wanting(version="v2.4.0").having(currentVersion="v2.4.0").read()
+    cluster = gen.cluster().with_spec(version="v2.4.0").with_status(currentVersion="v2.4.0").read()
     assert Release.running(cluster) == Release.requested(cluster) == Release("2.4.0")

@@ -46,7 +46,7 @@ def cluster(schedule: str = "0 3 * * *", **backup: Any) -> gen.Cluster:
     """Return an initialized cluster with spec.backup."""
     spec = {"schedule": schedule, "target": STORE, **backup}
     initialized = gen.cluster(backup=spec).self_init(login=True).initialized()
-    return initialized.marked(labels={"tier": "prod"})
+    return initialized.with_metadata(labels={"tier": "prod"})
 
 
 def by_hand(name: str = "by-hand", **metadata: Any) -> Object:
@@ -90,7 +90,9 @@ class Bench:
         self, of: gen.Cluster | None = None, *backups: Object, api: FakeApi | None = None
     ) -> None:
         self.api = api or FakeApi()
-        self.api.holding((CLUSTERS, (of or cluster()).object()), *((BACKUPS, b) for b in backups))
+        self.api.with_objects(
+            (CLUSTERS, (of or cluster()).object()), *((BACKUPS, b) for b in backups)
+        )
         self.outside = Outside(self.api)
         self.executors = FixedExecutors()
         self.restart()
@@ -153,7 +155,7 @@ class Bench:
     def change(self, resource: Resource, name: str, **parts: Any) -> None:
         """Replace parts of an object, as another writer."""
         changed = {**copy.deepcopy(self.object(resource, name)), **parts}
-        self.api.holding((resource, changed))
+        self.api.with_objects((resource, changed))
 
     def names(self) -> list[str]:
         return sorted(key_of(backup).name for backup in self.api.of(BACKUPS))

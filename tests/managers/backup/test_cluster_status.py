@@ -80,7 +80,7 @@ class TestCounting:
 
     async def test_the_field_of_the_restore_tests_is_not_written(self) -> None:
         proof = {"restoreTest": {"lastSuccessTime": "2029-01-01T00:00:00Z"}}
-        bench = Bench(cluster().having(backup=proof), fresh("a"))
+        bench = Bench(cluster().with_status(backup=proof), fresh("a"))
         await bench.tick()
         write = next(c for c in bench.api.calls if str(c) == "apply/status OpenBaoCluster x")
         assert "restoreTest" not in write.body["status"]["backup"]
@@ -156,7 +156,7 @@ class TestHistory:
             "startedAt": "2030-01-01T00:00:00Z",
         }
         bench = Bench(None, *many)
-        bench.api.holding((RESTORES, restore(source={"backup": "good-002"})))
+        bench.api.with_objects((RESTORES, restore(source={"backup": "good-002"})))
         await bench.tick()
         assert {"good-000", "good-001", "good-002"} <= set(bench.names())
 

@@ -42,7 +42,7 @@ HEALTHY: tuple[tuple[dict[str, Any], str, str, str], ...] = (
 
 @pytest.mark.parametrize(("backup", "status", "reason", "part"), HEALTHY)
 def test_healthy(backup: dict[str, Any], status: str, reason: str, part: str) -> None:
-    of = cluster().having(backup=backup)
+    of = cluster().with_status(backup=backup)
     update = gen.present(backup_healthy(of.read()))
     assert (update.status, update.reason) == (status, reason)
     stored = next(c for c in status_of(of, running(of)).conditions if c.type == "BackupHealthy")
@@ -54,10 +54,10 @@ def test_backing_up_is_the_lock() -> None:
     idle = gen.present(backing_up(cluster().read()))
     assert (idle.status, idle.reason) == ("False", "Idle")
     lock = {"operation": "Backup", "holder": "openbaobackup/a", "message": "Job backup-a"}
-    busy = gen.present(backing_up(cluster().having(operationLock=lock).read()))
+    busy = gen.present(backing_up(cluster().with_status(operationLock=lock).read()))
     assert (busy.status, busy.reason, busy.message) == ("True", "InProgress", "Job backup-a")
     other = gen.present(
-        backing_up(cluster().having(operationLock={**lock, "operation": "Restore"}).read())
+        backing_up(cluster().with_status(operationLock={**lock, "operation": "Restore"}).read())
     )
     assert other.status == "False"
 
@@ -71,7 +71,7 @@ def test_without_spec_backup_there_are_no_conditions() -> None:
 def test_a_failure_and_the_next_success_cause_events() -> None:
     first, good, bad = (
         status_of(of, running(of)).conditions
-        for of in (cluster().having(backup=backup) for backup in ({}, GOOD, BAD))
+        for of in (cluster().with_status(backup=backup) for backup in ({}, GOOD, BAD))
     )
 
     def events(before: Any, after: Any) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ LOST = {"backup": BACKUP, "restore": RESTORE}
 
 def locked(lock: Object, *backups: Object, **spec: Any) -> Bench:
     """Return a cluster with this operation lock."""
-    return Bench(cluster().wanting(**spec).having(operationLock=lock), *backups)
+    return Bench(cluster().with_spec(**spec).with_status(operationLock=lock), *backups)
 
 
 def ended(name: str) -> Object:
@@ -44,7 +44,7 @@ async def test_the_lock_of_a_deleted_holder_is_released(run: str) -> None:
 @pytest.mark.parametrize("run", LOST)
 async def test_the_lock_is_released_only_after_the_job_ended(run: str) -> None:
     bench = locked(LOST[run])
-    bench.api.holding((JOB, job(f"{run}-gone")))
+    bench.api.with_objects((JOB, job(f"{run}-gone")))
     assert gen.expect(Done, await bench.tick()).recheck_after == 5.0
     assert bench.holder == LOST[run]["holder"]
     bench.end_job(f"{run}-gone", "Failed")
@@ -69,7 +69,7 @@ async def test_the_lock_of_a_running_backup_stays() -> None:
 async def test_the_lock_of_an_existing_restore_stays_without_requests(phase: str) -> None:
     """The restore reconciler releases the lock in every phase."""
     bench = locked(RESTORE)
-    bench.api.holding((RESTORES, restore("gone", phase)))
+    bench.api.with_objects((RESTORES, restore("gone", phase)))
     await bench.tick()
     bench.api.calls.clear()
     await bench.tick()
@@ -81,7 +81,7 @@ async def test_the_lock_of_an_existing_restore_stays_without_requests(phase: str
 async def test_the_lock_of_a_holder_that_is_not_in_the_cache_yet_stays(run: str) -> None:
     bench = locked(LOST[run])
     bench.sync()
-    bench.api.holding((BACKUPS, by_hand("gone")), (RESTORES, restore("gone")))
+    bench.api.with_objects((BACKUPS, by_hand("gone")), (RESTORES, restore("gone")))
     await bench.plan(KEY)
     assert bench.holder == LOST[run]["holder"]
 
@@ -92,7 +92,7 @@ async def test_an_object_of_another_cluster_is_not_the_holder(
 ) -> None:
     bench = locked(LOST[run])
     backup = {**by_hand("gone"), "spec": {"cluster": "y"}}
-    bench.api.holding((BACKUPS, backup), (RESTORES, restore("gone", cluster="y")))
+    bench.api.with_objects((BACKUPS, backup), (RESTORES, restore("gone", cluster="y")))
     await bench.tick()
     assert bench.holder == ""
 

@@ -45,7 +45,7 @@ async def protected(bench: Bench) -> tuple[str, ...]:
 async def test_snapshots_of_restores_come_before_snapshots_under_test() -> None:
     others = under_test(MANY)
     bench = Bench(cluster(retention=RULES), by_hand(), *others)
-    bench.api.holding(elsewhere("monday", backup="kept-000"))
+    bench.api.with_objects(elsewhere("monday", backup="kept-000"))
     kept = await protected(bench)
     assert len(kept) == KEEP_MAX
     assert kept[0] == key_of(others[0])
@@ -77,7 +77,7 @@ async def test_keys_that_this_retention_cannot_remove_are_omitted() -> None:
     bench = Bench(cluster(retention=RULES), by_hand())
     target = {"provider": "s3", "endpoint": "https://s3.example.com", "bucket": "snapshots"}
     for number, key in enumerate((*keys, mine)):
-        bench.api.holding(elsewhere(f"r-{number}", target=target, key=key))
+        bench.api.with_objects(elsewhere(f"r-{number}", target=target, key=key))
     assert await protected(bench) == (mine,)
     assert CUT not in {reason for _, reason, _ in await bench.outside.flush_events()}
 

@@ -180,7 +180,7 @@ class TestFailures:
             "metadata": {"name": JOB_NAME, "namespace": gen.NAMESPACE, "uid": "theirs"},
         }
         bench = Bench(None, by_hand())
-        bench.api.holding((JOB, foreign))
+        bench.api.with_objects((JOB, foreign))
         await bench.run()
         assert bench.phase() == ("Failed", "ForeignObject")
         assert (bench.uid(JOB, JOB_NAME), bench.holder) == ("theirs", "")
@@ -228,7 +228,7 @@ async def test_a_new_backup_of_the_same_name_has_its_own_pass() -> None:
     bench.sync()
     other = by_hand()
     other["metadata"]["uid"] = "uid-other"
-    bench.api.holding((BACKUPS, other))
+    bench.api.with_objects((BACKUPS, other))
     stale = status_error({"code": 409, "reason": "Conflict", "message": "modified"})
     bench.api.refuse("apply/status OpenBaoBackup by-hand", stale)
     assert await bench.reconcile(ObjectKey(gen.NAMESPACE, NAME)) == Done(0.0)

@@ -27,7 +27,7 @@ async def bench_at_three(bench: Bench | None = None) -> Bench:
 
 
 def annotated(token: str, **more: str) -> gen.Cluster:
-    return cluster().marked(annotations={labels.TRIGGER_BACKUP: token, **more})
+    return cluster().with_metadata(annotations={labels.TRIGGER_BACKUP: token, **more})
 
 
 def notes(bench: Bench) -> dict[str, str]:
@@ -37,10 +37,10 @@ def notes(bench: Bench) -> dict[str, str]:
 
 # sentence: a cluster whose schedule is suspended
 SUSPENDED = {
-    "paused": cluster().wanting(paused=True),
-    "hibernated": cluster().wanting(hibernate=True),
-    "not initialized": cluster().having(initialized=False),
-    "deleted": cluster().marked(deletionTimestamp="2030-01-01T00:00:00Z"),
+    "paused": cluster().with_spec(paused=True),
+    "hibernated": cluster().with_spec(hibernate=True),
+    "not initialized": cluster().with_status(initialized=False),
+    "deleted": cluster().with_metadata(deletionTimestamp="2030-01-01T00:00:00Z"),
 }
 
 
@@ -92,7 +92,7 @@ class TestSchedule:
 
     async def test_windows_that_pass_while_a_backup_waits_create_no_more(self) -> None:
         bench = await bench_at_three()
-        bench.api.holding((RESTORES, restore()))
+        bench.api.with_objects((RESTORES, restore()))
         for _ in range(5):
             await bench.settle()
             await bench.clock.advance(24 * HOUR)
@@ -160,7 +160,7 @@ class TestSchedule:
             "backup": {"schedule": "0 3 * * *", "nextScheduledBackup": "2029-12-31T03:00:00Z"}
         }
         of = SUSPENDED[sentence]
-        bench = Bench(of.having(**status))
+        bench = Bench(of.with_status(**status))
         await bench.tick()
         assert bench.writes() == []
 
@@ -174,7 +174,7 @@ class TestSchedule:
 
     async def test_two_scheduled_times_without_a_job_are_overdue(self) -> None:
         bench = await bench_at_three()
-        bench.api.holding((RESTORES, restore()))
+        bench.api.with_objects((RESTORES, restore()))
         await bench.settle()
         assert "overdueSince" not in bench.record
         await bench.clock.advance(24 * HOUR)
@@ -236,7 +236,7 @@ class TestTriggers:
         assert "by-hand has not ended" in note
 
     async def test_during_an_upgrade_it_waits(self) -> None:
-        bench = Bench(annotated("now").having(upgrade=ROLLS))
+        bench = Bench(annotated("now").with_status(upgrade=ROLLS))
         await bench.settle()
         (name,) = bench.names()
         assert bench.phase(name) == ("Pending", "UpgradePending")
@@ -247,7 +247,7 @@ class TestTriggers:
 
     async def test_without_spec_backup_it_is_dropped_with_an_event(self) -> None:
         trigger = {labels.TRIGGER_BACKUP: "now"}
-        bench = Bench(gen.cluster().initialized().marked(annotations=trigger))
+        bench = Bench(gen.cluster().initialized().with_metadata(annotations=trigger))
         await bench.tick()
         assert notes(bench) == {}
         ((_, reason, note),) = await bench.outside.flush_events()
@@ -262,7 +262,7 @@ class TestTriggers:
         assert notes(bench)[labels.TRIGGER_BACKUP] == "later"
 
     async def test_a_paused_cluster_keeps_it(self) -> None:
-        bench = Bench(annotated("now").wanting(paused=True))
+        bench = Bench(annotated("now").with_spec(paused=True))
         await bench.tick()
         assert notes(bench) == {labels.TRIGGER_BACKUP: "now"}
         assert bench.writes() == []

@@ -46,11 +46,11 @@ REPORTS: tuple[dict[str, Any] | None, ...] = (
 CLUSTERS = (
     None,
     cluster(),
-    cluster().marked(uid="uid-of-another"),
-    cluster().wanting(paused=True),
-    cluster().wanting(backup=None),
-    cluster().wanting(hibernate=True),
-    cluster().having(initialized=False),
+    cluster().with_metadata(uid="uid-of-another"),
+    cluster().with_spec(paused=True),
+    cluster().with_spec(backup=None),
+    cluster().with_spec(hibernate=True),
+    cluster().with_status(initialized=False),
 )
 WAITING: tuple[frozenset[Operation], ...] = (
     frozenset(),

@@ -18,22 +18,22 @@ NAME, JOB_NAME = "by-hand", "backup-by-hand"
 FIRST: dict[str, tuple[gen.Cluster | None, str, str]] = {
     "no cluster": (None, "", "ClusterMissing"),
     "a cluster that is deleted": (
-        cluster().marked(deletionTimestamp="2030-01-01T00:00:00Z"),
+        cluster().with_metadata(deletionTimestamp="2030-01-01T00:00:00Z"),
         "",
         "ClusterMissing",
     ),
-    "a paused one": (cluster().wanting(paused=True), "", "Paused"),
+    "a paused one": (cluster().with_spec(paused=True), "", "Paused"),
     "one without spec.backup": (gen.cluster().initialized(), "", "BackupNotConfigured"),
-    "one that is not initialized": (cluster().having(initialized=False), "", "NotInitialized"),
-    "one that is hibernated": (cluster().wanting(hibernate=True), "", "Hibernated"),
+    "one that is not initialized": (cluster().with_status(initialized=False), "", "NotInitialized"),
+    "one that is hibernated": (cluster().with_spec(hibernate=True), "", "Hibernated"),
     "a restore that is being validated": (cluster(), "Validating", "RestorePending"),
     "a restore of unknown outcome": (cluster(), "Unknown", "RestorePending"),
     "a blue/green upgrade": (
-        cluster().having(blueGreen={"phase": "Syncing", "greenRevision": "00"}),
+        cluster().with_status(blueGreen={"phase": "Syncing", "greenRevision": "00"}),
         "",
         "UpgradePending",
     ),
-    "an upgrade": (cluster().having(upgrade=ROLLS), "", "UpgradePending"),
+    "an upgrade": (cluster().with_status(upgrade=ROLLS), "", "UpgradePending"),
 }
 
 
@@ -45,7 +45,7 @@ class TestPrecedence:
         if of is None:
             bench.delete(CLUSTERS, "x")
         if phase:
-            bench.api.holding((RESTORES, restore(phase=phase)))
+            bench.api.with_objects((RESTORES, restore(phase=phase)))
         for _ in range(100):
             assert isinstance(await bench.run(), Wait | Blocked)
         assert bench.phase() == ("Pending", reason)
@@ -53,24 +53,26 @@ class TestPrecedence:
 
     async def test_it_starts_when_the_restore_has_ended(self) -> None:
         bench = Bench(None, by_hand())
-        bench.api.holding((RESTORES, restore()))
+        bench.api.with_objects((RESTORES, restore()))
         await bench.run()
         bench.change(RESTORES, "monday", status={"phase": "Completed"})
         await running(bench)
 
     async def test_a_failed_upgrade_does_not_block_backups(self) -> None:
-        await running(Bench(cluster().having(upgrade=FAILED), by_hand()))
+        await running(Bench(cluster().with_status(upgrade=FAILED), by_hand()))
 
     @pytest.mark.parametrize("requested", ["v2.4.0", "2.3.0", "2.9.9"])
     async def test_a_rollout_without_an_upgrade_does_not_block(self, requested: str) -> None:
         """The same version in another notation, and versions that were rejected."""
         rolling = {"kind": "Rolling", "startedAt": "2030-01-01T00:00:00Z"}
-        asking = cluster().wanting(version=requested)
-        await running(Bench(asking.having(currentVersion="2.4.0", operation=rolling), by_hand()))
+        asking = cluster().with_spec(version=requested)
+        await running(
+            Bench(asking.with_status(currentVersion="2.4.0", operation=rolling), by_hand())
+        )
 
     async def test_it_waits_for_the_lock_of_another_operation(self) -> None:
         lock = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 4}
-        bench = Bench(cluster().having(operationLock=lock), by_hand())
+        bench = Bench(cluster().with_status(operationLock=lock), by_hand())
         assert isinstance(await bench.run(), Wait)
         assert "openbaorestore/monday" in bench.status()["message"]
         assert bench.phase() == ("Pending", "OperationLockBlocked")
@@ -84,7 +86,7 @@ class TestPrecedence:
         with pytest.raises(TransportError):
             await bench.run()
         assert bench.holder == "openbaobackup/by-hand"
-        bench.api.holding((RESTORES, restore()))
+        bench.api.with_objects((RESTORES, restore()))
         bench.restart()
         await bench.run()
         assert bench.phase() == ("Pending", "RestorePending")
@@ -93,7 +95,7 @@ class TestPrecedence:
 
     async def test_a_running_backup_is_not_interrupted_by_a_restore(self) -> None:
         bench = await running()
-        bench.api.holding((RESTORES, restore()))
+        bench.api.with_objects((RESTORES, restore()))
         await bench.run()
         assert bench.phase() == ("Running", "BackupRunning")
         bench.report()
@@ -125,7 +127,7 @@ class TestPrecedence:
         await bench.run()
         assert bench.phase() == ("Pending", "UpgradeLockMissing")
         lock = {"operation": "Upgrade", "holder": UPGRADE_HOLDER, "epoch": 3}
-        held = cluster().having(operationLock=lock, currentVersion="2.3.0")
+        held = cluster().with_status(operationLock=lock, currentVersion="2.3.0")
         bench.change(CLUSTERS, "x", status=dict(held.status))
         await running(bench)
         assert bench.status()["lockEpoch"] == 3
@@ -144,7 +146,7 @@ class TestPrecedence:
         bench.api.refuse(f"create Role {JOB_NAME}", TransportError("cut"))
         with pytest.raises(TransportError):
             await bench.run()
-        bench.api.holding((CLUSTERS, cluster().marked(uid="uid-of-another").object()))
+        bench.api.with_objects((CLUSTERS, cluster().with_metadata(uid="uid-of-another").object()))
         bench.restart()
         await bench.run()
         assert (bench.phase(), bench.jobs) == (("Failed", "ClusterMissing"), [])

@@ -158,7 +158,7 @@ class Freezing(FakeApi):
 async def remove(there: list[Server], folder: Path, frozen: float, *, claim: bool) -> Server:
     """Run the effect that removes a member, with a standstill after the mark on the volume."""
     clock = ManualClock()
-    outside = Outside(Freezing(clock, frozen).holding((PVC, CLAIM)))
+    outside = Outside(Freezing(clock, frozen).with_objects((PVC, CLAIM)))
     granted = {"auth": {"client_token": "t1", "lease_duration": 3600}}
     answers = {
         "auth/jwt-operator/login": (200, granted),

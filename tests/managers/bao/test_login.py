@@ -213,7 +213,7 @@ async def test_a_secret_without_a_root_token_is_a_refusal_that_names_it(content:
     """A refusal is a finding; any other error would end each pass."""
     bench = Bench(gen.cluster())
     secret = secret_object(bench.cluster.owner(), "x-root-token", {"token": content})
-    bench.api.holding((SECRET, secret))
+    bench.api.with_objects((SECRET, secret))
     root_token = gen.present(await bench.logins.root_token(bench.cluster.owner()))
     version, source = root_token
     assert version == await bench.logins.root_token_version(bench.cluster.owner())
@@ -233,7 +233,7 @@ async def test_a_secret_that_is_not_there_has_no_version() -> None:
 async def test_the_version_of_the_root_token_is_read_without_the_token() -> None:
     bench = Bench(gen.cluster())
     secret = secret_object(bench.cluster.owner(), "x-root-token", {"token": b"root-abc"})
-    bench.api.holding((SECRET, secret))
+    bench.api.with_objects((SECRET, secret))
     assert await bench.logins.root_token_version(bench.cluster.owner())
     assert bench.api.requests == ["peek Secret x-root-token"]
 
@@ -244,9 +244,12 @@ HAS_LOGIN: dict[str, tuple[gen.Cluster, bool]] = {
     "made by the first boot": (WISHING, True),
     "a first boot that made none": (gen.cluster().self_init(), False),
     "not set up yet": (gen.cluster(), True),
-    "set up": (gen.cluster().having(adminOps={"operatorLogin": {"keys": "k"}}), True),
-    "never set up": (gen.cluster().having(adminOps={"operatorLogin": FAILED}), False),
-    "taken away": (gen.cluster().having(adminOps={"operatorLogin": {**FAILED, "keys": "k"}}), True),
+    "set up": (gen.cluster().with_status(adminOps={"operatorLogin": {"keys": "k"}}), True),
+    "never set up": (gen.cluster().with_status(adminOps={"operatorLogin": FAILED}), False),
+    "taken away": (
+        gen.cluster().with_status(adminOps={"operatorLogin": {**FAILED, "keys": "k"}}),
+        True,
+    ),
 }
 
 

@@ -260,7 +260,7 @@ def test_a_life_ends_with_the_pod_its_container_its_readiness_and_its_labels() -
     one = gen.pod(0).ready()
     lives: list[Mapping[str, Any]] = [
         pod_states([each.object()])
-        for each in (one, one.restarted(), one.unready(), one.saying(sealed="true"))
+        for each in (one, one.with_restarts(), one.unready(), one.with_server_labels(sealed="true"))
     ]
     lives.append(
         pod_states([{**one.object(), "metadata": {**one.object()["metadata"], "uid": "2"}}])

@@ -64,7 +64,7 @@ async def test_an_existing_secret_is_kept_and_read_again(effect: Drawing) -> Non
     outside = Outside(FakeApi())
     # The cache is stale: it has no Secret.
     assert await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False) is None
-    outside.api.holding((SECRET, {"apiVersion": "v1", **first}))
+    outside.api.with_objects((SECRET, {"apiVersion": "v1", **first}))
     await EFFECTS[type(effect)](outside.context, RESOLVED, effect)
     assert outside.api.objects[(SECRET, KEY)]["data"] == {}
     outside.api.calls.clear()

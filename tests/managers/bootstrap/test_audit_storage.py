@@ -17,10 +17,10 @@ from runtime.types import ObjectKey
 from tests import gen
 from tests.gen.api import Outside
 
-MANAGED = gen.cluster().wanting(
+MANAGED = gen.cluster().with_spec(
     auditFileStorage={"mode": "ManagedPVC", "size": "2Gi", "storageClassName": "shared"}
 )
-EXISTING = gen.cluster().wanting(
+EXISTING = gen.cluster().with_spec(
     auditFileStorage={"mode": "ExistingPVC", "existingClaimName": "mine"}
 )
 OURS = NamedPvcFacts("x-audit", "uid-x", terminating=False, access_modes=("ReadWriteMany",))
@@ -81,7 +81,7 @@ def test_an_invalid_pvc_blocks_the_pods(
 
 
 def test_a_single_server_may_use_a_read_write_once_volume() -> None:
-    alone = EXISTING.wanting(replicas=1)
+    alone = EXISTING.with_spec(replicas=1)
     assert plan_storage(alone, replace(USERS, access_modes=("ReadWriteOnce",))).outcome == Done()
 
 
@@ -119,7 +119,7 @@ async def test_the_pvc_is_created_once_without_owner_and_with_the_owner_annotati
 
 async def test_without_a_class_the_default_class_is_used() -> None:
     outside = Outside()
-    plain = gen.cluster().wanting(auditFileStorage={"mode": "ManagedPVC", "size": "1Gi"})
+    plain = gen.cluster().with_spec(auditFileStorage={"mode": "ManagedPVC", "size": "1Gi"})
     await make_audit_claim(outside.context, gen.resolved(plain), MakeAuditClaim("x-audit"))
     live = outside.api.objects[(PVC, ObjectKey(gen.NAMESPACE, "x-audit"))]
     assert "storageClassName" not in live["spec"]

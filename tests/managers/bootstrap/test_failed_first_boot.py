@@ -10,8 +10,10 @@ from tests import gen
 
 NEW = gen.cluster()
 FAILED = FailedFirstBoot(pod="x-0", volume_uid="uid-claim-0", exit_code=1)
-RECORDED = NEW.having(failedFirstBoot={"pod": "x-0", "volumeUID": "uid-claim-0", "exitCode": 1})
-RAN = gen.pod().ready().restarted()
+RECORDED = NEW.with_status(
+    failedFirstBoot={"pod": "x-0", "volumeUID": "uid-claim-0", "exitCode": 1}
+)
+RAN = gen.pod().ready().with_restarts()
 REFUSED = "Error initializing: self-initialization failed: refusing to unseal"
 
 
@@ -24,15 +26,15 @@ def first_boot(*pods: gen.Pod) -> gen.World:
 ROWS: dict[str, tuple[gen.Cluster, gen.World, FailedFirstBoot | None]] = {
     "it became ready after a restart": (NEW, first_boot(RAN), FAILED),
     "it fails at each restart": (
-        NEW, first_boot(gen.pod().restarted(message=REFUSED)), FAILED,
+        NEW, first_boot(gen.pod().with_restarts(message=REFUSED)), FAILED,
     ),
     "a request failed, and it has not restarted yet": (
         NEW,
-        first_boot(gen.pod().restarted(message="failed to initialize: request.[x] ...")),
+        first_boot(gen.pod().with_restarts(message="failed to initialize: request.[x] ...")),
         FAILED,
     ),
     "its seal is unavailable": (
-        NEW, first_boot(gen.pod().restarted(message="error fetching seal key")), None,
+        NEW, first_boot(gen.pod().with_restarts(message="error fetching seal key")), None,
     ),
     "it starts for the first time": (NEW, first_boot(gen.pod()), None),
     "a new pod on the same volume": (RECORDED, first_boot(gen.pod().ready()), FAILED),
@@ -40,7 +42,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, FailedFirstBoot | None]] = {
         RECORDED, gen.world().with_pods(gen.pod().ready()).with_claims(0, gone=True), FAILED,
     ),
     "the volume was replaced": (
-        RECORDED.having(
+        RECORDED.with_status(
             failedFirstBoot={"pod": "x-0", "volumeUID": "uid-before", "exitCode": 1}
         ),
         first_boot(gen.pod().ready()),

@@ -16,14 +16,14 @@ from tests import gen
 NEW = gen.cluster()
 OLD = gen.cluster().initialized()
 SELF = gen.cluster().self_init()
-SUPPLIED = SELF.wanting(unseal={"credentialsSecretRef": {"name": "mine"}})
+SUPPLIED = SELF.with_spec(unseal={"credentialsSecretRef": {"name": "mine"}})
 LOGIN = gen.cluster().self_init(login=True)
 
 KEY = gen.secret("x-unseal-key")
 TOKEN = gen.secret("x-root-token")
 NOTHING = gen.world()
 GOOD = {"key": gen.unseal_key("f1")}
-KNOWING = gen.world().with_set(gen.stateful_set().knowing("operator-generated-v1=key@f1"))
+KNOWING = gen.world().with_set(gen.stateful_set().with_keys("operator-generated-v1=key@f1"))
 DRAW_KEY = DrawUnsealKey("x-unseal-key")
 DRAW_TOKEN = DrawRootToken("x-root-token")
 
@@ -95,7 +95,7 @@ ROWS = {
         "UnsealKeyChanged",
     ),
     "the key of an earlier cluster under another id": Row(
-        SELF.wanting(unseal={"static": {"currentKeyID": "mine"}}),
+        SELF.with_spec(unseal={"static": {"currentKeyID": "mine"}}),
         NOTHING.with_secrets(gen.secret("x-unseal-key", key_id="operator-generated-v1")),
         (),
         "UnsealKeyRotationRefused",
@@ -233,9 +233,9 @@ def test_no_cluster_is_initialized_while_volumes_of_an_old_one_exist() -> None:
 def test_b05_a_key_that_data_needs_is_never_made_anew(
     template: str, there: tuple[SecretFacts, ...], gone: str
 ) -> None:
-    world = gen.world().with_set(gen.stateful_set().knowing(template)).with_secrets(*there)
+    world = gen.world().with_set(gen.stateful_set().with_keys(template)).with_secrets(*there)
     spec = {"static": {"currentKeyID": "two" if template else "operator-generated-v1"}}
-    plan = plan_bootstrap(OLD.wanting(unseal=spec), world)
+    plan = plan_bootstrap(OLD.with_spec(unseal=spec), world)
     assert (plan.effects, plan.gate) == ((), True)
     assert isinstance(plan.outcome, Blocked)
     assert plan.outcome.reason == "UnsealKeyMissing"

@@ -17,7 +17,7 @@ EMPTY: dict[str, Any] = {"emptyDir": {}}
 
 
 def part(**spec: Any) -> PodPart:
-    cluster = gen.cluster().wanting(**spec).read().spec
+    cluster = gen.cluster().with_spec(**spec).read().spec
     return server_part(cluster, audit_volume("x", cluster.audit_file_storage))
 
 
@@ -65,7 +65,7 @@ def test_b11_a_plugin_folder_is_named_only_where_it_is() -> None:
         ({"plugins": [COMMAND]}, True, False),
     )
     for spec, named, mounted in cases:
-        cluster = gen.cluster().wanting(version="2.5.5", **spec).read()
+        cluster = gen.cluster().with_spec(version="2.5.5", **spec).read()
         text = render_config(ConfigInput.of(cluster, None))
         assert ("plugin_directory" in text) is named
         mounts = part(version="2.5.5", **spec).mounts
@@ -105,6 +105,6 @@ def test_the_port_of_metrics_is_open_when_something_listens(
         () if number is None else ({"name": "metrics", "containerPort": number, "protocol": "TCP"},)
     )
     assert part(**spec).ports == expected
-    text = render_config(ConfigInput.of(gen.cluster().wanting(**spec).read(), None))
+    text = render_config(ConfigInput.of(gen.cluster().with_spec(**spec).read(), None))
     assert text.count('listener "tcp"') == 1 + len(expected)
     assert (f'"[::]:{number}"' in text) is bool(expected)

@@ -26,7 +26,7 @@ CLAIM = NamedPvcFacts("x-acme-cache", "uid-x", False, (SHARED_MODE,))
 
 def cluster(**acme: object) -> gen.Cluster:
     settings = {"directoryURL": "https://acme.example.com/dir", **acme}
-    return gen.cluster().wanting(tls={"mode": "ACME", "acme": settings})
+    return gen.cluster().with_spec(tls={"mode": "ACME", "acme": settings})
 
 
 MANAGED = cluster(

@@ -104,7 +104,7 @@ async def test_a_ca_that_became_invalid_is_read_again(
     live = outside.api.objects.pop((SECRET, CA))
     if files is not None:
         data = {name: base64.b64encode(content).decode() for name, content in files.items()}
-        outside.api.holding((SECRET, {**live, "data": data}))
+        outside.api.with_objects((SECRET, {**live, "data": data}))
     with pytest.raises(Transient, match="x-tls-ca"):
         await issue_server_certificate(outside.context, RESOLVED, ISSUE)
     assert (SECRET, SERVER) not in outside.api.objects

@@ -12,8 +12,8 @@ from managers.certs.plan import plan
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen
 
-CLUSTER = gen.cluster().wanting(tls={"mode": "External"})
-NAMED = gen.cluster().wanting(
+CLUSTER = gen.cluster().with_spec(tls={"mode": "External"})
+NAMED = gen.cluster().with_spec(
     tls={
         "mode": "External",
         "external": {"serverSecretRef": {"name": "mine"}, "caSecretRef": {"name": "roots"}},

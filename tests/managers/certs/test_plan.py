@@ -124,7 +124,7 @@ def test_row(world: gen.World, effects: tuple[Effect, ...], reason: str, gate: b
 
 
 def test_the_message_names_a_missing_name() -> None:
-    wider = CLUSTER.wanting(tls={"extraSANs": ["bao.example.com"]})
+    wider = CLUSTER.with_spec(tls={"extraSANs": ["bao.example.com"]})
     plan = plan_certificates(NOTHING.with_secrets(CA, SERVER), wider)
     assert plan.effects == (ISSUE_SERVER,)
     assert "bao.example.com" in gen.expect(Wait, plan.outcome).message

@@ -12,7 +12,7 @@ DIRECTORY = {"directoryURL": "https://acme.example.com/dir"}
 
 def mounts(**tls: Any) -> dict[str, str]:
     """Return the path of each mount, and its source."""
-    resolved = gen.resolved(gen.cluster().wanting(replicas=1, tls=tls)).tls
+    resolved = gen.resolved(gen.cluster().with_spec(replicas=1, tls=tls)).tls
     part = tls_part(resolved)
     sources = {volume["name"]: volume for volume in part.volumes}
     return {mount["mountPath"]: _source(sources[mount["name"]]) for mount in part.mounts}
@@ -63,6 +63,8 @@ def test_mounts(tls: dict[str, Any], expected: dict[str, str]) -> None:
 
 def test_only_the_cache_is_writable() -> None:
     settings = {**DIRECTORY, "sharedCache": {"mode": "ManagedPVC"}, "caSecretRef": {"name": "r"}}
-    part = tls_part(gen.resolved(gen.cluster().wanting(tls={"mode": "ACME", "acme": settings})).tls)
+    part = tls_part(
+        gen.resolved(gen.cluster().with_spec(tls={"mode": "ACME", "acme": settings})).tls
+    )
     writable = [mount["name"] for mount in part.mounts if not mount.get("readOnly")]
     assert writable == ["acme-cache"]

@@ -35,8 +35,8 @@ from tests.gen.api import Outside
 
 OVERLAP = timedelta(hours=1)
 CA, SERVER = (ObjectKey(gen.NAMESPACE, f"x-tls-{part}") for part in ("ca", "server"))
-CLUSTER = gen.cluster().wanting(tls={"caOverlap": "1h"})
-ASKED = gen.cluster().wanting(tls={"caOverlap": "1h", "rotateCAAt": "now"})
+CLUSTER = gen.cluster().with_spec(tls={"caOverlap": "1h"})
+ASKED = gen.cluster().with_spec(tls={"caOverlap": "1h", "rotateCAAt": "now"})
 
 
 @dataclass

@@ -20,26 +20,26 @@ ACCESS_ROWS = {
         OLD.self_init(login=True), FINE, "UserAccessBootstrap=False NoUserLogin"
     ),
     "the keys of the operator's login are trusted": Row(
-        OLD.self_init(login=True).having(adminOps={"operatorLogin": {"keys": "k"}}),
+        OLD.self_init(login=True).with_status(adminOps={"operatorLogin": {"keys": "k"}}),
         FINE,
         "OperatorLoginReady=True OperatorLoginTrusted",
     ),
     "the keys of the operator's login went stale": Row(
-        OLD.self_init(login=True).having(
+        OLD.self_init(login=True).with_status(
             adminOps={"operatorLogin": {"keys": "k", "problem": "denied"}}
         ),
         FINE,
         "OperatorLoginReady=False OperatorLoginOutdated",
     ),
     "OpenBao does not let the operator in": Row(
-        OLD.self_init(login=True).having(
+        OLD.self_init(login=True).with_status(
             adminOps={"operatorLogin": {"reason": "OperatorLoginRefused", "problem": "denied"}}
         ),
         FINE,
         "OperatorLoginReady=False OperatorLoginRefused",
     ),
     "the API server gives the operator no token": Row(
-        OLD.self_init(login=True).having(
+        OLD.self_init(login=True).with_status(
             adminOps={"operatorLogin": {"reason": "OperatorLoginMissing", "problem": "403"}}
         ),
         FINE,
@@ -53,15 +53,15 @@ ACCESS_ROWS = {
     ),
     "recovery keys were stored": Row(
         OLD.self_init(login=True)
-        .wanting(recoveryKeys=RECOVERY)
-        .having(adminOps={"recoveryKeys": {"stored": True}}),
+        .with_spec(recoveryKeys=RECOVERY)
+        .with_status(adminOps={"recoveryKeys": {"stored": True}}),
         FINE,
         "RecoveryKeysReady=True RecoveryKeysStored",
     ),
     "there is no copy of recovery keys": Row(
         OLD.self_init(login=True)
-        .wanting(recoveryKeys=RECOVERY)
-        .having(adminOps={"recoveryKeys": {"reason": "RecoveryKeysMissing"}}),
+        .with_spec(recoveryKeys=RECOVERY)
+        .with_status(adminOps={"recoveryKeys": {"reason": "RecoveryKeysMissing"}}),
         FINE,
         "RecoveryKeysReady=False RecoveryKeysMissing",
     ),

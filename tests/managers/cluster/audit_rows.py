@@ -8,7 +8,7 @@ FINE = gen.running(OLD)
 
 AUDIT_ROWS = {
     "the volume of audit files is not there": Row(
-        OLD.wanting(auditFileStorage={"mode": "ManagedPVC", "size": "1Gi"}),
+        OLD.with_spec(auditFileStorage={"mode": "ManagedPVC", "size": "1Gi"}),
         FINE,
         "AuditFileStorageReady=False PrerequisitesMissing",
     )

@@ -11,7 +11,7 @@ FINE = gen.running(OLD)
 
 def with_condition(applied: bool, reason: str) -> gen.Cluster:
     status: dict[str, Any] = {"applied": applied, "reason": reason, "message": "as it says"}
-    return OLD.having(adminOps={"autopilot": status})
+    return OLD.with_status(adminOps={"autopilot": status})
 
 
 AUTOPILOT_ROWS = {

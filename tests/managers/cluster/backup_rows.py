@@ -7,7 +7,7 @@ from tests.gen.executors import target
 from tests.managers.cluster.passes import Row
 
 BACKUP = {"schedule": "0 3 * * *", "target": target().to_object()}
-OLD = gen.cluster().initialized().wanting(backup=BACKUP)
+OLD = gen.cluster().initialized().with_spec(backup=BACKUP)
 FINE = gen.running(gen.cluster().initialized())
 RESTORES = {"operation": "Restore", "holder": "openbaorestore/monday", "message": "restores a.snap"}
 RESTORED = {"name": "monday", "uid": "r", "restartCompletedAt": "2030-01-01T00:00:00Z"}
@@ -15,7 +15,7 @@ LOCK = {"operation": "Backup", "holder": "openbaobackup/monday", "message": "mon
 
 
 def known(**backup: Any) -> gen.Cluster:
-    return OLD.having(backup=backup)
+    return OLD.with_status(backup=backup)
 
 
 def with_restore_test(outcome: str, reason: str) -> gen.Cluster:
@@ -24,7 +24,9 @@ def with_restore_test(outcome: str, reason: str) -> gen.Cluster:
 
 
 BACKUP_ROWS = {
-    "a snapshot is taken": Row(OLD.having(operationLock=LOCK), FINE, "BackingUp=True InProgress"),
+    "a snapshot is taken": Row(
+        OLD.with_status(operationLock=LOCK), FINE, "BackingUp=True InProgress"
+    ),
     "no snapshot is taken": Row(OLD, FINE, "BackingUp=False Idle"),
     "no snapshot was tried": Row(OLD, FINE, "BackupHealthy=Unknown NoBackupYet"),
     "the last snapshot was stored": Row(
@@ -53,7 +55,7 @@ BACKUP_ROWS = {
         "BackupProven=Unknown RestoreTestInconclusive",
     ),
     "data are put back": Row(
-        OLD.having(operationLock=RESTORES), FINE, "Restoring=True RestoreInProgress"
+        OLD.with_status(operationLock=RESTORES), FINE, "Restoring=True RestoreInProgress"
     ),
-    "data were put back": Row(OLD.having(restore=RESTORED), FINE, "Restoring=False NoRestore"),
+    "data were put back": Row(OLD.with_status(restore=RESTORED), FINE, "Restoring=False NoRestore"),
 }

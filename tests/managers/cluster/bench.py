@@ -29,7 +29,7 @@ class Bench:
     """One reconciler whose caches are synced with the API server before each reconcile."""
 
     def __init__(self, cluster: gen.Cluster, api: FakeApi | None = None) -> None:
-        self.api = (api or FakeApi()).holding((CLUSTERS, cluster.object()))
+        self.api = (api or FakeApi()).with_objects((CLUSTERS, cluster.object()))
         self.outside = Outside(self.api)
         kinds = (*PRUNED, STATEFUL_SET, POD, PVC)
         self.clusters = StillInformer(CLUSTERS)
@@ -78,7 +78,7 @@ class Bench:
         changed = copy.deepcopy(self.cluster)
         changed["spec"].update(fields)
         changed["metadata"]["generation"] += 1
-        self.api.holding((CLUSTERS, changed))
+        self.api.with_objects((CLUSTERS, changed))
 
     def condition(self, kind: str) -> tuple[str, str]:
         (condition,) = [c for c in self.cluster["status"]["conditions"] if c["type"] == kind]
@@ -88,7 +88,7 @@ class Bench:
         """Label a pod as the leader, whatever the other labels are."""
         live = copy.deepcopy(self.api.objects[(POD, ObjectKey(gen.NAMESPACE, f"x-{ordinal}"))])
         live["metadata"]["labels"][labels.SERVER_ACTIVE] = "true"
-        self.api.holding((POD, live))
+        self.api.with_objects((POD, live))
 
     def start_pods(self, count: int) -> None:
         """Act as the StatefulSet controller, the kubelet and the servers."""
@@ -96,16 +96,16 @@ class Bench:
         annotations = live["spec"]["template"]["metadata"]["annotations"]
         template, files = annotations[labels.TEMPLATE_HASH], annotations[labels.RELOAD_HASH]
         image = live["spec"]["template"]["spec"]["containers"][0]["image"]
-        self.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
+        self.api.with_objects((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
         for n in range(count):
-            pod = gen.pod(n).made_from(template).reading(files).ready(leading=n == 0)
-            self.api.holding((POD, pod.running(image).object()))
+            pod = gen.pod(n).with_template(template).with_files(files).ready(leading=n == 0)
+            self.api.with_objects((POD, pod.running(image).object()))
 
 
 async def running_bench(cluster: gen.Cluster, *secrets: Object) -> Bench:
     """A running cluster of three, with these Secrets."""
     bench = Bench(cluster)
-    bench.api.holding(*((SECRET, secret) for secret in secrets))
+    bench.api.with_objects(*((SECRET, secret) for secret in secrets))
     await bench.until_quiet()
     bench.start_pods(1)
     await bench.until_quiet()

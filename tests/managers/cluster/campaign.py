@@ -133,7 +133,7 @@ class Life:
         if live is None:
             return True
         if live.get("status") != {"observedGeneration": 99}:
-            self.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 99}}))
+            self.api.with_objects((STATEFUL_SET, {**live, "status": {"observedGeneration": 99}}))
         annotations = live["spec"]["template"]["metadata"]["annotations"]
         pods = [self._pod(n, annotations) for n in range(live["spec"]["replicas"])]
         return not any(pods)
@@ -145,13 +145,13 @@ class Life:
         others = [pod for pod in self.api.of(POD) if leads(pod)]
         pod = (
             gen.pod(ordinal)
-            .made_from(annotations[labels.TEMPLATE_HASH])
-            .reading(annotations[labels.RELOAD_HASH])
+            .with_template(annotations[labels.TEMPLATE_HASH])
+            .with_files(annotations[labels.RELOAD_HASH])
             .ready(leading=not others)
         )
         body = copy.deepcopy(pod.object())
         body["metadata"]["uid"] = f"uid-{self.rounds}-{ordinal}"
-        self.api.holding((POD, body))
+        self.api.with_objects((POD, body))
         return True
 
     def hand_over(self) -> None:
@@ -161,7 +161,7 @@ class Life:
         heir = next(pod for pod in reversed(pods) if not leads(pod))
         for pod, word in ((former, "false"), (heir, "true")):
             pod["metadata"]["labels"][labels.SERVER_ACTIVE] = word
-            self.api.holding((POD, pod))
+            self.api.with_objects((POD, pod))
 
     def change(self) -> None:
         """Change one field that replaces every pod, and one that does not."""

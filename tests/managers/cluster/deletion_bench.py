@@ -39,7 +39,7 @@ class Bench:
 
     def __init__(self, *objects: tuple[Resource, Object]) -> None:
         secrets = [(SECRET, secret_object(OWNER, name, {"k": b"v"})) for name in KEYS]
-        self.api = FakeApi().holding(*secrets, *objects)
+        self.api = FakeApi().with_objects(*secrets, *objects)
         outside = Outside(self.api)
         self.caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
         for resource in (POD, PVC):
@@ -58,7 +58,7 @@ class Bench:
         self.sync()
 
     async def run(self, policy: str | None = None) -> Outcome:
-        cluster = CLUSTER.wanting(deletionPolicy=policy).read()
+        cluster = CLUSTER.with_spec(deletionPolicy=policy).read()
         return await self.deletion.run(cluster, OWNER, self.requested_at)
 
     def secret(self, name: str) -> Object:

@@ -6,6 +6,6 @@ from tests.managers.cluster.passes import Row
 
 OLD = gen.cluster().initialized()
 FINE = gen.running(OLD)
-ASKING = OLD.wanting(imageVerification={"enabled": True, "publicKey": KEY})
+ASKING = OLD.with_spec(imageVerification={"enabled": True, "publicKey": KEY})
 
 IMAGE_ROWS = {"nobody has looked at the image": Row(ASKING, FINE, "ImageVerified=Unknown Unknown")}

@@ -11,12 +11,12 @@ from tests.managers.cluster.passes import Row
 OLD = gen.cluster().initialized()
 FINE = gen.running(OLD)
 LEADER, SECOND, THIRD = FINE.pods
-ASLEEP = OLD.wanting(hibernate=True)
-EMPTIED = FINE.with_pods().with_set(gen.stateful_set().sized(0))
+ASLEEP = OLD.with_spec(hibernate=True)
+EMPTIED = FINE.with_pods().with_set(gen.stateful_set().with_replicas(0))
 WAKING = EMPTIED.waking_for(timedelta(seconds=2))
-FENCED = OLD.wanting(fencedPods=["x-2"])
-AT_THE_GATE = FINE.with_pods(LEADER, SECOND, gen.pod(2).gated())
-MAINTAINED = OLD.wanting(maintenance={"enabled": True})
+FENCED = OLD.with_spec(fencedPods=["x-2"])
+AT_THE_GATE = FINE.with_pods(LEADER, SECOND, gen.pod(2).with_gates())
+MAINTAINED = OLD.with_spec(maintenance={"enabled": True})
 STOPPING = Wait("Hibernating", "they stop")
 COMING = Wait("Waking", "they come")
 HELD = Wait("PodsFenced", "a roll waits")
@@ -35,7 +35,7 @@ LIFE_ROWS = {
     "asleep, nobody is sealed": Row(ASLEEP, EMPTIED, "OpenBaoSealed=Unknown Hibernated"),
     "asleep, nobody leads": Row(ASLEEP, EMPTIED, "OpenBaoLeader=Unknown Hibernated"),
     "asleep, the members are members still": Row(
-        ASLEEP.having(adminOps={"raft": {"voters": 3, "nonVoters": 0}}),
+        ASLEEP.with_status(adminOps={"raft": {"voters": 3, "nonVoters": 0}}),
         EMPTIED,
         "RaftMembershipReady=Unknown Hibernated",
     ),
@@ -50,7 +50,7 @@ LIFE_ROWS = {
         ASLEEP, FINE.with_pods(LEADER, SECOND), "Degraded=False Ready", STOPPING
     ),
     "no sleep before there is data": Row(
-        gen.cluster().wanting(hibernate=True),
+        gen.cluster().with_spec(hibernate=True),
         gen.world(),
         "Hibernated=False NotInitialized",
         Wait("FirstBoot", "the first server starts"),
@@ -67,19 +67,19 @@ LIFE_ROWS = {
     "who waits at the gate is not sealed": Row(FENCED, AT_THE_GATE, "OpenBaoSealed=False Unsealed"),
     "one more than the fenced one is away": Row(
         FENCED,
-        AT_THE_GATE.with_pods(LEADER, SECOND.unready(), gen.pod(2).gated()),
+        AT_THE_GATE.with_pods(LEADER, SECOND.unready(), gen.pod(2).with_gates()),
         "Degraded=True NotReady",
     ),
     "one more than the fenced one is away, and it is not the fence": Row(
         FENCED,
-        AT_THE_GATE.with_pods(LEADER, SECOND.unready(), gen.pod(2).gated()),
+        AT_THE_GATE.with_pods(LEADER, SECOND.unready(), gen.pod(2).with_gates()),
         "Available=False NotReady",
     ),
     "a fence that is not in place": Row(FENCED, FINE, "PodsFenced=False Fencing", ON_ITS_WAY),
     "a fence is something that is done": Row(FENCED, FINE, "Reconciling=True Fencing", ON_ITS_WAY),
     "a pod that goes is not fenced yet": Row(
         FENCED,
-        AT_THE_GATE.with_pods(LEADER, SECOND, gen.pod(2).gated().terminating()),
+        AT_THE_GATE.with_pods(LEADER, SECOND, gen.pod(2).with_gates().terminating()),
         "PodsFenced=False Fencing",
         ON_ITS_WAY,
     ),
@@ -100,5 +100,5 @@ UNSTATED: dict[str, tuple[gen.Cluster, gen.World, str]] = {
     "nobody asked for sleep": (OLD, FINE, "Hibernated"),
     "all are awake": (OLD, FINE.waking_for(timedelta(seconds=20)), "Hibernated"),
     "nobody asked for a fence": (OLD, FINE, "PodsFenced"),
-    "nobody works on it": (OLD.wanting(maintenance={"enabled": False}), FINE, "Maintenance"),
+    "nobody works on it": (OLD.with_spec(maintenance={"enabled": False}), FINE, "Maintenance"),
 }

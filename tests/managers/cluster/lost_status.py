@@ -50,7 +50,7 @@ class Watched:
         change(live.setdefault("status", {}))
         if not live["status"]:
             del live["status"]
-        self.api.holding((CLUSTERS, live))
+        self.api.with_objects((CLUSTERS, live))
 
     def lose(self, *fields: str) -> None:
         """Remove these fields; all of them without a name."""
@@ -146,7 +146,7 @@ async def healthy(monkeypatch: pytest.MonkeyPatch, **spec: Any) -> Watched:
     """Three servers of the old version with their volumes, and a complete status."""
     life = await serving(monkeypatch, **spec)
     for ordinal in range(SIZE):
-        life.api.holding((PVC, claim(ordinal)))
+        life.api.with_objects((PVC, claim(ordinal)))
     await life.until_quiet()
     return Watched(life)
 

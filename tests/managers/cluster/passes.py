@@ -67,15 +67,15 @@ def status_and_reason(status: ClusterStatus, kind: str) -> tuple[str, str]:
 @st.composite
 def pods(draw: st.DrawFn, ordinal: int) -> gen.Pod:
     """A pod in any state."""
-    pod = gen.pod(ordinal).made_from(draw(st.sampled_from(["now", "before", ""])))
+    pod = gen.pod(ordinal).with_template(draw(st.sampled_from(["now", "before", ""])))
     if draw(st.booleans()):
         pod = pod.ready(
             leading=draw(st.booleans()), version=draw(st.sampled_from(["2.4.0", "2.4.1", ""]))
         )
     if draw(st.booleans()):
-        pod = pod.saying(sealed=draw(st.sampled_from(["true", "false", "perhaps"])))
+        pod = pod.with_server_labels(sealed=draw(st.sampled_from(["true", "false", "perhaps"])))
     if draw(st.booleans()):
-        pod = pod.restarted(draw(st.integers(1, 3)))
+        pod = pod.with_restarts(draw(st.integers(1, 3)))
     if draw(st.booleans()):
         pod = pod.waiting("CrashLoopBackOff")
     return pod.terminating() if draw(st.booleans()) else pod
@@ -126,4 +126,4 @@ def clusters(draw: st.DrawFn) -> gen.Cluster:
     if draw(st.booleans()):
         cluster = cluster.initialized(draw(st.sampled_from(["2.3.9", "2.4.0", "2.5.0"])))
     optional = {"raft": _RAFT, "lastError": _TROUBLE}
-    return cluster.having(adminOps=draw(st.fixed_dictionaries({}, optional=optional)))
+    return cluster.with_status(adminOps=draw(st.fixed_dictionaries({}, optional=optional)))

@@ -8,7 +8,7 @@ from tests.managers.cluster.passes import Row
 
 NEW = gen.cluster(readReplicas={"replicas": 2})
 OLD = NEW.initialized()
-NEWER = OLD.wanting(version="2.5.5")
+NEWER = OLD.with_spec(version="2.5.5")
 BOTH = tuple(gen.read_pod(n).ready() for n in range(2))
 FINE = gen.running(gen.cluster().initialized())
 
@@ -21,7 +21,7 @@ def raft(voters: int, others: int, readers: int | None) -> gen.Cluster:
     members: dict[str, Any] = {"voters": voters, "nonVoters": others, "leader": "x-0"}
     if readers is not None:
         members["readReplicas"] = readers
-    return OLD.having(adminOps={"raft": members})
+    return OLD.with_status(adminOps={"raft": members})
 
 
 READ_ROWS = {
@@ -39,7 +39,7 @@ READ_ROWS = {
         OLD, readers(*BOTH, gen.read_pod(2).ready()), "ReadReplicasReady=False ReadReplicasNotReady"
     ),
     "read replicas sleep": Row(
-        OLD.wanting(hibernate=True), readers(), "ReadReplicasReady=False Hibernated"
+        OLD.with_spec(hibernate=True), readers(), "ReadReplicasReady=False Hibernated"
     ),
     "this version forwards reads": Row(
         OLD, readers(*BOTH), "ReadServingAvailable=False StandbyReadsNotServed"
@@ -66,7 +66,9 @@ READ_ROWS = {
         raft(2, 2, 2), readers(*BOTH), "RaftMembershipReady=False VotersMissing"
     ),
     "a sealed read replica is a sealed server": Row(
-        OLD, readers(BOTH[0], BOTH[1].saying(sealed="true")), "OpenBaoSealed=True Sealed"
+        OLD,
+        readers(BOTH[0], BOTH[1].with_server_labels(sealed="true")),
+        "OpenBaoSealed=True Sealed",
     ),
     "read replicas that leave are progress": Row(
         OLD,

@@ -9,10 +9,10 @@ CLOUD = {"type": "awskms", "awskms": {"region": "r", "kmsKeyID": "k"}}
 
 SEAL_ROWS = {
     "a seal of a cloud without anything": Row(
-        OLD.wanting(unseal=CLOUD), FINE, "CloudUnsealIdentityReady=Unknown AmbientIdentityAssumed"
+        OLD.with_spec(unseal=CLOUD), FINE, "CloudUnsealIdentityReady=Unknown AmbientIdentityAssumed"
     ),
     "a seal of a cloud without its Secret": Row(
-        OLD.wanting(unseal={**CLOUD, "credentialsSecretRef": {"name": "mine"}}),
+        OLD.with_spec(unseal={**CLOUD, "credentialsSecretRef": {"name": "mine"}}),
         FINE,
         "CloudUnsealIdentityReady=False CredentialsSecretMissing",
     ),

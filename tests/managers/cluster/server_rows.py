@@ -17,7 +17,7 @@ def pods(*states: gen.Pod) -> gen.World:
 
 def raft(voters: int, non_voters: int = 0, **more: Any) -> gen.Cluster:
     members = {"voters": voters, "nonVoters": non_voters, "leader": "x-0", "clusterID": "id"}
-    return OLD.having(adminOps={"raft": members, **more})
+    return OLD.with_status(adminOps={"raft": members, **more})
 
 
 def trouble(reason: str) -> dict[str, str]:
@@ -27,14 +27,16 @@ def trouble(reason: str) -> dict[str, str]:
 SERVER_ROWS = {
     "nothing to unseal": Row(NEW, gen.world(), "OpenBaoSealed=Unknown NotInitialized"),
     "one says it is sealed": Row(
-        OLD, pods(LEADER, SECOND.saying(sealed="true"), THIRD), "OpenBaoSealed=True Sealed"
+        OLD,
+        pods(LEADER, SECOND.with_server_labels(sealed="true"), THIRD),
+        "OpenBaoSealed=True Sealed",
     ),
     "one says nothing": Row(OLD, pods(LEADER, gen.pod(1)), "OpenBaoSealed=Unknown Unknown"),
     "all say they are not sealed": Row(OLD, FINE, "OpenBaoSealed=False Unsealed"),
     "no server runs": Row(OLD, pods(), "OpenBaoSealed=Unknown Unknown"),
     "what is going away is not asked": Row(
         OLD,
-        pods(LEADER, SECOND, THIRD.saying(sealed="true").terminating()),
+        pods(LEADER, SECOND, THIRD.with_server_labels(sealed="true").terminating()),
         "OpenBaoSealed=False Unsealed",
     ),
     "one leads": Row(OLD, FINE, "OpenBaoLeader=True LeaderFound"),

@@ -9,8 +9,8 @@ from tests.managers.workload.volume_worlds import LARGER, OLD, claim, grown_clai
 
 FINE = world(*(claim(n) for n in range(3)))
 GROWN = world(*(grown_claim(n) for n in range(3)))
-FAST = OLD.wanting(storage={"size": "1Gi", "storageClassName": "fast"})
-SLOW = OLD.wanting(storage={"size": "1Gi", "storageClassName": "slow"})
+FAST = OLD.with_spec(storage={"size": "1Gi", "storageClassName": "fast"})
+SLOW = OLD.with_spec(storage={"size": "1Gi", "storageClassName": "slow"})
 
 
 def first(**fields: str) -> gen.World:
@@ -30,7 +30,7 @@ STORAGE_ROWS = {
     "volumes that have to grow": row(LARGER, FINE, "False StorageResizing"),
     "volumes that may not grow": row(
         LARGER,
-        FINE.tried(GrowClaim.name, "uid-claim-0", refused="no"),
+        FINE.with_attempt(GrowClaim.name, "uid-claim-0", refused="no"),
         "False StorageResizeNotSupported",
     ),
     "a driver that fails": row(

@@ -67,7 +67,7 @@ class Takeover:
         here = replace(gen.INSTALLATION, operator_image="registry.example.com/operator:1")
         monkeypatch.setattr(gen, "INSTALLATION", here)
         self.api = OwningApi()
-        self.manifest = gen.cluster(**spec_of(**spec)).logging_in()
+        self.manifest = gen.cluster(**spec_of(**spec)).with_login()
         self.bench = Bench(self.manifest, self.api)
         self.raft: dict[str, bool] = {}
         """Members, and whether they vote."""
@@ -220,7 +220,9 @@ class Takeover:
         expected: set[str] = set()
         for live in self.api.of(STATEFUL_SET):
             if live.get("status") != {"observedGeneration": 99}:
-                self.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 99}}))
+                self.api.with_objects(
+                    (STATEFUL_SET, {**live, "status": {"observedGeneration": 99}})
+                )
             expected |= self._fill(live)
         for pod in self.api.of(POD):
             name = pod["metadata"]["name"]
@@ -233,7 +235,7 @@ class Takeover:
             leads = str(pod["metadata"]["name"] == self.leader).lower()
             if pod["metadata"]["labels"].get(labels.SERVER_ACTIVE) not in (leads, None):
                 pod["metadata"]["labels"][labels.SERVER_ACTIVE] = leads
-                self.api.holding((POD, pod))
+                self.api.with_objects((POD, pod))
 
     def _reload(self, pod: Object) -> None:
         """Complete all ephemeral containers."""
@@ -243,7 +245,7 @@ class Takeover:
         ]
         if ended != (pod["status"].get("ephemeralContainerStatuses") or []):
             pod["status"]["ephemeralContainerStatuses"] = ended
-            self.api.holding((POD, pod))
+            self.api.with_objects((POD, pod))
 
     def _down(self, name: str) -> None:
         if self.leader == name:
@@ -276,18 +278,18 @@ class Takeover:
         version = template["spec"]["containers"][0]["image"].rpartition(":")[2]
         name = key_of(pod.object()).name
         obj = (
-            pod.made_from(notes[labels.TEMPLATE_HASH])
-            .reading(notes[labels.RELOAD_HASH])
+            pod.with_template(notes[labels.TEMPLATE_HASH])
+            .with_files(notes[labels.RELOAD_HASH])
             .ready(leading=name == self.leader, version=version)
             .object()
         )
         self.pod_count += 1
         obj["metadata"]["uid"] = f"uid-{name}-{self.pod_count}"
-        self.api.holding((POD, obj))
+        self.api.with_objects((POD, obj))
         self.raft.setdefault(name, joins)
         claim = (PVC, ObjectKey(gen.NAMESPACE, names.claim_of_pod(name)))
         if claim not in self.api.objects:
-            self.api.holding((PVC, _claim(claim[1].name, self.pod_count)))
+            self.api.with_objects((PVC, _claim(claim[1].name, self.pod_count)))
 
     def _work(self, job: Object) -> None:
         """Complete a Job; a successful Job performs its action."""
@@ -299,7 +301,7 @@ class Takeover:
             self._act(action)
         self.actions.append(action)
         end = {"type": "Failed" if fails else "Complete", "status": "True"}
-        self.api.holding((JOB, {**job, "status": {"conditions": [end]}}))
+        self.api.with_objects((JOB, {**job, "status": {"conditions": [end]}}))
 
     def _act(self, action: str) -> None:
         if action == upgrade_actions.STEP_DOWN:

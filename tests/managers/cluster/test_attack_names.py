@@ -159,7 +159,7 @@ async def test_attack_t11_an_object_of_another_owner_is_never_adopted(which: str
             "ownerReferences": [stranger],
         },
     }
-    bench = Bench(FakeApi().holding((intent.resource, theirs)))
+    bench = Bench(FakeApi().with_objects((intent.resource, theirs)))
     before = bench.api.of(intent.resource)
     applied = await bench.apply()
     (verdict,) = [

@@ -151,7 +151,7 @@ async def test_attack_t10_a_file_of_a_seal_is_refused_and_named(
     cluster: gen.Cluster, live: Object, words: tuple[str, ...]
 ) -> None:
     bench = Bench(cluster)
-    bench.api.holding((SECRET, live))
+    bench.api.with_objects((SECRET, live))
     outcome = gen.expect(Blocked, await bench.until_quiet())
     assert outcome.reason == "PrerequisitesMissing"
     message = condition(bench, "Stalled")["message"]
@@ -188,7 +188,9 @@ async def test_attack_t10_a_file_of_a_server_is_refused_and_named(
     live: Object, words: tuple[str, ...]
 ) -> None:
     bench = Bench(EXTERNAL)
-    bench.api.holding((SECRET, live), (SECRET, secret("x-tls-ca", ca_crt=AUTHORITY.certificate)))
+    bench.api.with_objects(
+        (SECRET, live), (SECRET, secret("x-tls-ca", ca_crt=AUTHORITY.certificate))
+    )
     assert gen.expect(Blocked, await bench.until_quiet()).reason == "TLSSecretInvalid"
     message = condition(bench, "TLSReady")["message"]
     for word in ("Secret x-tls-server", *words):
@@ -207,7 +209,9 @@ async def test_attack_t10_authorities_of_one_name_are_tried_a_few_times() -> Non
         ca_crt=chain_of(200),
     )
     bench = Bench(EXTERNAL)
-    bench.api.holding((SECRET, live), (SECRET, secret("x-tls-ca", ca_crt=AUTHORITY.certificate)))
+    bench.api.with_objects(
+        (SECRET, live), (SECRET, secret("x-tls-ca", ca_crt=AUTHORITY.certificate))
+    )
     assert isinstance(await bench.until_quiet(), Blocked)
     for word in ("Secret x-tls-server", "200 certificates", "CN=root", "up to 4"):
         assert word in condition(bench, "TLSReady")["message"]
@@ -216,7 +220,7 @@ async def test_attack_t10_authorities_of_one_name_are_tried_a_few_times() -> Non
 async def test_the_largest_allowed_key_is_accepted() -> None:
     certificate = key_files.certificate(LARGEST.public_key())
     bench = Bench(TRANSIT)
-    bench.api.holding((SECRET, client(key_files.key_pem(LARGEST), certificate)))
+    bench.api.with_objects((SECRET, client(key_files.key_pem(LARGEST), certificate)))
     outcome = await bench.until_quiet()
     assert getattr(outcome, "reason", "") == "FirstBoot"
 
@@ -225,7 +229,7 @@ async def test_attack_t10_a_running_cluster_keeps_serving() -> None:
     """An oversize file in its Secret is reported, and no pod changes."""
     good = key_files.certificate(LARGEST.public_key())
     bench = await running_bench(TRANSIT, client(key_files.key_pem(LARGEST), good))
-    bench.api.holding((SECRET, client(key_files.key_pem(HUGE))))
+    bench.api.with_objects((SECRET, client(key_files.key_pem(HUGE))))
     await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
     await bench.until_quiet()
     assert "10240 bits" in condition(bench, "Stalled")["message"]

@@ -51,7 +51,7 @@ async def recovers(bench: Bench, spoil: Object) -> None:
     before, things = without_times(bench.cluster), belongings(bench)
     spoilt = copy.deepcopy(bench.cluster)
     spoilt["status"] = spoil
-    bench.api.holding((CLUSTERS, spoilt))
+    bench.api.with_objects((CLUSTERS, spoilt))
     await bench.outside.clock.advance(30.0)
     await bench.until_quiet()
     assert without_times(bench.cluster) == before
@@ -115,7 +115,7 @@ async def test_attack_t13_invented_fields_are_removed(field: str, value: Any) ->
     before = without_times(bench.cluster)
     spoilt = copy.deepcopy(bench.cluster)
     spoilt["status"][field] = value
-    bench.api.holding((CLUSTERS, spoilt))
+    bench.api.with_objects((CLUSTERS, spoilt))
     await bench.outside.clock.advance(30.0)
     await bench.turn()
     written = [call.body["status"] for call in bench.api.calls if call.verb == "apply/status"]

@@ -74,7 +74,7 @@ def spoil(bench: Bench, payload: str, *, unscheduled: bool) -> None:
         status["containerStatuses"][0]["lastState"] = {
             "terminated": {"exitCode": 1, "reason": payload, "message": payload}
         }
-    bench.api.holding((POD, pod))
+    bench.api.with_objects((POD, pod))
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())

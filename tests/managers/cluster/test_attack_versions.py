@@ -67,29 +67,29 @@ def refusal_reason(cluster: gen.Cluster) -> str:
 
 @pytest.mark.parametrize("version", VERSIONS, ids=ascii)
 def test_attack_t19_a_made_up_version_is_refused(version: str) -> None:
-    assert refusal_reason(OLD.wanting(version=version)) in ("unreadable", "InvalidSpec")
+    assert refusal_reason(OLD.with_spec(version=version)) in ("unreadable", "InvalidSpec")
 
 
 @pytest.mark.parametrize("image", IMAGES, ids=lambda image: ascii(image)[:40])
 def test_attack_t19_a_made_up_image_is_refused(image: str) -> None:
-    message = refusal_reason(OLD.wanting(image=image))
+    message = refusal_reason(OLD.with_spec(image=image))
     assert message in ("unreadable", "InvalidSpec", "ImageVersionMismatch")
 
 
 @pytest.mark.parametrize("version", OLDER)
 def test_attack_t19_nothing_older_ever_replaces_what_runs(version: str) -> None:
-    assert refusal_reason(OLD.wanting(version=version)) in ("DowngradeBlocked", "InvalidSpec")
+    assert refusal_reason(OLD.with_spec(version=version)) in ("DowngradeBlocked", "InvalidSpec")
 
 
 def test_attack_t19_a_forged_status_allows_no_downgrade() -> None:
     """The servers show which version runs; an edited status does not."""
-    lied = OLD.having(currentVersion="2.3.0").wanting(version="2.3.5")
+    lied = OLD.with_status(currentVersion="2.3.0").with_spec(version="2.3.5")
     assert refusal_reason(lied) in ("DowngradeBlocked", "InvalidSpec")
 
 
 def test_valid_versions_and_images_are_accepted() -> None:
-    assert (refusal_reason(OLD), refusal_reason(OLD.wanting(image="example.com/bao:2.4.0"))) == (
+    assert (refusal_reason(OLD), refusal_reason(OLD.with_spec(image="example.com/bao:2.4.0"))) == (
         "",
         "",
     )
-    assert refusal_reason(OLD.wanting(image="example.com/bao@sha256:" + "0" * 64)) == ""
+    assert refusal_reason(OLD.with_spec(image="example.com/bao@sha256:" + "0" * 64)) == ""

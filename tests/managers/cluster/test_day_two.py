@@ -38,7 +38,7 @@ def volumes(bench: Bench, **marks: str) -> None:
             "annotations": {labels.OWNER_UID: "uid-x", **marks},
         }
         spec = {"resources": {"requests": {"storage": "1Gi"}}}
-        bench.api.holding((PVC, {"metadata": metadata, "spec": spec}))
+        bench.api.with_objects((PVC, {"metadata": metadata, "spec": spec}))
 
 
 async def asleep() -> Bench:
@@ -217,7 +217,7 @@ async def test_attack_t12_marks_on_a_cluster_change_nothing(marks: dict[str, str
     forged = copy.deepcopy(bench.cluster)
     forged["metadata"]["annotations"] = marks
     forged["metadata"].setdefault("labels", {}).update(marks)
-    bench.api.holding((CLUSTERS, forged))
+    bench.api.with_objects((CLUSTERS, forged))
     await bench.turn()
     assert bench.writes == []
 
@@ -249,7 +249,7 @@ async def test_attack_t12_marks_on_a_pod_do_no_more_than_its_deletion(mark: str)
     bench = await running_bench(THREE)
     pod = live(bench, POD, "x-2")
     pod["metadata"]["annotations"][mark] = value
-    bench.api.holding((POD, pod))
+    bench.api.with_objects((POD, pod))
     await bench.turn()
     assert set(bench.writes) - {STATUS, LOGIN} <= worst
     assert live(bench, STATEFUL_SET, "x")["spec"]["replicas"] == 3
@@ -270,7 +270,7 @@ async def test_attack_t12_marks_on_the_stateful_set_touch_no_pod(mark: str) -> N
     bench = await running_bench(THREE)
     forged = live(bench, STATEFUL_SET, "x")
     forged["metadata"].setdefault("annotations", {})[mark] = ON_THE_SET[mark]
-    bench.api.holding((STATEFUL_SET, forged))
+    bench.api.with_objects((STATEFUL_SET, forged))
     await bench.turn()
     assert not [write for write in bench.writes if "Pod" in write.split()]
     after = live(bench, STATEFUL_SET, "x")["spec"]
@@ -292,10 +292,10 @@ async def test_attack_t12_a_scheduling_gate_in_a_template_fences_no_pod() -> Non
     bench = await running_bench(THREE)
     forged = live(bench, STATEFUL_SET, "x")
     forged["spec"]["template"]["spec"]["schedulingGates"] = [{"name": labels.FENCE_GATE}]
-    bench.api.holding((STATEFUL_SET, forged))
+    bench.api.with_objects((STATEFUL_SET, forged))
     pod = live(bench, POD, "x-2")
     pod["spec"]["schedulingGates"] = [{"name": labels.FENCE_GATE}]
-    bench.api.holding((POD, pod))
+    bench.api.with_objects((POD, pod))
     await bench.turn()
     assert live(bench, POD, "x-2")["spec"]["schedulingGates"] == []
 
@@ -307,11 +307,11 @@ async def test_attack_t12_a_forged_list_of_unseal_keys_is_reverted() -> None:
     for n in range(3):
         pod = live(bench, POD, f"x-{n}")
         pod["metadata"]["annotations"][labels.UNSEAL_KEYS] = template[labels.UNSEAL_KEYS]
-        bench.api.holding((POD, pod))
+        bench.api.with_objects((POD, pod))
     await bench.until_quiet()
     forged = live(bench, STATEFUL_SET, "x")
     forged["spec"]["template"]["metadata"]["annotations"][labels.UNSEAL_KEYS] = "forged=key"
-    bench.api.holding((STATEFUL_SET, forged))
+    bench.api.with_objects((STATEFUL_SET, forged))
     await bench.turn()
     assert bench.writes == ["apply StatefulSet x"]
     after = live(bench, STATEFUL_SET, "x")["spec"]["template"]["metadata"]["annotations"]
@@ -323,10 +323,10 @@ async def test_attack_t12_a_key_list_of_a_pod_is_kept() -> None:
     bench = await running_bench(THREE)
     forged = live(bench, STATEFUL_SET, "x")
     forged["spec"]["template"]["metadata"]["annotations"][labels.UNSEAL_KEYS] = "forged=key"
-    bench.api.holding((STATEFUL_SET, forged))
+    bench.api.with_objects((STATEFUL_SET, forged))
     pod = live(bench, POD, "x-2")
     pod["metadata"]["annotations"][labels.UNSEAL_KEYS] = "forged=key"
-    bench.api.holding((POD, pod))
+    bench.api.with_objects((POD, pod))
     await bench.turn()
     assert bench.writes == [STATUS]
     assert bench.condition("Stalled") == ("True", "UnsealKeyRotationRefused")

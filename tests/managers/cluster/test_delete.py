@@ -54,8 +54,8 @@ class TestRetain:
 
     async def test_a_key_of_another_owner_is_not_changed(self) -> None:
         bench = Bench()
-        theirs = gen.cluster("x").marked(uid="uid-2").owner()
-        bench.api.holding((SECRET, secret_object(theirs, "x-unseal-key", {"k": b"v"})))
+        theirs = gen.cluster("x").with_metadata(uid="uid-2").owner()
+        bench.api.with_objects((SECRET, secret_object(theirs, "x-unseal-key", {"k": b"v"})))
         await bench.run("Retain")
         assert bench.secret("x-unseal-key")["metadata"]["ownerReferences"]
 
@@ -63,7 +63,7 @@ class TestRetain:
     async def test_only_our_stateful_set_determines_the_number_of_keys(
         self, ours: bool, looked: bool
     ) -> None:
-        live = gen.stateful_set().knowing("a=key-40").object()
+        live = gen.stateful_set().with_keys("a=key-40").object()
         if not ours:
             del live["metadata"]["ownerReferences"]
         bench = Bench((STATEFUL_SET, live))
@@ -106,7 +106,7 @@ BLUE, GREEN, FORMER = "0" * 16, "1" * 16, "2" * 16
 class TestSetsOfVoters:
     async def test_all_stateful_sets_in_the_status_are_deleted(self, policy: str) -> None:
         bluegreen = {"blueRevision": BLUE, "greenRevision": GREEN}
-        cluster = CLUSTER.wanting(deletionPolicy=policy).having(blueGreen=bluegreen).read()
+        cluster = CLUSTER.with_spec(deletionPolicy=policy).with_status(blueGreen=bluegreen).read()
         sets = [
             (STATEFUL_SET, gen.stateful_set().of(revision).object()) for revision in (BLUE, GREEN)
         ]

@@ -27,12 +27,12 @@ def grant(bench: Bench) -> None:
     """Act as the storage driver."""
     for pvc in bench.api.of(PVC):
         pvc["status"]["capacity"] = pvc["spec"]["resources"]["requests"]
-        bench.api.holding((PVC, pvc))
+        bench.api.with_objects((PVC, pvc))
 
 
 async def three_volumes() -> Bench:
     bench = await running_bench(gen.cluster())
-    bench.api.holding(*((PVC, volume(n, "1Gi")) for n in range(3)))
+    bench.api.with_objects(*((PVC, volume(n, "1Gi")) for n in range(3)))
     await bench.until_quiet()
     assert bench.condition("StorageConfigured") == ("True", "StorageClassDefaulted")
     return bench
@@ -66,7 +66,7 @@ async def test_the_pvcs_grow_before_the_stateful_set_and_no_pod_restarts() -> No
     assert live["spec"]["replicas"] == 3
     assert {uid_of(pod) for pod in bench.api.of(POD)} == pods
     await bench.outside.clock.advance(10.0)
-    bench.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
+    bench.api.with_objects((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
     await bench.until_quiet()
     assert bench.condition("Ready") == ("True", "AllReplicasReady")
     assert bench.condition("StorageConfigured") == ("True", "StorageClassDefaulted")
@@ -81,7 +81,7 @@ async def test_a_new_process_recreates_the_stateful_set_around_orphaned_pods() -
     del bench.api.objects[(STATEFUL_SET, KEY)]
     forgotten = copy.deepcopy(bench.cluster)
     forgotten["status"] = {}
-    bench.api.holding((CLUSTERS, forgotten))
+    bench.api.with_objects((CLUSTERS, forgotten))
     await bench.turn()
     (live,) = bench.api.of(STATEFUL_SET)
     assert live["spec"]["replicas"] == 3
@@ -111,7 +111,7 @@ async def test_a_refused_expansion_is_reported_and_costs_one_request_each() -> N
 async def test_the_deletion_of_the_stateful_set_is_retried() -> None:
     bench = await three_volumes()
     for pvc in bench.api.of(PVC):
-        bench.api.holding((PVC, volume(int(pvc["metadata"]["name"][-1]), "2Gi")))
+        bench.api.with_objects((PVC, volume(int(pvc["metadata"]["name"][-1]), "2Gi")))
     bench.ask_for(storage={"size": "2Gi"})
     bench.api.refuse("delete StatefulSet x", api_error(409))
     await bench.turn()

@@ -23,7 +23,7 @@ from tests.gen.worlds import INSTALLATION
 from tests.managers.cluster.image_policy import POLICY, Asked
 from tests.managers.cluster.parts import observer_of
 
-ASKING = gen.cluster().initialized().wanting(imageVerification=POLICY)
+ASKING = gen.cluster().initialized().with_spec(imageVerification=POLICY)
 SPEC = ASKING.read().spec
 IMAGE = f"{INSTALLATION.image_repository}:{SPEC.version}"
 PINNED = f"{INSTALLATION.image_repository}@sha256:{'d' * 64}"
@@ -89,14 +89,14 @@ def test_without_a_verification_no_pod_changes_and_the_rest_is_applied(
 @pytest.mark.parametrize("verdict", [UNPROVEN, DOWN])
 def test_without_a_verified_identity_no_pod_changes(verdict: ImageVerdict) -> None:
     keyless = {"imageVerification": {"enabled": True, **IDENTITY}}
-    cluster = gen.cluster().initialized().wanting(**keyless)
+    cluster = gen.cluster().initialized().with_spec(**keyless)
     plans = merge_plans(meant(facts(verdict), cluster), facts(verdict))
     assert plans.workload == ()
     assert not plans.complete
 
 
 def test_an_image_of_another_version_is_refused_before_anything_is_done() -> None:
-    other = gen.cluster().wanting(image="registry.example.com/openbao:2.4.1")
+    other = gen.cluster().with_spec(image="registry.example.com/openbao:2.4.1")
     outcome = gen.expect(Blocked, resolve(other.read(), other.owner(), facts(), INSTALLATION))
     assert outcome.reason == "ImageVersionMismatch"
 
@@ -124,17 +124,17 @@ async def look(cluster: gen.Cluster, asked: Asked) -> Observed:
 async def test_only_images_with_a_policy_are_verified() -> None:
     verifier = Asked({IMAGE: PROVEN})
     new = gen.cluster()
-    assert (await look(new.wanting(imageVerification=POLICY), verifier)).images == {IMAGE: PROVEN}
+    assert (await look(new.with_spec(imageVerification=POLICY), verifier)).images == {IMAGE: PROVEN}
     assert [question.reference for question in verifier.questions] == [IMAGE]
     both = {"imageVerification": POLICY, "operatorImageVerification": POLICY}
-    await look(new.wanting(**both), verifier)
+    await look(new.with_spec(**both), verifier)
     assert [question.reference for question in verifier.questions[1:]] == [
         "registry.example.com/operator:1",
         IMAGE,
     ]
     verifier.questions.clear()
     await look(new, verifier)
-    await look(new.wanting(paused=True, **both), verifier)
+    await look(new.with_spec(paused=True, **both), verifier)
     assert verifier.questions == []
 
 
@@ -144,7 +144,7 @@ def image_message(cluster: gen.Cluster, *verdicts: ImageVerdict) -> str:
     return f"{condition.status} {condition.reason}: {condition.message}"
 
 
-WARNED = ASKING.wanting(imageVerification={**POLICY, "failurePolicy": "Warn"})
+WARNED = ASKING.with_spec(imageVerification={**POLICY, "failurePolicy": "Warn"})
 TOLD: dict[str, tuple[gen.Cluster, tuple[ImageVerdict, ...], str]] = {
     "proven": (ASKING, (PROVEN,), f"True ImageVerified: Verified by a signature: {PINNED}"),
     "not proven": (ASKING, (UNPROVEN,), "False ImageVerificationFailed: it is not signed"),

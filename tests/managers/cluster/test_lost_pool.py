@@ -20,7 +20,7 @@ STRAY = f"x-{REVISION}"
 def meant(
     cluster: gen.Cluster, facts: Observed, status: dict[str, Any] | None = None
 ) -> Resolved | Blocked:
-    having = cluster.having(blueGreen=status) if status is not None else cluster
+    having = cluster.with_status(blueGreen=status) if status is not None else cluster
     return resolve(having.read(), having.owner(), facts, gen.INSTALLATION)
 
 

@@ -137,7 +137,7 @@ async def test_a_template_of_another_writer_is_not_a_release(
     seen = await healthy(monkeypatch)
     live = copy.deepcopy(seen.api.objects[(STATEFUL_SET, KEY)])
     live["spec"]["template"]["spec"]["containers"][0]["image"] = "example.com/evil:2.9.9"
-    seen.api.holding((STATEFUL_SET, live))
+    seen.api.with_objects((STATEFUL_SET, live))
     seen.lose("release")
     await seen.life.on(3)
     status = seen.life.status

@@ -91,7 +91,7 @@ async def test_no_green_pool_is_created_on_volumes_of_an_earlier_pool(
     for ordinal in range(3):
         left = claim(ordinal)
         left["metadata"] |= {"name": f"data-x-{REVISION}-{ordinal}", "uid": f"uid-old-{ordinal}"}
-        seen.api.holding((PVC, left))
+        seen.api.with_objects((PVC, left))
     seen.claims = {pvc["metadata"]["name"]: pvc["metadata"]["uid"] for pvc in seen.api.of(PVC)}
     seen.edit({"blueGreen": {"phase": "Idle", "blueRevision": REVISION}})
     await seen.passes(4)

@@ -28,7 +28,7 @@ from tests.managers.cluster.passes import status_of
 
 OLD = gen.cluster(replicas=3).initialized()
 STEADY = status_of(OLD, gen.running(OLD)).to_object()
-FINE = OLD.having(**STEADY)
+FINE = OLD.with_status(**STEADY)
 KEY = ObjectKey(gen.NAMESPACE, "x")
 PAGE = (Path(__file__).parents[3] / "docs" / "status.md").read_text(encoding="utf-8")
 MINE = '{name="x",namespace="ns"'
@@ -52,7 +52,9 @@ class Bench:
         """Store exactly these clusters, and end a reconcile of each."""
         self.version += 1
         version = str(self.version)
-        self.cache.says(*(cluster.marked(resourceVersion=version).object() for cluster in clusters))
+        self.cache.says(
+            *(cluster.with_metadata(resourceVersion=version).object() for cluster in clusters)
+        )
         for cluster in clusters:
             self.ours.record(ObjectKey(gen.NAMESPACE, cluster.name))
 
@@ -76,7 +78,7 @@ def test_the_series_of_a_cluster() -> None:
     bench = Bench()
     reading = {"desiredReplicas": 2, "readyReplicas": 1, "registeredReplicas": 2}
     operation = {"kind": "Rolling", "done": 1, "total": 3, "summary": "Rolling 1/3"}
-    bench.show(FINE.having(readReplicas=reading, operation=operation))
+    bench.show(FINE.with_status(readReplicas=reading, operation=operation))
     bench.serves("first")
     series = bench.series()
     assert series[f"openbao_cluster_ready_replicas{MINE}}}"] == 3
@@ -96,7 +98,7 @@ def test_the_series_of_a_cluster() -> None:
 def test_b17_a_cluster_is_in_one_phase_at_a_time() -> None:
     bench = Bench()
     for phase in ("Initializing", "Running", "Upgrading", "Failed", "Running"):
-        bench.show(FINE.having(phase=phase))
+        bench.show(FINE.with_status(phase=phase))
         series = bench.series("openbao_cluster_phase{")
         assert series == {f'openbao_cluster_phase{MINE},phase="{phase}"}}': 1.0}
 
@@ -105,7 +107,7 @@ def test_a_condition_has_one_status_at_a_time() -> None:
     bench = Bench()
     for status in ("True", "False", "Unknown"):
         condition = {"type": "Ready", "status": status, "reason": "Ready", "message": "m"}
-        bench.show(OLD.having(conditions=[condition, condition]))
+        bench.show(OLD.with_status(conditions=[condition, condition]))
         (only,) = bench.series("openbao_cluster_condition")
         assert f'status="{status.lower()}",type="Ready"' in only
 
@@ -136,7 +138,7 @@ class TestRotations:
 def test_only_a_new_leader_counts_as_a_change() -> None:
     bench = Bench()
     for leader in ("", "x-0", "x-0", "", "x-0", "x-1", "", "x-2"):
-        bench.show(FINE.having(activeLeader=leader))
+        bench.show(FINE.with_status(activeLeader=leader))
     assert bench.series()[f"openbao_cluster_leader_changes_total{MINE}}}"] == 2
 
 
@@ -206,10 +208,10 @@ def test_attack_t18_a_thousand_clusters_make_a_bounded_number_of_series() -> Non
         ]
         words = {"phase": f"phase-{number}", "operation": {"kind": f"kind-{number}"}}
         status = {**STEADY, **words, "conditions": conditions}
-        hostile.append(gen.cluster(f"x-{number}", replicas=3).having(**status))
+        hostile.append(gen.cluster(f"x-{number}", replicas=3).with_status(**status))
     bench.show(*hostile)
     hostile_series = len(bench.series())
-    bench.show(*(gen.cluster(f"x-{n}", replicas=3).having(**STEADY) for n in range(1000)))
+    bench.show(*(gen.cluster(f"x-{n}", replicas=3).with_status(**STEADY) for n in range(1000)))
     assert hostile_series <= len(bench.series()) <= 1000 * SERIES_PER_CLUSTER
     assert not bench.series("openbao_cluster_phase{phase-")
 
@@ -230,7 +232,7 @@ def test_the_page_lists_what_a_scrape_shows() -> None:
     bench = Bench()
     count = {"desired": 1, "ready": 1, "registered": 1, "healthy": 1}
     readers = {f"{word}Replicas": number for word, number in count.items()}
-    bench.show(FINE.having(readReplicas=readers, operation={"kind": "Rolling"}))
+    bench.show(FINE.with_status(readReplicas=readers, operation={"kind": "Rolling"}))
     bench.serves("first")
     shown = families(generate_latest(bench.metrics.registry).decode())
     kinds = {}

@@ -88,7 +88,7 @@ async def test_an_oversize_cluster_can_be_deleted_and_keeps_its_keys() -> None:
     enlarge(bench)
     leaving = copy.deepcopy(bench.cluster)
     leaving["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
-    bench.api.holding((CLUSTERS, leaving))
+    bench.api.with_objects((CLUSTERS, leaving))
     assert await turn(bench) == Done()
     assert not any("delete" in write.lower() for write in bench.writes)
     assert names.FINALIZER not in (bench.api.of(CLUSTERS) or [{}])[0].get("metadata", {}).get(
@@ -105,7 +105,7 @@ async def test_an_oversize_stateful_set_does_not_block_the_deletion_and_the_key_
     child["spec"]["text"] = LARGE
     leaving = copy.deepcopy(bench.cluster)
     leaving["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
-    bench.api.holding((STATEFUL_SET, child), (CLUSTERS, leaving))
+    bench.api.with_objects((STATEFUL_SET, child), (CLUSTERS, leaving))
     assert await turn(bench) == Done()
     key = names.unseal_key_secret("x")
     kept = next(secret for secret in bench.api.of(SECRET) if secret["metadata"]["name"] == key)
@@ -116,7 +116,7 @@ async def test_an_oversize_status_is_not_overwritten() -> None:
     bench = await running_bench(gen.cluster())
     filled = copy.deepcopy(bench.cluster)
     filled["status"]["phase"] = LARGE
-    bench.api.holding((CLUSTERS, filled))
+    bench.api.with_objects((CLUSTERS, filled))
     outcome = gen.expect(Blocked, await turn(bench))
     assert "status: has" in outcome.message
     assert "--subresource=status" in outcome.message
@@ -130,7 +130,7 @@ async def test_an_oversize_child_blocks_the_cluster(kind: Resource) -> None:
     child = copy.deepcopy(bench.api.of(kind)[0])
     # A field that the cache keeps of both.
     child.setdefault("spec", {})["volumes"] = LARGE
-    bench.api.holding((kind, child))
+    bench.api.with_objects((kind, child))
     with pytest.raises(CutObjectError, match=f"{child['metadata']['name']}: spec has"):
         await turn(bench)
     assert bench.writes == []

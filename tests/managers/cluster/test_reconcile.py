@@ -113,7 +113,7 @@ async def test_a_foreign_object_stops_the_pods_and_is_named() -> None:
     bench = Bench(gen.cluster())
     metadata = {"name": "x", "namespace": gen.NAMESPACE}
     theirs: Object = {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
-    bench.api.holding((SERVICE, theirs))
+    bench.api.with_objects((SERVICE, theirs))
     assert isinstance(await bench.until_quiet(), Blocked)
     assert (STATEFUL_SET, KEY) not in bench.api.objects
     assert bench.condition("Conflict") == ("True", "ForeignObject")
@@ -189,7 +189,7 @@ class TestEffects:
         """Create a foreign object with the name of the public Service."""
         metadata = {"name": "x-public", "namespace": gen.NAMESPACE, "uid": "theirs"}
         theirs: Object = {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
-        bench.api.holding((SERVICE, theirs))
+        bench.api.with_objects((SERVICE, theirs))
 
     async def test_no_pod_is_replaced_during_an_ownership_conflict(
         self, monkeypatch: pytest.MonkeyPatch
@@ -199,7 +199,7 @@ class TestEffects:
         bench.ask_for(runtime={"restartAt": "now"})
         await bench.turn()
         live = bench.api.objects[(STATEFUL_SET, KEY)]
-        bench.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
+        bench.api.with_objects((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
         self.with_conflict(bench)
         await bench.turn()
         assert not any(word.startswith("delete Pod") for word in bench.writes)
@@ -220,7 +220,7 @@ class TestDeletion:
         """Delete the cluster as a user."""
         cluster = copy.deepcopy(bench.cluster)
         cluster["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
-        bench.api.holding((CLUSTERS, cluster))
+        bench.api.with_objects((CLUSTERS, cluster))
 
     async def test_keys_are_kept_and_the_finalizer_is_removed_last(self) -> None:
         bench = await running_bench(gen.cluster())

@@ -27,11 +27,11 @@ async def before_a_rollout(
     bench = await running_bench(gen.cluster())
     known = copy.deepcopy(bench.cluster)
     known["status"]["adminOps"] = admin_ops
-    bench.api.holding((CLUSTERS, known))
+    bench.api.with_objects((CLUSTERS, known))
     bench.ask_for(runtime={"restartAt": "now"})
     await bench.turn()
     live = bench.api.objects[(STATEFUL_SET, KEY)]
-    bench.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
+    bench.api.with_objects((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
     await bench.outside.clock.advance(DETAIL_INTERVAL)
     await bench.turn()
     return bench

@@ -78,7 +78,7 @@ def proof_is_outdated(resumed: datetime | None) -> bool:
         last=last, schedule="0 5 * * *", next_scheduled_test=NOW - WEEK
     ).to_object()
     wish = {"schedule": "0 3 * * *", "target": STORE, "restoreTest": {"schedule": "0 5 * * *"}}
-    cluster = gen.cluster(backup=wish).having(backup={"restoreTest": known})
+    cluster = gen.cluster(backup=wish).with_status(backup={"restoreTest": known})
     update = backup_proven(_resume(cluster, resumed).read(), NOW)
     return update is not None and update.reason == "RestoreTestStale"
 
@@ -86,7 +86,7 @@ def proof_is_outdated(resumed: datetime | None) -> bool:
 def servers_do_not_wake(resumed: datetime | None) -> bool:
     woken = {"type": "Hibernated", "status": "False", "reason": "Waking", "message": ""}
     since = {**woken, "lastTransitionTime": rfc3339(NOW - WEEK)}
-    cluster = _resume(gen.cluster().initialized().having(conditions=[since]), resumed)
+    cluster = _resume(gen.cluster().initialized().with_status(conditions=[since]), resumed)
     began = waking_since(cluster.read(), NOW)
     return began is not None and (NOW - began).total_seconds() >= WAKE_PATIENCE_SECONDS
 
@@ -156,7 +156,7 @@ DEADLINES: tuple[Late, ...] = (
 
 
 def _resume(cluster: gen.Cluster, at: datetime | None) -> gen.Cluster:
-    return cluster if at is None else cluster.having(resumedAt=rfc3339(at))
+    return cluster if at is None else cluster.with_status(resumedAt=rfc3339(at))
 
 
 @pytest.mark.parametrize("late", DEADLINES, ids=lambda case: case.__name__)
@@ -180,7 +180,7 @@ def test_a_job_after_a_pause_has_its_full_deadline() -> None:
 ROLLED = (
     gen.cluster(replicas=3)
     .initialized("2.3.0")
-    .having(
+    .with_status(
         workload={"rollingSince": rfc3339(NOW - WEEK)},
         operation={"kind": "Rolling", "startedAt": rfc3339(NOW - WEEK)},
     )
@@ -191,16 +191,16 @@ ROLLS = Wait(ROLLING_OUT, "x-2 is replaced")
 def _after(cluster: gen.Cluster, outcome: Done | Wait) -> gen.Cluster:
     read = cluster.read()
     status = compute(ReconcileResult(read, gen.running(cluster).facts(), outcome))
-    return cluster.having(**status.to_object())
+    return cluster.with_status(**status.to_object())
 
 
 def test_a_paused_rollout_is_not_reported_as_stuck() -> None:
     assert _after(ROLLED, ROLLS).read().status.workload == ROLLED.read().status.workload
     paused = compute(
-        ReconcileResult(ROLLED.wanting(paused=True).read(), gen.running(ROLLED).facts(), Done())
+        ReconcileResult(ROLLED.with_spec(paused=True).read(), gen.running(ROLLED).facts(), Done())
     )
     assert paused.workload is None
-    resumed = ROLLED.having(**{**paused.to_object(), "workload": {}})
+    resumed = ROLLED.with_status(**{**paused.to_object(), "workload": {}})
     assert gen.present(_after(resumed, ROLLS).read().status.workload).rolling_since == NOW
 
 
@@ -210,7 +210,7 @@ def test_a_pause_removes_the_step_start_of_an_upgrade() -> None:
         "id": "u1", "phase": "Rolling", "targetVersion": "2.4.0", "fromVersion": "2.3.0",
         "stepStartedAt": since, "startedAt": since, "completedPods": [2],
     }  # fmt: skip
-    cluster = ROLLED.having(upgrade=upgrade).wanting(paused=True)
+    cluster = ROLLED.with_status(upgrade=upgrade).with_spec(paused=True)
     paused = gen.present(
         compute(ReconcileResult(cluster.read(), gen.running(ROLLED).facts(), Done())).upgrade
     )
@@ -226,8 +226,11 @@ PAUSED = [{"type": "Paused", "status": "True", "reason": "Paused", "message": ""
 ENDS: dict[str, tuple[gen.Cluster, datetime | None]] = {
     "it was never paused": (gen.cluster(), None),
     "it is paused, and nobody has said so": (gen.cluster(paused=True), NOW),
-    "it is paused": (gen.cluster(paused=True).having(conditions=PAUSED), NOW),
-    "it resumes, and the status is not written yet": (gen.cluster().having(conditions=PAUSED), NOW),
+    "it is paused": (gen.cluster(paused=True).with_status(conditions=PAUSED), NOW),
+    "it resumes, and the status is not written yet": (
+        gen.cluster().with_status(conditions=PAUSED),
+        NOW,
+    ),
     "it resumed": (_resume(gen.cluster(), NOW - WEEK), NOW - WEEK),
     "it is paused again": (_resume(gen.cluster(paused=True), NOW - WEEK), NOW),
 }
@@ -246,17 +249,17 @@ def test_without_a_cluster_there_was_no_pause() -> None:
 def _with_request(cluster: gen.Cluster, at: datetime) -> OpenBaoCluster:
     observed = gen.running(cluster).at(at).facts()
     status = compute(ReconcileResult(cluster.read(), observed, Done()))
-    return cluster.having(**status.to_object()).read()
+    return cluster.with_status(**status.to_object()).read()
 
 
 def test_the_end_of_a_pause_is_written_once() -> None:
     cluster = gen.cluster().initialized()
     assert _with_request(cluster, NOW).status.resumed_at is None
-    cluster_in_pause = cluster.wanting(paused=True).having(conditions=PAUSED)
+    cluster_in_pause = cluster.with_spec(paused=True).with_status(conditions=PAUSED)
     still = _with_request(cluster_in_pause, NOW + WEEK)
     assert is_paused(still.status)
     assert still.status.resumed_at is None
-    after = _with_request(cluster.having(conditions=PAUSED), NOW + WEEK)
+    after = _with_request(cluster.with_status(conditions=PAUSED), NOW + WEEK)
     assert not is_paused(after.status)
     assert after.status.resumed_at == NOW + WEEK
     later = _with_request(_resume(cluster, NOW + WEEK), NOW + 2 * WEEK)
@@ -264,7 +267,7 @@ def test_the_end_of_a_pause_is_written_once() -> None:
 
 
 def test_a_pause_is_reported_for_the_current_spec() -> None:
-    paused = gen.cluster(paused=True).having(conditions=PAUSED, observedGeneration=1)
+    paused = gen.cluster(paused=True).with_status(conditions=PAUSED, observedGeneration=1)
     assert pause_acknowledged(paused.read())
-    assert not pause_acknowledged(paused.marked(generation=2).read())
-    assert not pause_acknowledged(gen.cluster(paused=True).having(observedGeneration=1).read())
+    assert not pause_acknowledged(paused.with_metadata(generation=2).read())
+    assert not pause_acknowledged(gen.cluster(paused=True).with_status(observedGeneration=1).read())

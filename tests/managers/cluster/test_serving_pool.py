@@ -38,7 +38,7 @@ WISHES: dict[str, dict[str, Any]] = {
 
 
 def on(revision: str, **spec: Any) -> gen.Cluster:
-    return PLAIN.wanting(**spec).having(blueGreen={"blueRevision": revision})
+    return PLAIN.with_spec(**spec).with_status(blueGreen={"blueRevision": revision})
 
 
 def fold_steps(cluster: gen.Cluster, revision: str) -> tuple[Resolved, Desired]:
@@ -102,7 +102,7 @@ class TestWhoMayLead:
         assert servers == tuple(NEWER.pod(ordinal) for ordinal in range(3))
 
     def test_jobs_connect_to_both_pools_while_there_are_two(self) -> None:
-        cluster = PLAIN.having(blueGreen={"greenRevision": OTHER}).read()
+        cluster = PLAIN.with_status(blueGreen={"greenRevision": OTHER}).read()
         second = ServerPool("x", OTHER)
         first = tuple(f"x-{ordinal}" for ordinal in range(3))
         assert servers_of(cluster) == first + tuple(second.pod(ordinal) for ordinal in range(3))

@@ -228,7 +228,7 @@ async def test_a_deletion_during_the_upgrade_leaves_no_servers(
     await world.until("Syncing")
     live = world.api.objects[(CLUSTERS, KEY)]
     deleted = {**live["metadata"], "deletionTimestamp": world.bench.outside.clock.now().isoformat()}
-    world.api.holding((CLUSTERS, {**live, "metadata": deleted}))
+    world.api.with_objects((CLUSTERS, {**live, "metadata": deleted}))
     for _ in range(6):
         await world.bench.turn()
         world.kubernetes()

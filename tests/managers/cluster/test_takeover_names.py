@@ -31,7 +31,7 @@ async def test_a_volume_of_an_earlier_cluster_is_never_deleted_and_never_used(
         "annotations": {labels.OWNER_UID: "uid-of-a-former-cluster"},
     }
     volume = {"metadata": metadata, "spec": {}, "status": {"phase": "Bound"}}
-    world.api.holding((PVC, volume))
+    world.api.with_objects((PVC, volume))
     world.ask_for(version=NEW)
     for _ in range(6):
         await world.turn()

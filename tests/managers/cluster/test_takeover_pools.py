@@ -51,7 +51,7 @@ def at(phase: str, cluster: gen.Cluster = PLAIN, **status: Any) -> gen.Cluster:
         **status,
     }
     release = {"version": "2.4.1" if phase == "Cleanup" else "2.4.0"}
-    return cluster.having(release=release, blueGreen=known)
+    return cluster.with_status(release=release, blueGreen=known)
 
 
 def world(*, green: bool = True, first: bool = False) -> Observed:
@@ -166,7 +166,7 @@ class TestGreen:
 
 
 class TestImage:
-    POLICY = PLAIN.wanting(imageVerification=POLICY)
+    POLICY = PLAIN.with_spec(imageVerification=POLICY)
     BLUE, WANTED = (f"{HERE.image_repository}:{version}" for version in ("2.4.0", "2.4.1"))
 
     def observe(self, *proven: str, green: bool = False) -> Observed:
@@ -197,7 +197,7 @@ class TestImage:
 
 class TestVolumes:
     def size(self, observed: Observed) -> str:
-        edited = at("Syncing", PLAIN.wanting(storage={"size": "2Gi"}))
+        edited = at("Syncing", PLAIN.with_spec(storage={"size": "2Gi"}))
         (intent,) = servers(meant(edited, observed), observed, Inputs("", Files(""))).intents
         (claim,) = intent.body["spec"]["volumeClaimTemplates"]
         storage: str = claim["spec"]["resources"]["requests"]["storage"]
@@ -260,7 +260,7 @@ class TestTraffic:
         assert selector(resolved) == {**labels.servers("x"), labels.REVISION: GREEN}
 
     def test_the_selector_matches_all_pools_at_the_end(self) -> None:
-        ended = PLAIN.having(
+        ended = PLAIN.with_status(
             release={"version": "2.4.1"}, blueGreen={"phase": "Idle", "blueRevision": GREEN}
         )
         observed = replace(as_green(world()), green=PoolFacts())

@@ -48,7 +48,7 @@ def at(phase: str, **status: Any) -> gen.Cluster:
         "greenReplicas": 3,
         **status,
     }
-    return PLAIN.having(release={"version": "2.4.0"}, blueGreen=known)
+    return PLAIN.with_status(release={"version": "2.4.0"}, blueGreen=known)
 
 
 def status_of(cluster: gen.Cluster, seen: Observed | None = None) -> ClusterStatus:
@@ -63,18 +63,18 @@ def status_of(cluster: gen.Cluster, seen: Observed | None = None) -> ClusterStat
 
 class TestWritten:
     def test_the_decision_of_the_table_is_written(self) -> None:
-        locked = at("Syncing").having(
+        locked = at("Syncing").with_status(
             operationLock={"operation": "Upgrade", "holder": "openbaocluster/upgrade"}
         )
         upgrade = {**STRATEGY, "requests": {"rollback": "back-1"}}
-        status = status_of(locked.wanting(upgrade=upgrade))
+        status = status_of(locked.with_spec(upgrade=upgrade))
         assert gen.present(status.blue_green).phase == "RollbackCleanup"
         assert gen.present(status.upgrade_requests).last_handled_rollback == "back-1"
         assert gen.present(status.release).version == "2.4.0"
 
     def test_a_reconcile_without_a_decision_keeps_the_status(self) -> None:
         rest = {"phase": "Idle", "blueRevision": GREEN, "failedRevision": "0" * 16}
-        quiet = PLAIN.having(
+        quiet = PLAIN.with_status(
             release={"version": "2.4.1"},
             blueGreen=rest,
             breakGlass={**GLASS, "active": False},
@@ -89,8 +89,8 @@ class TestWritten:
     def test_the_status_is_kept_while_paused(self, phase: str) -> None:
         cluster = (
             at(phase)
-            .wanting(paused=True)
-            .having(breakGlass=GLASS, upgradeRequests={"lastHandledPromote": "go-1"})
+            .with_spec(paused=True)
+            .with_status(breakGlass=GLASS, upgradeRequests={"lastHandledPromote": "go-1"})
         )
         status, before = status_of(cluster), cluster.read().status
         assert status.blue_green == before.blue_green
@@ -99,9 +99,11 @@ class TestWritten:
         assert status.upgrade_requests == before.upgrade_requests
 
     def test_break_glass_stays_until_a_user_acknowledges_it(self) -> None:
-        waiting = at("RollingBack").having(breakGlass=GLASS)
+        waiting = at("RollingBack").with_status(breakGlass=GLASS)
         assert status_of(waiting).break_glass == waiting.read().status.break_glass
-        answered = gen.present(status_of(waiting.wanting(breakGlassAck=GLASS["nonce"])).break_glass)
+        answered = gen.present(
+            status_of(waiting.with_spec(breakGlassAck=GLASS["nonce"])).break_glass
+        )
         assert not answered.active
         assert answered.acknowledged_at == gen.NOW
 
@@ -117,7 +119,7 @@ class Bench:
     """A status writer with an API server in a dict."""
 
     def __init__(self, cluster: gen.Cluster) -> None:
-        self.api = FakeApi().holding((CLUSTERS, cluster.object()))
+        self.api = FakeApi().with_objects((CLUSTERS, cluster.object()))
         self.outside = Outside(self.api)
         self.cache = StillInformer(CLUSTERS)
         self.cache.says(*self.api.of(CLUSTERS))
@@ -155,7 +157,7 @@ class TestAnnouncements:
         assert await bench.write(self.STATUS) is None
         changes: tuple[dict[str, Any], ...] = (
             {"blue_green": replace_phase(self.STATUS, "Promoting")},
-            {"break_glass": at("Syncing").having(breakGlass=GLASS).read().status.break_glass},
+            {"break_glass": at("Syncing").with_status(breakGlass=GLASS).read().status.break_glass},
         )
         for number, change in enumerate(changes):
             record = replace(TOLD, text=f"{TOLD.text} {number}")
@@ -171,12 +173,12 @@ def replace_phase(status: ClusterStatus, phase: str) -> Any:
 # sentence: (cluster, versions of the verified images)
 IMAGES: dict[str, tuple[gen.Cluster, list[str]]] = {
     "those of both pools": (at("Syncing"), ["2.4.0", "2.4.1"]),
-    "one image of both": (at("Cleanup").having(release={"version": "2.4.1"}), ["2.4.1"]),
+    "one image of both": (at("Cleanup").with_status(release={"version": "2.4.1"}), ["2.4.1"]),
     "the next one is not before it is begun": (
-        PLAIN.having(release={"version": "2.4.0"}),
+        PLAIN.with_status(release={"version": "2.4.0"}),
         ["2.4.0"],
     ),
-    "none while paused": (at("Syncing").wanting(paused=True), []),
+    "none while paused": (at("Syncing").with_spec(paused=True), []),
 }
 
 
@@ -185,7 +187,7 @@ async def test_images_are_verified_once(cluster: gen.Cluster, versions: list[str
     verifier = Asked()
     caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
     observer = observer_of(Outside(), caches, images=verifier)
-    asking = cluster.wanting(imageVerification=POLICY)
+    asking = cluster.with_spec(imageVerification=POLICY)
     await observer.observe(asking.read(), asking.owner())
     assert (
         sorted(request.reference.rpartition(":")[2] for request in verifier.questions) == versions

@@ -30,7 +30,7 @@ class Bench:
         self.show(gen.cluster())
 
     def show(self, cluster: gen.Cluster) -> None:
-        self.outside.api.holding((CLUSTERS, cluster.object()))
+        self.outside.api.with_objects((CLUSTERS, cluster.object()))
         self.clusters.says(*self.outside.api.of(CLUSTERS))
 
     async def inner(self, request: Request) -> Outcome:
@@ -83,7 +83,7 @@ async def test_a_persistent_wait_is_reported_in_the_status() -> None:
 # sentence: (cluster, wait of the gate)
 SILENT: dict[str, tuple[gen.Cluster, Wait]] = {
     "no rights of a tenant": (gen.cluster(), CLOSED),
-    "it goes": (gen.cluster().marked(deletionTimestamp="2030-01-01T00:00:00Z"), PENDING),
+    "it goes": (gen.cluster().with_metadata(deletionTimestamp="2030-01-01T00:00:00Z"), PENDING),
     "it cannot be read": (gen.cluster(replicas="many"), PENDING),
 }
 

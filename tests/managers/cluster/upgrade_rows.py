@@ -16,12 +16,12 @@ FAILED = {"reason": "PodNotReady", "message": "x-2 is not back", "at": "2030-01-
 
 
 def upgrading(**told: Any) -> gen.Cluster:
-    return OLD.having(upgrade={"targetVersion": "2.5.5", "fromVersion": "2.4.0", **told})
+    return OLD.with_status(upgrade={"targetVersion": "2.5.5", "fromVersion": "2.4.0", **told})
 
 
 UPGRADE_ROWS = {
     "a pause found an upgrade on its way": Row(
-        upgrading(phase="Rolling").wanting(paused=True), FINE, "Upgrading=Unknown Paused"
+        upgrading(phase="Rolling").with_spec(paused=True), FINE, "Upgrading=Unknown Paused"
     ),
     "an upgrade that stopped": Row(upgrading(failure=FAILED), FINE, "Degraded=True PodNotReady"),
     "one that goes on is nothing wrong": Row(

@@ -10,8 +10,8 @@ from tests.managers.networking.ways_in import NONE, READY, gateway, ingress, mon
 OLD = gen.cluster().initialized()
 NAMED = gen.cluster(serviceAccount={"name": "mine", "annotations": {"a": "b"}}).initialized()
 FINE = gen.running(OLD)
-THERE = FINE.with_ways(READY)
-ABSENT = FINE.with_ways(ExposureFacts(NONE))
+THERE = FINE.with_exposure(READY)
+ABSENT = FINE.with_exposure(ExposureFacts(NONE))
 
 WAYS_ROWS = {
     "an account of somebody else is used": Row(
@@ -39,7 +39,7 @@ WAYS_ROWS = {
     ),
     "the Ingress has none": Row(
         ingress().initialized(),
-        FINE.with_ways(replace(READY, ingress=IngressFacts(True, ()))),
+        FINE.with_exposure(replace(READY, ingress=IngressFacts(True, ()))),
         "IngressIntegrationReady=False IngressAddressMissing",
     ),
     "the Gateway lets clients in": Row(

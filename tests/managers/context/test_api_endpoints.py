@@ -27,7 +27,7 @@ def endpoint_slice(*addresses: str, port: int | None = 6443, **endpoint: Any) ->
 
 
 def api(*addresses: str, port: int = 6443) -> FakeApi:
-    return FakeApi().holding((ENDPOINT_SLICE, endpoint_slice(*addresses, port=port)))
+    return FakeApi().with_objects((ENDPOINT_SLICE, endpoint_slice(*addresses, port=port)))
 
 
 # sentence: (the object, the endpoints)
@@ -74,10 +74,10 @@ async def test_a_new_node_is_added_and_a_restarting_one_is_kept_for_an_hour() ->
     server, clock = api("192.0.2.1"), ManualClock()
     asker = ApiServer(server, clock, None)
     await asker.endpoints()
-    server.holding((ENDPOINT_SLICE, endpoint_slice("192.0.2.1", "192.0.2.2")))
+    server.with_objects((ENDPOINT_SLICE, endpoint_slice("192.0.2.1", "192.0.2.2")))
     await clock.advance(RECHECK)
     assert (await asker.endpoints()).addresses == ("192.0.2.1", "192.0.2.2")
-    server.holding((ENDPOINT_SLICE, endpoint_slice("192.0.2.1")))
+    server.with_objects((ENDPOINT_SLICE, endpoint_slice("192.0.2.1")))
     await clock.advance(RECHECK)
     assert (await asker.endpoints()).addresses == ("192.0.2.1", "192.0.2.2")
     await clock.advance(ADDRESS_TTL)

@@ -23,7 +23,7 @@ from tests.gen.api import StillInformer
 
 KEY = ObjectKey(gen.NAMESPACE, "x")
 RUNS, HELD = gen.cluster(), gen.cluster(paused=True)
-LEAVES = HELD.marked(deletionTimestamp="2030-01-01T00:00:00Z")
+LEAVES = HELD.with_metadata(deletionTimestamp="2030-01-01T00:00:00Z")
 BROKEN: Object = {"metadata": {"name": "x"}, "spec": "no map"}
 
 # sentence: (cluster, is it paused)
@@ -54,7 +54,9 @@ class World:
 
     def show(self, cluster: gen.Cluster) -> None:
         self.version += 1
-        self.cache.says(copy.deepcopy(cluster.marked(resourceVersion=str(self.version)).object()))
+        self.cache.says(
+            copy.deepcopy(cluster.with_metadata(resourceVersion=str(self.version)).object())
+        )
 
     def write(self, what: str) -> None:
         check()
@@ -123,7 +125,7 @@ async def test_no_write_is_sent_to_a_server_either() -> None:
     cache.says(RUNS.object())
 
     async def ask(_: Request, /) -> Outcome:
-        cache.says(HELD.marked(resourceVersion="2").object())
+        cache.says(HELD.with_metadata(resourceVersion="2").object())
         async with Bao("", "x", 1, guard=check, plain=True) as bao:
             calls: tuple[Any, ...] = (bao.step_down("127.0.0.1", "t"), bao.health("127.0.0.1"))
             for call in calls:

@@ -16,7 +16,7 @@ def test_it_is_ours_with_and_without_its_owner_reference() -> None:
     assert ownership_of(secret, OWNER, MARKS) is Ownership.MINE
     del secret["metadata"]["ownerReferences"]
     assert ownership_of(secret, OWNER, MARKS) is Ownership.MINE
-    stranger = gen.cluster().marked(uid="uid-2").owner()
+    stranger = gen.cluster().with_metadata(uid="uid-2").owner()
     assert ownership_of(secret, stranger, MARKS) is Ownership.FOREIGN
 
 

@@ -176,7 +176,7 @@ def test_attack_t06_a_pod_of_a_user_gives_its_account_no_rights() -> None:
 def test_attack_t06_the_operators_own_account_is_refused(
     account: str, namespace: str, refused: bool
 ) -> None:
-    cluster = gen.cluster(serviceAccount={"name": account}).marked(namespace=namespace)
+    cluster = gen.cluster(serviceAccount={"name": account}).with_metadata(namespace=namespace)
     here = replace(gen.INSTALLATION, namespace="operators", service_account="openbao-operator")
     answer = resolve(cluster.read(), cluster.owner(), gen.world().facts(), here)
     assert isinstance(answer, Blocked) is refused
@@ -208,17 +208,17 @@ ALONE = gen.cluster().self_init()
 
 
 def cluster_with_lock(operation: str) -> gen.Cluster:
-    return ALONE.having(operationLock={"operation": operation, "holder": "h", "epoch": 1})
+    return ALONE.with_status(operationLock={"operation": operation, "holder": "h", "epoch": 1})
 
 
 # sentence: (cluster, accounts except that of the servers)
 JOB_ACCOUNTS: dict[str, tuple[gen.Cluster, list[str]]] = {
     "no jobs are asked for": (ALONE, []),
     "what is backed up can be restored": (
-        ALONE.wanting(backup=BACKUP),
+        ALONE.with_spec(backup=BACKUP),
         [BACKUP_ACCOUNT, RESTORE_ACCOUNT],
     ),
-    "restores alone": (ALONE.wanting(restore={"jwtAuthRole": "mine"}), [RESTORE_ACCOUNT]),
+    "restores alone": (ALONE.with_spec(restore={"jwtAuthRole": "mine"}), [RESTORE_ACCOUNT]),
     "one restore that runs": (cluster_with_lock("Restore"), [RESTORE_ACCOUNT]),
     "a backup that runs on after spec.backup is gone": (
         cluster_with_lock("Backup"),
@@ -226,7 +226,7 @@ JOB_ACCOUNTS: dict[str, tuple[gen.Cluster, list[str]]] = {
     ),
     "an upgrade that runs": (cluster_with_lock("Upgrade"), [UPGRADE_ACCOUNT]),
     "upgrades with a role of their own": (
-        ALONE.wanting(upgrade={"jwtAuthRole": "mine"}),
+        ALONE.with_spec(upgrade={"jwtAuthRole": "mine"}),
         [UPGRADE_ACCOUNT],
     ),
     "a first boot that made the roles of jobs": (

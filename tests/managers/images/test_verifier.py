@@ -205,7 +205,7 @@ async def test_b14_the_name_of_an_answer_covers_reference_and_trust_root() -> No
 async def test_what_one_namespace_may_read_is_not_told_to_another() -> None:
     async with bench(wants="basic") as here:
         here.signed_image()
-        here.api.holding((SECRET, pull_secret(here.server.address)))
+        here.api.with_objects((SECRET, pull_secret(here.server.address)))
         request = replace(here.question(), pull_secrets=("login",))
         assert (await here.verifier.verdict(request)).pinned
         elsewhere = replace(request, namespace="elsewhere")
@@ -230,7 +230,7 @@ def pull_secret(registry: str) -> dict[str, object]:
 async def test_pull_secrets_are_read_by_name_once_and_not_kept(wants: str) -> None:
     async with bench(wants=wants) as here:
         here.signed_image()
-        here.api.holding((SECRET, pull_secret(here.server.address)))
+        here.api.with_objects((SECRET, pull_secret(here.server.address)))
         request = replace(here.question(), pull_secrets=("absent", "login"))
         assert (await here.verifier.verdict(request)).pinned
         assert here.api.requests == ["get Secret absent", "get Secret login"]
@@ -245,7 +245,7 @@ async def test_a_pull_secret_beyond_a_limit_is_named_and_the_registry_is_not_ask
         auths = {f"{n}.example.com": {"auth": "dTpw"} for n in range(LOGINS_MAX + 1)}
         live = pull_secret(here.server.address)
         live["data"] = {".dockerconfigjson": base64_of(orjson.dumps({"auths": auths}))}
-        here.api.holding((SECRET, live))
+        here.api.with_objects((SECRET, live))
         verdict = await here.verifier.verdict(replace(here.question(), pull_secrets=("login",)))
         assert verdict.problem == "unproven"
         assert f"Secret shop/login: it has {LOGINS_MAX + 1} logins" in verdict.message

@@ -47,14 +47,14 @@ async def test_a_job_is_owned_by_its_run_and_a_retry_finds_it() -> None:
 
 
 async def test_a_job_of_another_run_is_foreign_and_not_changed() -> None:
-    api = FakeApi().holding(there(owner=OTHER))
+    api = FakeApi().with_objects(there(owner=OTHER))
     before = api.of(JOB)
     assert (await Jobs(api).ensure(job_manifest(), RUN)).foreign
     assert api.of(JOB) == before
 
 
 async def test_a_job_that_is_deleted_during_the_create_is_retried() -> None:
-    api = FakeApi().holding(there())
+    api = FakeApi().with_objects(there())
     api.refuse(GET, api_error(404))
     with pytest.raises(Transient, match="deleted while"):
         await Jobs(api).ensure(job_manifest(), RUN)
@@ -90,7 +90,7 @@ async def test_a_temporary_rejection_is_raised_unchanged(error: ApiError) -> Non
 
 
 async def test_a_job_is_identified_by_its_uid() -> None:
-    jobs = Jobs(FakeApi().holding(there()))
+    jobs = Jobs(FakeApi().with_objects(there()))
     observation = await jobs.get(KEY, "u", RUN.uid)
     assert observation is not None
     assert observation.uid == "u"
@@ -100,7 +100,7 @@ async def test_a_job_is_identified_by_its_uid() -> None:
 
 
 async def test_a_recorded_job_expires_after_an_hour() -> None:
-    api = FakeApi().holding(there(spec={}))
+    api = FakeApi().with_objects(there(spec={}))
     await Jobs(api).expire(KEY, "u")
     (live,) = api.of(JOB)
     assert live["spec"] == {"ttlSecondsAfterFinished": KEPT_SECONDS}
@@ -108,7 +108,7 @@ async def test_a_recorded_job_expires_after_an_hour() -> None:
 
 @pytest.mark.parametrize("uid", ["of-one-before-it", "u"])
 async def test_another_or_no_job_is_not_changed(uid: str) -> None:
-    api = FakeApi() if uid == "u" else FakeApi().holding(there(spec={}))
+    api = FakeApi() if uid == "u" else FakeApi().with_objects(there(spec={}))
     before = api.of(JOB)
     await Jobs(api).expire(KEY, uid)
     await Jobs(api).cancel(KEY, uid)
@@ -116,7 +116,7 @@ async def test_another_or_no_job_is_not_changed(uid: str) -> None:
 
 
 async def test_a_job_is_cancelled_by_its_uid() -> None:
-    api = FakeApi().holding(there())
+    api = FakeApi().with_objects(there())
     await Jobs(api).cancel(KEY, "u")
     assert api.of(JOB) == []
 
@@ -143,7 +143,7 @@ async def test_the_run_owns_its_rights_and_changes_are_reverted() -> None:
 
 @pytest.mark.parametrize("resource", [ROLE, ROLE_BINDING], ids=["role", "binding"])
 async def test_foreign_rights_are_never_changed(resource: Any) -> None:
-    api = FakeApi().holding(there(resource, OTHER))
+    api = FakeApi().with_objects(there(resource, OTHER))
     before = api.of(resource)
     with pytest.raises(ForeignError, match="is not owned by"):
         await Jobs(api).ensure_rights(RUN, RIGHTS)

@@ -83,13 +83,13 @@ def test_members_of_two_pools_are_expected_while_one_takes_over(
     spec: dict[str, Any], raft: RaftStatus, said: str
 ) -> None:
     update = membership_ready(
-        gen.cluster().wanting(**spec).read().spec, raft, None, green_servers=3
+        gen.cluster().with_spec(**spec).read().spec, raft, None, green_servers=3
     )
     assert f"{update.status} {update.reason}" == said
 
 
 def test_while_a_set_takes_over_the_numbers_are_told() -> None:
-    spec = gen.cluster().wanting(**READ).read().spec
+    spec = gen.cluster().with_spec(**READ).read().spec
     assert membership_ready(spec, raft_of(4, 3, 1), None, green_servers=3).message == (
         "The green pool has 3 servers: 4 voters, of which 3 are needed, and 2 members that "
         "have no vote; 1 of 1 read replicas are members without a vote"

@@ -37,7 +37,7 @@ async def test_who_leads(
 async def test_who_is_on_its_way_out_or_has_no_address_is_not_asked() -> None:
     servers = Servers()
     servers.standby = {"10.0.0.3"}
-    pods = (LEADS.terminating(), gen.pod(1).unscheduled("no room"), LATE)
+    pods = (LEADS.terminating(), gen.pod(1).unschedulable("no room"), LATE)
     await resolve_leader(servers, [pod.facts() for pod in pods])
     assert servers.requests == ["health 10.0.0.3"]
 

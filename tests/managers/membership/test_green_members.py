@@ -30,8 +30,8 @@ ROWS: dict[str, tuple[dict[str, Any] | None, int]] = {
 
 @pytest.mark.parametrize(("told", "number"), ROWS.values(), ids=ROWS)
 def test_row(told: dict[str, Any] | None, number: int) -> None:
-    cluster = gen.cluster().wanting(replicas=7).initialized()
-    read = cluster.having(blueGreen=told).read() if told else cluster.read()
+    cluster = gen.cluster().with_spec(replicas=7).initialized()
+    read = cluster.with_status(blueGreen=told).read() if told else cluster.read()
     assert green_member_count(read) == number
 
 

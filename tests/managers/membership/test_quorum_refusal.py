@@ -20,14 +20,14 @@ REFUSED = Quorum(trouble=f"{MEMBERS} answered 403: permission denied", refused=M
 def test_who_never_got_an_answer_goes_by_the_pods(cluster: gen.Cluster) -> None:
     """An older operator made it, or its first boot was without a login: nothing got worse."""
     assert interpret(REFUSED, cluster.read()) is None
-    empty = cluster.having(adminOps={"lastError": {"reason": "MembershipUnknown"}})
+    empty = cluster.with_status(adminOps={"lastError": {"reason": "MembershipUnknown"}})
     assert interpret(REFUSED, empty.read()) is None
 
 
 @pytest.mark.parametrize("answer", [Quorum(trouble="no answer"), Quorum()])
 def test_what_is_no_refusal_is_taken_as_it_is(answer: Quorum) -> None:
     assert interpret(answer, OWN.read()) is answer
-    assert interpret(answer, OWN.having(**ANSWERED).read()) is answer
+    assert interpret(answer, OWN.with_status(**ANSWERED).read()) is answer
 
 
 # sentence: (cluster, path that was refused, words of the next step)
@@ -55,7 +55,7 @@ def test_who_got_answers_before_is_told_what_to_do(
     cluster: gen.Cluster, path: str, words: tuple[str, ...]
 ) -> None:
     answer = Quorum(trouble=f"{path} answered 403: permission denied", refused=path)
-    quorum = gen.present(interpret(answer, cluster.having(**ANSWERED).read()))
+    quorum = gen.present(interpret(answer, cluster.with_status(**ANSWERED).read()))
     assert quorum.refused == path
     assert quorum.trouble.startswith(answer.trouble)
     for word in words:

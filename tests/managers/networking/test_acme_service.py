@@ -17,7 +17,7 @@ def services(cluster: gen.Cluster) -> dict[str, Intent]:
 
 
 def test_it_leads_both_ports_to_the_servers_ready_or_not() -> None:
-    spec = services(gen.cluster().wanting(replicas=1, tls=ACME))["x-acme"].body["spec"]
+    spec = services(gen.cluster().with_spec(replicas=1, tls=ACME))["x-acme"].body["spec"]
     assert [(port["port"], port["targetPort"]) for port in spec["ports"]] == [
         (80, 8200),
         (443, 8200),

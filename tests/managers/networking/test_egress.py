@@ -119,7 +119,7 @@ REACHED: dict[str, tuple[str, bool]] = {
 def test_servers_and_jobs_reach_the_internet_without_the_metadata(address: str, may: bool) -> None:
     network = {"egressRules": [{"to": [block("0.0.0.0/0"), block("::/0")], "ports": PORTS}]}
     spec = {**hardened_spec(network=network), "version": "2.5.5"}
-    meant = gen.resolved(gen.cluster().wanting(**spec))
+    meant = gen.resolved(gen.cluster().with_spec(**spec))
     for build in (network_policy, jobs_network_policy):
         policy = Policy(build(meant, gen.world().facts()).body)
         assert policy.lets_out(Peer(address=address), 443) is may

@@ -259,10 +259,10 @@ def test_with_acme_tls_is_handed_through() -> None:
     def broken(cluster: gen.Cluster) -> set[str]:
         return {violation.rule for violation in violations(cluster.read())}
 
-    assert "gateway-acme" in broken(gateway().wanting(tls=ACME))
-    assert "gateway-acme" not in broken(gateway(tlsPassthrough=True).wanting(tls=ACME))
-    assert "gateway-acme" not in broken(gateway(enabled=False).wanting(tls=ACME))
-    passed = gateway(tlsPassthrough=True).wanting(tls=ACME, replicas=1)
+    assert "gateway-acme" in broken(gateway().with_spec(tls=ACME))
+    assert "gateway-acme" not in broken(gateway(tlsPassthrough=True).with_spec(tls=ACME))
+    assert "gateway-acme" not in broken(gateway(enabled=False).with_spec(tls=ACME))
+    passed = gateway(tlsPassthrough=True).with_spec(tls=ACME, replicas=1)
     assert set(intents(passed)) == {"TLSRoute"}
 
 

@@ -49,7 +49,7 @@ STORED: Mapping[str, Any] = {
     },
 }
 VOLUME = {"provider": "pvc", "bucket": "b", "pvc": {"claimName": "snapshots"}}
-BACKED_UP = OPEN.self_init(login=True).wanting(backup=STORED)
+BACKED_UP = OPEN.self_init(login=True).with_spec(backup=STORED)
 HARDENED: Mapping[str, Any] = {
     "profile": "Hardened",
     "tls": {"mode": "External"},
@@ -65,7 +65,7 @@ HARDENED: Mapping[str, Any] = {
 
 
 def hardened_cluster(**network: Any) -> gen.Cluster:
-    return gen.cluster().self_init().wanting(**HARDENED, network=network or None)
+    return gen.cluster().self_init().with_spec(**HARDENED, network=network or None)
 
 
 def wishing(**network: Any) -> gen.Cluster:
@@ -98,7 +98,7 @@ class Row(NamedTuple):
 HARD = hardened_cluster()
 TRUSTING = hardened_cluster(trustedIngressPeers=[GATEWAY_TRUSTED])
 HARD_BACKED_UP = (
-    hardened_cluster(egressRules=[TO_STORE]).self_init(login=True).wanting(backup=STORED)
+    hardened_cluster(egressRules=[TO_STORE]).self_init(login=True).with_spec(backup=STORED)
 )
 ROWS = {
     "voters replicate": Row(OPEN, VOTER, VOTER, 8201, True),
@@ -134,12 +134,12 @@ ROWS = {
     ),
     "a server does not": Row(BACKED_UP, VOTER, WORLD, 9000, False),
     "a rule of the user's replaces ours": Row(
-        BACKED_UP.wanting(network={"egressRules": [TO_STORE]}), BACKUP, WORLD, 9000, False
+        BACKED_UP.with_spec(network={"egressRules": [TO_STORE]}), BACKUP, WORLD, 9000, False
     ),
     "Hardened: a job reaches what the user opened": Row(HARD_BACKED_UP, BACKUP, STORE, 443, True),
     "Hardened: and nothing else": Row(HARD_BACKED_UP, BACKUP, WORLD, 443, False),
     "snapshots on a volume need no way out": Row(
-        OPEN.self_init(login=True).wanting(backup={**STORED, "target": VOLUME}),
+        OPEN.self_init(login=True).with_spec(backup={**STORED, "target": VOLUME}),
         BACKUP,
         WORLD,
         443,
@@ -223,11 +223,11 @@ def test_b42_a_gateway_in_the_own_namespace_gets_in() -> None:
 def test_b43_an_ingress_opens_nothing_to_the_world(cluster: gen.Cluster) -> None:
     peers = {"trustedIngressPeers": [GATEWAY_TRUSTED]}
     ingress = {"enabled": True, "host": "bao.example.com"}
-    network_policies = policies(cluster.wanting(ingress=ingress, network=peers))
+    network_policies = policies(cluster.with_spec(ingress=ingress, network=peers))
     assert not may(network_policies, WORLD, VOTER, 8200, "TCP")
     assert (
         network_policies[0].body["spec"]["ingress"]
-        == policies(cluster.wanting(network=peers))[0].body["spec"]["ingress"]
+        == policies(cluster.with_spec(network=peers))[0].body["spec"]["ingress"]
     )
 
 
@@ -252,7 +252,7 @@ def test_no_pod_is_there_before_its_policy() -> None:
 
 
 def test_every_row_of_the_table_is_a_rule_somewhere() -> None:
-    cluster = BACKED_UP.wanting(network={"trustedIngressPeers": [TEAM_TRUSTED]})
+    cluster = BACKED_UP.with_spec(network={"trustedIngressPeers": [TEAM_TRUSTED]})
     rules = 0
     for policy in policies(cluster):
         spec = policy.body["spec"]

@@ -124,7 +124,7 @@ def test_the_port_of_metrics_is_open_to_clients_when_something_listens(
     metrics: Mapping[str, Any], may: bool
 ) -> None:
     spec = {"version": "2.5.5", "observability": {"metrics": metrics}}
-    meant = gen.resolved(gen.cluster().wanting(**spec))
+    meant = gen.resolved(gen.cluster().with_spec(**spec))
     policy = Policy(network_policy(meant, gen.world().facts()).body)
     assert policy.lets_in(APP, 8202, "TCP") is may
     assert policy.lets_in(INTERNET, 8202, "TCP") is False

@@ -64,4 +64,4 @@ READY = ExposureFacts(
 
 def seeing(cluster: gen.Cluster, ways: ExposureFacts) -> Observed:
     """What a cluster that runs observes beside this."""
-    return gen.running(cluster.initialized()).with_ways(ways).facts()
+    return gen.running(cluster.initialized()).with_exposure(ways).facts()

@@ -33,7 +33,7 @@ class Slow(FakeApi):
 class Bench:
     def __init__(self, cluster: gen.Cluster | None = None) -> None:
         self.api = Slow()
-        self.api.holding((CLUSTERS, (cluster or gen.cluster().initialized()).object()))
+        self.api.with_objects((CLUSTERS, (cluster or gen.cluster().initialized()).object()))
         self.clock = Outside(self.api).clock
         self.cache = StillInformer(CLUSTERS)
 
@@ -97,7 +97,7 @@ async def test_a_constantly_changing_cluster_is_retried_later() -> None:
             raise api_error(409)
 
     bench = Bench()
-    restless = Restless().holding((CLUSTERS, gen.cluster().initialized().object()))
+    restless = Restless().with_objects((CLUSTERS, gen.cluster().initialized().object()))
     with pytest.raises(Transient, match="kept changing"):
         await OperationLocks(restless, bench.cache, bench.clock).acquire(KEY, BACKUP, uid=UID)
     assert restless.requests == [GET] * TRIES
@@ -215,7 +215,7 @@ async def test_without_a_cluster_there_is_no_lock() -> None:
 
 
 async def test_an_unreadable_lock_is_not_free() -> None:
-    bench = Bench(gen.cluster().initialized().having(operationLock={"operation": "Dance"}))
+    bench = Bench(gen.cluster().initialized().with_status(operationLock={"operation": "Dance"}))
     with pytest.raises(TerminalError, match=r"status\.operationLock of OpenBaoCluster ns/x"):
         await bench.process().acquire(KEY, BACKUP, uid=UID)
 

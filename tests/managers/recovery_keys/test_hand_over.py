@@ -75,7 +75,7 @@ def _data(api: FakeApi) -> dict[str, bytes]:
 
 
 async def test_each_recipient_finds_the_share_under_its_name() -> None:
-    api = FakeApi().holding((CLUSTERS, CLUSTER.object()))
+    api = FakeApi().with_objects((CLUSTERS, CLUSTER.object()))
     status = await _run(_keeper(), api)
     assert (status.stored, status.nonce) == (True, "n1")
     assert _data(api) == {"alice": SHARE}
@@ -136,7 +136,7 @@ class TestCrash:
 async def test_an_existing_secret_is_never_overwritten(
     owner: Owner, held: bytes, told: str
 ) -> None:
-    api = FakeApi().holding((SECRET, secret_object(owner, SECRET_NAME, {"alice": held})))
+    api = FakeApi().with_objects((SECRET, secret_object(owner, SECRET_NAME, {"alice": held})))
     status = await _run(_keeper(), api)
     assert (status.stored, status.reason) == (False, "ForeignObject")
     assert SECRET_NAME in status.message

@@ -135,7 +135,7 @@ class Bench:
 
     def __init__(self, cluster: gen.Cluster | None = None, **spec: Any) -> None:
         self.api = DeadlyApi()
-        self.api.holding((CLUSTERS, (cluster or gen.cluster().initialized()).object()))
+        self.api.with_objects((CLUSTERS, (cluster or gen.cluster().initialized()).object()))
         self.ask(**spec)
         self.clock = ManualClock()
         self.executors, self.servers = FixedExecutors(EXECUTOR), Servers()
@@ -149,7 +149,7 @@ class Bench:
         body = restore_object(**{"cluster": "x", **spec})
         body["metadata"]["namespace"] = gen.NAMESPACE
         body.pop("status")
-        self.api.holding((RESTORES, body))
+        self.api.with_objects((RESTORES, body))
 
     def process(self) -> RestoreReconciler:
         """Return a new process, without any state in memory."""

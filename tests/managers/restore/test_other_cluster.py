@@ -35,7 +35,7 @@ def bench_with(cluster: str, **source: str) -> Bench:
     target = gen.cluster(backup=store).initialized()
     bench = Bench(target, source={"backup": "kept", **source})
     other = gen.cluster("staging", backup=store).initialized().object()
-    bench.api.holding((CLUSTERS, other), (BACKUPS, backup_of(cluster)))
+    bench.api.with_objects((CLUSTERS, other), (BACKUPS, backup_of(cluster)))
     return bench
 
 

@@ -39,7 +39,7 @@ def after(
     if status is not None:
         backup_status["restoreTest"] = status.to_object()
     return OpenBaoCluster.from_object(
-        cluster().wanting(backup=spec).having(backup=backup_status).object()
+        cluster().with_spec(backup=spec).with_status(backup=backup_status).object()
     )
 
 

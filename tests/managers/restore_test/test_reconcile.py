@@ -63,7 +63,7 @@ class World:
         self.calls_before_crash: int | None = None
         test = {"restoreTest": {"everySuccessfulBackups": every}} if every else {}
         backup = {"schedule": "0 3 * * *", "target": store().to_object(), **test}
-        self.put(CLUSTERS, cluster().wanting(backup=backup).object(), backup_count=1)
+        self.put(CLUSTERS, cluster().with_spec(backup=backup).object(), backup_count=1)
         self.put(STATEFUL_SET, _servers())
         self.put(CONFIG_MAP, _with_name(CONFIG_MAP, "x-config", data={"config.hcl": SEAL}))
         self.put(BACKUPS, _with_name(BACKUPS, "monday", spec={"cluster": "x"}))

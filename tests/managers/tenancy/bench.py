@@ -66,13 +66,13 @@ class Bench:
     def __init__(
         self, *tenants: Object, space: Object | None = None, pace: int = UNBOUNDED
     ) -> None:
-        self.api = FakeApi().holding(*((TENANTS, tenant) for tenant in tenants))
+        self.api = FakeApi().with_objects(*((TENANTS, tenant) for tenant in tenants))
         self.delegate = Counted()
         # One world, two books of calls.
         self.delegate.objects = self.api.objects
         self.delegate._versions = self.api._versions
         if space is not None:
-            self.api.holding((NAMESPACE, space))
+            self.api.with_objects((NAMESPACE, space))
         self.clock = ManualClock()
         self.tenants = StillInformer(TENANTS)
         self.clusters = StillInformer(CLUSTERS)

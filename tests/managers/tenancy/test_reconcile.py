@@ -201,7 +201,7 @@ class TestRefusals:
         outcome = gen.expect(Wait, await bench.run())
         assert bench.reason() == ("False", "NamespaceNotFound")
         assert outcome.after is not None
-        bench.api.holding((NAMESPACE, namespace()))
+        bench.api.with_objects((NAMESPACE, namespace()))
         await bench.clock.advance(outcome.after + 0.1)
         await bench.run()
         assert bench.reason() == ("True", "Provisioned")
@@ -241,7 +241,7 @@ class TestRefusals:
     async def test_a_foreign_object_stays_as_it_is(self) -> None:
         forged = {"metadata": {"name": tenancy.TENANT_ROLE, "namespace": TARGET}, "rules": []}
         bench = Bench(tenant(), space=namespace())
-        bench.api.holding((ROLE, {"apiVersion": ROLE.api_version, "kind": "Role", **forged}))
+        bench.api.with_objects((ROLE, {"apiVersion": ROLE.api_version, "kind": "Role", **forged}))
         await bench.run()
         assert bench.reason() == ("False", "ForeignObject")
         assert bench.object(ROLE, tenancy.TENANT_ROLE)["rules"] == []

@@ -20,7 +20,7 @@ def account(name: str) -> Object:
 
 
 def holding(*names: str) -> FakeApi:
-    return FakeApi().holding(*((SERVICE_ACCOUNT, account(name)) for name in names))
+    return FakeApi().with_objects(*((SERVICE_ACCOUNT, account(name)) for name in names))
 
 
 async def test_both_are_there() -> None:

@@ -71,11 +71,11 @@ class UpgradeLife(Bench):
         """Make the pods that are missing, and let another one lead if the leader went."""
         live = self.api.objects[(STATEFUL_SET, KEY)]
         if live.get("status", {}).get("observedGeneration") is None:
-            self.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
+            self.api.with_objects((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
         for job in self.api.of(JOB):
             if "creationTimestamp" not in job["metadata"]:
                 job["metadata"]["creationTimestamp"] = self.outside.clock.now().isoformat()
-                self.api.holding((JOB, job))
+                self.api.with_objects((JOB, job))
         there = set(self.running())
         missing = [n for n in range(SIZE) if f"x-{n}" not in there]
         for n in missing:
@@ -85,7 +85,7 @@ class UpgradeLife(Bench):
                 self.leads = next(f"x-{other}" for other in range(SIZE) if other not in missing)
                 self.label_as_leader(int(self.leads[-1]))
             self.births += 1
-            self.api.holding((POD, self._newborn(n)))
+            self.api.with_objects((POD, self._newborn(n)))
 
     def hand_over(self) -> None:
         """Let the next server lead."""
@@ -94,12 +94,12 @@ class UpgradeLife(Bench):
         for name, leads in ((before, "false"), (self.leads, "true")):
             live = copy.deepcopy(self.api.objects[(POD, ObjectKey(gen.NAMESPACE, name))])
             live["metadata"]["labels"][labels.SERVER_ACTIVE] = leads
-            self.api.holding((POD, live))
+            self.api.with_objects((POD, live))
 
     def _newborn(self, ordinal: int) -> Object:
         annotations = self.template["metadata"]["annotations"]
-        pod = gen.pod(ordinal).made_from(annotations[labels.TEMPLATE_HASH])
-        pod = pod.reading(annotations[labels.RELOAD_HASH])
+        pod = gen.pod(ordinal).with_template(annotations[labels.TEMPLATE_HASH])
+        pod = pod.with_files(annotations[labels.RELOAD_HASH])
         pod = pod.running(self.template["spec"]["containers"][0]["image"])
         if self.version in self.broken:
             pod = pod.waiting("ImagePullBackOff", "no such image")
@@ -149,7 +149,7 @@ class UpgradeLife(Bench):
         """Let the newest Job end."""
         live = self.api.of(JOB)[-1]
         live["status"] = {"conditions": [{"type": how, "status": "True", "reason": "Said"}]}
-        self.api.holding((JOB, live))
+        self.api.with_objects((JOB, live))
 
     def backups(self) -> list[OpenBaoBackup]:
         """The OpenBaoBackups that were made."""
@@ -159,7 +159,7 @@ class UpgradeLife(Bench):
         """Let the newest OpenBaoBackup end."""
         live = copy.deepcopy(self.api.of(BACKUPS)[-1])
         live["status"] = {"phase": phase, "message": "as the test says"}
-        self.api.holding((BACKUPS, live))
+        self.api.with_objects((BACKUPS, live))
 
 
 class Raft(Servers):
@@ -176,7 +176,7 @@ class Raft(Servers):
 
 async def serving(monkeypatch: pytest.MonkeyPatch, **spec: Any) -> UpgradeLife:
     """A cluster of three that serves, in the old version."""
-    life = UpgradeLife(gen.cluster(version=OLD, **spec).logging_in())
+    life = UpgradeLife(gen.cluster(version=OLD, **spec).with_login())
     monkeypatch.setattr(login, "Bao", lambda authority, name, guard: Raft(life))
     await life.until_quiet()
     life.start_pods(1)
@@ -186,6 +186,6 @@ async def serving(monkeypatch: pytest.MonkeyPatch, **spec: Any) -> UpgradeLife:
         key = (POD, ObjectKey(gen.NAMESPACE, names.pod("x", ordinal)))
         live = copy.deepcopy(life.api.objects[key])
         live["metadata"]["labels"][labels.SERVER_VERSION] = OLD
-        life.api.holding((POD, live))
+        life.api.with_objects((POD, live))
     await life.until_quiet()
     return life

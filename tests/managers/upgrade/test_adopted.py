@@ -24,7 +24,7 @@ def as_before(bench: Bench) -> None:
     live = copy.deepcopy(bench.cluster)
     live["status"] = {part: status for part, status in live["status"].items() if part not in OURS}
     bench.api._applied.clear()
-    bench.api.holding((CLUSTERS, live))
+    bench.api.with_objects((CLUSTERS, live))
 
 
 def pods(bench: Bench) -> set[str]:
@@ -59,7 +59,7 @@ LEFT: dict[str, tuple[gen.Cluster, Release]] = {
         Release("2.4.0"),
     ),
     "this release knows it already": (
-        gen.cluster(version="2.5.0").initialized("2.5.0").having(release={"version": "2.4.0"}),
+        gen.cluster(version="2.5.0").initialized("2.5.0").with_status(release={"version": "2.4.0"}),
         Release("2.4.0"),
     ),
 }

@@ -157,10 +157,10 @@ def rollout_progress(*changed: gen.Pod) -> RolloutProgress:
 # sentence: (pod 2, the ordinals that count as upgraded)
 COUNTED: dict[str, tuple[gen.Pod, tuple[int, ...]]] = {
     "it is new and ready": (MADE.pods[2], (0, 1, 2)),
-    "it is ready and of the template before": (MADE.pods[2].made_from("before"), (0, 1)),
+    "it is ready and of the template before": (MADE.pods[2].with_template("before"), (0, 1)),
     "it is new, ready and being deleted": (MADE.pods[2].terminating(), (0, 1)),
     "it is new and not ready": (MADE.pods[2].unready(), (0, 1)),
-    "it is ready and nobody knows from which template": (MADE.pods[2].made_from(""), (0, 1)),
+    "it is ready and nobody knows from which template": (MADE.pods[2].with_template(""), (0, 1)),
 }
 
 
@@ -176,7 +176,7 @@ def test_u03_only_a_ready_pod_of_the_newest_template_that_stays_is_upgraded(
 def test_u03_while_the_statefulset_is_behind_its_spec_nobody_is_upgraded() -> None:
     """Its revision is that of the template before, whatever the pods look like."""
     live = gen.present(MADE.stateful_set)
-    behind = MADE.with_set(live.unsettled())
+    behind = MADE.with_set(live.with_stale_status())
     progress = gen.present(merge_plans(gen.resolved(NEWEST, behind), behind.facts()).rolled)
     assert (progress.renewed, progress.complete) == ((), False)
 

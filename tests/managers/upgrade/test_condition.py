@@ -42,7 +42,7 @@ def course(upgrade: UpgradeStatus | None = None, outcome: Outcome | None = None)
 # sentence: (cluster, course, "status reason", what the message names); None: nothing is told
 TOLD: dict[str, tuple[gen.Cluster, UpgradeDecision, str | None, str]] = {
     "never upgraded": (OLD, course(), None, ""),
-    "an upgrade is over": (OLD.having(conditions=[BEFORE]), course(), "False Idle", "2.4.0"),
+    "an upgrade is over": (OLD.with_status(conditions=[BEFORE]), course(), "False Idle", "2.4.0"),
     "it may not come": (
         OLD, course(outcome=Blocked("DowngradeBlocked", "old")), "False DowngradeBlocked", "old",
     ),
@@ -83,7 +83,7 @@ def test_a_pause_without_an_upgrade_is_not_told() -> None:
 def test_a_failure_is_that_of_the_decision_and_else_of_the_status() -> None:
     error = {"reason": "UpgradeFailed", "message": "m", "at": "2030-01-01T00:00:00Z"}
     known = {"targetVersion": "2.5.5", "fromVersion": "2.4.0", "failure": error}
-    cluster = OLD.having(upgrade=known).read()
+    cluster = OLD.with_status(upgrade=known).read()
     assert failure_of(cluster, course(going(failure=STOPPED))) == STOPPED
     assert failure_of(cluster, course(going())) is None
     assert gen.present(failure_of(cluster, None)).reason == "UpgradeFailed"

@@ -49,7 +49,7 @@ async def test_an_order_about_pools_has_a_job_of_its_own() -> None:
 
 async def test_a_job_of_another_owner_is_told_apart() -> None:
     other = {**OWNER.reference(), "uid": "another"}
-    api = FakeApi().holding(there(other))
+    api = FakeApi().with_objects(there(other))
     assert (await ensure_order(Jobs(api), upgrader(), OWNER, STEPS_DOWN)).foreign
     assert gen.present(await read_job(api, parse_cluster(), NAME)).foreign
 
@@ -75,6 +75,6 @@ async def test_the_end_of_a_job_is_its_condition(
     kind: str, words: dict[str, str], state: str, message: str
 ) -> None:
     status = {"conditions": [{"type": kind, "status": "True", **words}]}
-    api = FakeApi().holding(there(OWNER.reference(), status=status))
+    api = FakeApi().with_objects(there(OWNER.reference(), status=status))
     job = gen.present(await read_job(api, parse_cluster(), NAME))
     assert (job.name, job.state, job.message, job.foreign) == (NAME, state, message, False)

@@ -29,7 +29,7 @@ LOCK = {"operation": "Upgrade", "holder": UPGRADE_HOLDER}
 CLUSTER = (
     gen.cluster(version=NEW)
     .initialized()
-    .having(upgrade=ROLLS, release={"version": NEW}, operationLock=LOCK)
+    .with_status(upgrade=ROLLS, release={"version": NEW}, operationLock=LOCK)
 )
 WELL = tuple(RaftServer(f"x-{n}", voter=True, healthy=True) for n in range(2))
 # name: (what the leader says, the server that is to be named)
@@ -61,7 +61,7 @@ REFUSED = Quorum(trouble="sys/x answered 403: no: give the policy the right", re
 def decision_of(
     quorum: Quorum | None, world: gen.World | None = None, **upgrade: object
 ) -> UpgradeDecision:
-    cluster = CLUSTER.having(upgrade={**ROLLS, **upgrade})
+    cluster = CLUSTER.with_status(upgrade={**ROLLS, **upgrade})
     facts = (world or gen.running(CLUSTER)).with_quorum(quorum).facts()
     return decide_upgrade(cluster.read(), facts, DEADLINE)
 
@@ -97,7 +97,9 @@ ALL_WELL = Quorum((*WELL, RaftServer("x-2", voter=True, healthy=True)))
 
 
 def test_a_budget_that_somebody_else_closed_is_no_failure_of_a_server() -> None:
-    course = decision_of(ALL_WELL, gen.running(CLUSTER).tried(EVICT, "uid-x-1", timedelta(), WORDS))
+    course = decision_of(
+        ALL_WELL, gen.running(CLUSTER).with_attempt(EVICT, "uid-x-1", timedelta(), WORDS)
+    )
     assert isinstance(course.outcome, Wait)
     assert course.outcome.reason == "DisruptionBudgetClosed"
     assert course.outcome.message == f"x-1 is not evicted: {WORDS}"
@@ -108,12 +110,15 @@ def test_a_budget_that_somebody_else_closed_is_no_failure_of_a_server() -> None:
 
 NO_REASONS: dict[str, tuple[gen.World, str]] = {
     "one that was closed long ago": (
-        gen.running(CLUSTER).tried(EVICT, "uid-x-1", timedelta(minutes=1), WORDS),
+        gen.running(CLUSTER).with_attempt(EVICT, "uid-x-1", timedelta(minutes=1), WORDS),
         "HealthCheckFailed",
     ),
-    "one that let the pod go": (gen.running(CLUSTER).tried(EVICT, "uid-x-1"), "HealthCheckFailed"),
+    "one that let the pod go": (
+        gen.running(CLUSTER).with_attempt(EVICT, "uid-x-1"),
+        "HealthCheckFailed",
+    ),
     "one over a pod that is gone": (
-        gen.running(CLUSTER).tried(EVICT, "uid-of-another", timedelta(), WORDS),
+        gen.running(CLUSTER).with_attempt(EVICT, "uid-of-another", timedelta(), WORDS),
         "HealthCheckFailed",
     ),
 }
@@ -127,7 +132,7 @@ def test_what_excuses_no_delay(world: gen.World, reason: str) -> None:
 
 
 def test_a_closed_budget_excuses_no_server_that_is_away() -> None:
-    away = gen.running(CLUSTER).tried(EVICT, "uid-x-1", timedelta(), WORDS)
+    away = gen.running(CLUSTER).with_attempt(EVICT, "uid-x-1", timedelta(), WORDS)
     away = away.with_pods(*away.pods[:2], gen.pod(2).waiting("CrashLoopBackOff"))
     course = decision_of(ALL_WELL, away, pod="x-2")
     assert course.upgrade is not None

@@ -20,7 +20,7 @@ OTHER = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 3}
 def course(version: str, **status: Any) -> UpgradeDecision:
     """What a pass does about a cluster without status.upgrade."""
     known = {"release": {"version": RUNS}, "currentVersion": RUNS, **status}
-    cluster = gen.cluster(version=version).initialized().having(**known)
+    cluster = gen.cluster(version=version).initialized().with_status(**known)
     return decide_upgrade(cluster.read(), gen.running(cluster).facts(), timedelta(seconds=20))
 
 

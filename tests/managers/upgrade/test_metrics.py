@@ -43,8 +43,8 @@ class Bench:
         self.ours.changed(KEY, self.known, after, NOW + timedelta(seconds=seconds))
         self.known = after
         self.version += 1
-        cluster = gen.cluster(replicas=3).having(**after.to_object())
-        self.cache.says(cluster.marked(resourceVersion=str(self.version)).object())
+        cluster = gen.cluster(replicas=3).with_status(**after.to_object())
+        self.cache.says(cluster.with_metadata(resourceVersion=str(self.version)).object())
 
     def series(self) -> dict[str, float]:
         """Name and labels beside the object's, and the value, of all series about upgrades."""
@@ -182,7 +182,7 @@ def test_users_do_not_choose_how_many_series_there_are() -> None:
 async def test_a_write_of_the_status_is_told_and_counted_and_a_lost_one_is_not() -> None:
     bench, outside = Bench(), Outside()
     cluster = gen.cluster(replicas=3)
-    outside.api.holding((CLUSTERS, cluster.object()))
+    outside.api.with_objects((CLUSTERS, cluster.object()))
     writer = StatusWriter(outside.api, bench.cache, outside.events, outside.clock, bench.ours)
     live_status = status(since(ROLLS, stepDownJob="upgrade-x"))
     live = outside.api.of(CLUSTERS)[0]

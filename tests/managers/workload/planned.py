@@ -34,10 +34,15 @@ def serving(count: int = 3, *, template: str | None = None, size: int | None = N
     """A set of `size` with `count` ready pods, all from one template, of which 0 leads."""
     made_from = digest() if template is None else template
     pods = (
-        gen.pod(n).made_from(made_from).reading(FILES.digest).ready(leading=n == 0)
+        gen.pod(n).with_template(made_from).with_files(FILES.digest).ready(leading=n == 0)
         for n in range(count)
     )
-    live = gen.stateful_set().sized(size or count).made_from(digest()).reading(FILES.digest)
+    live = (
+        gen.stateful_set()
+        .with_replicas(size or count)
+        .with_template(digest())
+        .with_files(FILES.digest)
+    )
     return EMPTY.with_set(live).with_pods(*pods)
 
 

@@ -15,8 +15,8 @@ from tests.gen.worlds import SERVER_FINGERPRINT
 FILES = Files("the configuration", SERVER_FINGERPRINT, "the authority")
 INPUTS = Inputs("the restart text", FILES, operator_image="the-operator")
 OLD = gen.cluster().initialized()
-TWO = OLD.wanting(readReplicas={"replicas": 2})
-ONE = OLD.wanting(readReplicas={"replicas": 1})
+TWO = OLD.with_spec(readReplicas={"replicas": 2})
+ONE = OLD.with_spec(readReplicas={"replicas": 1})
 VOTERS = ("x-0", "x-1", "x-2")
 
 
@@ -38,7 +38,7 @@ def digest(cluster: gen.Cluster = TWO) -> str:
 def reader(ordinal: int, cluster: gen.Cluster = TWO) -> gen.Pod:
     """A read replica that serves, from the newest template."""
     files = read_inputs(cluster).files.digest
-    return gen.read_pod(ordinal).made_from(digest(cluster)).reading(files).ready()
+    return gen.read_pod(ordinal).with_template(digest(cluster)).with_files(files).ready()
 
 
 def serving(
@@ -47,8 +47,13 @@ def serving(
     """Three voters of which x-0 leads, and a pool of `size` with `count` that serve."""
     newest = digest(cluster)
     files = read_inputs(cluster).files.digest
-    pods = (reader(n, cluster).made_from(template or newest) for n in range(count))
-    live = gen.read_set().sized(count if size is None else size).made_from(newest).reading(files)
+    pods = (reader(n, cluster).with_template(template or newest) for n in range(count))
+    live = (
+        gen.read_set()
+        .with_replicas(count if size is None else size)
+        .with_template(newest)
+        .with_files(files)
+    )
     voters = (gen.pod(n).ready(leading=n == 0) for n in range(3))
     return (
         gen.world()
@@ -57,7 +62,7 @@ def serving(
         .with_claims(0, 1, 2)
         .with_readers(live, *pods)
         .with_read_claims(*range(count))
-        .reached()
+        .with_client_config()
     )
 
 

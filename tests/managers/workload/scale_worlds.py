@@ -31,13 +31,13 @@ class Servers:
     def set_to(self, live: gen.StatefulSet | None) -> "Servers":
         return replace(self, world=self.world.with_set(live))
 
-    def saying(self, *servers: RaftServer, trouble: str = "") -> "Servers":
+    def with_raft(self, *servers: RaftServer, trouble: str = "") -> "Servers":
         return replace(self, quorum=Quorum(servers, trouble=trouble))
 
     def silent(self) -> "Servers":
         return replace(self, quorum=None)
 
-    def marked(self, *ordinals: int, **other: Any) -> "Servers":
+    def with_removal_marks(self, *ordinals: int, **other: Any) -> "Servers":
         """Let these volumes carry the mark of their own server."""
         claims = tuple(
             replace(claim, removed_peer=claim.name.removeprefix("data-"), **other)
@@ -53,8 +53,8 @@ class Servers:
         claims = tuple(replace(claim, **fields) for claim in world.claims)
         return replace(self, world=replace(world, claims=claims))
 
-    def tried(self, effect: str, uid: str, ago: timedelta, refused: str = "") -> "Servers":
-        return replace(self, world=self.world.tried(effect, uid, ago, refused))
+    def with_attempt(self, effect: str, uid: str, ago: timedelta, refused: str = "") -> "Servers":
+        return replace(self, world=self.world.with_attempt(effect, uid, ago, refused))
 
 
 def raft(
@@ -74,7 +74,7 @@ def pods(count: int, *, leading: int = 0) -> list[gen.Pod]:
 
 
 def servers(count: int, *, leading: int = 0) -> Servers:
-    world = gen.world().with_set(gen.stateful_set().sized(count))
+    world = gen.world().with_set(gen.stateful_set().with_replicas(count))
     world = world.with_pods(*pods(count, leading=leading)).with_claims(*range(count))
     return Servers(world, Quorum(raft(*pod_names(count)), count // 2 - (count % 2 == 0)))
 
@@ -82,4 +82,4 @@ def servers(count: int, *, leading: int = 0) -> Servers:
 def servers_after_stop(count: int, *, raft_of: int, volumes: int) -> Servers:
     """A cluster whose further servers have stopped: raft may still name some, volumes are left."""
     there = servers(count).volumes(*range(volumes))
-    return there.saying(*raft(*pod_names(raft_of)))
+    return there.with_raft(*raft(*pod_names(raft_of)))

@@ -25,7 +25,7 @@ from tests.managers.workload.scale_worlds import (
 
 INPUTS = Inputs("restart", Files("config", "certificate", "authority"))
 GREEN = "0123456789abcdef"
-ASLEEP = gen.stateful_set().sized(0)
+ASLEEP = gen.stateful_set().with_replicas(0)
 
 
 def plan_workload(cluster: gen.Cluster, facts: Observed) -> Plan:
@@ -45,7 +45,7 @@ def size_of(plan: Plan) -> int:
 
 def beside(world: Servers, second: int) -> Observed:
     """Let a green pool stand beside the first one."""
-    live = gen.stateful_set().of(GREEN).sized(second)
+    live = gen.stateful_set().of(GREEN).with_replicas(second)
     green = tuple(gen.pod(n).of(GREEN).ready().facts() for n in range(second))
     facts = world.facts()
     return replace(facts, green=PoolFacts(live.facts(), green))
@@ -55,11 +55,11 @@ def beside(world: Servers, second: int) -> Observed:
 GUARDED = {
     "all that the spec asks for": (THREE, servers(3)),
     "the operator has no login to take voters away": (ONE, servers(3).silent()),
-    "the leader cannot be asked": (ONE, servers(3).saying(trouble="no answer")),
+    "the leader cannot be asked": (ONE, servers(3).with_raft(trouble="no answer")),
     "the first of two is asked to leave": (ONE, servers(3)),
     "one of three was removed and still runs": (
         TWO,
-        servers(3).marked(2).saying(*raft(*pod_names(2))),
+        servers(3).with_removal_marks(2).with_raft(*raft(*pod_names(2))),
     ),
     "the pod of the third is on its way out": (
         ONE,
@@ -68,16 +68,16 @@ GUARDED = {
     "the StatefulSet is being made anew around its pods": (ONE, servers(3).set_to(None)),
     "somebody scaled the StatefulSet, and its pods are still there": (
         ONE,
-        servers(3).set_to(gen.stateful_set().sized(1)),
+        servers(3).set_to(gen.stateful_set().with_replicas(1)),
     ),
     "two of three pods are away": (ONE, servers(3).pods(gen.pod(0).ready())),
-    "it falls asleep": (ONE.wanting(hibernate=True), servers(3).set_to(ASLEEP)),
+    "it falls asleep": (ONE.with_spec(hibernate=True), servers(3).set_to(ASLEEP)),
     "three that slept come back": (
         ONE,
         servers(0).set_to(ASLEEP).volumes(0, 1, 2, owner_uid="uid-x"),
     ),
     "it sleeps and three are asked for": (
-        THREE.wanting(hibernate=True),
+        THREE.with_spec(hibernate=True),
         servers(0).set_to(ASLEEP).volumes(0, 1, 2, owner_uid="uid-x"),
     ),
 }
@@ -93,7 +93,7 @@ LEFT_ALONE = {
     "two servers": (TWO, servers(2)),
     "one of two leaves": (ONE, servers(2)),
     "it sleeps and one is asked for": (
-        ONE.wanting(hibernate=True),
+        ONE.with_spec(hibernate=True),
         servers(0).set_to(ASLEEP).volumes(0, 1, 2, owner_uid="uid-x"),
     ),
     "only volumes are left of the others": (ONE, servers(1).volumes(0, 1, 2)),
@@ -109,9 +109,9 @@ def test_from_five_to_three_no_eviction_costs_the_quorum() -> None:
     """One voter fewer than there are is a majority, at each number of pods and of voters."""
     sizes = []
     for count, voters in ((5, 5), (5, 4), (4, 4), (4, 3), (3, 3)):
-        world = servers(count).saying(*raft(*pod_names(voters)))
+        world = servers(count).with_raft(*raft(*pod_names(voters)))
         if voters < count:
-            world = world.marked(count - 1)
+            world = world.with_removal_marks(count - 1)
         plan = plan_workload(THREE, world.facts())
         assert guards(plan)
         # The budget lets one pod go of as many as the StatefulSet wants, and it may be a voter.
@@ -121,7 +121,7 @@ def test_from_five_to_three_no_eviction_costs_the_quorum() -> None:
 
 
 def test_from_three_to_one_it_goes_with_the_third_server() -> None:
-    three = servers(3).marked(2).saying(*raft(*pod_names(2)))
+    three = servers(3).with_removal_marks(2).with_raft(*raft(*pod_names(2)))
     plan = plan_workload(ONE, three.facts())
     # The write that takes the third one away is on its way only.
     assert (size_of(plan), guards(plan)) == (2, True)

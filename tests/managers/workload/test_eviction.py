@@ -20,7 +20,7 @@ from tests.managers.workload.actions.bench import EFFECT, MEANT, outside
 from tests.managers.workload.planned import plan_workload, serving
 from tests.managers.workload.scale_worlds import THREE
 
-OLD = tuple(gen.pod(n).made_from("old").ready(leading=n == 0) for n in range(3))
+OLD = tuple(gen.pod(n).with_template("old").ready(leading=n == 0) for n in range(3))
 EVICTED = ReplacePod("x-2", "uid-x-2", evict=True)
 WORDS = "The disruption budget x needs 2 healthy pods and has 2 currently"
 CLOSED = "DisruptionBudgetClosed"
@@ -34,7 +34,9 @@ REFUSAL: dict[str, Any] = {
 
 def plan_after_refusal(ago: timedelta, rolling: timedelta = timedelta(seconds=20)) -> Plan:
     """A roll whose next pod was refused by its budget that long ago."""
-    world = serving().with_pods(*OLD).tried(EVICT, "uid-x-2", ago, WORDS).rolling_for(rolling)
+    world = (
+        serving().with_pods(*OLD).with_attempt(EVICT, "uid-x-2", ago, WORDS).rolling_for(rolling)
+    )
     return plan_workload(THREE, world)
 
 
@@ -44,7 +46,7 @@ class TestPlan:
 
     def test_one_that_is_not_ready_is_deleted(self) -> None:
         """The budget lets it not go while another is away, and a new template may repair it."""
-        ill = gen.pod(1).made_from("old")
+        ill = gen.pod(1).with_template("old")
         (effect,) = plan_workload(THREE, serving().with_pods(OLD[0], ill, OLD[2])).effects
         assert effect == ReplacePod("x-1", "uid-x-1", evict=False)
 
@@ -68,8 +70,10 @@ class TestPlan:
         assert plan.operation is not None
 
     def test_what_was_refused_while_it_was_ready_holds_no_repair(self) -> None:
-        ill = gen.pod(2).made_from("old")
-        world = serving().with_pods(*OLD[:2], ill).tried(EVICT, "uid-x-2", timedelta(), WORDS)
+        ill = gen.pod(2).with_template("old")
+        world = (
+            serving().with_pods(*OLD[:2], ill).with_attempt(EVICT, "uid-x-2", timedelta(), WORDS)
+        )
         (effect,) = plan_workload(THREE, world).effects
         assert effect == ReplacePod("x-2", "uid-x-2", evict=False)
 
@@ -105,7 +109,7 @@ class TestRun:
         """A budget counts the pod of that name as away, whichever it is."""
         there = outside()
         (live,) = there.api.of(POD)
-        there.api.holding((POD, {**live, "metadata": {**live["metadata"], **metadata}}))
+        there.api.with_objects((POD, {**live, "metadata": {**live["metadata"], **metadata}}))
         await replace_pod(there.context, MEANT, EVICTED)
         assert there.api.requests == ["get Pod x-2"]
         assert await _quiet(there)

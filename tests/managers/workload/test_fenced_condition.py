@@ -10,9 +10,9 @@ from tests import gen
 
 REVISION = "0123456789abcdef"
 OLD = gen.cluster().initialized()
-UPGRADED = OLD.having(blueGreen={"phase": "Idle", "blueRevision": REVISION})
+UPGRADED = OLD.with_status(blueGreen={"phase": "Idle", "blueRevision": REVISION})
 WORLD = gen.running(OLD)
-GATED = WORLD.with_pods(*WORLD.pods[:2], gen.pod(2).gated())
+GATED = WORLD.with_pods(*WORLD.pods[:2], gen.pod(2).with_gates())
 REFUSED = Blocked("FencingRefused", "x-2 keeps running")
 
 
@@ -35,13 +35,13 @@ def test_without_a_name_nothing_is_told() -> None:
 
 
 def test_a_server_that_waits_at_the_gate_has_stopped() -> None:
-    assert condition_fields(OLD.wanting(fencedPods=["x-2"])) == (
+    assert condition_fields(OLD.with_spec(fencedPods=["x-2"])) == (
         "True", "PodsFenced", "Stopped, with their volumes kept: x-2",
     )  # fmt: skip
 
 
 def test_a_name_of_the_former_pool_is_told_to_fence_nobody() -> None:
-    status, reason, message = condition_fields(UPGRADED.wanting(fencedPods=["x-2"]), WORLD)
+    status, reason, message = condition_fields(UPGRADED.with_spec(fencedPods=["x-2"]), WORLD)
     assert (status, reason) == ("False", "FencingRefused")
     assert message.startswith("No server is fenced. x-2 in spec.fencedPods matches no server")
     assert f"named x-{REVISION}-<number>" in message
@@ -50,7 +50,7 @@ def test_a_name_of_the_former_pool_is_told_to_fence_nobody() -> None:
 
 def test_a_name_of_the_other_set_hides_no_fence_that_holds() -> None:
     other = f"x-{REVISION}-1"
-    cluster = OLD.wanting(replicas=5, fencedPods=[other, "x-2"])
+    cluster = OLD.with_spec(replicas=5, fencedPods=[other, "x-2"])
     status, reason, message = condition_fields(cluster)
     assert (status, reason) == ("True", "PodsFenced")
     assert message.startswith("Stopped, with their volumes kept: x-2.")
@@ -60,7 +60,7 @@ def test_a_name_of_the_other_set_hides_no_fence_that_holds() -> None:
 
 
 def test_a_fence_waits_for_the_end_of_an_upgrade_by_a_green_pool() -> None:
-    going = OLD.having(blueGreen={"phase": "Syncing", "greenRevision": REVISION})
-    status, reason, message = condition_fields(going.wanting(fencedPods=["x-2"]), WORLD)
+    going = OLD.with_status(blueGreen={"phase": "Syncing", "greenRevision": REVISION})
+    status, reason, message = condition_fields(going.with_spec(fencedPods=["x-2"]), WORLD)
     assert (status, reason) == ("False", "Fencing")
     assert message == "x-2 will be stopped after the blue/green upgrade"

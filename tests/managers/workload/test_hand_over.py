@@ -21,9 +21,9 @@ from managers.workload.rollout.next_pod import (
 )
 from tests import gen
 
-LEAD = gen.pod(0).made_from("old").ready(leading=True)
-NEW_ONE = gen.pod(1).made_from("new").ready()
-NEW_TWO = gen.pod(2).made_from("new").ready()
+LEAD = gen.pod(0).with_template("old").ready(leading=True)
+NEW_ONE = gen.pod(1).with_template("new").ready()
+NEW_TWO = gen.pod(2).with_template("new").ready()
 LAST_IS_OLD = (LEAD, NEW_ONE, NEW_TWO)
 WELL = Quorum(tuple(RaftServer(f"x-{n}", True, True) for n in range(3)), failure_tolerance=1)
 
@@ -35,7 +35,7 @@ def move(world: gen.World, size: int = 3) -> RolloutAction:
 
 
 def world(*pods: gen.Pod, quorum: Quorum | None = WELL) -> gen.World:
-    live = gen.stateful_set().made_from("new")
+    live = gen.stateful_set().with_template("new")
     return gen.world().with_set(live).with_pods(*pods).with_quorum(quorum)
 
 
@@ -50,23 +50,23 @@ class Row(NamedTuple):
 
 
 LAST = world(*LAST_IS_OLD)
-FOLLOWED = LEAD.saying(active="false")
+FOLLOWED = LEAD.with_server_labels(active="false")
 SECONDS = timedelta(seconds=5)
 FOLLOWER_ILL = Quorum((*WELL.servers[:2], RaftServer("x-2", True, False)), failure_tolerance=0)
 ROWS = {
     "the last one is asked to step down first": Row(LAST, "step-down x-0"),
     "it goes once another one leads": Row(
-        world(FOLLOWED, NEW_ONE.saying(active="true"), NEW_TWO), "replace x-0"
+        world(FOLLOWED, NEW_ONE.with_server_labels(active="true"), NEW_TWO), "replace x-0"
     ),
     "it stays while nobody leads": Row(world(FOLLOWED, NEW_ONE, NEW_TWO), "rest"),
     "it is not asked again at once": Row(
-        LAST.tried(StepDown.name, "uid-x-0", SECONDS), "hold x-0", "step down"
+        LAST.with_attempt(StepDown.name, "uid-x-0", SECONDS), "hold x-0", "step down"
     ),
     "it is asked again after a while": Row(
-        LAST.tried(StepDown.name, "uid-x-0", STEP_DOWN_AGAIN), "step-down x-0"
+        LAST.with_attempt(StepDown.name, "uid-x-0", STEP_DOWN_AGAIN), "step-down x-0"
     ),
     "one that may not be asked hands over when it ends": Row(
-        LAST.tried(StepDown.name, "uid-x-0", refused="403"), "replace x-0"
+        LAST.with_attempt(StepDown.name, "uid-x-0", refused="403"), "replace x-0"
     ),
     "without a login the leader hands over when it ends": Row(
         world(*LAST_IS_OLD, quorum=None), "replace x-0"
@@ -77,10 +77,10 @@ ROWS = {
 }
 
 # Nobody goes before it is proven that the leader reaches a pod that was replaced.
-OLD_ONE = gen.pod(1).made_from("old").ready()
+OLD_ONE = gen.pod(1).with_template("old").ready()
 BORN = NEW_TWO.born(SECONDS)
 TWO_NEW = world(LEAD, NEW_ONE.born(timedelta(seconds=30)), BORN)
-FORMER = gen.pod(0).made_from("old").ready()
+FORMER = gen.pod(0).with_template("old").ready()
 LATE = Quorum((*WELL.servers[:2], RaftServer("x-2", True, True, follows=False)), 1)
 ILL = Quorum((*WELL.servers[:2], RaftServer("x-2", True, False, follows=False)), 0)
 ONE_LATE = Quorum(
@@ -91,23 +91,24 @@ ROWS |= {
         world(LEAD, OLD_ONE, BORN), "mark x-2", "x-2 is new"
     ),
     "new: then the next one goes": Row(
-        world(LEAD, OLD_ONE, BORN).tried(MarkLog.name, "uid-x-2"), "replace x-1"
+        world(LEAD, OLD_ONE, BORN).with_attempt(MarkLog.name, "uid-x-2"), "replace x-1"
     ),
     "new: not before it follows": Row(
-        world(LEAD, OLD_ONE, BORN, quorum=LATE).tried(MarkLog.name, "uid-x-2"), "hold x-1"
+        world(LEAD, OLD_ONE, BORN, quorum=LATE).with_attempt(MarkLog.name, "uid-x-2"), "hold x-1"
     ),
     "new: a leader steps down if another can lead, whatever the newest does": Row(
         world(LEAD, NEW_ONE, BORN, quorum=ILL), "step-down x-0"
     ),
     "new: it does not while nothing proves that another can": Row(TWO_NEW, "mark x-1"),
     "new: it does once that is proven": Row(
-        TWO_NEW.tried(MarkLog.name, "uid-x-1"), "step-down x-0"
+        TWO_NEW.with_attempt(MarkLog.name, "uid-x-1"), "step-down x-0"
     ),
     "new: it does not while the only proven one is late": Row(
-        world(LEAD, NEW_ONE, BORN, quorum=ONE_LATE).tried(MarkLog.name, "uid-x-2"), "hold x-0"
+        world(LEAD, NEW_ONE, BORN, quorum=ONE_LATE).with_attempt(MarkLog.name, "uid-x-2"),
+        "hold x-0",
     ),
     "new: the former leader goes once the newest follows the next": Row(
-        world(FORMER, NEW_ONE.saying(active="true"), BORN, quorum=LATE).tried(
+        world(FORMER, NEW_ONE.with_server_labels(active="true"), BORN, quorum=LATE).with_attempt(
             MarkLog.name, "uid-x-2"
         ),
         "hold x-0",
@@ -129,43 +130,45 @@ BOTH_BY_LOG = Quorum((WELL.servers[0], *(replace(BY_LOG, node_id=f"x-{n}") for n
 UNPROVEN = world(LEAD, NEW_ONE, HOUR_OLD, quorum=BOTH_BY_LOG)
 ROWS |= {
     "mixed: its log has to prove that it follows": Row(MIXED, "mark x-2"),
-    "mixed: and lately": Row(MIXED.tried(MarkLog.name, "uid-x-2", YOUNG), "mark x-2"),
+    "mixed: and lately": Row(MIXED.with_attempt(MarkLog.name, "uid-x-2", YOUNG), "mark x-2"),
     "mixed: then the next one goes": Row(
-        MIXED.tried(MarkLog.name, "uid-x-2", SECONDS), "replace x-1"
+        MIXED.with_attempt(MarkLog.name, "uid-x-2", SECONDS), "replace x-1"
     ),
     "mixed: not while its log is behind": Row(
-        world(LEAD, OLD_ONE, HOUR_OLD, quorum=BEHIND).tried(MarkLog.name, "uid-x-2", SECONDS),
+        world(LEAD, OLD_ONE, HOUR_OLD, quorum=BEHIND).with_attempt(
+            MarkLog.name, "uid-x-2", SECONDS
+        ),
         "hold x-1",
         "x-2",
     ),
     "mixed: a refused proof holds it": Row(
-        MIXED.tried(MarkLog.name, "uid-x-2", SECONDS, "403"),
+        MIXED.with_attempt(MarkLog.name, "uid-x-2", SECONDS, "403"),
         "hold x-1",
         "403. The operator retries every 60 s",
     ),
     "mixed: and is tried again": Row(
-        MIXED.tried(MarkLog.name, "uid-x-2", YOUNG, "403"), "mark x-2"
+        MIXED.with_attempt(MarkLog.name, "uid-x-2", YOUNG, "403"), "mark x-2"
     ),
     "mixed: a leader does not step down for one without proof": Row(UNPROVEN, "mark x-1"),
     "mixed: it does for one with proof": Row(
-        UNPROVEN.tried(MarkLog.name, "uid-x-2", SECONDS), "step-down x-0"
+        UNPROVEN.with_attempt(MarkLog.name, "uid-x-2", SECONDS), "step-down x-0"
     ),
 }
 
 # A change that broke a pod must not keep the change that repairs it from it.
-DOWN = gen.pod(2).made_from("old").waiting("ImagePullBackOff")
+DOWN = gen.pod(2).with_template("old").waiting("ImagePullBackOff")
 ROWS |= {
     "broken: one that does not run goes even beside another": Row(
         world(LEAD, NEW_ONE.unready(), DOWN), "replace x-2"
     ),
     "broken: one that may still vote stays beside another": Row(
-        world(LEAD, NEW_ONE.unready(), gen.pod(2).made_from("old").ready().unready()), "rest"
+        world(LEAD, NEW_ONE.unready(), gen.pod(2).with_template("old").ready().unready()), "rest"
     ),
     "broken: a new one that does not run stops the roll": Row(
         world(LEAD, OLD_ONE, NEW_TWO.unready().waiting("CrashLoopBackOff")), "rest"
     ),
     "one whose server cannot even start goes at once": Row(
-        world(LEAD.made_from("new"), NEW_ONE, DOWN.born(timedelta(seconds=1))), "replace x-2"
+        world(LEAD.with_template("new"), NEW_ONE, DOWN.born(timedelta(seconds=1))), "replace x-2"
     ),
 }
 
@@ -179,7 +182,7 @@ def test_row(row: Row) -> None:
 
 def test_a_single_server_is_not_asked() -> None:
     alone = world(LEAD, quorum=Quorum((RaftServer("x-0", True, True),), 0))
-    action = move(alone.with_set(gen.stateful_set().sized(1).made_from("new")), 1)
+    action = move(alone.with_set(gen.stateful_set().with_replicas(1).with_template("new")), 1)
     assert action.kind == "replace"
 
 
@@ -211,7 +214,7 @@ def test_never_below_the_majority(
     """Rule I06: a server whose vote counts goes only when the others are a majority without it."""
     pods = []
     for ordinal, state in enumerate(states):
-        pod = gen.pod(ordinal).made_from(data.draw(st.sampled_from(["old", "new"])))
+        pod = gen.pod(ordinal).with_template(data.draw(st.sampled_from(["old", "new"])))
         pod = pod.ready(leading=ordinal == leader)
         pods.append(
             {
@@ -249,7 +252,7 @@ def test_a_whole_roll_ends_with_the_former_leader(ordinal: int) -> None:
     leader, old, gone = ordinal, {0, 1, 2}, []
     for _ in range(20):
         pods = [
-            gen.pod(n).made_from("old" if n in old else "new").ready(leading=n == leader)
+            gen.pod(n).with_template("old" if n in old else "new").ready(leading=n == leader)
             for n in range(3)
         ]
         action = move(world(*pods))
@@ -269,12 +272,16 @@ def test_a_whole_roll_ends_with_the_former_leader(ordinal: int) -> None:
 class TestAsleep:
     """Who stepped down cannot end for ten seconds, and answers nothing if it is told to."""
 
-    NOW = (gen.pod(0).made_from("old").ready(), NEW_ONE.saying(active="true"), NEW_TWO)
+    NOW = (
+        gen.pod(0).with_template("old").ready(),
+        NEW_ONE.with_server_labels(active="true"),
+        NEW_TWO,
+    )
 
     def test_the_former_leader_goes_when_it_is_awake(self) -> None:
-        state = world(*self.NOW).tried(StepDown.name, "uid-x-0", ago=STEP_DOWN_SLEEP / 2)
+        state = world(*self.NOW).with_attempt(StepDown.name, "uid-x-0", ago=STEP_DOWN_SLEEP / 2)
         assert (move(state).kind, move(state).why[:18]) == ("hold", "x-0 stepped down, ")
-        awake = world(*self.NOW).tried(StepDown.name, "uid-x-0", ago=STEP_DOWN_SLEEP)
+        awake = world(*self.NOW).with_attempt(StepDown.name, "uid-x-0", ago=STEP_DOWN_SLEEP)
         assert (move(awake).kind, move(awake).pod and "x-0") == ("replace", "x-0")
 
     def test_one_that_a_job_asked_likewise(self) -> None:
@@ -294,6 +301,6 @@ class TestAsleep:
 )
 def test_a_pod_that_has_just_started_is_not_told_to_end(age: int, kind: str) -> None:
     """It would not hear it, and end with its grace."""
-    starting = gen.pod(2).made_from("old").born(timedelta(seconds=age))
-    action = move(world(LEAD.made_from("new"), NEW_ONE, starting))
+    starting = gen.pod(2).with_template("old").born(timedelta(seconds=age))
+    action = move(world(LEAD.with_template("new"), NEW_ONE, starting))
     assert action_text(action) == f"{kind} x-2"

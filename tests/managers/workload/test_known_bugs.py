@@ -33,13 +33,13 @@ def template(cluster: gen.Cluster = CLUSTER) -> dict[str, Any]:
     "leading", [(), (0, 1)], ids=["nobody says that it leads", "two say that they lead"]
 )
 def test_b02_while_it_is_not_known_who_leads_nobody_goes(leading: tuple[int, ...]) -> None:
-    pods = [gen.pod(n).made_from("old").ready(leading=n in leading) for n in range(3)]
+    pods = [gen.pod(n).with_template("old").ready(leading=n in leading) for n in range(3)]
     world = gen.world().with_set(gen.stateful_set()).with_pods(*pods).facts()
     assert next_action(world, world.pods, 3).kind == "rest"
 
 
 def test_b02_a_leader_that_does_not_answer_is_no_consent() -> None:
-    pods = [gen.pod(n).made_from("old").ready(leading=n == 0) for n in range(3)]
+    pods = [gen.pod(n).with_template("old").ready(leading=n == 0) for n in range(3)]
     silent = Quorum(trouble="no answer")
     world = gen.world().with_set(gen.stateful_set()).with_pods(*pods).with_quorum(silent).facts()
     assert next_action(world, world.pods, 3).kind == "hold"
@@ -67,7 +67,7 @@ def test_b08_nothing_stands_between_the_kubelet_and_the_server() -> None:
 def test_b16_the_order_in_which_a_person_writes_changes_nothing() -> None:
     def written(*keys: str) -> gen.Cluster:
         metadata = {"labels": {key: "v" for key in keys}, "annotations": {key: "v" for key in keys}}
-        return CLUSTER.wanting(podMetadata=metadata)
+        return CLUSTER.with_spec(podMetadata=metadata)
 
     one, other = written("a", "b", "c"), written("c", "a", "b")
     assert set_of(one).digest == set_of(other).digest
@@ -78,7 +78,7 @@ def test_b16_the_order_in_which_a_person_writes_changes_nothing() -> None:
 def test_b33_an_image_that_is_left_out_is_the_one_that_is_meant() -> None:
     """The digest is of what the pods get, so naming the same image rolls nobody."""
     image = f"{gen.INSTALLATION.image_repository}:{gen.clusters.VERSION}"
-    named = CLUSTER.wanting(image=image)
+    named = CLUSTER.with_spec(image=image)
     assert template_digest(gen.resolved(named), "t") == template_digest(gen.resolved(CLUSTER), "t")
 
 

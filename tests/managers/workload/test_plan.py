@@ -34,7 +34,7 @@ NEW = gen.cluster()
 ROWS: dict[str, tuple[gen.Cluster, gen.World, int, str]] = {
     "without data one server starts": (NEW, EMPTY, 1, "FirstBoot"),
     "without data one server is enough, however many are asked for": (
-        NEW.wanting(replicas=5),
+        NEW.with_spec(replicas=5),
         EMPTY.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod()),
         1,
         "FirstBoot",
@@ -42,16 +42,16 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, int, str]] = {
     "with data all are wanted": (
         OLD,
         EMPTY.with_set(gen.stateful_set().first_boot()).with_pods(
-            gen.pod().made_from(digest()).reading(FILES.digest).ready(leading=True)
+            gen.pod().with_template(digest()).with_files(FILES.digest).ready(leading=True)
         ),
         3,
         "NotReady",
     ),
     "all are there": (OLD, serving(), 3, ""),
     "one is not ready": (OLD, serving(2, size=3), 3, "NotReady"),
-    "more are wanted": (OLD.wanting(replicas=5), serving(), 5, "NotReady"),
+    "more are wanted": (OLD.with_spec(replicas=5), serving(), 5, "NotReady"),
     "fewer are wanted, and the leader cannot be asked: none is taken away": (
-        OLD.wanting(replicas=1),
+        OLD.with_spec(replicas=1),
         serving(),
         3,
         "ScaleDownBlocked",
@@ -60,13 +60,13 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, int, str]] = {
     "pods run an older template: one goes": (OLD, serving(template="old"), 3, "RollingOut"),
     "the template was just changed and no pod knows": (
         OLD,
-        serving(template="old").with_set(gen.stateful_set().made_from("old")),
+        serving(template="old").with_set(gen.stateful_set().with_template("old")),
         3,
         "RollingOut",
     ),
     "a single server that serves": (
-        OLD.wanting(replicas=1),
-        serving(1, template=digest(OLD.wanting(replicas=1))),
+        OLD.with_spec(replicas=1),
+        serving(1, template=digest(OLD.with_spec(replicas=1))),
         1,
         "",
     ),
@@ -82,7 +82,7 @@ def test_row(cluster: gen.Cluster, world: gen.World, replicas: int, reason: str)
 
 
 def test_scaling_down_is_held_and_says_how_to_go_on() -> None:
-    outcome = gen.expect(Blocked, plan_workload(OLD.wanting(replicas=1), serving()).outcome)
+    outcome = gen.expect(Blocked, plan_workload(OLD.with_spec(replicas=1), serving()).outcome)
     assert "spec.replicas" in outcome.message
     assert "to 3" in outcome.message
 
@@ -94,7 +94,9 @@ def test_a_victim_is_named_by_uid() -> None:
 
 
 def test_nobody_is_replaced_before_data_exists() -> None:
-    world = EMPTY.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().made_from("old"))
+    world = EMPTY.with_set(gen.stateful_set().first_boot()).with_pods(
+        gen.pod().with_template("old")
+    )
     assert plan_workload(NEW, world).effects == ()
 
 
@@ -151,7 +153,7 @@ DIGESTS: dict[str, tuple[dict[str, Any], Inputs, bool]] = {
 
 @pytest.mark.parametrize(("spec", "inputs", "replaces"), DIGESTS.values(), ids=DIGESTS.keys())
 def test_what_replaces_pods(spec: dict[str, Any], inputs: Inputs, replaces: bool) -> None:
-    assert (digest(OLD.wanting(**spec), inputs) != digest()) is replaces
+    assert (digest(OLD.with_spec(**spec), inputs) != digest()) is replaces
 
 
 def budget(plan: Plan) -> Intent | None:
@@ -161,7 +163,7 @@ def budget(plan: Plan) -> Intent | None:
 
 @pytest.mark.parametrize("replicas", [1, 3, 5])
 def test_a_budget_guards_the_quorum_where_there_is_one(replicas: int) -> None:
-    intent = budget(plan_workload(OLD.wanting(replicas=replicas), EMPTY))
+    intent = budget(plan_workload(OLD.with_spec(replicas=replicas), EMPTY))
     if replicas < 3:
         # A budget would only keep the node of a single server from being drained.
         assert intent is None
@@ -172,20 +174,20 @@ def test_a_budget_guards_the_quorum_where_there_is_one(replicas: int) -> None:
 class TestImmutableFields:
     def test_the_volume_template_stays_as_it_was_made(self) -> None:
         """The API server refuses a change, and with it all else that is wanted."""
-        cluster = OLD.wanting(storage={"size": "5Gi"})
+        cluster = OLD.with_spec(storage={"size": "5Gi"})
         (claim,) = set_of(plan_workload(cluster, serving()))["volumeClaimTemplates"]
         assert claim["spec"]["resources"]["requests"]["storage"] == "1Gi"
         assert "storageClassName" not in claim["spec"]
 
     def test_a_new_stateful_set_is_made_as_the_spec_asks(self) -> None:
-        cluster = OLD.wanting(storage={"size": "5Gi", "storageClassName": "fast"})
+        cluster = OLD.with_spec(storage={"size": "5Gi", "storageClassName": "fast"})
         (claim,) = set_of(plan_workload(cluster, EMPTY))["volumeClaimTemplates"]
         assert claim["spec"]["resources"]["requests"]["storage"] == "5Gi"
         assert claim["spec"]["storageClassName"] == "fast"
 
     def test_names_selector_and_order_never_change(self) -> None:
         small = set_of(plan_workload(NEW, EMPTY))
-        large = set_of(plan_workload(OLD.wanting(replicas=5, version="2.4.1"), serving()))
+        large = set_of(plan_workload(OLD.with_spec(replicas=5, version="2.4.1"), serving()))
         for field in ("selector", "serviceName", "podManagementPolicy"):
             assert small[field] == large[field], field
 
@@ -223,13 +225,13 @@ def test_a_server_that_leaves_keeps_the_roll_from_replacing_another() -> None:
     well = Quorum(tuple(RaftServer(f"x-{n}", voter=True, healthy=True) for n in range(3)), 1)
     there = serving(template="old").with_quorum(well)
     facts = replace(there.facts(), client_config=ServerClientConfig("the authority", "the name"))
-    workload_plan = plan(gen.resolved(OLD.wanting(replicas=2), there), facts, INPUTS)
+    workload_plan = plan(gen.resolved(OLD.with_spec(replicas=2), there), facts, INPUTS)
     assert [effect.name for effect in workload_plan.effects] == ["remove-peer"]
 
 
 def test_a_pod_that_does_not_end_is_told() -> None:
     world = serving(2, size=3)
-    late = gen.pod(2).made_from(digest()).reading(FILES.digest).terminating()
+    late = gen.pod(2).with_template(digest()).with_files(FILES.digest).terminating()
     outcome = gen.expect(
         Blocked, plan_workload(OLD, world.with_pods(*world.pods, late).at(gen.LATER)).outcome
     )

@@ -11,15 +11,15 @@ from managers.workload.preview import PlannedReplacement, replacements
 from managers.workload.rollout.next_pod import next_action
 from tests import gen
 
-NEW = gen.stateful_set().made_from("new")
+NEW = gen.stateful_set().with_template("new")
 
 
 def world(*pods: gen.Pod) -> Observed:
-    return gen.world().with_set(NEW.sized(len(pods))).with_pods(*pods).facts()
+    return gen.world().with_set(NEW.with_replicas(len(pods))).with_pods(*pods).facts()
 
 
 def pods(size: int, leader: int | None) -> tuple[gen.Pod, ...]:
-    return tuple(gen.pod(n).made_from("old").ready(leading=n == leader) for n in range(size))
+    return tuple(gen.pod(n).with_template("old").ready(leading=n == leader) for n in range(size))
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_what_is_new_already_is_left_out() -> None:
 
 def test_read_replicas_go_before_the_voters() -> None:
     readers = (gen.read_pod(0).ready(), gen.read_pod(1).unready())
-    there = gen.world().with_set(NEW.sized(3)).with_pods(*pods(3, 0))
-    facts = there.with_readers(gen.read_set().sized(2), *readers).facts()
+    there = gen.world().with_set(NEW.with_replicas(3)).with_pods(*pods(3, 0))
+    facts = there.with_readers(gen.read_set().with_replicas(2), *readers).facts()
     assert [(replacement.pod, replacement.votes) for replacement in replacements(facts)[:3]] == [
         ("x-read-1", False),
         ("x-read-0", False),

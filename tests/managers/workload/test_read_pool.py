@@ -24,7 +24,7 @@ from tests.managers.workload.read_worlds import (
 
 NEW = gen.cluster(readReplicas={"replicas": 2})
 NONE = OLD
-DROPS = ONE.wanting(deletionPolicy="DeletePVCs")
+DROPS = ONE.with_spec(deletionPolicy="DeletePVCs")
 READERS = ("x-read-0", "x-read-1")
 
 
@@ -91,7 +91,7 @@ ROWS = {
         ONE,
         serving()
         .with_quorum(knowing(*READERS))
-        .tried(RemovePeer.name, "uid-x", refused="no right"),
+        .with_attempt(RemovePeer.name, "uid-x", refused="no right"),
         2,
         [],
         "ReadReplicaRemovalRefused",
@@ -103,14 +103,14 @@ ROWS = {
         NONE, serving(0), None, [(DeleteReadStatefulSet.name, "x-read")], "ReadReplicasLeaving"
     ),
     "the last one is gone, and its volume goes before the StatefulSet": Row(
-        NONE.wanting(deletionPolicy="DeletePVCs"),
+        NONE.with_spec(deletionPolicy="DeletePVCs"),
         serving(0).with_read_claims(0, removed=True).with_quorum(knowing()),
         0,
         [(DeleteClaim.name, "data-x-read-0")],
         "ReadReplicasLeaving",
     ),
     "the last one is gone, and nobody can be asked for its volume now": Row(
-        NONE.wanting(deletionPolicy="DeletePVCs"),
+        NONE.with_spec(deletionPolicy="DeletePVCs"),
         serving(0).with_read_claims(0, removed=True).with_quorum(Quorum(trouble="no answer")),
         0,
         [],
@@ -125,10 +125,10 @@ ROWS = {
     ),
     "the last one still ends: the StatefulSet stays": Row(NONE, serving(1, size=0), 0, [], ""),
     "the cluster sleeps: nobody leaves raft": Row(
-        TWO.wanting(hibernate=True), serving().with_quorum(knowing(*READERS)), 0, [], ""
+        TWO.with_spec(hibernate=True), serving().with_quorum(knowing(*READERS)), 0, [], ""
     ),
     "it sleeps and none are wanted: the StatefulSet stays": Row(
-        NONE.wanting(hibernate=True), serving(0), 0, [], ""
+        NONE.with_spec(hibernate=True), serving(0), 0, [], ""
     ),
     "the volume of one that left stands in the way: it goes first": Row(
         TWO,
@@ -193,7 +193,7 @@ ROWS = {
         "ReadReplicasLeaving",
     ),
     "fenced pods: nobody leaves": Row(
-        ONE.wanting(fencedPods=["x-2"]),
+        ONE.with_spec(fencedPods=["x-2"]),
         serving().with_quorum(knowing(*READERS)),
         2,
         [],
@@ -222,7 +222,7 @@ ASKED: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
         serving(0).with_readers(None).with_read_claims(0),
         False,
     ),
-    "a cluster that sleeps": (ONE.wanting(hibernate=True), serving(), False),
+    "a cluster that sleeps": (ONE.with_spec(hibernate=True), serving(), False),
 }
 
 

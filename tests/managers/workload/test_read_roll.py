@@ -25,7 +25,7 @@ from tests.managers.workload.read_worlds import (
 
 class TestTemplate:
     def spec(self, **wishes: Any) -> dict[str, Any]:
-        cluster = OLD.wanting(
+        cluster = OLD.with_spec(
             resources={"requests": {"cpu": "1"}},
             storage={"size": "1Gi", "storageClassName": "slow"},
             readReplicas={"replicas": 2, **wishes},
@@ -79,7 +79,7 @@ class TestTemplate:
         assert "initialize" not in meant.read.config_text
 
     def test_more_replicas_restart_nobody(self) -> None:
-        more = gen.resolved(OLD.wanting(readReplicas={"replicas": 5})).read
+        more = gen.resolved(OLD.with_spec(readReplicas={"replicas": 5})).read
         fewer = gen.resolved(TWO).read
         assert more is not None
         assert fewer is not None
@@ -101,24 +101,28 @@ class TestRoll:
 
     def test_the_next_one_waits_until_the_first_is_back(self) -> None:
         world = serving(template="old")
-        half = world.with_readers(world.read_set, reader(0).made_from("old"), reader(1).unready())
+        half = world.with_readers(
+            world.read_set, reader(0).with_template("old"), reader(1).unready()
+        )
         assert effect_names(plan_read_pool(TWO, half)) == []
 
     def test_one_that_is_outdated_and_ill_goes_at_once(self) -> None:
         world = serving(template="old")
         ill = world.with_readers(
-            world.read_set, reader(0).made_from("old").unready(), reader(1).made_from("old")
+            world.read_set, reader(0).with_template("old").unready(), reader(1).with_template("old")
         )
         assert effect_names(plan_read_pool(TWO, ill)) == [(ReplacePod.name, "x-read-0")]
 
     def test_no_pod_is_touched_while_one_is_missing(self) -> None:
         world = serving(template="old")
-        less = world.with_readers(world.read_set, reader(0).made_from("old"))
+        less = world.with_readers(world.read_set, reader(0).with_template("old"))
         assert effect_names(plan_read_pool(TWO, less)) == []
 
     def test_nothing_goes_before_the_template_is_the_newest(self) -> None:
         world = serving(template="old")
-        older = world.with_readers(gen.present(world.read_set).made_from("old"), *world.read_pods)
+        older = world.with_readers(
+            gen.present(world.read_set).with_template("old"), *world.read_pods
+        )
         assert effect_names(plan_read_pool(TWO, older)) == []
 
     def test_one_that_votes_is_not_replaced(self) -> None:
@@ -141,7 +145,7 @@ class TestRoll:
         ]
 
     def test_nothing_is_replaced_in_maintenance(self) -> None:
-        resting = TWO.wanting(maintenance={"enabled": True})
+        resting = TWO.with_spec(maintenance={"enabled": True})
         assert effect_names(plan_read_pool(resting, serving(template="old"))) == []
 
 
@@ -162,13 +166,15 @@ class TestHold:
     def test_one_that_is_stuck_is_named(self) -> None:
         world = serving(1, size=2)
         stuck = world.with_readers(
-            world.read_set, reader(0), gen.read_pod(1).made_from(digest()).unscheduled("no room")
+            world.read_set,
+            reader(0),
+            gen.read_pod(1).with_template(digest()).unschedulable("no room"),
         )
         outcome = gen.expect(Wait, plan_read_pool(TWO, stuck).plan.outcome)
         assert "x-read-1 waits: Unschedulable: no room" in outcome.message
 
     def test_a_reload_goes_through_those_of_the_pool_first_that_can_hear(self) -> None:
-        world, lags = serving(), reader(0).reading("former")
+        world, lags = serving(), reader(0).with_files("former")
         plan = plan_read_pool(TWO, world.with_readers(world.read_set, lags, reader(1)))
         assert effect_names(plan) == [(ReloadPod.name, "x-read-0")]
         assert plan.hold_reload

@@ -19,11 +19,11 @@ from tests.managers.workload.scale_worlds import FIVE, ONE, THREE, servers
 
 WHY = "sys/storage/raft/configuration answered 403: permission denied: give the policy the right"
 REFUSED = Quorum(trouble=WHY, refused="sys/storage/raft/configuration")
-OLD = tuple(gen.pod(n).made_from("old").ready(leading=n == 0) for n in range(3))
+OLD = tuple(gen.pod(n).with_template("old").ready(leading=n == 0) for n in range(3))
 
 
 def world(*pods: gen.Pod, quorum: Quorum | None = REFUSED) -> gen.World:
-    return serving().with_pods(*(pods or OLD)).reached().with_quorum(quorum)
+    return serving().with_pods(*(pods or OLD)).with_client_config().with_quorum(quorum)
 
 
 def effects_of(plan: Plan) -> str:
@@ -53,13 +53,13 @@ class TestRoll:
         assert gen.present(plan_workload(THREE, world()).operation).kind == "Rolling"
 
     def test_the_leader_is_not_asked_to_step_down(self) -> None:
-        pods = (OLD[0], *(gen.pod(n).made_from(digest()).ready() for n in (1, 2)))
+        pods = (OLD[0], *(gen.pod(n).with_template(digest()).ready() for n in (1, 2)))
         facts = world(*pods).facts()
         action = next_action(facts, facts.pods[:1], 3)
         assert (action.kind, action.reason) == ("hold", QUESTION_REFUSED)
 
     def test_a_server_that_does_not_run_is_missed_by_nobody(self) -> None:
-        down = gen.pod(2).made_from("old").waiting("CrashLoopBackOff")
+        down = gen.pod(2).with_template("old").waiting("CrashLoopBackOff")
         assert effects_of(plan_workload(THREE, world(*OLD[:2], down))) == "replace-pod x-2"
 
     def test_a_single_server_is_an_outage_however_it_restarts(self) -> None:
@@ -77,11 +77,11 @@ class TestRoll:
 class TestProofOfReplication:
     """The leader writes something, so that a new pod has to follow: that may be refused, too."""
 
-    NEW = gen.pod(2).made_from("new").ready().born(timedelta(seconds=5))
+    NEW = gen.pod(2).with_template("new").ready().born(timedelta(seconds=5))
     WELL = servers(3).facts().quorum
 
     def test_a_refused_write_proves_nothing(self) -> None:
-        there = world(*OLD[:2], self.NEW, quorum=self.WELL).tried(
+        there = world(*OLD[:2], self.NEW, quorum=self.WELL).with_attempt(
             MarkLog.name, "uid-x-2", refused="no"
         )
         facts = there.facts()
@@ -90,16 +90,20 @@ class TestProofOfReplication:
         assert "x-2" in action.why
 
     def test_nor_that_the_new_one_could_lead(self) -> None:
-        pods = (OLD[0], gen.pod(1).made_from("new").ready().born(timedelta(seconds=5)), self.NEW)
+        pods = (
+            OLD[0],
+            gen.pod(1).with_template("new").ready().born(timedelta(seconds=5)),
+            self.NEW,
+        )
         there = world(*pods, quorum=self.WELL)
         for uid in ("uid-x-1", "uid-x-2"):
-            there = there.tried(MarkLog.name, uid, refused="no")
+            there = there.with_attempt(MarkLog.name, uid, refused="no")
         facts = there.facts()
         assert next_action(facts, facts.pods[:1], 3).kind == "hold"
 
     def test_it_goes_on_when_the_leader_must_have_reached_it(self) -> None:
         grown = self.NEW.born(YOUNG)
-        there = world(*OLD[:2], grown, quorum=self.WELL).tried(
+        there = world(*OLD[:2], grown, quorum=self.WELL).with_attempt(
             MarkLog.name, "uid-x-2", refused="no"
         )
         facts = there.facts()
@@ -126,8 +130,8 @@ def test_no_server_starts_with_a_volume_of_which_nobody_knows() -> None:
 
 
 def test_no_server_is_fenced() -> None:
-    cluster = THREE.wanting(fencedPods=["x-2"])
-    live = gen.stateful_set().gated()
+    cluster = THREE.with_spec(fencedPods=["x-2"])
+    live = gen.stateful_set().with_gates()
     facts = world().with_set(live).facts()
     fence_decision = fence(gen.resolved(cluster), facts)
     assert fence_decision.effects == ()

@@ -11,7 +11,7 @@ from tests.gen.worlds import digest_of, files_of, running, with_good_secrets
 
 WORDS = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector"
 GOOD = gen.cluster().initialized()
-BAD = GOOD.wanting(scheduling={"nodeSelector": {"disk": "gold"}})
+BAD = GOOD.with_spec(scheduling={"nodeSelector": {"disk": "gold"}})
 PATIENCE = timedelta(minutes=6)
 
 
@@ -19,10 +19,11 @@ def wishing(cluster: gen.Cluster, *, stuck_from: gen.Cluster) -> gen.World:
     """Two good servers, and a third from the bad template that has no node."""
     digest, files = digest_of(cluster), files_of(cluster)
     pods = [
-        gen.pod(n).made_from(digest_of(GOOD)).reading(files).ready(leading=n == 0) for n in (0, 1)
+        gen.pod(n).with_template(digest_of(GOOD)).with_files(files).ready(leading=n == 0)
+        for n in (0, 1)
     ]
-    third = gen.pod(2).made_from(digest_of(stuck_from)).reading(files).unscheduled(WORDS)
-    live = gen.stateful_set().made_from(digest).reading(files)
+    third = gen.pod(2).with_template(digest_of(stuck_from)).with_files(files).unschedulable(WORDS)
+    live = gen.stateful_set().with_template(digest).with_files(files)
     return running(GOOD).with_set(live).with_pods(*pods, third)
 
 
@@ -70,7 +71,7 @@ def test_taken_back_the_waiting_pod_goes_without_becoming_ready() -> None:
 def test_a_pod_that_merely_starts_is_not_quoted() -> None:
     """It would be another message, and a write, for each moment of a normal roll."""
     world = wishing(BAD, stuck_from=BAD)
-    starting = gen.pod(2).made_from(digest_of(BAD)).waiting("ContainerCreating")
+    starting = gen.pod(2).with_template(digest_of(BAD)).waiting("ContainerCreating")
     world = world.with_pods(*world.pods[:2], starting).rolling_for(timedelta(seconds=5))
     (outcome,) = waits(desired_of(BAD, world))
     assert "waits" not in gen.expect(Wait, outcome).message
@@ -78,9 +79,9 @@ def test_a_pod_that_merely_starts_is_not_quoted() -> None:
 
 def test_before_there_is_data_the_way_back_is_open_too() -> None:
     new = gen.cluster()
-    live = gen.stateful_set().first_boot().made_from(digest_of(new)).reading(files_of(new))
-    first = gen.pod(0).made_from("bad").unscheduled(WORDS)
+    live = gen.stateful_set().first_boot().with_template(digest_of(new)).with_files(files_of(new))
+    first = gen.pod(0).with_template("bad").unschedulable(WORDS)
     world = with_good_secrets(new, gen.world().with_set(live).with_pods(first))
     assert evictions(desired_of(new, world)) == [(ReplaceUnstarted.name, "x-0")]
-    ready_to_go = world.with_pods(gen.pod(0).made_from(digest_of(new)).unscheduled(WORDS))
+    ready_to_go = world.with_pods(gen.pod(0).with_template(digest_of(new)).unschedulable(WORDS))
     assert evictions(desired_of(new, ready_to_go)) == []

@@ -11,7 +11,7 @@ from contracts.records.observed import PodFacts, PvcFacts
 from tests import gen
 
 OLD = gen.cluster().initialized()
-LARGER = OLD.wanting(storage={"size": "2Gi"})
+LARGER = OLD.with_spec(storage={"size": "2Gi"})
 PENDING = "FileSystemResizePending"
 A_MINUTE = timedelta(seconds=60)
 

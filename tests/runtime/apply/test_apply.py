@@ -171,7 +171,7 @@ STANDING: dict[str, tuple[Object, Verdict, list[str]]] = {
 async def test_existing_objects(
     there: Object, verdict: Verdict, asked: list[str], selected: bool
 ) -> None:
-    bench = Bench(FakeApi().holding((CONFIG_MAP, there)))
+    bench = Bench(FakeApi().with_objects((CONFIG_MAP, there)))
     if not selected:
         bench.caches[CONFIG_MAP].says()
     applied = await bench.ensure()
@@ -185,7 +185,7 @@ async def test_existing_objects(
 
 
 async def test_the_message_of_a_conflict_names_object_and_owner() -> None:
-    bench = Bench(FakeApi().holding((CONFIG_MAP, owned_object(OTHER))))
+    bench = Bench(FakeApi().with_objects((CONFIG_MAP, owned_object(OTHER))))
     message = (await bench.ensure()).message
     assert message == "ConfigMap ns/c exists and belongs to Shop other (uid uid-2)"
 
@@ -199,7 +199,7 @@ async def test_an_object_that_is_created_meanwhile_is_not_changed() -> None:
                 return await super().get(resource, key, metadata_only=metadata_only)
             finally:
                 if (resource, key) not in self.objects:
-                    self.holding((CONFIG_MAP, owned_object(OTHER, uid="theirs")))
+                    self.with_objects((CONFIG_MAP, owned_object(OTHER, uid="theirs")))
 
     bench = Bench(Sneaky())
     bench.api.refuse("apply ConfigMap c", refusal(409, "Conflict"))
@@ -314,7 +314,9 @@ async def test_results_are_in_the_order_of_the_intents() -> None:
 
 def test_children_are_found_by_the_uid_of_their_controller() -> None:
     bench = Bench(
-        FakeApi().holding((CONFIG_MAP, owned_object()), (CONFIG_MAP, owned_object(OTHER, name="d")))
+        FakeApi().with_objects(
+            (CONFIG_MAP, owned_object()), (CONFIG_MAP, owned_object(OTHER, name="d"))
+        )
     )
     objects = bench.caches[CONFIG_MAP].by_index(OWNER_INDEX, "uid-2")
     assert [obj["metadata"]["name"] for obj in objects] == ["d"]

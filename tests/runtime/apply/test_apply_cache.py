@@ -64,7 +64,7 @@ async def test_t24_an_unnoticed_change_is_corrected_within_an_hour() -> None:
     bench = Bench(Quiet())
     await bench.ensure(intent(k="V"))
     live = copy.deepcopy(bench.api.objects[SLOT])
-    bench.api.holding((CONFIG_MAP, {**live, "data": {"k": "TAMPERED"}}))
+    bench.api.with_objects((CONFIG_MAP, {**live, "data": {"k": "TAMPERED"}}))
     bench.sync()
     bench.api.calls.clear()
     assert (await bench.ensure(intent(k="V"))).verdict is Verdict.SKIPPED
@@ -98,7 +98,7 @@ async def test_t24_a_deleted_object_has_no_entry() -> None:
     for where in [where for where in bench.api.objects if where[1] != ObjectKey("ns", "c-0")]:
         del bench.api.objects[where]
     # The remaining one is written once more, so that the list is newer than all of them.
-    bench.api.holding(*((CONFIG_MAP, obj) for obj in bench.api.of(CONFIG_MAP)))
+    bench.api.with_objects(*((CONFIG_MAP, obj) for obj in bench.api.of(CONFIG_MAP)))
     bench.sync()
     assert len(bench.settled) == 1
 
@@ -112,7 +112,7 @@ async def test_t24_an_uncached_object_has_no_entry() -> None:
                 raise api_error(422)
             return obj
 
-    bench = Bench(Strict().holding((CONFIG_MAP, owned_object())))
+    bench = Bench(Strict().with_objects((CONFIG_MAP, owned_object())))
     bench.caches[CONFIG_MAP] = StillInformer(CONFIG_MAP, "our=label")
     bench.restart()
     bench.caches[CONFIG_MAP].says()

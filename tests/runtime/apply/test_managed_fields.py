@@ -141,7 +141,7 @@ class Kubectl(FakeApi):
     async def json_patch(self, *args: Any, **options: Any) -> Object:
         if self.races:
             self.races -= 1
-            self.holding(*((CONFIG_MAP, obj) for obj in self.of(CONFIG_MAP)))
+            self.with_objects(*((CONFIG_MAP, obj) for obj in self.of(CONFIG_MAP)))
         return await super().json_patch(*args, **options)
 
 

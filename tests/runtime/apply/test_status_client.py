@@ -29,7 +29,7 @@ class Bench:
     """One StatefulSet on a server, and a status client with a cache."""
 
     def __init__(self, **options: Any) -> None:
-        self.api = FakeApi().holding((STATEFUL_SET, SET))
+        self.api = FakeApi().with_objects((STATEFUL_SET, SET))
         self.cache = StillInformer(STATEFUL_SET)
         self.cache.says(*self.api.of(STATEFUL_SET))
         self.client = StatusClient(self.api, STATEFUL_SET, MANAGER, self.cache, **options)
@@ -75,7 +75,7 @@ async def test_an_optimistic_lock_sends_the_version_that_was_read() -> None:
 
 async def test_a_cluster_scoped_object_has_no_namespace_and_no_cache_is_needed() -> None:
     live: Object = {"metadata": {"name": "n", "uid": "uid-n", "resourceVersion": "1"}}
-    api = FakeApi().holding((NAMESPACE, live))
+    api = FakeApi().with_objects((NAMESPACE, live))
     await StatusClient(api, NAMESPACE, MANAGER).apply_if_changed(live, {"phase": "Active"})
     assert api.body_of("apply/status Namespace n")["metadata"] == {"name": "n", "uid": "uid-n"}
 

@@ -15,7 +15,7 @@ from tests.runtime.apply_bench import KEY, OTHER, Bench, intent, owned_object
 
 
 async def test_a_known_unselected_object_is_read_first() -> None:
-    bench = Bench(FakeApi().holding((CONFIG_MAP, owned_object(OTHER))))
+    bench = Bench(FakeApi().with_objects((CONFIG_MAP, owned_object(OTHER))))
     bench.caches[CONFIG_MAP].says()
     await bench.ensure()
     bench.api.calls.clear()
@@ -30,7 +30,7 @@ async def test_a_known_unselected_object_is_read_first() -> None:
 async def test_the_names_of_unselected_objects_are_bounded() -> None:
     names = [f"c{number}" for number in range(UNSELECTED + 1)]
     bench = Bench(
-        FakeApi().holding(*((CONFIG_MAP, owned_object(OTHER, name=name)) for name in names))
+        FakeApi().with_objects(*((CONFIG_MAP, owned_object(OTHER, name=name)) for name in names))
     )
     bench.caches[CONFIG_MAP].says()
     for name in names:
@@ -53,7 +53,7 @@ async def test_after_a_rejected_create_the_object_is_read(
     there: tuple[tuple[Resource, Object], ...], verdict: Verdict
 ) -> None:
     """A webhook may reject the request before the server compares versions."""
-    bench = Bench(FakeApi().holding(*there))
+    bench = Bench(FakeApi().with_objects(*there))
     bench.caches[CONFIG_MAP].says()
     bench.api.refuse("apply ConfigMap c", api_error(422))
     assert (await bench.ensure()).verdict is verdict
@@ -62,7 +62,7 @@ async def test_after_a_rejected_create_the_object_is_read(
 
 @pytest.mark.parametrize("there", [False, True])
 async def test_a_forbidden_create_is_raised_unless_the_object_exists(there: bool) -> None:
-    bench = Bench(FakeApi().holding(*([(CONFIG_MAP, owned_object(OTHER))] if there else [])))
+    bench = Bench(FakeApi().with_objects(*([(CONFIG_MAP, owned_object(OTHER))] if there else [])))
     bench.caches[CONFIG_MAP].says()
     bench.api.refuse("apply ConfigMap c", api_error(403))
     if there:

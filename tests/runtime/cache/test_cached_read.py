@@ -28,7 +28,7 @@ def account(name: str) -> Object:
 
 @pytest.mark.parametrize("policy", [NAMED, SHARED, STALE])
 async def test_an_object_is_read_once_per_period(policy: CachePolicy) -> None:
-    api, clock = FakeApi().holding((PVC, LIVE)), ManualClock()
+    api, clock = FakeApi().with_objects((PVC, LIVE)), ManualClock()
     reads = objects_by_name(api, clock, policy)
     for _ in range(3):
         assert await reads.value(CLAIM) is not None
@@ -45,13 +45,13 @@ async def test_an_absent_object(policy: CachePolicy, times: int) -> None:
     for _ in range(3):
         assert await reads.get(CLAIM) == CachedAnswer(None)
     assert api.requests == ASKED * times
-    api.holding((PVC, LIVE))
+    api.with_objects((PVC, LIVE))
     await clock.advance(policy.absent)
     assert await reads.value(CLAIM) is not None
 
 
 async def test_an_object_that_vanished_is_not_kept() -> None:
-    api, clock = FakeApi().holding((PVC, LIVE)), ManualClock()
+    api, clock = FakeApi().with_objects((PVC, LIVE)), ManualClock()
     reads = objects_by_name(api, clock, NAMED)
     assert await reads.value(CLAIM) is not None
     api.refuse(ASKED[0], api_error(404))
@@ -78,7 +78,7 @@ async def test_an_error_is_raised_if_the_policy_does_not_list_it() -> None:
 
 @pytest.mark.parametrize("policy", [NAMED, SHARED, STALE])
 async def test_a_failure_is_raised_and_not_kept(policy: CachePolicy) -> None:
-    api = FakeApi().holding((PVC, LIVE))
+    api = FakeApi().with_objects((PVC, LIVE))
     reads = objects_by_name(api, ManualClock(), policy)
     api.refuse(ASKED[0], api_error(500))
     with pytest.raises(ServerError):
@@ -88,7 +88,7 @@ async def test_a_failure_is_raised_and_not_kept(policy: CachePolicy) -> None:
 
 @pytest.mark.parametrize(("policy", "served"), [(STALE, True), (SHARED, False)])
 async def test_a_failure_after_a_response(policy: CachePolicy, served: bool) -> None:
-    api, clock = FakeApi().holding((PVC, LIVE)), ManualClock()
+    api, clock = FakeApi().with_objects((PVC, LIVE)), ManualClock()
     reads = objects_by_name(api, clock, policy)
     await reads.get(CLAIM)
     await clock.advance(9.0)
@@ -105,7 +105,7 @@ async def test_a_failure_after_a_response(policy: CachePolicy, served: bool) -> 
 
 
 async def test_a_dropped_response_is_read_again() -> None:
-    api = FakeApi().holding((PVC, LIVE))
+    api = FakeApi().with_objects((PVC, LIVE))
     reads = objects_by_name(api, ManualClock(), NAMED)
     await reads.get(CLAIM)
     reads.drop(CLAIM)
@@ -114,7 +114,7 @@ async def test_a_dropped_response_is_read_again() -> None:
 
 
 async def test_only_metadata_is_requested() -> None:
-    api = FakeApi().holding((SERVICE_ACCOUNT, account("a")))
+    api = FakeApi().with_objects((SERVICE_ACCOUNT, account("a")))
     reads = objects_by_name(api, ManualClock(), NAMED, metadata_only=True)
     value = await reads.value((SERVICE_ACCOUNT, ObjectKey("ns", "a")))
     assert value is not None
@@ -125,7 +125,7 @@ async def test_unused_names_expire() -> None:
     api, clock = FakeApi(), ManualClock()
     reads = objects_by_name(api, clock, NAMED)
     for number in range(50):
-        api.holding((SERVICE_ACCOUNT, account(f"a{number}")))
+        api.with_objects((SERVICE_ACCOUNT, account(f"a{number}")))
         await reads.get((SERVICE_ACCOUNT, ObjectKey("ns", f"a{number}")))
         await clock.advance(10)
     assert len(reads) <= 2

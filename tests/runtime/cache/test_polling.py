@@ -190,7 +190,7 @@ async def test_indexes_and_late_handlers_get_existing_objects() -> None:
 
 
 async def test_followed_names_are_read_periodically() -> None:
-    api, clock = FakeApi().holding((CONFIG_MAP, config())), ManualClock()
+    api, clock = FakeApi().with_objects((CONFIG_MAP, config())), ManualClock()
     names = PolledNames(
         api, Selection(CONFIG_MAP), clock=clock, rng=random.Random(1), metrics=Metrics()
     )

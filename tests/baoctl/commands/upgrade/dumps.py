@@ -8,7 +8,9 @@ from runtime.types import Object
 from tests import gen
 
 OLD, NEW = "2.4.4", "2.5.5"
-CLUSTER = gen.cluster(version=OLD).initialized(OLD).having(release={"version": OLD}).logging_in()
+CLUSTER = (
+    gen.cluster(version=OLD).initialized(OLD).with_status(release={"version": OLD}).with_login()
+)
 PODS = tuple(gen.pod(n).ready(leading=n == 1, version=OLD) for n in range(3))
 
 
@@ -29,7 +31,7 @@ def claim(ordinal: int, **status: Any) -> Object:
 
 def dump(cluster: gen.Cluster = CLUSTER, *, pods: tuple[gen.Pod, ...] = PODS) -> str:
     """What `kubectl get openbaocluster,sts,pods,pvc -o yaml` prints."""
-    items = [cluster.object(), gen.stateful_set().sized(3).object()]
+    items = [cluster.object(), gen.stateful_set().with_replicas(3).object()]
     items += [{"apiVersion": "v1", "kind": "Pod", **pod.object()} for pod in pods]
     items += [claim(n) for n in range(3)]
     return yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": items})

@@ -56,14 +56,14 @@ def test_the_order_and_the_checks_are_printed() -> None:
 
 
 def test_the_example_in_the_docs_is_what_it_prints() -> None:
-    cluster = CLUSTER.wanting(upgrade={"jwtAuthRole": "openbao-operator-upgrade"})
+    cluster = CLUSTER.with_spec(upgrade={"jwtAuthRole": "openbao-operator-upgrade"})
     printed = call(dump(cluster), "--to", NEW).stdout
     assert printed in PAGE.read_text(encoding="utf-8").replace("default/vault", "ns/x")
 
 
 LOCK = {"operation": "Backup", "holder": "openbaobackup/monday"}
 ROLLING = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Rolling", "completedPods": [2]}
-UNDER_WAY = CLUSTER.wanting(version=NEW).having(
+UNDER_WAY = CLUSTER.with_spec(version=NEW).with_status(
     release={"version": NEW},
     upgrade=ROLLING,
     operationLock={"operation": "Upgrade", "holder": "openbaocluster/upgrade"},
@@ -78,13 +78,13 @@ ANSWERS: dict[str, tuple[gen.Cluster, tuple[str, ...], str, str, int]] = {
         "refused", "ImageVersionMismatch", 4,
     ),
     "two edits that may not come together": (
-        CLUSTER.wanting(upgrade={"jwtAuthRole": "up"}), ("--to", NEW, "--strategy", "BlueGreen"),
+        CLUSTER.with_spec(upgrade={"jwtAuthRole": "up"}), ("--to", NEW, "--strategy", "BlueGreen"),
         "refused", "", 4,
     ),
     "a backup that runs": (
-        CLUSTER.having(operationLock=LOCK), ("--to", NEW), "waits", "OperationLockBlocked", 3,
+        CLUSTER.with_status(operationLock=LOCK), ("--to", NEW), "waits", "OperationLockBlocked", 3,
     ),
-    "a pause": (CLUSTER.wanting(paused=True), ("--to", NEW), "waits", "Paused", 3),
+    "a pause": (CLUSTER.with_spec(paused=True), ("--to", NEW), "waits", "Paused", 3),
     "one that is under way": (UNDER_WAY, ("--to", NEW), "goes-on", "", 0),
     "another target on the way": (UNDER_WAY, ("--to", "2.5.6"), "goes-on", "", 0),
 }  # fmt: skip
@@ -117,7 +117,7 @@ def test_another_target_replaces_all_of_them() -> None:
 
 def test_the_checks_are_those_of_the_operator() -> None:
     cluster_dump = read_dump(
-        objects_in(dump(CLUSTER.having(operationLock=LOCK))), None, gen.world().now
+        objects_in(dump(CLUSTER.with_status(operationLock=LOCK))), None, gen.world().now
     )
     cluster = edited(cluster_dump.cluster, UpgradeRequest(NEW))
     verdict = check(cluster, cluster_dump.observed, Release.requested(cluster), resuming=False)
@@ -143,13 +143,13 @@ def test_what_a_dump_cannot_tell_is_not_called_well() -> None:
     ],
 )
 def test_who_asks_the_leader_is_told(settings: Mapping[str, Any], named: str) -> None:
-    assert named in call(dump(CLUSTER.wanting(upgrade=dict(settings))), "--to", NEW).stdout
+    assert named in call(dump(CLUSTER.with_spec(upgrade=dict(settings))), "--to", NEW).stdout
 
 
 def test_a_snapshot_comes_before_the_first_server() -> None:
     target = {"provider": "s3", "bucket": "b", "endpoint": "https://s3.example.com"}
     backup = {"schedule": "0 3 * * *", "target": target, "jwtAuthRole": "backup"}
-    wished = CLUSTER.wanting(backup=backup, upgrade={"preUpgradeSnapshot": True})
+    wished = CLUSTER.with_spec(backup=backup, upgrade={"preUpgradeSnapshot": True})
     steps = plan_of(dump(wished), "--to", NEW)["steps"]
     assert "OpenBaoBackup" in steps[1]
 
@@ -163,7 +163,7 @@ UNUSABLE: dict[str, tuple[str, tuple[str, ...], str, int]] = {
     ),
     "another cluster": (dump(), ("--cluster", "ns/other"), "ns/other", 5),
     "a spec that is none": (
-        yaml.safe_dump(CLUSTER.wanting(replicas="many").object()), (), "spec.replicas", 4,
+        yaml.safe_dump(CLUSTER.with_spec(replicas="many").object()), (), "spec.replicas", 4,
     ),
 }  # fmt: skip
 

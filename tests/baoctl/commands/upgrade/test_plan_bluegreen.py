@@ -19,9 +19,9 @@ SECOND: dict[str, Any] = {"strategy": "BlueGreen", "jwtAuthRole": "openbao-opera
 CLUSTER = (
     gen.cluster(version=OLD)
     .initialized(OLD)
-    .having(release={"version": OLD})
-    .wanting(upgrade=SECOND)
-    .logging_in()
+    .with_status(release={"version": OLD})
+    .with_spec(upgrade=SECOND)
+    .with_login()
 )
 GREEN = revision_of(Release(NEW), 3)
 PAGE = Path(__file__).parents[4] / "docs" / "upgrade-bluegreen.md"
@@ -41,11 +41,11 @@ def plan_of(cluster: gen.Cluster, *arguments: str) -> dict[str, Any]:
 
 
 def with_settings(**settings: Any) -> gen.Cluster:
-    return CLUSTER.wanting(upgrade={**SECOND, "blueGreen": settings})
+    return CLUSTER.with_spec(upgrade={**SECOND, "blueGreen": settings})
 
 
 def going(phase: str, **status: Any) -> gen.Cluster:
-    return CLUSTER.wanting(version=NEW).having(blueGreen={**GOING, "phase": phase}, **status)
+    return CLUSTER.with_spec(version=NEW).with_status(blueGreen={**GOING, "phase": phase}, **status)
 
 
 def test_the_example_in_the_docs_is_what_it_prints() -> None:
@@ -78,7 +78,7 @@ WISHES: dict[str, tuple[gen.Cluster, str]] = {
     ),
     "time to follow": (with_settings(verification={"minSyncDuration": "5m"}), "replicate for 5m"),
     "time to look": (with_settings(autoRollback={"stabilizationSeconds": 9}), "servers for 9 s"),
-    "no volumes": (CLUSTER.wanting(deletionPolicy="DeleteAll"), "its volumes are deleted"),
+    "no volumes": (CLUSTER.with_spec(deletionPolicy="DeleteAll"), "its volumes are deleted"),
 }  # fmt: skip
 
 
@@ -98,14 +98,14 @@ def test_waits_of_a_known_length_are_counted() -> None:
 
 
 def test_read_replicas_follow() -> None:
-    steps = plan_of(CLUSTER.wanting(readReplicas={"replicas": 2}))["steps"]
+    steps = plan_of(CLUSTER.with_spec(readReplicas={"replicas": 2}))["steps"]
     assert steps[-2] == "replace the 2 read replicas, one at a time"
 
 
 def test_a_snapshot_comes_first() -> None:
     target = {"provider": "s3", "bucket": "b", "endpoint": "https://s3.example.com"}
     backup = {"schedule": "0 3 * * *", "target": target, "jwtAuthRole": "backup"}
-    cluster = with_settings(preUpgradeSnapshot=True).wanting(backup=backup)
+    cluster = with_settings(preUpgradeSnapshot=True).with_spec(backup=backup)
     assert "OpenBaoBackup" in plan_of(cluster)["steps"][1]
 
 
@@ -113,17 +113,19 @@ def test_a_snapshot_comes_first() -> None:
 ANSWERS: dict[str, tuple[gen.Cluster, str, str, str]] = {
     "all is well": (CLUSTER, "begins", "", "immediately"),
     "nothing to do": (
-        CLUSTER.wanting(version=NEW).having(release={"version": NEW}), "nothing", "", NEW,
+        CLUSTER.with_spec(version=NEW).with_status(release={"version": NEW}), "nothing", "", NEW,
     ),
     "it was given up before": (
-        CLUSTER.having(blueGreen={"phase": "Idle", "failedRevision": GREEN}),
+        CLUSTER.with_status(blueGreen={"phase": "Idle", "failedRevision": GREEN}),
         "refused", "UpgradeRollback", "requests.retry",
     ),
     "a backup that runs": (
-        CLUSTER.having(operationLock={"operation": "Backup", "holder": "openbaobackup/monday"}),
+        CLUSTER.with_status(
+            operationLock={"operation": "Backup", "holder": "openbaobackup/monday"}
+        ),
         "waits", "OperationLockBlocked", "monday",
     ),
-    "a pause": (CLUSTER.wanting(paused=True), "waits", "Paused", "spec.paused"),
+    "a pause": (CLUSTER.with_spec(paused=True), "waits", "Paused", "spec.paused"),
     "one that is under way": (going("Syncing"), "goes-on", "", "Syncing (green catches up"),
     "one that goes back": (going("RollingBack"), "goes-on", "", f"{NEW} back to {OLD}"),
     "the safe mode": (
@@ -179,11 +181,13 @@ def test_only_what_is_left_is_told() -> None:
 
 def test_what_was_begun_ends_by_its_strategy() -> None:
     rolling = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Rolling"}
-    plan = plan_of(CLUSTER.wanting(version=NEW).having(release={"version": NEW}, upgrade=rolling))
+    plan = plan_of(
+        CLUSTER.with_spec(version=NEW).with_status(release={"version": NEW}, upgrade=rolling)
+    )
     assert plan["strategy"] == "RollingUpdate"
-    assert plan_of(going("Syncing").wanting(upgrade={}))["strategy"] == "BlueGreen"
+    assert plan_of(going("Syncing").with_spec(upgrade={}))["strategy"] == "BlueGreen"
 
 
 def test_without_a_login_it_is_refused() -> None:
-    cluster = CLUSTER.wanting(upgrade={"strategy": "BlueGreen"})
+    cluster = CLUSTER.with_spec(upgrade={"strategy": "BlueGreen"})
     assert plan_of(cluster)["answer"] == "refused"

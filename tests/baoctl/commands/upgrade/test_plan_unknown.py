@@ -11,7 +11,7 @@ from baoctl.cli import main
 from tests import gen
 from tests.baoctl.commands.upgrade.dumps import CLUSTER, NEW, OLD, PODS, dump
 
-YOUNG = gen.cluster(version=OLD).having(phase="Initializing")
+YOUNG = gen.cluster(version=OLD).with_status(phase="Initializing")
 
 
 def call(text: str, *arguments: str) -> Result:

@@ -16,7 +16,7 @@ def world(template: str, *pods: str, rewrapped: str = "", ready: bool = True) ->
     """
     pods_with_keys = []
     for number, ring in enumerate(pods):
-        pod = gen.pod(number).knowing(ring, rewrapped if number == 0 else "")
+        pod = gen.pod(number).with_keys(ring, rewrapped if number == 0 else "")
         pods_with_keys.append(pod.ready(leading=number == 0) if ready or number else pod.unready())
-    live = gen.stateful_set().sized(len(pods)).knowing(template)
+    live = gen.stateful_set().with_replicas(len(pods)).with_keys(template)
     return gen.world().with_set(live).with_pods(*pods_with_keys)

@@ -17,7 +17,7 @@ PAIR = {"AWS_ACCESS_KEY_ID": TEXT, "AWS_SECRET_ACCESS_KEY": TEXT}
 
 
 def condition_of(world: gen.World, **spec: Any) -> tuple[str, str, str]:
-    cluster = gen.cluster().wanting(**spec).read()
+    cluster = gen.cluster().with_spec(**spec).read()
     update = gen.present(unseal_identity(cluster.spec, world.facts()))
     return update.status, update.reason, update.message
 

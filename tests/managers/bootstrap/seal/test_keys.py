@@ -33,7 +33,7 @@ BOTH = f"{TWO}=key-2,{V1}=key,recovered"
 
 def cluster(key: str = TWO, told: str = "") -> gen.Cluster:
     base = gen.cluster(unseal={"static": {"currentKeyID": key}}).self_init()
-    return base.having(unseal={"keys": told, "step": "Settled"}) if told else base
+    return base.with_status(unseal={"keys": told, "step": "Settled"}) if told else base
 
 
 def world_with_volumes(*secrets: SecretFacts) -> gen.World:
@@ -109,10 +109,10 @@ def test_with_an_older_id_the_message_names_the_id_to_set() -> None:
     )
     assert f"set currentKeyID to {TWO}" in outcome.message
     # No later pass goes back to the older key: the template has the key ring.
-    rows = [gen.pod(n).knowing(BOTH).ready(leading=n == 0) for n in range(3)]
+    rows = [gen.pod(n).with_keys(BOTH).ready(leading=n == 0) for n in range(3)]
     later = (
         world_with_volumes(ONE, SECOND)
-        .with_set(gen.stateful_set().sized(3).knowing(BOTH))
+        .with_set(gen.stateful_set().with_replicas(3).with_keys(BOTH))
         .with_pods(*rows)
     )
     again = rotation(
@@ -157,10 +157,12 @@ def test_a_new_cluster_takes_the_key_that_the_spec_names() -> None:
 
 def sealed_servers(row: str, *secrets: SecretFacts) -> gen.World:
     pods = [
-        gen.pod(n).knowing(row).saying(sealed="true", initialized="true", active="false")
+        gen.pod(n)
+        .with_keys(row)
+        .with_server_labels(sealed="true", initialized="true", active="false")
         for n in range(3)
     ]
-    live = gen.stateful_set().sized(3).knowing(row)
+    live = gen.stateful_set().with_replicas(3).with_keys(row)
     return world_with_volumes(*secrets).with_set(live).with_pods(*pods)
 
 
@@ -262,7 +264,7 @@ def test_the_condition_names_the_secret_to_restore(key: str, world: gen.World, w
 
 def test_one_unsealed_server_is_enough_for_no_message() -> None:
     world = sealed_servers(f"{V1}=key", ONE)
-    world = world.with_pods(gen.pod(0).knowing(f"{V1}=key").ready(), *world.pods[1:])
+    world = world.with_pods(gen.pod(0).with_keys(f"{V1}=key").ready(), *world.pods[1:])
     assert why_sealed(cluster(V1).read(), world.facts()) == ""
 
 
@@ -270,8 +272,8 @@ def test_one_unsealed_server_is_enough_for_no_message() -> None:
 
 
 def ring(template: str | None, pods: tuple[str, ...], key_id: str) -> str:
-    live = None if template is None else gen.stateful_set().sized(3).knowing(template)
-    results = [gen.pod(n).knowing(row).ready() for n, row in enumerate(pods)]
+    live = None if template is None else gen.stateful_set().with_replicas(3).with_keys(template)
+    results = [gen.pod(n).with_keys(row).ready() for n, row in enumerate(pods)]
     facts = gen.world().with_set(live).with_pods(*results).with_claims(0).facts()
     key_ring = live_ring(ServerEvidence.of(facts), key_id)
     return "" if key_ring is None else str(key_ring)
@@ -313,7 +315,7 @@ def test_all_secrets_are_read_only_for_data_without_evidence() -> None:
     )
     assert not needs_key_secrets(unseal, ServerEvidence.of(gen.world().facts()), "")
     running = gen.running(gen.cluster().initialized())
-    known = running.with_set(gen.stateful_set().sized(3).knowing(NEW))
+    known = running.with_set(gen.stateful_set().with_replicas(3).with_keys(NEW))
     assert not needs_key_secrets(unseal, ServerEvidence.of(known.facts()), "")
     assert len(unseal_secrets("x", unseal, "", seeking=True)) == KEYS_SOUGHT
 

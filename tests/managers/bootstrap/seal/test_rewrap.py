@@ -15,7 +15,7 @@ from tests.gen.api import Outside
 
 OLD, NEW = "operator-generated-v1=key", "two=key-2"
 SWITCH, SPREAD = f"{NEW},{OLD}", f"{OLD},{NEW}"
-CLUSTER = gen.cluster().wanting(unseal={"static": {"currentKeyID": "two"}}, replicas=3)
+CLUSTER = gen.cluster().with_spec(unseal={"static": {"currentKeyID": "two"}}, replicas=3)
 KEY = ObjectKey(gen.NAMESPACE, "x-0")
 ADDRESSES = ("10.0.0.1", "10.0.0.2", "10.0.0.3")
 
@@ -39,7 +39,7 @@ class FakeBao:
 
 def pods(ring: str = SWITCH, mark: str = "", *, ready: bool = True) -> tuple[gen.Pod, ...]:
     results = [
-        gen.pod(n).knowing(ring, mark if n == 0 else "").ready(leading=n == 0) for n in range(3)
+        gen.pod(n).with_keys(ring, mark if n == 0 else "").ready(leading=n == 0) for n in range(3)
     ]
     return (*results[:2], results[2] if ready else results[2].unready())
 
@@ -50,7 +50,7 @@ def facts(*args: str, ready: bool = True) -> list[PodFacts]:
 
 async def look(outside: Outside, bao: FakeBao, mark: str = "", *, login: bool = True) -> bool:
     shown = pods(SWITCH, mark)
-    outside.api.holding((POD, shown[0].object()))
+    outside.api.with_objects((POD, shown[0].object()))
     token = StoredToken("t") if login else None
     servers = SealSession(bao, [pod.facts() for pod in shown], token)  # type: ignore[arg-type]
     return await rewrap(outside.context, CLUSTER.read(), CLUSTER.owner(), servers)

@@ -229,7 +229,7 @@ class Cluster:
         rows = [str(server.row) for server in self.servers]
         facts = world(str(self.template), *rows)
         pods = [
-            gen.pod(n).knowing(row, self.mark if n == self.leader else "").ready(leading=n == 0)
+            gen.pod(n).with_keys(row, self.mark if n == self.leader else "").ready(leading=n == 0)
             for n, row in enumerate(rows)
         ]
         known = {"key": (1, OLD), "key-2": (2, NEW), "key-3": (3, "three")}

@@ -74,13 +74,13 @@ class Bench:
     def __init__(self, cluster: gen.Cluster = CLUSTER, *, secret: bool = True) -> None:
         self.cluster, self.servers = cluster, Fresh()
         self.issuer: TokenIssuer | None = ISSUER
-        self.api = FakeApi().holding(*([(SECRET, SECRET_OBJECT)] if secret else []))
+        self.api = FakeApi().with_objects(*([(SECRET, SECRET_OBJECT)] if secret else []))
         self.outside = Outside(self.api)
 
     async def check(self, before: OperatorLoginStatus | None = None) -> OperatorLoginStatus:
         setup = LoginSetup(Knowing(self.issuer), self.outside.logins)
         known_before = before.to_object() if before else {}
-        cluster = self.cluster.having(adminOps={"operatorLogin": known_before})
+        cluster = self.cluster.with_status(adminOps={"operatorLogin": known_before})
         return await setup.check(self.servers, "10.0.0.1", cluster.read(), cluster.owner())
 
 
@@ -104,7 +104,7 @@ async def test_a_role_in_the_spec_is_managed_by_the_user() -> None:
         "upgrade": {"jwtAuthRole": "openbao-operator-upgrade"},
         "backup": {**backup, "jwtAuthRole": "mine"},
     }
-    bench = Bench(CLUSTER.wanting(**roles))
+    bench = Bench(CLUSTER.with_spec(**roles))
     await bench.check()
     written = {path.rpartition("/")[2] for path in bench.servers.writes}
     assert written == {"openbao-operator", "openbao-operator-backup", "openbao-operator-restore"}
@@ -154,7 +154,7 @@ async def test_a_missing_secret_is_reported_and_a_new_one_is_used() -> None:
     status = await bench.check()
     assert status.reason == "RootTokenMissing"
     assert await bench.check(status) == status
-    bench.api.holding((SECRET, SECRET_OBJECT))
+    bench.api.with_objects((SECRET, SECRET_OBJECT))
     assert (await bench.check(status)).reason == ""
 
 

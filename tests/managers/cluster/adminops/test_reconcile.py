@@ -34,7 +34,7 @@ from tests.managers.membership.servers import Servers
 
 KEY = ObjectKey(gen.NAMESPACE, "x")
 WRITE = "apply/status OpenBaoCluster x"
-OLD = gen.cluster(replicas=1).initialized().logging_in()
+OLD = gen.cluster(replicas=1).initialized().with_login()
 LOGIN = gen.cluster(replicas=1).initialized().self_init(login=True)
 AUTHORITY = make_authority("x", gen.NOW)
 SERVER = issue_server(AUTHORITY, ("openbao-cluster-x.local",), (), gen.NOW)
@@ -53,7 +53,7 @@ class Bench:
     def __init__(
         self, monkeypatch: pytest.MonkeyPatch, cluster: gen.Cluster, *secrets: Object
     ) -> None:
-        self.api = FakeApi().holding(
+        self.api = FakeApi().with_objects(
             (CLUSTERS, cluster.object()), *((SECRET, secret) for secret in secrets)
         )
         self.servers = Servers()
@@ -103,10 +103,10 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Make:
 
 SILENT: dict[str, gen.Cluster] = {
     "a cluster without data": gen.cluster(),
-    "a paused cluster": OLD.wanting(paused=True),
-    "a cluster that sleeps, or falls asleep": OLD.wanting(hibernate=True),
-    "a cluster that is being deleted": OLD.marked(deletionTimestamp="2030-01-01T00:00:00Z"),
-    "a spec that nobody can read": OLD.wanting(replicas="many"),
+    "a paused cluster": OLD.with_spec(paused=True),
+    "a cluster that sleeps, or falls asleep": OLD.with_spec(hibernate=True),
+    "a cluster that is being deleted": OLD.with_metadata(deletionTimestamp="2030-01-01T00:00:00Z"),
+    "a spec that nobody can read": OLD.with_spec(replicas="many"),
 }
 
 
@@ -239,7 +239,7 @@ async def test_a_denied_root_token_is_used_once_per_reconcile(
 async def test_a_removed_login_is_reported_in_the_same_reconcile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    bench = Bench(monkeypatch, OLD.logging_in(keys="k"), TLS)
+    bench = Bench(monkeypatch, OLD.with_login(keys="k"), TLS)
     await bench.turn()
     bench.servers.valid = lambda token: False
     monkeypatch.setattr(bench.servers, "login", refused_login)
@@ -318,7 +318,7 @@ async def test_a_login_is_reused_by_the_next_reconcile(make: Make) -> None:
 
 
 async def test_missing_members_are_checked_again_soon(make: Make) -> None:
-    bench = make(OLD.wanting(replicas=3), TLS, TOKEN)
+    bench = make(OLD.with_spec(replicas=3), TLS, TOKEN)
     bench.pods.says(gen.pod(0).ready(leading=True).object(), gen.pod(1).ready().object())
     bench.servers.raft = (LEADER, Member(node_id="x-1"))
     outcome = await bench.turn()
@@ -329,7 +329,7 @@ async def test_missing_members_are_checked_again_soon(make: Make) -> None:
 UNKNOWN: dict[str, Object | None] = {
     "it is not there": None,
     "it belongs to somebody else": secret_object(
-        OLD.marked(uid="uid-2").owner(), "x-tls-server", {"tls.crt": b"x"}
+        OLD.with_metadata(uid="uid-2").owner(), "x-tls-server", {"tls.crt": b"x"}
     ),
     "it cannot be read": {**TLS, "data": {"tls.crt": base64.b64encode(b"garbage").decode()}},
 }

@@ -55,7 +55,7 @@ async def test_everything_is_applied_once_in_its_order_and_the_pods_last() -> No
 
 async def test_no_pod_starts_before_the_foundation_is_in_place() -> None:
     foreign = child("x-config", ownerReferences=[])
-    bench = Bench(FakeApi().holding((CONFIG_MAP, foreign)))
+    bench = Bench(FakeApi().with_objects((CONFIG_MAP, foreign)))
     done = await bench.apply()
     assert not done.in_place
     assert done.conflicts == ("ConfigMap ns/x-config exists and belongs to an unknown owner",)
@@ -85,7 +85,7 @@ class TestPruning:
     async def test_objects_outside_a_complete_plan_are_pruned_after_the_workload(
         self,
     ) -> None:
-        bench = Bench(FakeApi().holding(*self.STALE))
+        bench = Bench(FakeApi().with_objects(*self.STALE))
         await bench.apply()
         words = bench.api.requests
         assert words.index("apply StatefulSet x") < words.index(
@@ -93,13 +93,13 @@ class TestPruning:
         )
 
     async def test_an_incomplete_plan_prunes_nothing(self) -> None:
-        bench = Bench(FakeApi().holding(*self.STALE))
+        bench = Bench(FakeApi().with_objects(*self.STALE))
         await bench.apply(HELD)
         assert not any(call.verb == "delete" for call in bench.api.calls)
 
     async def test_nothing_is_pruned_during_an_ownership_conflict(self) -> None:
         foreign = child("x-config", ownerReferences=[])
-        bench = Bench(FakeApi().holding(*self.STALE, (CONFIG_MAP, foreign)))
+        bench = Bench(FakeApi().with_objects(*self.STALE, (CONFIG_MAP, foreign)))
         await bench.apply()
         assert not any(call.verb == "delete" for call in bench.api.calls)
 
@@ -179,7 +179,7 @@ async def test_spared_objects_are_neither_written_nor_deleted() -> None:
     }
     named = (ROLE, ObjectKey(gen.NAMESPACE, "former-role"))
     for spared, left in (((named,), 1), ((), 0)):
-        bench = Bench(FakeApi().holding((ROLE, former)))
+        bench = Bench(FakeApi().with_objects((ROLE, former)))
         await bench.apply(replace(DESIRED, retained=spared))
         roles = [role for role in bench.api.of(ROLE) if role["metadata"]["name"] == "former-role"]
         assert len(roles) == left

@@ -34,7 +34,7 @@ KEY = ObjectKey(gen.NAMESPACE, "x")
 class Bench:
     def __init__(self, cluster: gen.Cluster = OLD) -> None:
         self.api = FakeApi()
-        self.api.holding((CLUSTERS, cluster.object()))
+        self.api.with_objects((CLUSTERS, cluster.object()))
         self.outside = Outside(self.api)
         self.cache = StillInformer(CLUSTERS)
         self.sync()
@@ -85,12 +85,12 @@ THEIRS: dict[str, Any] = {
 
 
 async def test_the_parts_of_other_writers_are_neither_written_nor_compared() -> None:
-    bench = Bench(OLD.having(**THEIRS))
-    await bench.write(status_of(OLD.having(**THEIRS), FINE))
+    bench = Bench(OLD.with_status(**THEIRS))
+    await bench.write(status_of(OLD.with_status(**THEIRS), FINE))
     assert not THEIRS.keys() & bench.api.body_of(WRITE)["status"].keys()
     assert {part: bench.live["status"][part] for part in THEIRS} == THEIRS
     bench.api.calls.clear()
-    assert await bench.write(status_of(OLD.having(**THEIRS), FINE)) is None
+    assert await bench.write(status_of(OLD.with_status(**THEIRS), FINE)) is None
     assert bench.api.requests == []
 
 
@@ -154,7 +154,7 @@ class TestDetails:
         bench = Bench()
         await bench.write(STEADY)
         other = gen.cluster("y").initialized()
-        bench.api.holding((CLUSTERS, other.object()))
+        bench.api.with_objects((CLUSTERS, other.object()))
         live = bench.api.objects[(CLUSTERS, ObjectKey(gen.NAMESPACE, "y"))]
         assert await bench.writer.write(copy.deepcopy(live), DETAIL) is None
 
@@ -195,13 +195,13 @@ class TestEvents:
 async def test_a_new_cluster_of_the_name_gets_no_old_status() -> None:
     bench = Bench()
     bench.api.objects.clear()
-    bench.api.holding((CLUSTERS, gen.cluster().marked(uid="uid-2").object()))
+    bench.api.with_objects((CLUSTERS, gen.cluster().with_metadata(uid="uid-2").object()))
     assert await bench.write(STEADY) is None
     assert "status" not in bench.api.objects[(CLUSTERS, KEY)]
 
 
 async def test_an_unreadable_status_is_replaced() -> None:
-    bench = Bench(OLD.having(conditions="none"))
+    bench = Bench(OLD.with_status(conditions="none"))
     assert await bench.write(STEADY) is None
     assert ClusterStatus.model_validate(bench.live["status"]) == STEADY
 
@@ -288,7 +288,7 @@ class TestOlderSchema:
     async def test_keys_that_cannot_be_stored_keep_their_stored_value(self) -> None:
         schemas = OlderSchemas("adminOps.recoveryKeys.stored", "adminOps.raft.leader")
         stored = {"recoveryKeys": {"stored": False, "nonce": "n", "reason": "", "message": ""}}
-        bench = self.bench(schemas, OLD.having(adminOps=stored))
+        bench = self.bench(schemas, OLD.with_status(adminOps=stored))
         expected = {"recoveryKeys": {"stored": True}, "raft": {"voters": 3, "leader": "x-0"}}
         await bench.writer.write_adminops(bench.live, expected)
         written = bench.api.body_of(WRITE)["status"]["adminOps"]

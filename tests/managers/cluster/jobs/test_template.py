@@ -54,62 +54,62 @@ class Row(NamedTuple):
 # sentence: (cluster, job, settings of the restore, the login or the reason why there is none)
 LOGINS = {
     "the role of the first boot": Row(
-        LOGIN.wanting(backup=backup()), "backup", JobOverrides(), DEFAULT
+        LOGIN.with_spec(backup=backup()), "backup", JobOverrides(), DEFAULT
     ),
-    "nobody made a role": Row(PLAIN.wanting(backup=backup()), "backup", JobOverrides(), MISSING),
+    "nobody made a role": Row(PLAIN.with_spec(backup=backup()), "backup", JobOverrides(), MISSING),
     "the operator made the role": Row(
-        PLAIN.logging_in(keys="k").wanting(backup=backup()), "backup", JobOverrides(), DEFAULT
+        PLAIN.with_login(keys="k").with_spec(backup=backup()), "backup", JobOverrides(), DEFAULT
     ),
     "a role by name": Row(
-        PLAIN.wanting(backup=OWN_ROLE), "backup", JobOverrides(), JobLogin(role="mine")
+        PLAIN.with_spec(backup=OWN_ROLE), "backup", JobOverrides(), JobLogin(role="mine")
     ),
     "a token before the usual role": Row(
-        LOGIN.wanting(backup=OWN_TOKEN), "backup", JobOverrides(), JobLogin(token_secret="own")
+        LOGIN.with_spec(backup=OWN_TOKEN), "backup", JobOverrides(), JobLogin(token_secret="own")
     ),
     "a role before a token": Row(
-        PLAIN.wanting(backup={**OWN_TOKEN, **OWN_ROLE}),
+        PLAIN.with_spec(backup={**OWN_TOKEN, **OWN_ROLE}),
         "backup",
         JobOverrides(),
         JobLogin(role="mine"),
     ),
     "upgrades with the role of the first boot": Row(
-        LOGIN.wanting(backup=OWN_TOKEN),
+        LOGIN.with_spec(backup=OWN_TOKEN),
         "upgrade",
         JobOverrides(),
         JobLogin(role="openbao-operator-upgrade"),
     ),
     "upgrades with a token of their own": Row(
-        PLAIN.wanting(upgrade={"tokenSecretRef": {"name": "own"}}),
+        PLAIN.with_spec(upgrade={"tokenSecretRef": {"name": "own"}}),
         "upgrade",
         JobOverrides(),
         JobLogin(token_secret="own"),
     ),
     "nobody made a role for upgrades": Row(
-        PLAIN.wanting(backup=OWN_TOKEN), "upgrade", JobOverrides(), MISSING
+        PLAIN.with_spec(backup=OWN_TOKEN), "upgrade", JobOverrides(), MISSING
     ),
     "a restore has a role of its own": Row(
-        LOGIN.wanting(backup=OWN_ROLE),
+        LOGIN.with_spec(backup=OWN_ROLE),
         "restore",
         JobOverrides(),
         JobLogin(role="openbao-operator-restore"),
     ),
     "the token of backups restores nothing": Row(
-        PLAIN.wanting(backup=OWN_TOKEN), "restore", JobOverrides(), MISSING
+        PLAIN.with_spec(backup=OWN_TOKEN), "restore", JobOverrides(), MISSING
     ),
     "the cluster names the role of restores": Row(
-        PLAIN.wanting(restore={"jwtAuthRole": "mine"}),
+        PLAIN.with_spec(restore={"jwtAuthRole": "mine"}),
         "restore",
         JobOverrides(),
         JobLogin(role="mine"),
     ),
     "one restore names another role": Row(
-        PLAIN.wanting(restore={"jwtAuthRole": "mine"}),
+        PLAIN.with_spec(restore={"jwtAuthRole": "mine"}),
         "restore",
         JobOverrides(role="its"),
         JobLogin(role="its"),
     ),
     "one restore brings a token": Row(
-        LOGIN.wanting(restore={"jwtAuthRole": "mine"}),
+        LOGIN.with_spec(restore={"jwtAuthRole": "mine"}),
         "restore",
         JobOverrides(token_secret="its"),
         JobLogin(token_secret="its"),
@@ -144,7 +144,7 @@ AUTHORITIES: dict[str, tuple[dict[str, Any] | None, AuthorityFile | None]] = {
 
 @pytest.mark.parametrize(("tls", "expected"), AUTHORITIES.values(), ids=AUTHORITIES.keys())
 def test_which_ca_a_job_trusts(tls: dict[str, Any] | None, expected: AuthorityFile | None) -> None:
-    authority = authority_of(PLAIN.wanting(tls=tls).read())
+    authority = authority_of(PLAIN.with_spec(tls=tls).read())
     assert authority == expected
     assert authority is None or authority.secret != names.tls_ca_secret("x")
 
@@ -166,11 +166,14 @@ def raft(voters: int, others: int = 0, readers: int | None = None) -> dict[str, 
 
 # sentence: (cluster, how many pods may lead)
 SIZES: dict[str, tuple[gen.Cluster, int]] = {
-    "as many as are wanted": (PLAIN.wanting(replicas=3), 3),
-    "more while it shrinks": (PLAIN.wanting(replicas=3).having(adminOps=raft(5)), 5),
-    "no more while it grows": (PLAIN.wanting(replicas=5).having(adminOps=raft(3, 1)), 5),
-    "a status of any number stays small": (PLAIN.having(adminOps=raft(100_000)), ORDINALS_MAX),
-    "none of the read replicas": (PLAIN.wanting(replicas=3).having(adminOps=raft(3, 2, 2)), 3),
+    "as many as are wanted": (PLAIN.with_spec(replicas=3), 3),
+    "more while it shrinks": (PLAIN.with_spec(replicas=3).with_status(adminOps=raft(5)), 5),
+    "no more while it grows": (PLAIN.with_spec(replicas=5).with_status(adminOps=raft(3, 1)), 5),
+    "a status of any number stays small": (PLAIN.with_status(adminOps=raft(100_000)), ORDINALS_MAX),
+    "none of the read replicas": (
+        PLAIN.with_spec(replicas=3).with_status(adminOps=raft(3, 2, 2)),
+        3,
+    ),
 }
 
 
@@ -216,7 +219,7 @@ IMAGES: dict[str, tuple[dict[str, Any] | None, ImageVerdict | None, str]] = {
 def test_which_image_runs(
     policy: dict[str, Any] | None, verdict: ImageVerdict | None, expected: str
 ) -> None:
-    cluster = PLAIN.wanting(operatorImageVerification=policy).read()
+    cluster = PLAIN.with_spec(operatorImageVerification=policy).read()
     outcome = verified_image(cluster, "backup", IMAGE, verdict)
     assert (outcome if isinstance(outcome, str) else outcome.reason) == expected
     if isinstance(outcome, Blocked):
@@ -226,14 +229,14 @@ def test_which_image_runs(
 
 
 def test_a_restore_has_its_own_reason() -> None:
-    cluster = PLAIN.wanting(operatorImageVerification=STRICT).read()
+    cluster = PLAIN.with_spec(operatorImageVerification=STRICT).read()
     outcome = gen.expect(Blocked, verified_image(cluster, "restore", IMAGE, UNPROVEN))
     assert outcome.reason == "RestoreExecutorImageVerificationFailed"
 
 
 # --- inputs that are read -----------------------------------------------------------------------
 
-BACKED_UP = LOGIN.wanting(backup=backup())
+BACKED_UP = LOGIN.with_spec(backup=backup())
 ACCOUNT = "x-backup-serviceaccount"
 OTHER = {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "uid-o", "controller": True}
 
@@ -263,7 +266,7 @@ class Bench:
         owners = [gen.cluster().owner().reference() if owner is None else owner]
         metadata: Object = {"name": name, "namespace": gen.NAMESPACE, "ownerReferences": owners}
         head = {"apiVersion": resource.api_version, "kind": resource.kind}
-        self.api.holding((resource, {**head, "metadata": metadata}))
+        self.api.with_objects((resource, {**head, "metadata": metadata}))
         return self
 
     async def of(
@@ -280,7 +283,7 @@ async def test_an_executor_is_described() -> None:
 
 
 async def test_the_spec_decides_what_the_pod_looks_like() -> None:
-    cluster = BACKED_UP.wanting(
+    cluster = BACKED_UP.with_spec(
         imagePullSecrets=[{"name": "pull"}],
         scheduling={"nodeSelector": {"disk": "ssd"}, "affinity": {"nodeAffinity": {}}},
         workloadHardening={"appArmorEnabled": True},
@@ -294,7 +297,7 @@ async def test_the_spec_decides_what_the_pod_looks_like() -> None:
 
 async def test_the_requested_image_is_verified() -> None:
     bench = Bench().having(SERVICE_ACCOUNT, ACCOUNT)
-    cluster = BACKED_UP.wanting(
+    cluster = BACKED_UP.with_spec(
         backup=backup(image="registry.example.com/own:1"), operatorImageVerification=STRICT
     )
     template = await bench.of(cluster)
@@ -321,7 +324,7 @@ async def test_the_field_of_the_image_is_reported(job: Job, field: str) -> None:
 
 async def test_a_step_of_an_upgrade_has_its_own_image_and_account_and_needs_no_store() -> None:
     bench = Bench().having(SERVICE_ACCOUNT, "x-upgrade-serviceaccount")
-    cluster = VOLUME.wanting(upgrade={"image": "registry.example.com/step:1"})
+    cluster = VOLUME.with_spec(upgrade={"image": "registry.example.com/step:1"})
     template = gen.expect(JobTemplate, await bench.of(cluster, job="upgrade"))
     assert (template.image, template.account) == (
         "registry.example.com/step:1",
@@ -343,7 +346,7 @@ async def test_an_account_of_another_owner_is_not_used() -> None:
     assert "Other o" in outcome.message
 
 
-VOLUME = BACKED_UP.wanting(
+VOLUME = BACKED_UP.with_spec(
     backup=backup(target={"provider": "pvc", "bucket": "b", "pvc": {"claimName": "snapshots"}})
 )
 

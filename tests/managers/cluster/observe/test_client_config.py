@@ -13,13 +13,13 @@ from tests import gen
 
 NAME = "openbao-cluster-x.local"
 REFS = {"serverSecretRef": {"name": "mine"}, "caSecretRef": {"name": "roots"}}
-EXTERNAL = gen.cluster().wanting(tls={"mode": "External", "external": REFS}).read()
+EXTERNAL = gen.cluster().with_spec(tls={"mode": "External", "external": REFS}).read()
 OURS = gen.cluster().read()
 
 
 def acme(**settings: object) -> OpenBaoCluster:
     wish = {"directoryURL": "https://acme.example.com/dir", **settings}
-    return gen.cluster().wanting(tls={"mode": "ACME", "acme": wish}).read()
+    return gen.cluster().with_spec(tls={"mode": "ACME", "acme": wish}).read()
 
 
 def secret(name: str, authority: str, *, of: str = "") -> SecretFacts:

@@ -107,7 +107,7 @@ async def test_attack_t11_a_foreign_exposure_object_is_reported_and_not_changed(
         "spec": {"hostnames": ["theirs.example.com"]},
     }
     bench = Bench()
-    bench.api.holding((ROUTE, theirs))
+    bench.api.with_objects((ROUTE, theirs))
     done = await bench.apply(WANTED)
     assert done.in_place
     assert len(done.conflicts) == 1
@@ -194,7 +194,7 @@ async def test_a_cluster_without_exposure_costs_no_request() -> None:
 async def test_the_gateway_and_its_class_are_read_by_name() -> None:
     looking = Looking(ALL)
     spec = {"gatewayClassName": "edge", "listeners": [{"name": "https", "protocol": "HTTPS"}]}
-    looking.api.holding(
+    looking.api.with_objects(
         (GATEWAY, {"metadata": {"name": "public", "namespace": gen.NAMESPACE}, "spec": spec}),
         (GATEWAY_CLASS, {"metadata": {"name": "edge"}}),
     )
@@ -222,7 +222,7 @@ async def test_our_ingress_and_monitor_are_observed() -> None:
     looking = Looking(ALL)
     looking.mine(INGRESS, "x")
     looking.mine(MONITOR, "x")
-    both = ingress().wanting(version="2.5.0", observability=monitor().spec["observability"])
+    both = ingress().with_spec(version="2.5.0", observability=monitor().spec["observability"])
     facts = await looking.facts(both)
     assert gen.present(facts.ingress).owned
     assert facts.monitor

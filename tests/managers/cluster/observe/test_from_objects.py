@@ -69,7 +69,7 @@ PODS: dict[str, tuple[Object, str, Any]] = {
         "ContainerCreating",
     ),
     "the scheduler's words are told": (
-        gen.pod().unscheduled("0/3 nodes are available").object(),
+        gen.pod().unschedulable("0/3 nodes are available").object(),
         "waiting",
         "Unschedulable: 0/3 nodes are available",
     ),
@@ -83,12 +83,12 @@ PODS: dict[str, tuple[Object, str, Any]] = {
         "",
     ),
     "the last end is told": (
-        gen.pod().restarted(2, code=137, reason="OOMKilled").object(),
+        gen.pod().with_restarts(2, code=137, reason="OOMKilled").object(),
         "last_exit",
         ContainerExit(137, "OOMKilled"),
     ),
     "the end of its log is told within bounds": (
-        gen.pod().restarted(message="x" * 5000).object(),
+        gen.pod().with_restarts(message="x" * 5000).object(),
         "last_exit",
         ContainerExit(1, "Error", "x" * 4096),
     ),
@@ -134,7 +134,7 @@ def test_labels_of_the_server_are_separate_from_kubernetes_facts() -> None:
     assert facts.registration.active is True
     assert facts.registration.sealed is False
     assert facts.registration.version == "2.4.0"
-    assert gen.pod().saying(active="perhaps").facts().registration.active is None
+    assert gen.pod().with_server_labels(active="perhaps").facts().registration.active is None
 
 
 def test_pods_come_in_the_order_of_their_ordinals() -> None:
@@ -167,7 +167,7 @@ class TestStatefulSet:
         assert not gen.present(stateful_set_facts(live)).settled
 
     def test_an_old_observation_is_not_settled(self) -> None:
-        now, before = gen.stateful_set().facts(), gen.stateful_set().unsettled().facts()
+        now, before = gen.stateful_set().facts(), gen.stateful_set().with_stale_status().facts()
         assert now is not None
         assert before is not None
         assert now.settled
@@ -321,7 +321,7 @@ class TestSecrets:
     def test_ownership_depends_on_the_cluster(self) -> None:
         reading = secret_reading(secret(a=b"b"))
         ours = secret_facts(reading, OWNER)
-        theirs = secret_facts(reading, gen.cluster().marked(uid="uid-2").owner())
+        theirs = secret_facts(reading, gen.cluster().with_metadata(uid="uid-2").owner())
         assert (ours.owned, ours.owner) == (True, "")
         assert (theirs.owned, theirs.owner) == (False, "OpenBaoCluster x (uid uid-x)")
 

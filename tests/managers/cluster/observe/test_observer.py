@@ -25,7 +25,7 @@ from tests.managers.cluster.parts import observer_of
 NEW = gen.cluster()
 OLD = gen.cluster().initialized()
 SELF = gen.cluster().self_init()
-SUPPLIED = SELF.wanting(unseal={"credentialsSecretRef": {"name": "mine"}})
+SUPPLIED = SELF.with_spec(unseal={"credentialsSecretRef": {"name": "mine"}})
 CA = make_authority("x", gen.NOW)
 SERVER = issue_server(CA, ("openbao-cluster-x.local",), (), gen.NOW)
 FIRST_LOOK = [
@@ -39,7 +39,7 @@ FIRST_LOOK = [
 
 class Bench:
     def __init__(self, *secrets: Object) -> None:
-        self.api = FakeApi().holding(*((SECRET, secret) for secret in secrets))
+        self.api = FakeApi().with_objects(*((SECRET, secret) for secret in secrets))
         self.api.raw = {DISCOVERY: {"issuer": "https://i.example.com"}, KEYS: {"keys": []}}
         self.outside = Outside(self.api)
         self.caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
@@ -135,8 +135,8 @@ async def test_the_facts_of_a_successor_are_its_own() -> None:
     """A cluster that was deleted and recreated within the maximum age of the reads."""
     bench = Bench()
     await bench.look()
-    bench.api.holding((SECRET, secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"})))
-    observed = await bench.look(NEW.marked(uid="uid-2"))
+    bench.api.with_objects((SECRET, secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"})))
+    observed = await bench.look(NEW.with_metadata(uid="uid-2"))
     assert observed.secrets["x-unseal-key"].owned is False
 
 
@@ -180,7 +180,7 @@ class TestReach:
             CA.certificate.decode(), "openbao-cluster-x.local"
         )
         assert bench.api.requests == ["get Secret x-tls-server"]
-        stranger = OLD.marked(uid="uid-2").owner()
+        stranger = OLD.with_metadata(uid="uid-2").owner()
         assert await Bench(ours).observer.client_config(OLD.read(), stranger) is None
         assert await Bench().observer.client_config(OLD.read(), OLD.owner()) is None
 
@@ -234,7 +234,7 @@ def test_an_object_is_indexed_by_its_cluster() -> None:
 
 
 async def test_the_start_of_a_rollout_is_in_the_last_status() -> None:
-    rolling = OLD.having(workload={"rollingSince": "2029-12-31T23:59:00Z"})
+    rolling = OLD.with_status(workload={"rollingSince": "2029-12-31T23:59:00Z"})
     observed = await Bench().look(rolling)
     assert gen.NOW - observed.rolling_since == timedelta(minutes=1)
 
@@ -243,7 +243,9 @@ ERROR = {"reason": "Rejected", "message": "m"}
 
 
 @pytest.mark.parametrize(
-    "cluster", [NEW, OLD, OLD.having(workload={"lastError": ERROR})], ids=["new", "old", "else"]
+    "cluster",
+    [NEW, OLD, OLD.with_status(workload={"lastError": ERROR})],
+    ids=["new", "old", "else"],
 )
 async def test_without_a_start_there_is_no_rollout(cluster: gen.Cluster) -> None:
     assert (await Bench().look(cluster)).rolling_since is None
@@ -260,13 +262,13 @@ async def test_the_claim_of_audit_files_is_read_by_name(storage: dict[str, Any],
     bench = Bench()
     claims = objects_by_name(bench.api, bench.outside.clock, CachePolicy(15.0))
     observer = observer_of(bench.outside, bench.caches, named_claims=claims)
-    wanting = NEW.wanting(auditFileStorage=storage)
+    wanting = NEW.with_spec(auditFileStorage=storage)
     assert (await observer.observe(wanting.read(), wanting.owner())).audit_claim is None
     claim = {
         "metadata": {"name": name, "namespace": gen.NAMESPACE, "uid": "u"},
         "spec": {"accessModes": ["ReadWriteMany"]},
     }
-    bench.api.holding((PVC, claim))
+    bench.api.with_objects((PVC, claim))
     audit_claim = gen.present((await observer.observe(wanting.read(), wanting.owner())).audit_claim)
     assert (audit_claim.name, audit_claim.access_modes, audit_claim.owner_uid) == (
         name,

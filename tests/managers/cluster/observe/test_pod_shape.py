@@ -21,7 +21,7 @@ SHAPE = Selection(POD, fields=POD_FIELDS, transform=without_container_details)
 PODS = {
     "fresh": gen.pod(),
     "leader": gen.pod().ready(leading=True),
-    "gated": gen.pod().gated("openbao.org/fence", "other"),
+    "gated": gen.pod().with_gates("openbao.org/fence", "other"),
     "reloading": gen.pod().reloading("a" * 64, 0, asked=7),
     "placed": gen.pod().on("node-1").under("account").running("registry/openbao:2.7.2"),
     "crashed": gen.pod().waiting("CrashLoopBackOff", "back-off"),

@@ -35,16 +35,16 @@ def as_wide(live: Object, replicas: Any) -> Object:
 
 async def first_poll(live: Object) -> dict[str, int]:
     """Count the reads of one reconcile of a cluster with this StatefulSet."""
-    bench = PolledBench(gen.cluster().initialized().marked(finalizers=[names.FINALIZER]))
-    bench.api.holding((STATEFUL_SET, live))
+    bench = PolledBench(gen.cluster().initialized().with_metadata(finalizers=[names.FINALIZER]))
+    bench.api.with_objects((STATEFUL_SET, live))
     await bench.turn()
     return {kind: len(bench.reads_of(kind)) for kind in ("Pod", "PersistentVolumeClaim")}
 
 
 @pytest.mark.parametrize("made", [gen.read_set, gen.stateful_set])
 async def test_a_foreign_stateful_set_is_ignored(made: Any) -> None:
-    alone = await first_poll(foreign(made().sized(0).object()))
-    assert await first_poll(foreign(made().sized(SILLY).object())) == alone
+    alone = await first_poll(foreign(made().with_replicas(0).object()))
+    assert await first_poll(foreign(made().with_replicas(SILLY).object())) == alone
     assert max(alone.values()) < 10
 
 
@@ -53,14 +53,14 @@ async def test_a_foreign_stateful_set_is_ignored(made: Any) -> None:
 )
 async def test_our_stateful_set_counts_up_to_the_maximum_of_a_spec(made: Any, most: int) -> None:
     # A user who may scale a StatefulSet can write any number, before the operator corrects it.
-    counts = await first_poll(made().sized(2**31 - 1).object())
-    few = await first_poll(made().sized(0).object())
+    counts = await first_poll(made().with_replicas(2**31 - 1).object())
+    few = await first_poll(made().with_replicas(0).object())
     assert max(counts.values()) <= max(few.values()) + most + 2
 
 
 async def test_the_number_of_foreign_volumes_is_bounded() -> None:
     bench = PolledBench(gen.cluster(replicas=1))
-    bench.api.holding(*((PVC, retained_claim(ordinal)) for ordinal in range(3 * ORDINALS_MAX)))
+    bench.api.with_objects(*((PVC, retained_claim(ordinal)) for ordinal in range(3 * ORDINALS_MAX)))
     await bench.turn()
     assert len(bench.mirrors[PVC].list()) == ORDINALS_MAX
 
@@ -68,14 +68,14 @@ async def test_the_number_of_foreign_volumes_is_bounded() -> None:
 async def test_servers_beyond_the_maximum_of_a_spec_are_found() -> None:
     bench = PolledBench(gen.cluster(replicas=3))
     there = VOTERS_MAX + 5
-    bench.api.holding(*((PVC, retained_claim(ordinal)) for ordinal in range(there)))
+    bench.api.with_objects(*((PVC, retained_claim(ordinal)) for ordinal in range(there)))
     await bench.turn()
     assert len(bench.mirrors[PVC].list()) == there
 
 
 def test_replicas_count_only_for_a_stateful_set_of_this_cluster() -> None:
-    mine = gen.stateful_set().sized(5).object()
-    earlier = gen.stateful_set().sized(5).object()
+    mine = gen.stateful_set().with_replicas(5).object()
+    earlier = gen.stateful_set().with_replicas(5).object()
     earlier["metadata"]["ownerReferences"][0]["uid"] = "uid-of-an-earlier-cluster"
     assert replicas_of(mine, OWNER, VOTERS_MAX) == 5
     assert replicas_of(earlier, OWNER, VOTERS_MAX) == 0
@@ -84,7 +84,7 @@ def test_replicas_count_only_for_a_stateful_set_of_this_cluster() -> None:
 
 
 def test_an_adopted_stateful_set_counts() -> None:
-    handed = foreign(gen.stateful_set().sized(5).object(), **{labels.ADOPT: "x"})
+    handed = foreign(gen.stateful_set().with_replicas(5).object(), **{labels.ADOPT: "x"})
     assert replicas_of(handed, OWNER, VOTERS_MAX) == 5
 
 

@@ -53,8 +53,8 @@ async def test_a_new_cluster_is_created_without_reads_of_its_children() -> None:
 async def test_objects_of_the_serving_and_the_green_pool_are_read() -> None:
     blue, green = "0" * 16, "1" * 16
     bluegreen = {"blueRevision": blue, "greenRevision": green}
-    cluster = gen.cluster().initialized().having(blueGreen=bluegreen)
-    bench = PolledBench(cluster.marked(finalizers=[names.FINALIZER]))
+    cluster = gen.cluster().initialized().with_status(blueGreen=bluegreen)
+    bench = PolledBench(cluster.with_metadata(finalizers=[names.FINALIZER]))
     await bench.turn()
     assert bench.reads_of("StatefulSet") == sorted((f"x-{blue}", f"x-{green}", "x-read"))
     for row in ("x-{}-0", "x-{}-1"):
@@ -75,10 +75,10 @@ async def test_a_starting_server_is_read_more_often() -> None:
     started = copy.deepcopy(ready)
     for condition in started["status"]["conditions"]:
         condition["status"] = "False"
-    bench.api.holding((POD, started))
+    bench.api.with_objects((POD, started))
     await bench.follow(2 * PACE)
     assert timer_of(await bench.turn()) == SWIFT
-    bench.api.holding((POD, ready))
+    bench.api.with_objects((POD, ready))
     await bench.follow(2 * SWIFT)
     assert bench.condition("Ready")[0] == "True"
 
@@ -88,7 +88,7 @@ async def test_the_deletion_of_several_pods_is_observed() -> None:
     bench = await running_bench(cluster)
     live = bench.api.objects[(CLUSTERS, KEY)]
     leaving = bench.outside.clock.now().isoformat()
-    bench.api.holding(
+    bench.api.with_objects(
         (CLUSTERS, {**live, "metadata": {**live["metadata"], "deletionTimestamp": leaving}})
     )
     await bench.turn()
@@ -109,7 +109,7 @@ async def test_a_foreign_object_is_detected_by_the_write_and_not_changed() -> No
         "metadata": {"namespace": gen.NAMESPACE, "name": "x-public"},
         "spec": {},
     }
-    bench.api.holding((SERVICE, other))
+    bench.api.with_objects((SERVICE, other))
     with pytest.raises(Transient):
         await bench.follow(8.0)
     await bench.follow(8.0)
@@ -138,7 +138,7 @@ async def test_an_unresponsive_server_is_detected_by_the_next_health_poll() -> N
     for condition in live["status"]["conditions"]:
         condition["status"] = "False"
     bench.servers.silent.add(bench.address(1))
-    bench.api.holding((POD, live))
+    bench.api.with_objects((POD, live))
     await bench.follow(HEALTH_INTERVAL * (1 + JITTER) + PACE)
     assert bench.cluster["status"]["readyReplicas"] == 2
 
@@ -168,7 +168,7 @@ async def test_a_new_process_finds_objects_that_are_still_to_be_pruned() -> None
     left = copy.deepcopy(bench.api.objects[(CONFIG_MAP, ObjectKey(gen.NAMESPACE, "x-config"))])
     left["metadata"]["name"] = names.self_init_config_map("x")
     left["metadata"]["uid"] = "uid-left"
-    bench.api.holding((CONFIG_MAP, left))
+    bench.api.with_objects((CONFIG_MAP, left))
     bench.restart()
     await bench.follow(10.0)
     assert [obj["metadata"]["name"] for obj in bench.api.of(CONFIG_MAP)] == ["x-config"]
@@ -179,7 +179,7 @@ async def test_a_user_edit_is_reverted_within_the_age_of_a_calm_cluster() -> Non
     key = (SERVICE, ObjectKey(gen.NAMESPACE, "x-public"))
     edited = copy.deepcopy(bench.api.objects[key])
     edited["spec"]["selector"] = {}
-    bench.api.holding((SERVICE, edited))
+    bench.api.with_objects((SERVICE, edited))
     await bench.follow(CALM.children * 1.2)
     assert bench.api.objects[key]["spec"]["selector"] != {}
 
@@ -220,7 +220,7 @@ async def test_objects_of_a_deleted_cluster_are_not_read() -> None:
 
 async def test_volumes_of_removed_servers_are_found_one_after_the_other() -> None:
     bench = PolledBench(gen.cluster(replicas=1))
-    bench.api.holding(*((PVC, retained_claim(ordinal)) for ordinal in (0, 1, 3, 5)))
+    bench.api.with_objects(*((PVC, retained_claim(ordinal)) for ordinal in (0, 1, 3, 5)))
     await bench.turn()
     claim_names = {obj["metadata"]["name"] for obj in bench.mirrors[PVC].list()}
     assert claim_names == {"data-x-0", "data-x-1", "data-x-3", "data-x-5"}

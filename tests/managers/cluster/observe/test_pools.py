@@ -28,7 +28,7 @@ SETS = {f"x-{revision}".rstrip("-"): gen.stateful_set().of(revision).object() fo
 
 
 def observe_pools(sets: dict[str, Object] | None = None, **status: Any) -> ObservedPools:
-    cluster = gen.cluster().having(blueGreen=status)
+    cluster = gen.cluster().with_status(blueGreen=status)
     live = SETS if sets is None else sets
 
     def one(key: ObjectKey) -> Object | None:
@@ -78,7 +78,7 @@ def test_a_foreign_green_pool_is_ignored() -> None:
 
 
 def test_a_foreign_stateful_set_with_the_name_of_the_serving_pool_is_no_evidence() -> None:
-    theirs = gen.stateful_set().sized(100_000).object()
+    theirs = gen.stateful_set().with_replicas(100_000).object()
     del theirs["metadata"]["ownerReferences"]
     assert observe_pools({"x": theirs}).voters.stateful_set is None
 

@@ -83,7 +83,7 @@ def test_nothing_is_planned_before_a_user_requests_it() -> None:
     assert specs["x-active"]["selector"] == {**dict(BASE), labels.SERVER_ACTIVE: "true"}
 
 
-@pytest.mark.parametrize("cluster", [RUNNING, QUIET.having(release={"version": "2.3.9"})])
+@pytest.mark.parametrize("cluster", [RUNNING, QUIET.with_status(release={"version": "2.3.9"})])
 def test_a_request_labels_the_pods_first(cluster: gen.Cluster) -> None:
     adoption = adoption_of(cluster.read(), facts(cluster))
     assert adoption.stage == "labelling"

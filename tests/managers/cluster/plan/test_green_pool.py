@@ -34,7 +34,7 @@ BLUES = {"the first pool": "", "a pool with a revision": BEFORE}
 
 
 def serving(blue: str, cluster: gen.Cluster = OLD) -> Resolved:
-    return gen.resolved(cluster.having(blueGreen={"blueRevision": blue}))
+    return gen.resolved(cluster.with_status(blueGreen={"blueRevision": blue}))
 
 
 def inputs(meant: Resolved) -> Inputs:
@@ -92,7 +92,7 @@ class TestServers:
         assert len(pod_of(servers)["containers"][0]["command"]) == 3
 
     def test_fences_of_blue_do_not_affect_green(self) -> None:
-        fenced = OLD.wanting(fencedPods=["x-1"])
+        fenced = OLD.with_spec(fencedPods=["x-1"])
         assert "schedulingGates" not in pod_of(pool_plan("", fenced)[1])
 
     def test_the_stateful_set_controller_never_replaces_green_pods(self) -> None:

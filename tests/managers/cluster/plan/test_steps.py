@@ -29,7 +29,7 @@ def test_the_steps_are_named_once_and_keys_come_first() -> None:
 
 @pytest.mark.parametrize("replicas", [1, 3, 5])
 def test_a_running_cluster_needs_no_effect(replicas: int) -> None:
-    cluster = RUNNING.wanting(replicas=replicas)
+    cluster = RUNNING.with_spec(replicas=replicas)
     desired = fold_steps(cluster, gen.running(cluster))
     assert desired.effects == ()
     assert isinstance(combine(*desired.outcomes), Done)

@@ -148,7 +148,7 @@ REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         gen.cluster(),
         gen.world()
         .with_set(gen.stateful_set().first_boot())
-        .with_pods(gen.pod().ready().restarted(code=2)),
+        .with_pods(gen.pod().ready().with_restarts(code=2)),
         "SelfInitFailed",
         "data-x-0",
     ),
@@ -169,8 +169,14 @@ ACCEPTED: dict[str, tuple[gen.Cluster, gen.World]] = {
     "the version that runs": (gen.cluster().initialized("2.4.0"), gen.world()),
     "a newer one": (gen.cluster(version="2.10.0").initialized("2.9.9"), gen.world()),
     "the same version with a v": (gen.cluster(version="v2.4.0").initialized("2.4.0"), gen.world()),
-    "any, while nobody knows what runs": (gen.cluster().having(currentVersion=""), gen.world()),
-    "any, when what runs is no version": (gen.cluster().having(currentVersion="main"), gen.world()),
+    "any, while nobody knows what runs": (
+        gen.cluster().with_status(currentVersion=""),
+        gen.world(),
+    ),
+    "any, when what runs is no version": (
+        gen.cluster().with_status(currentVersion="main"),
+        gen.world(),
+    ),
     "a field whose absence only costs comfort": (
         gen.cluster(readReplicas={"replicas": 1}),
         gen.world(),
@@ -181,17 +187,17 @@ ACCEPTED: dict[str, tuple[gen.Cluster, gen.World]] = {
     ),
     "a first server that tries again and is not ready": (
         gen.cluster(),
-        gen.world().with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().restarted()),
+        gen.world().with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().with_restarts()),
     ),
     "a restart after the cluster was known to be initialised": (
         gen.cluster().initialized(),
         gen.world()
         .with_set(gen.stateful_set().first_boot())
-        .with_pods(gen.pod().ready().restarted()),
+        .with_pods(gen.pod().ready().with_restarts()),
     ),
     "a restart under a template without a first boot": (
         gen.cluster(),
-        gen.world().with_set(gen.stateful_set()).with_pods(gen.pod().ready().restarted()),
+        gen.world().with_set(gen.stateful_set()).with_pods(gen.pod().ready().with_restarts()),
     ),
 }
 
@@ -228,7 +234,7 @@ WITNESSES: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
     ),
     "a server that only says so is no witness": (
         gen.cluster(),
-        gen.world().with_set(FIRST).with_pods(gen.pod().saying(initialized="true")),
+        gen.world().with_set(FIRST).with_pods(gen.pod().with_server_labels(initialized="true")),
         False,
     ),
     "the status says so, whatever became of the pods": (
@@ -282,7 +288,7 @@ def _resolve(cluster: gen.Cluster, world: gen.World) -> Any:
 def _with_audience(audience: str | None) -> gen.Cluster:
     whole = gen.cluster().self_init(login=True)
     wish = whole.spec["selfInit"]
-    return whole.wanting(
+    return whole.with_spec(
         selfInit={**wish, "oidc": {"enabled": True, **({"audience": audience} if audience else {})}}
     )
 

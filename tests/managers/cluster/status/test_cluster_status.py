@@ -93,7 +93,7 @@ FIELDS = {
         OLD, FINE.with_pods(LEADER, SECOND.ready(version="2.4.1")), "currentVersion", "2.4.0"
     ),
     "the newer version is told when all report it": Row(
-        OLD.wanting(version="2.4.1"),
+        OLD.with_spec(version="2.4.1"),
         FINE.with_pods(LEADER.ready(version="2.4.1"), SECOND.unready()),
         "currentVersion",
         "2.4.1",
@@ -109,25 +109,28 @@ FIELDS = {
     "a cluster that never served initialises": Row(NEW, gen.world(), "phase", "Initializing"),
     "a failed first boot is a failure": Row(
         NEW,
-        FINE.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().ready().restarted()),
+        FINE.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().ready().with_restarts()),
         "phase",
         "Failed",
     ),
     "nothing is sealed": Row(OLD, FINE, "sealed", "false"),
     "one is sealed": Row(
-        OLD, FINE.with_pods(LEADER, SECOND.saying(sealed="true")), "sealed", "true"
+        OLD, FINE.with_pods(LEADER, SECOND.with_server_labels(sealed="true")), "sealed", "true"
     ),
     "one does not say": Row(OLD, FINE.with_pods(LEADER, gen.pod(1)), "sealed", "unknown"),
     "no pod says": Row(OLD, FINE.with_pods(), "sealed", "unknown"),
     "there is nothing to seal": Row(NEW, gen.world(), "sealed", "unknown"),
     "a server that is not initialised is not sealed either": Row(
-        NEW, gen.world().with_pods(gen.pod(0).saying(sealed="true")), "sealed", "unknown"
+        NEW,
+        gen.world().with_pods(gen.pod(0).with_server_labels(sealed="true")),
+        "sealed",
+        "unknown",
     ),
     "data exists": Row(OLD, FINE, "initialized", True),
     "it did not initialise itself": Row(OLD, FINE, "selfInitialized", False),
     "it initialised itself": Row(OLD.self_init(), FINE, "selfInitialized", True),
     "the generation that was looked at is told": Row(
-        OLD.marked(generation=7), FINE, "observedGeneration", 7
+        OLD.with_metadata(generation=7), FINE, "observedGeneration", 7
     ),
     "kubectl scale finds the pods": Row(
         OLD,
@@ -145,7 +148,7 @@ def test_field(cluster: gen.Cluster, world: gen.World, field: str, value: Any) -
 
 
 def test_a_paused_cluster_stays_initialised() -> None:
-    status = status_of(OLD.wanting(paused=True), gen.world())
+    status = status_of(OLD.with_spec(paused=True), gen.world())
     assert status.initialized
     assert status.phase == "Running"
 
@@ -234,7 +237,7 @@ class TestFailing:
     def test_conditions_of_other_writers_are_no_crash(self, tell: Tell, reason: str) -> None:
         """A former cluster of another operator; its deletion must complete, too."""
         foreign = {"type": "Upgraded", "status": "True", "reason": "Theirs", "message": "m"}
-        cluster = OLD.having(conditions=[foreign])
+        cluster = OLD.with_status(conditions=[foreign])
         after = tell(cluster.read(), "no", gen.NOW)
         assert status_and_reason(after, "Reconciling") == ("True", reason)
         assert "Upgraded" not in {condition.type for condition in after.conditions}
@@ -247,12 +250,12 @@ def test_a_stateful_set_without_volumes_is_no_crash() -> None:
 
 @pytest.mark.parametrize("size", ["1Gi", "1024Mi"])
 def test_equal_volume_sizes_in_other_units_do_not_differ(size: str) -> None:
-    status = status_of(OLD.wanting(storage={"size": size}), FINE)
+    status = status_of(OLD.with_spec(storage={"size": size}), FINE)
     assert "UnsupportedFields" not in types(status)
 
 
 def test_an_unreadable_status_is_computed_anew() -> None:
-    spoiled = gen.expect(OpenBaoCluster, OLD.having(conditions="none").read())
+    spoiled = gen.expect(OpenBaoCluster, OLD.with_status(conditions="none").read())
     resolved = gen.resolved(NEW, FINE)
     status = compute(ReconcileResult(spoiled, FINE.facts(), Done(), resolved))
     assert status_and_reason(status, "Ready") == ("True", "AllReplicasReady")

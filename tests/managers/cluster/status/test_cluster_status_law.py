@@ -62,7 +62,7 @@ def test_every_status_of_every_history_keeps_the_law(
     now = gen.NOW
     before: tuple[Condition, ...] = ()
     for number, step in enumerate(history):
-        cluster = cluster.marked(generation=number + 1)
+        cluster = cluster.with_metadata(generation=number + 1)
         status = step(cluster, now)
         check(status.conditions)
         check_times(before, status.conditions, now)
@@ -112,7 +112,7 @@ def check_times(before: Sequence[Condition], after: Sequence[Condition], now: da
 def test_past_problems_leave_no_trace(cluster: gen.Cluster, history: list[Step]) -> None:
     """The status of a healthy cluster is the same as without any past problem."""
     cluster = replace(cluster, spec={**cluster.spec, "paused": False})
-    cluster = cluster.initialized().having(adminOps={})
+    cluster = cluster.initialized().with_status(adminOps={})
     world = gen.running(cluster)
     fresh = compute(a_pass(cluster, world, Done()))
     for step in history:

@@ -66,11 +66,13 @@ ROWS: dict[str, Row] = {
     "all are ready": Row(OLD, FINE, "Ready=True AllReplicasReady"),
     "one is not ready": Row(OLD, pods(LEADER, SECOND), "Ready=False NotReady"),
     "all are ready and none leads": Row(
-        OLD, pods(LEADER.saying(active="false"), SECOND, THIRD), "Ready=False LeaderUnknown"
+        OLD,
+        pods(LEADER.with_server_labels(active="false"), SECOND, THIRD),
+        "Ready=False LeaderUnknown",
     ),
     "a wait is not ready": Row(OLD, FINE, "Ready=False RollingOut", ROLLING),
     "a blocked pass is not ready": Row(OLD, FINE, "Ready=False UnsealKeyMissing", BLOCKED),
-    "paused, nobody knows": Row(OLD.wanting(paused=True), FINE, "Ready=Unknown Paused"),
+    "paused, nobody knows": Row(OLD.with_spec(paused=True), FINE, "Ready=Unknown Paused"),
     "a wait is progress": Row(OLD, FINE, "Reconciling=True RollingOut", ROLLING),
     "a blocked pass is no progress": Row(OLD, FINE, "Reconciling=False Ready", BLOCKED),
     "content is no progress": Row(OLD, FINE, "Reconciling=False Ready"),
@@ -81,7 +83,7 @@ ROWS: dict[str, Row] = {
     ),
     "some are ready": Row(OLD, pods(LEADER), "Available=False NotReady"),
     "none is ready": Row(OLD, pods(), "Available=False NoReplicasReady"),
-    "paused, nobody looks": Row(OLD.wanting(paused=True), FINE, "Available=Unknown Paused"),
+    "paused, nobody looks": Row(OLD.with_spec(paused=True), FINE, "Available=Unknown Paused"),
     "nothing is wrong": Row(OLD, FINE, "Degraded=False Ready"),
     "a blocked pass is wrong": Row(OLD, FINE, "Degraded=True UnsealKeyMissing", BLOCKED),
     "a server that is lost is wrong": Row(
@@ -137,16 +139,16 @@ ROWS: dict[str, Row] = {
     ),
     "the first boot failed": Row(
         NEW,
-        FINE.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().ready().restarted()),
+        FINE.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().ready().with_restarts()),
         "OpenBaoInitialized=False SelfInitFailed",
     ),
     "nobody is in the way": Row(OLD, FINE, "Conflict=False NoConflict"),
     "somebody is in the way": Row(
         OLD, FINE, "Conflict=True ForeignObject", Blocked("ForeignObject", "Secret x exists")
     ),
-    "it is paused": Row(OLD.wanting(paused=True), FINE, "Paused=True Paused"),
+    "it is paused": Row(OLD.with_spec(paused=True), FINE, "Paused=True Paused"),
     "a field has no effect": Row(
-        OLD.wanting(reconcilePolicies=True), FINE, "UnsupportedFields=True UnsupportedFields"
+        OLD.with_spec(reconcilePolicies=True), FINE, "UnsupportedFields=True UnsupportedFields"
     ),
     "the definitions are older": Row(
         OLD,
@@ -160,11 +162,11 @@ ROWS: dict[str, Row] = {
         raft(3, lastError=trouble("SplitBrain")), FINE, "Ready=False SplitBrain"
     ),
     "Development is a risk": Row(
-        OLD.wanting(profile="Development"), FINE, "SecurityRisk=True DevelopmentProfile"
+        OLD.with_spec(profile="Development"), FINE, "SecurityRisk=True DevelopmentProfile"
     ),
     "no profile is no advice taken": Row(OLD, FINE, "ProductionReady=False ProfileNotSet"),
     "Development is not production": Row(
-        OLD.wanting(profile="Development"), FINE, "ProductionReady=False DevelopmentProfile"
+        OLD.with_spec(profile="Development"), FINE, "ProductionReady=False DevelopmentProfile"
     ),
 }
 
@@ -238,7 +240,7 @@ MESSAGES: dict[str, tuple[gen.World, Outcome, str, str]] = {
         "x-2 waits: ImagePullBackOff: no such image",
     ),
     "the sealed server is named": (
-        pods(LEADER, SECOND.saying(sealed="true")),
+        pods(LEADER, SECOND.with_server_labels(sealed="true")),
         Done(),
         "OpenBaoSealed",
         "x-1",

@@ -47,9 +47,9 @@ def test_a_roll_is_an_operation_that_counts_new_pods() -> None:
     cluster = gen.cluster(runtime={"restartAt": "now"}).initialized()
     resolved = gen.resolved(cluster, FINE)
     digest = digest_of(cluster)
-    live = gen.stateful_set().sized(3).made_from(digest)
+    live = gen.stateful_set().with_replicas(3).with_template(digest)
     first, second, third = FINE.pods
-    world = FINE.with_set(live).with_pods(first, second, third.made_from(digest))
+    world = FINE.with_set(live).with_pods(first, second, third.with_template(digest))
     desired = merge_plans(resolved, world.facts())
     assert desired.operation == Operation("Rolling", 1, 3)
     outcome = Wait("RollingOut", "2 of 3")

@@ -58,7 +58,7 @@ class Looking:
         )
 
     def hold(self, objects: Iterable[tuple[Resource, Object]]) -> None:
-        self.api.holding(*objects)
+        self.api.with_objects(*objects)
 
     async def once(self) -> AdmissionFacts | None:
         """Read once."""

@@ -186,7 +186,7 @@ class TestHosts:
         assert server.requests == []
 
     async def test_without_it_the_service_is_read_once(self) -> None:
-        server = FakeApi().holding((SERVICE, kubernetes(clusterIPs=["10.96.0.1", "fd00::1"])))
+        server = FakeApi().with_objects((SERVICE, kubernetes(clusterIPs=["10.96.0.1", "fd00::1"])))
         asker = ApiServer(server, ManualClock(), None)
         assert await asker.hosts() == ("10.96.0.1", "fd00::1")
         assert await asker.hosts() == ("10.96.0.1", "fd00::1")
@@ -194,12 +194,12 @@ class TestHosts:
 
     async def test_a_name_in_the_environment_is_no_address(self) -> None:
         """Some platforms set the name of a load balancer; a policy accepts only addresses."""
-        server = FakeApi().holding((SERVICE, kubernetes(clusterIPs=["10.96.0.1"])))
+        server = FakeApi().with_objects((SERVICE, kubernetes(clusterIPs=["10.96.0.1"])))
         asker = ApiServer(server, ManualClock(), "api.example.com")
         assert await asker.hosts() == ("10.96.0.1",)
 
     async def test_a_service_without_addresses_has_none(self) -> None:
-        server = FakeApi().holding((SERVICE, kubernetes()))
+        server = FakeApi().with_objects((SERVICE, kubernetes()))
         assert await ApiServer(server, ManualClock(), None).hosts() == ()
 
     @pytest.mark.parametrize("code", [401, 403, 404])

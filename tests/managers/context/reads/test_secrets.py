@@ -33,7 +33,7 @@ def project(live: Object) -> str:
 
 class Bench:
     def __init__(self, *objects: Object, api: FakeApi | None = None) -> None:
-        self.api = (api or FakeApi()).holding(*((SECRET, obj) for obj in objects))
+        self.api = (api or FakeApi()).with_objects(*((SECRET, obj) for obj in objects))
         self.clock = ManualClock()
         self.store: SecretStore[str] = SecretStore(self.api, self.clock, project)
 
@@ -41,7 +41,7 @@ class Bench:
         return await self.store.facts(KEY, reader=reader, max_age=15, content=content)
 
     def change(self, value: str) -> None:
-        self.api.holding((SECRET, secret(value)))
+        self.api.with_objects((SECRET, secret(value)))
 
 
 async def test_after_max_age_the_version_is_read_and_a_new_one_in_full() -> None:
@@ -139,7 +139,7 @@ class Racing(FakeApi):
     """An API server on which another client writes the Secret after each read."""
 
     async def answering(self, call: Call) -> None:
-        self.holding((SECRET, secret(f"after {len(self.calls)} looks")))
+        self.with_objects((SECRET, secret(f"after {len(self.calls)} looks")))
 
 
 async def test_a_secret_that_changes_between_two_reads_is_the_newer_one() -> None:

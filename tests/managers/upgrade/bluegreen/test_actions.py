@@ -45,7 +45,7 @@ class Bench:
     """The effects over a server in a dict that has one cluster."""
 
     def __init__(self, answer: JobTemplate | Wait | Blocked | None = None) -> None:
-        self.api = FakeApi().holding((CLUSTERS, gen.cluster().object()))
+        self.api = FakeApi().with_objects((CLUSTERS, gen.cluster().object()))
         self.outside = Outside(self.api)
         self.acts = BlueGreenActions(Jobs(self.api), FixedExecutors(answer or upgrader()))
 
@@ -165,7 +165,7 @@ class TestDeletions:
     def bench(self, resource: Resource) -> Bench:
         bench = Bench()
         metadata = {"name": "it", "namespace": gen.NAMESPACE, "uid": "uid-it"}
-        bench.api.holding((resource, {"metadata": metadata}))
+        bench.api.with_objects((resource, {"metadata": metadata}))
         return bench
 
     @pytest.mark.parametrize(("effect", "resource"), DELETIONS.values(), ids=DELETIONS)

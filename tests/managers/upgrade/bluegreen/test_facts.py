@@ -50,7 +50,7 @@ ROLLING = {"phase": "Rolling", "targetVersion": "2.5.0", "fromVersion": "2.4.0"}
 RUNNING = (
     gen.cluster(version="2.5.0", upgrade=BLUE_GREEN)
     .initialized()
-    .having(release={"version": "2.4.0"})
+    .with_status(release={"version": "2.4.0"})
 )
 
 
@@ -65,7 +65,7 @@ def at(phase: str, **status: Any) -> gen.Cluster:
         "greenReplicas": 5,
         **status,
     }
-    return RUNNING.having(blueGreen={k: v for k, v in known.items() if v is not None})
+    return RUNNING.with_status(blueGreen={k: v for k, v in known.items() if v is not None})
 
 
 def facts(cluster: gen.Cluster, observed: Observed | None = None) -> BlueGreenFacts:
@@ -74,7 +74,7 @@ def facts(cluster: gen.Cluster, observed: Observed | None = None) -> BlueGreenFa
 
 def pool(*pods: gen.Pod, revision: str = GREEN, **more: Any) -> PoolFacts:
     """A set as it is observed."""
-    live = gen.stateful_set().of(revision).sized(len(pods)).facts()
+    live = gen.stateful_set().of(revision).with_replicas(len(pods)).facts()
     return PoolFacts(live, tuple(pod.facts() for pod in pods), **more)
 
 
@@ -86,26 +86,26 @@ def green_pod(ordinal: int = 0) -> gen.Pod:
 LIVES: dict[str, tuple[gen.Cluster, bool, bool]] = {
     "never upgraded in this way": (gen.cluster().initialized(), False, False),
     "asked for": (RUNNING, False, True),
-    "asked for while a rolling one goes on": (RUNNING.having(upgrade=ROLLING), False, False),
+    "asked for while a rolling one goes on": (RUNNING.with_status(upgrade=ROLLING), False, False),
     "begun": (at("Idle"), True, True),
-    "begun, and another strategy now": (at("Syncing").wanting(upgrade=None), True, True),
+    "begun, and another strategy now": (at("Syncing").with_spec(upgrade=None), True, True),
     "at its end, without green": (
-        at("RestoringReadReplicas", greenRevision=None).wanting(upgrade=None),
+        at("RestoringReadReplicas", greenRevision=None).with_spec(upgrade=None),
         True,
         True,
     ),
     "over, and another strategy now": (
-        at("Idle", greenRevision=None, blueRevision=BEFORE).wanting(upgrade=None),
+        at("Idle", greenRevision=None, blueRevision=BEFORE).with_spec(upgrade=None),
         False,
         False,
     ),
     "in safe mode": (
-        RUNNING.wanting(upgrade=None).having(breakGlass={"active": True, "nonce": "n"}),
+        RUNNING.with_spec(upgrade=None).with_status(breakGlass={"active": True, "nonce": "n"}),
         False,
         True,
     ),
     "after a safe mode": (
-        RUNNING.wanting(upgrade=None).having(breakGlass={"active": False}),
+        RUNNING.with_spec(upgrade=None).with_status(breakGlass={"active": False}),
         False,
         False,
     ),
@@ -124,10 +124,10 @@ def test_who_decides(cluster: gen.Cluster, on: bool, decided: bool) -> None:
 SIGHTS: dict[str, tuple[gen.Cluster, tuple[str, ...]]] = {
     "one pool": (gen.cluster().initialized(), ("",)),
     "the one that would be next": (RUNNING, ("", GREEN)),
-    "none is next by another strategy": (RUNNING.wanting(upgrade=None), ("",)),
-    "none is next as all is as asked": (RUNNING.wanting(version="2.4.0"), ("",)),
+    "none is next by another strategy": (RUNNING.with_spec(upgrade=None), ("",)),
+    "none is next as all is as asked": (RUNNING.with_spec(version="2.4.0"), ("",)),
     "both": (at("Syncing"), ("", GREEN)),
-    "both, whatever is asked for now": (at("Syncing").wanting(version="2.6.0"), ("", GREEN)),
+    "both, whatever is asked for now": (at("Syncing").with_spec(version="2.6.0"), ("", GREEN)),
     "the other way round once green serves": (at("Cleanup"), (GREEN, "")),
     "blue again on the way back": (at("RollingBack"), ("", GREEN)),
     "one at the end": (
@@ -161,7 +161,7 @@ def test_which_pools_are_looked_at(cluster: gen.Cluster, wanted: tuple[str, ...]
     [("Idle", 3), ("DeployingGreen", 3), ("DemotingBlue", 3), ("RollingBack", 3), ("Cleanup", 5)],
 )
 def test_how_many_servers_serve_is_frozen(phase: str, replicas: int) -> None:
-    cluster = at(phase).wanting(replicas=7).read()
+    cluster = at(phase).with_spec(replicas=7).read()
     assert frozen_replicas(cluster) == replicas
     assert frozen_target(cluster) == NEW
 
@@ -199,16 +199,19 @@ class TestSets:
         assert (green_facts.blue, green_facts.green) == (after.blue, after.green)
 
     def test_nothing_is_seen_of_a_set_that_nobody_looked_at(self) -> None:
-        green_facts = facts(RUNNING.wanting(version="2.4.0"), self.both())
+        green_facts = facts(RUNNING.with_spec(version="2.4.0"), self.both())
         assert (green_facts.green.uid, green_facts.green.pods) == ("", 0)
 
     # sentence: (pod of green, is it reckoned with)
     SERVING: dict[str, tuple[gen.Pod, bool]] = {  # noqa: RUF012  a constant
         "it serves": (green_pod(), True),
         "it is not ready": (green_pod().unready(), False),
-        "it is sealed": (green_pod().saying(sealed="true"), False),
-        "it does not say whether it is sealed": (green_pod().saying(sealed="perhaps"), False),
-        "it is of another version": (green_pod().saying(version="2.4.0"), False),
+        "it is sealed": (green_pod().with_server_labels(sealed="true"), False),
+        "it does not say whether it is sealed": (
+            green_pod().with_server_labels(sealed="perhaps"),
+            False,
+        ),
+        "it is of another version": (green_pod().with_server_labels(version="2.4.0"), False),
         "it ends": (green_pod().terminating(), False),
     }
 
@@ -235,14 +238,14 @@ class TestTrouble:
     MOMENTS: dict[str, tuple[gen.Pod, str]] = {  # noqa: RUF012  a constant
         "it runs": (green_pod(), ""),
         "it ended twice": (
-            gen.pod().of(GREEN).restarted(CRASHES - 1).waiting("CrashLoopBackOff"),
+            gen.pod().of(GREEN).with_restarts(CRASHES - 1).waiting("CrashLoopBackOff"),
             "",
         ),
         "it ends again and again": (
-            gen.pod().of(GREEN).restarted(CRASHES, code=7).waiting("CrashLoopBackOff"),
+            gen.pod().of(GREEN).with_restarts(CRASHES, code=7).waiting("CrashLoopBackOff"),
             "exit code 7",
         ),
-        "it ended often and runs": (green_pod().restarted(9), ""),
+        "it ended often and runs": (green_pod().with_restarts(9), ""),
         "its image is late": (
             gen.pod().of(GREEN).born(PULL_GRACE_PERIOD / 2).waiting("ErrImagePull"),
             "",
@@ -253,7 +256,7 @@ class TestTrouble:
         ),
         "nobody knows since when": (gen.pod().of(GREEN).waiting("ImagePullBackOff"), ""),
         "no node has room": (
-            gen.pod().of(GREEN).born(timedelta(hours=1)).unscheduled("no room"),
+            gen.pod().of(GREEN).born(timedelta(hours=1)).unschedulable("no room"),
             "",
         ),
     }
@@ -335,7 +338,7 @@ class TestLookedUp:
         cluster = at("Syncing", **hook)
         name = HOOK["jobName"] if hook else job_name(cluster.read())
         for ago, again in ((timedelta(), False), (OFFER_AGAIN, True)):
-            tried = world.tried(offered(effect, name), "uid-x", ago, "no")
+            tried = world.with_attempt(offered(effect, name), "uid-x", ago, "no")
             green_facts = facts(cluster, tried.facts())
             refused = (
                 green_facts.job_refused if effect == MakeJob.name else green_facts.hook_refused
@@ -345,7 +348,7 @@ class TestLookedUp:
     def test_what_was_refused_of_another_job_or_cluster_is_no_refusal(self) -> None:
         mine = offered(MakeJob.name, job_name(at("Syncing").read()))
         for effect, uid in ((offered(MakeJob.name, "another"), "uid-x"), (mine, "uid-y")):
-            green_facts = gen.world().tried(effect, uid, refused="no").facts()
+            green_facts = gen.world().with_attempt(effect, uid, refused="no").facts()
             assert facts(at("Syncing"), green_facts).job_refused == ""
 
     def test_the_checks_are_done_before_it_begins_and_never_again(self) -> None:
@@ -353,15 +356,15 @@ class TestLookedUp:
         assert facts(at("Idle")).obstacle is not None
         assert facts(at("Syncing")).obstacle is None
         # A refusal is judged for what was begun.
-        assert facts(RUNNING.wanting(version="2.3.0")).refusal is not None
-        assert facts(at("Idle").wanting(version="2.3.0")).refusal is None
+        assert facts(RUNNING.with_spec(version="2.3.0")).refusal is not None
+        assert facts(at("Idle").with_spec(version="2.3.0")).refusal is None
 
 
 class TestReadReplicas:
     END = at("RestoringReadReplicas", greenRevision=None, blueRevision=GREEN)
 
     def is_settled(self, *pods: gen.Pod, wanted: int | None = 1) -> bool:
-        cluster = self.END.wanting(readReplicas={"replicas": wanted} if wanted else None).read()
+        cluster = self.END.with_spec(readReplicas={"replicas": wanted} if wanted else None).read()
         new_facts = replace(
             gen.world().facts(), read=PoolFacts(None, tuple(pod.facts() for pod in pods))
         )

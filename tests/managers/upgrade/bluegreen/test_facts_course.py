@@ -25,8 +25,8 @@ from tests import gen
 OLD, NEW = Release("2.4.0"), Release("2.5.0")
 GREEN = revision_of(NEW, 3)
 STRATEGY = {"strategy": "BlueGreen", "jwtAuthRole": "upgrader"}
-PLAIN = gen.cluster(upgrade=STRATEGY).initialized().having(release={"version": "2.4.0"})
-ASKED = PLAIN.wanting(version="2.5.0")
+PLAIN = gen.cluster(upgrade=STRATEGY).initialized().with_status(release={"version": "2.4.0"})
+ASKED = PLAIN.with_spec(version="2.5.0")
 DEADLINE = timedelta(minutes=10)
 ROLLING = {
     "id": "one",
@@ -47,7 +47,7 @@ def at(phase: str, cluster: gen.Cluster = ASKED, **status: Any) -> gen.Cluster:
         "blueReplicas": 3,
         "greenReplicas": 3,
     }
-    return cluster.having(blueGreen={**known, **status})
+    return cluster.with_status(blueGreen={**known, **status})
 
 
 def course(cluster: gen.Cluster, observed: Observed | None = None) -> UpgradeDecision:
@@ -56,27 +56,30 @@ def course(cluster: gen.Cluster, observed: Observed | None = None) -> UpgradeDec
 
 def ordering(cluster: gen.Cluster, **tokens: str) -> gen.Cluster:
     upgrade = cluster.spec.get("upgrade") or {}
-    return cluster.wanting(upgrade={**upgrade, "requests": tokens})
+    return cluster.with_spec(upgrade={**upgrade, "requests": tokens})
 
 
 # sentence: (cluster, has the pass something to decide)
 LIVES: dict[str, tuple[gen.Cluster, bool]] = {
     "all is as asked": (PLAIN, False),
-    "after an upgrade": (PLAIN.having(blueGreen={"phase": "Idle", "blueRevision": GREEN}), False),
-    "after one that failed": (
-        PLAIN.having(blueGreen={"phase": "Idle", "failedRevision": GREEN}),
+    "after an upgrade": (
+        PLAIN.with_status(blueGreen={"phase": "Idle", "blueRevision": GREEN}),
         False,
     ),
-    "after a safe mode": (PLAIN.having(breakGlass={"active": False}), False),
+    "after one that failed": (
+        PLAIN.with_status(blueGreen={"phase": "Idle", "failedRevision": GREEN}),
+        False,
+    ),
+    "after a safe mode": (PLAIN.with_status(breakGlass={"active": False}), False),
     "before the first boot": (gen.cluster(upgrade=STRATEGY), False),
     "another release is asked for": (ASKED, True),
     "begun": (at("Idle"), True),
     "begun, and taken back": (at("Idle", PLAIN), True),
-    "at its end": (PLAIN.having(blueGreen={"phase": "RestoringReadReplicas"}), True),
-    "a safe mode": (PLAIN.having(breakGlass={"active": True, "nonce": "n"}), True),
+    "at its end": (PLAIN.with_status(blueGreen={"phase": "RestoringReadReplicas"}), True),
+    "a safe mode": (PLAIN.with_status(breakGlass={"active": True, "nonce": "n"}), True),
     "an order": (ordering(PLAIN, promote="go-1"), True),
     "an order that was handled": (
-        ordering(PLAIN, promote="go-1").having(upgradeRequests={"lastHandledPromote": "go-1"}),
+        ordering(PLAIN, promote="go-1").with_status(upgradeRequests={"lastHandledPromote": "go-1"}),
         False,
     ),
 }
@@ -91,35 +94,38 @@ def test_when_there_is_something_to_decide(cluster: gen.Cluster, *, busy: bool) 
 class TestWhoDecides:
     def test_the_strategy_decides_for_what_is_not_begun(self) -> None:
         assert course(ASKED).is_blue_green
-        assert not course(ASKED.wanting(upgrade=None)).is_blue_green
+        assert not course(ASKED.with_spec(upgrade=None)).is_blue_green
 
     @pytest.mark.parametrize("phase", ["Idle", "Syncing", DEMOTING, CLEANUP, "RollingBack"])
     def test_what_was_begun_by_a_green_pool_ends_so(self, phase: str) -> None:
-        decision = course(at(phase).wanting(upgrade=None))
+        decision = course(at(phase).with_spec(upgrade=None))
         assert decision.is_blue_green
         assert decision.upgrade is None
 
     def test_what_was_begun_as_a_roll_ends_so_even_when_it_failed(self) -> None:
         failure = {"reason": "PodNotReady", "message": "it is not back"}
         for rolling in (ROLLING, {**ROLLING, "failure": failure}):
-            decision = course(ASKED.having(upgrade=rolling))
+            decision = course(ASKED.with_status(upgrade=rolling))
             assert not decision.is_blue_green
             assert decision.upgrade is not None
 
     def test_nothing_is_decided_about_pools_at_rest(self) -> None:
-        for cluster in (PLAIN, PLAIN.having(blueGreen={"phase": "Idle", "blueRevision": GREEN})):
+        for cluster in (
+            PLAIN,
+            PLAIN.with_status(blueGreen={"phase": "Idle", "blueRevision": GREEN}),
+        ):
             assert not course(cluster).is_blue_green
 
 
 class TestOrders:
     @pytest.mark.parametrize("strategy", ["BlueGreen", "RollingUpdate"])
     def test_what_nobody_has_a_use_for_is_acknowledged(self, strategy: str) -> None:
-        cluster = PLAIN.wanting(upgrade={"strategy": strategy, "jwtAuthRole": "upgrader"})
+        cluster = PLAIN.with_spec(upgrade={"strategy": strategy, "jwtAuthRole": "upgrader"})
         request = gen.present(course(ordering(cluster, promote="go-1", rollback="back-1")).requests)
         assert (request.last_handled_promote, request.last_handled_rollback) == ("go-1", "back-1")
 
     def test_a_roll_acknowledges_what_is_for_a_green_pool(self) -> None:
-        rolling = ordering(ASKED.having(upgrade=ROLLING), promote="go-1", rollback="back-1")
+        rolling = ordering(ASKED.with_status(upgrade=ROLLING), promote="go-1", rollback="back-1")
         assert course(rolling).upgrade is not None
         request = gen.present(course(rolling).requests)
         assert (request.last_handled_promote, request.last_handled_rollback) == ("go-1", "back-1")
@@ -135,7 +141,7 @@ class TestAsAccepted:
 
     @pytest.mark.parametrize(("phase", "replicas"), [("Idle", 3), (DEMOTING, 3), (CLEANUP, 5)])
     def test_what_an_upgrade_froze_stays(self, phase: str, replicas: int) -> None:
-        edited = at(phase, ASKED, greenReplicas=5).wanting(
+        edited = at(phase, ASKED, greenReplicas=5).with_spec(
             replicas=7, hibernate=True, fencedPods=["x-0"]
         )
         spec = with_accepted_release(edited.read()).spec
@@ -143,9 +149,9 @@ class TestAsAccepted:
         assert (spec.version, spec.image) == ("2.4.0", None)
 
     def test_everything_is_as_asked_again_afterwards_but_a_fence_of_the_former_set(self) -> None:
-        done = PLAIN.having(blueGreen={"phase": "Idle", "blueRevision": GREEN})
+        done = PLAIN.with_status(blueGreen={"phase": "Idle", "blueRevision": GREEN})
         fences = ["x-0", f"x-{GREEN}-1"]
-        edited = done.wanting(replicas=5, hibernate=True, fencedPods=fences)
+        edited = done.with_spec(replicas=5, hibernate=True, fencedPods=fences)
         spec = with_accepted_release(edited.read()).spec
         assert (spec.replicas, spec.hibernate) == (5, True)
         assert spec.fenced_pods == (f"x-{GREEN}-1",)
@@ -153,10 +159,12 @@ class TestAsAccepted:
 
 class TestAsTargeted:
     def test_it_is_what_was_begun_whatever_is_asked_for_now(self) -> None:
-        cluster = at("Syncing", ASKED.wanting(version="2.6.0"), greenImage="a/b:2.5.0")
+        cluster = at("Syncing", ASKED.with_spec(version="2.6.0"), greenImage="a/b:2.5.0")
         target_release = gen.present(with_target_release(cluster.read()))
         assert (target_release.spec.version, target_release.spec.image) == ("2.5.0", "a/b:2.5.0")
-        ended = PLAIN.having(blueGreen={"phase": "RestoringReadReplicas", "blueRevision": GREEN})
+        ended = PLAIN.with_status(
+            blueGreen={"phase": "RestoringReadReplicas", "blueRevision": GREEN}
+        )
         for without in (ASKED, ended):
             assert with_target_release(without.read()) is None
 
@@ -172,7 +180,7 @@ class TestRelease:
 
     def test_the_target_is_accepted_when_there_is_no_way_back(self) -> None:
         assert course(ASKED).hold_reason == ""
-        cluster = at(CLEANUP).having(release={"version": "2.5.0"})
+        cluster = at(CLEANUP).with_status(release={"version": "2.5.0"})
         assert accepted(cluster.read()) == NEW
         decision = course(cluster)
         assert (decision.release, decision.accepted) == (NEW, NEW)

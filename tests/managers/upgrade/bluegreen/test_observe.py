@@ -38,7 +38,7 @@ def at(phase: str, **status: Any) -> OpenBaoCluster:
     """A cluster in a phase, of which everything is named that there may be."""
     known = {"phase": phase, "operationID": "op", "greenRevision": GREEN, **status}
     manifest = gen.cluster(version="2.5.0", upgrade={"strategy": "BlueGreen"}).initialized()
-    return manifest.having(release={"version": "2.4.0"}, blueGreen=known).read()
+    return manifest.with_status(release={"version": "2.4.0"}, blueGreen=known).read()
 
 
 def cluster_in_phase(phase: str) -> OpenBaoCluster:
@@ -70,7 +70,7 @@ def ended_job(kind: str) -> Object:
 async def look(
     cluster: OpenBaoCluster, *held: tuple[Any, Object]
 ) -> tuple[BlueGreenObservation, list[str]]:
-    api = FakeApi().holding(*held)
+    api = FakeApi().with_objects(*held)
     seen = await BlueGreenObserver(api, lambda count: b"\x07" * count).observe(cluster)
     return seen, api.requests
 
@@ -213,8 +213,8 @@ class TestWhenAnybodyLooks:
         quiet = gen.cluster(upgrade={"strategy": "BlueGreen"}).initialized()
         for cluster in (
             quiet,
-            quiet.having(blueGreen={"phase": "Idle", "blueRevision": GREEN}),
-            quiet.wanting(paused=True, version="2.5.0").having(release={"version": "2.4.0"}),
+            quiet.with_status(blueGreen={"phase": "Idle", "blueRevision": GREEN}),
+            quiet.with_spec(paused=True, version="2.5.0").with_status(release={"version": "2.4.0"}),
         ):
             assert await self.facts(cluster.read()) == (False, [])
 

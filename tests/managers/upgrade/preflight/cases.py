@@ -16,11 +16,11 @@ BACKUP = {"schedule": "0 3 * * *", "target": target().to_object(), "jwtAuthRole"
 CLUSTER = (
     gen.cluster(version=NEW, upgrade={"preUpgradeSnapshot": True}, backup=BACKUP)
     .initialized(OLD)
-    .logging_in()
-    .having(release={"version": OLD})
+    .with_login()
+    .with_status(release={"version": OLD})
 )
 PODS = tuple(gen.pod(n).ready(leading=n == 0, version=OLD) for n in range(3))
-WORLD = gen.world().with_set(gen.stateful_set().sized(3)).with_pods(*PODS)
+WORLD = gen.world().with_set(gen.stateful_set().with_replicas(3)).with_pods(*PODS)
 WELL = Quorum(tuple(RaftServer(f"x-{n}", voter=True, healthy=True) for n in range(3)), 1)
 BOUND = tuple(
     PvcFacts(f"data-x-{n}", f"c{n}", "uid-x", False, "1Gi", "1Gi", phase="Bound") for n in range(3)
@@ -54,28 +54,28 @@ GREEN = {"strategy": "BlueGreen", "jwtAuthRole": "up", "preUpgradeSnapshot": Tru
 # sentence: (cluster, world, "check state reason", what the message names)
 ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
     "an older version": (
-        CLUSTER.wanting(version="2.4.3"), FINE, "downgrade stop DowngradeBlocked", OLD,
+        CLUSTER.with_spec(version="2.4.3"), FINE, "downgrade stop DowngradeBlocked", OLD,
     ),
     "a pre-release of what runs": (
-        CLUSTER.wanting(version="2.4.4-rc1"), FINE, "downgrade stop DowngradeBlocked", OLD,
+        CLUSTER.with_spec(version="2.4.4-rc1"), FINE, "downgrade stop DowngradeBlocked", OLD,
     ),
     "a tag of another version": (
-        CLUSTER.wanting(image="registry.example.com/openbao:2.5.4"),
+        CLUSTER.with_spec(image="registry.example.com/openbao:2.5.4"),
         FINE, "image stop ImageVersionMismatch", "openbao:2.5.4",
     ),
     "a pair that is known to be bad": (
-        CLUSTER.wanting(version="2.6.0", upgrade=GREEN),
+        CLUSTER.with_spec(version="2.6.0", upgrade=GREEN),
         FINE, "pair stop VersionPairRefused", "2.4.4 to 2.6.0",
     ),
-    "a pair that nobody knows": (CLUSTER.wanting(version="2.9.0"), FINE, "pair warn", "2.9.0"),
+    "a pair that nobody knows": (CLUSTER.with_spec(version="2.9.0"), FINE, "pair warn", "2.9.0"),
     "a field that the new version does not know": (
-        CLUSTER.wanting(
+        CLUSTER.with_spec(
             configuration={"listener": {"tlsKeyExchangePreferences": ["X25519"]}}
         ),
         FINE, "spec stop InvalidSpec", "tlsKeyExchangePreferences",
     ),
     "a field that only the new version knows": (
-        CLUSTER.wanting(
+        CLUSTER.with_spec(
             audit=[
                 {"type": "http", "path": "far", "httpOptions": {"uri": "https://a.example.com"}}
             ]
@@ -83,32 +83,32 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         FINE, "spec stop InvalidSpec", "change the version first",
     ),
     "no data": (
-        CLUSTER.having(initialized=False), FINE, "initialized wait NotInitialized", "status",
+        CLUSTER.with_status(initialized=False), FINE, "initialized wait NotInitialized", "status",
     ),
     "hibernation": (
-        CLUSTER.wanting(hibernate=True), FINE, "hibernation wait Hibernated", "spec.hibernate",
+        CLUSTER.with_spec(hibernate=True), FINE, "hibernation wait Hibernated", "spec.hibernate",
     ),
     "a fenced pod": (
-        CLUSTER.wanting(fencedPods=["x-2"]), FINE, "fences wait PodsFenced", "x-2",
+        CLUSTER.with_spec(fencedPods=["x-2"]), FINE, "fences wait PodsFenced", "x-2",
     ),
     "a fenced pod of a pool with a revision": (
-        CLUSTER.wanting(fencedPods=[f"x-{REVISION}-2"]).having(
+        CLUSTER.with_spec(fencedPods=[f"x-{REVISION}-2"]).with_status(
             blueGreen={"blueRevision": REVISION}
         ),
         FINE, "fences wait PodsFenced", f"keeps x-{REVISION}-2 from",
     ),
     "maintenance": (
-        CLUSTER.wanting(maintenance={"enabled": True}),
+        CLUSTER.with_spec(maintenance={"enabled": True}),
         FINE, "maintenance wait Maintenance", "spec.maintenance.enabled",
     ),
     "a restore": (
-        CLUSTER.having(
+        CLUSTER.with_status(
             operationLock={"operation": "Restore", "holder": "openbaorestore/monday"}
         ),
         FINE, "restore wait RestoreInProgress", "openbaorestore/monday",
     ),
     "a backup that runs": (
-        CLUSTER.having(operationLock=LOCK),
+        CLUSTER.with_status(operationLock=LOCK),
         FINE, "lock wait OperationLockBlocked", "openbaobackup/monday",
     ),
     "a server that is not ready": (
@@ -124,18 +124,19 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
     ),
     "no StatefulSet": (CLUSTER, FINE.with_set(None), "pods wait ClusterNotReady", "3 of 3"),
     "a StatefulSet of another size": (
-        CLUSTER, FINE.with_set(gen.stateful_set().sized(5)), "pods wait ClusterNotReady", "3 of 3",
+        CLUSTER, FINE.with_set(gen.stateful_set().with_replicas(5)),
+        "pods wait ClusterNotReady", "3 of 3",
     ),
     "two servers that are not ready": (
         CLUSTER, FINE.with_pods(PODS[0], PODS[1].unready(), PODS[2].unready()),
         "pods wait QuorumLost", "1 of 3",
     ),
     "nobody leads": (
-        CLUSTER, FINE.with_pods(PODS[0].saying(active="false"), *PODS[1:]),
+        CLUSTER, FINE.with_pods(PODS[0].with_server_labels(active="false"), *PODS[1:]),
         "leader wait LeaderUnknown", "no server",
     ),
     "two lead": (
-        CLUSTER, FINE.with_pods(PODS[0], PODS[1].saying(active="true"), PODS[2]),
+        CLUSTER, FINE.with_pods(PODS[0], PODS[1].with_server_labels(active="true"), PODS[2]),
         "leader wait MultipleLeaders", "x-0, x-1",
     ),
     "a leader that does not answer": (
@@ -170,7 +171,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         CLUSTER, claim(requested="2Gi", resizing="NodeResizeError"), "volumes warn", "data-x-0",
     ),
     "a read replica that is missing": (
-        CLUSTER.wanting(readReplicas=READERS),
+        CLUSTER.with_spec(readReplicas=READERS),
         FINE, "read-replicas wait ReadReplicasNotReady", "0 of 1",
     ),
     "a read replica too many": (
@@ -178,7 +179,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         "read-replicas wait ReadReplicasNotReady", "1 of 0",
     ),
     "no snapshot first": (
-        CLUSTER.wanting(upgrade=None), FINE, "snapshot warn", "preUpgradeSnapshot",
+        CLUSTER.with_spec(upgrade=None), FINE, "snapshot warn", "preUpgradeSnapshot",
     ),
 }  # fmt: skip
 

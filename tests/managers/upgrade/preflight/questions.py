@@ -11,7 +11,7 @@ from tests import gen
 from tests.contracts.api.clusters import with_request
 from tests.managers.upgrade.preflight.cases import CLUSTER, FINE, GREEN
 
-SECOND = CLUSTER.wanting(upgrade=GREEN)
+SECOND = CLUSTER.with_spec(upgrade=GREEN)
 NOBODY = with_request()
 OIDC = {**NOBODY, "oidc": {"enabled": True}}
 ALONE = {"strategy": "BlueGreen", "preUpgradeSnapshot": True}

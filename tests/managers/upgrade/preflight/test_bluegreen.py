@@ -19,7 +19,7 @@ from tests.managers.upgrade.preflight.questions import (
     run_checks,
 )
 
-ROLLED = FINE.with_pods(*PODS[:1], *(pod.made_from("before") for pod in PODS[1:]))
+ROLLED = FINE.with_pods(*PODS[:1], *(pod.with_template("before") for pod in PODS[1:]))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ ROLLED = FINE.with_pods(*PODS[:1], *(pod.made_from("before") for pod in PODS[1:]
     ids=["a login that was set up", "that of the first boot", "that of the operator for Jobs"],
 )
 def test_with_a_login_and_new_servers_it_may_begin(wish: dict[str, Any]) -> None:
-    verdict = run_checks(SECOND.wanting(**wish), observe())
+    verdict = run_checks(SECOND.with_spec(**wish), observe())
     assert (failed_messages(verdict), verdict.well) == ([], True)
 
 
@@ -43,29 +43,29 @@ class TestTemplates:
         assert failed_messages(run_checks(SECOND, observe(world))) == ["pods wait ClusterNotReady"]
 
     def test_once_it_began_nobody_waits_for_a_roll_that_is_held(self) -> None:
-        begun = SECOND.having(blueGreen={"phase": "Idle", "greenRevision": "0123456789abcdef"})
+        begun = SECOND.with_status(blueGreen={"phase": "Idle", "greenRevision": "0123456789abcdef"})
         assert failed_messages(run_checks(begun, observe(ROLLED))) == []
 
 
 @pytest.mark.parametrize("resuming", [True, False])
 def test_an_upgrade_of_the_servers_in_place_needs_neither(*, resuming: bool) -> None:
-    rolling = CLUSTER.wanting(selfInit=NOBODY)
+    rolling = CLUSTER.with_spec(selfInit=NOBODY)
     verdict = run_checks(rolling, observe(ROLLED, answers=False), resuming=resuming)
     assert failed_messages(verdict) == []
 
 
 def test_what_an_upgrade_in_place_began_is_judged_as_one() -> None:
-    verdict = run_checks(SECOND.wanting(selfInit=NOBODY), observe(ROLLED), resuming=True)
+    verdict = run_checks(SECOND.with_spec(selfInit=NOBODY), observe(ROLLED), resuming=True)
     assert failed_messages(verdict) == []
 
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_few_servers_are_no_outage(size: int) -> None:
-    world = FINE.with_pods(*PODS[:size]).with_set(gen.stateful_set().sized(size))
+    world = FINE.with_pods(*PODS[:size]).with_set(gen.stateful_set().with_replicas(size))
     observed = observe(world.with_quorum(None))
     quorum = gen.present(FINE.facts().quorum)
     few = replace(observed, quorum=replace(quorum, servers=quorum.servers[:size]))
-    assert failed_messages(run_checks(SECOND.wanting(replicas=size), few)) == []
+    assert failed_messages(run_checks(SECOND.with_spec(replicas=size), few)) == []
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_few_servers_are_no_outage(size: int) -> None:
 def test_a_green_pool_never_goes_over_the_health_protocol_of_2_6(
     before: str, after: str, *, refused: bool
 ) -> None:
-    cluster = SECOND.wanting(version=after).having(release={"version": before})
+    cluster = SECOND.with_spec(version=after).with_status(release={"version": before})
     verdict = run_checks(cluster, observe())
     assert (verdict.refusal is not None) == refused
     if refused:

@@ -33,7 +33,7 @@ from tests.managers.upgrade.preflight.cases import (
 def going_on(**upgrade: Any) -> gen.Cluster:
     """It was accepted, and servers are replaced."""
     status = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Rolling", **upgrade}
-    return CLUSTER.having(release={"version": NEW}, upgrade=status)
+    return CLUSTER.with_status(release={"version": NEW}, upgrade=status)
 
 
 def test_a_cluster_that_is_well_passes_every_check() -> None:
@@ -64,29 +64,29 @@ def test_a_text_that_is_no_version_is_refused(version: str) -> None:
 
 @pytest.mark.parametrize(("size", "told"), [(1, "spec.replicas is 1"), (2, "spec.replicas is 2")])
 def test_few_servers_are_an_outage(size: int, told: str) -> None:
-    world = FINE.with_pods(*PODS[:size]).with_set(gen.stateful_set().sized(size))
+    world = FINE.with_pods(*PODS[:size]).with_set(gen.stateful_set().with_replicas(size))
     few = world.with_quorum(None)
-    verdict = check_cluster(CLUSTER.wanting(replicas=size), few)
+    verdict = check_cluster(CLUSTER.with_spec(replicas=size), few)
     assert (failed_messages(verdict), told in verdict.warnings[0]) == (["outage warn"], True)
 
 
 def test_build_metadata_makes_no_version_older() -> None:
-    built = CLUSTER.wanting(version="2.4.4+b2").having(release={"version": "2.4.4+b9"})
+    built = CLUSTER.with_spec(version="2.4.4+b2").with_status(release={"version": "2.4.4+b9"})
     assert failed_messages(check_cluster(built)) == []
 
 
 def test_numbers_of_pre_releases_are_compared_as_numbers() -> None:
-    tenth = CLUSTER.wanting(version="2.5.5-rc.10").having(release={"version": "2.5.5-rc.9"})
+    tenth = CLUSTER.with_spec(version="2.5.5-rc.10").with_status(release={"version": "2.5.5-rc.9"})
     assert "downgrade stop DowngradeBlocked" not in failed_messages(check_cluster(tenth))
 
 
 def test_an_older_status_tells_what_runs() -> None:
-    older = CLUSTER.having(release=None, currentVersion="2.5.6")
+    older = CLUSTER.with_status(release=None, currentVersion="2.5.6")
     assert failed_messages(check_cluster(older)) == ["downgrade stop DowngradeBlocked"]
 
 
 def test_the_first_refusal_and_the_first_obstacle_speak() -> None:
-    bad = CLUSTER.wanting(version="2.4.3", hibernate=True).having(operationLock=LOCK)
+    bad = CLUSTER.with_spec(version="2.4.3", hibernate=True).with_status(operationLock=LOCK)
     verdict = check_cluster(bad, FINE.with_pods())
     assert verdict.refusal is not None
     assert verdict.obstacle is not None
@@ -95,7 +95,7 @@ def test_the_first_refusal_and_the_first_obstacle_speak() -> None:
 
 def test_the_lock_of_the_upgrade_itself_is_no_obstacle() -> None:
     own = {"operation": "Upgrade", "holder": "openbaocluster/upgrade"}
-    assert failed_messages(check_cluster(CLUSTER.having(operationLock=own))) == []
+    assert failed_messages(check_cluster(CLUSTER.with_status(operationLock=own))) == []
 
 
 def test_nobody_was_asked_is_no_obstacle() -> None:
@@ -103,8 +103,8 @@ def test_nobody_was_asked_is_no_obstacle() -> None:
 
 
 def test_a_fence_around_a_server_that_is_gone_is_no_obstacle() -> None:
-    upgraded = CLUSTER.having(blueGreen={"blueRevision": REVISION})
-    assert failed_messages(check_cluster(upgraded.wanting(fencedPods=["x-2"]))) == []
+    upgraded = CLUSTER.with_status(blueGreen={"blueRevision": REVISION})
+    assert failed_messages(check_cluster(upgraded.with_spec(fencedPods=["x-2"]))) == []
 
 
 # --- while servers are replaced
@@ -131,7 +131,10 @@ def test_one_server_may_be_away_while_they_are_replaced(world: gen.World) -> Non
     [
         (FINE.with_pods(PODS[0]), "pods wait QuorumLost"),
         (quorum(ILL, ILL), "quorum wait QuorumLost"),
-        (FINE.with_pods(PODS[0].saying(active="false"), *PODS[1:]), "leader wait LeaderUnknown"),
+        (
+            FINE.with_pods(PODS[0].with_server_labels(active="false"), *PODS[1:]),
+            "leader wait LeaderUnknown",
+        ),
     ],
     ids=["two are away", "two are ill", "nobody leads"],
 )
@@ -142,15 +145,23 @@ def test_a_majority_has_to_be_there_always(world: gen.World, said: str) -> None:
 # --- going back
 
 BACK = {"version": OLD}
-NEWEST = PODS[2].saying(version=NEW)
-LEADS_NEW = (PODS[0].saying(active="false"), PODS[1], NEWEST.saying(active="true"))
+NEWEST = PODS[2].with_server_labels(version=NEW)
+LEADS_NEW = (
+    PODS[0].with_server_labels(active="false"),
+    PODS[1],
+    NEWEST.with_server_labels(active="true"),
+)
 
 # sentence: (status.upgrade, world, whether the former version may come back)
 RETURNS: dict[str, tuple[Mapping[str, Any], gen.World, bool]] = {
     "before a leader was asked": ({"completedPods": [2]}, FINE.with_pods(*PODS[:2], NEWEST), True),
     "a leader was asked": ({"lastStepDownTime": "2030-01-01T00:00:00Z"}, FINE, False),
     "a new server leads": ({}, FINE.with_pods(*LEADS_NEW), False),
-    "nobody leads": ({}, FINE.with_pods(PODS[0].saying(active="false"), *PODS[1:]), False),
+    "nobody leads": (
+        {},
+        FINE.with_pods(PODS[0].with_server_labels(active="false"), *PODS[1:]),
+        False,
+    ),
     "all are new": ({"completedPods": [0, 1, 2]}, FINE, False),
 }
 
@@ -159,7 +170,7 @@ RETURNS: dict[str, tuple[Mapping[str, Any], gen.World, bool]] = {
 def test_going_back_is_allowed_until_a_server_of_the_target_led(
     told: Mapping[str, Any], world: gen.World, may: bool
 ) -> None:
-    verdict = check_cluster(going_on(**told).wanting(**BACK), world, resuming=True)
+    verdict = check_cluster(going_on(**told).with_spec(**BACK), world, resuming=True)
     assert (verdict.refusal is None) == may
     assert verdict.refusal is None or verdict.refusal.reason == "DowngradeBlocked"
 
@@ -168,24 +179,24 @@ def test_going_back_is_allowed_until_a_server_of_the_target_led(
     ("pod", "may"),
     [
         (gen.pod(0).waiting("ImagePullBackOff"), True),
-        (gen.pod(0).unready().saying(version=NEW), False),
+        (gen.pod(0).unready().with_server_labels(version=NEW), False),
         (None, False),
     ],
     ids=["never came up", "came up", "is away"],
 )
 def test_a_single_server_may_go_back_until_it_came_up(pod: gen.Pod | None, may: bool) -> None:
     world = FINE.with_pods(*(() if pod is None else (pod,))).with_quorum(None)
-    verdict = check_cluster(going_on().wanting(replicas=1, **BACK), world, resuming=True)
+    verdict = check_cluster(going_on().with_spec(replicas=1, **BACK), world, resuming=True)
     assert (verdict.refusal is None) == may
 
 
 def test_an_upgrade_that_was_not_accepted_yet_may_be_taken_back() -> None:
     status = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Snapshot"}
-    assert check_cluster(CLUSTER.having(upgrade=status).wanting(**BACK)).refusal is None
+    assert check_cluster(CLUSTER.with_status(upgrade=status).with_spec(**BACK)).refusal is None
 
 
 def test_going_back_further_than_one_came_from_is_refused() -> None:
-    verdict = check_cluster(going_on().wanting(version="2.4.3"), resuming=True)
+    verdict = check_cluster(going_on().with_spec(version="2.4.3"), resuming=True)
     assert verdict.refusal is not None
 
 

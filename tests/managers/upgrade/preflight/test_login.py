@@ -23,18 +23,18 @@ REFUSED = {"reason": "OperatorLoginRefused", "problem": "403; put a token into S
 
 class TestLogin:
     def test_an_operator_that_can_ask_nobody_is_refused(self) -> None:
-        verdict = run_checks(SECOND.wanting(selfInit=NOBODY), observe(answers=False))
+        verdict = run_checks(SECOND.with_spec(selfInit=NOBODY), observe(answers=False))
         assert failed_messages(verdict) == ["login stop OperatorLoginMissing"]
         assert "set spec.upgrade.strategy to RollingUpdate" in message_of(verdict, "login")
 
     def test_jobs_that_cannot_log_in_are_refused(self) -> None:
-        verdict = run_checks(SECOND.wanting(upgrade=ALONE), observe())
+        verdict = run_checks(SECOND.with_spec(upgrade=ALONE), observe())
         assert "login stop OperatorLoginMissing" in failed_messages(verdict)
         assert "spec.upgrade.jwtAuthRole" in message_of(verdict, "login")
 
     @pytest.mark.parametrize("wish", [{}, {"selfInit": OIDC}], ids=["set up", "first boot"])
     def test_it_waits_while_the_leader_does_not_tell(self, wish: dict[str, Any]) -> None:
-        verdict = run_checks(SECOND.wanting(**wish), observe(answers=False))
+        verdict = run_checks(SECOND.with_spec(**wish), observe(answers=False))
         assert failed_messages(verdict) == ["login wait OperatorLoginMissing"]
         assert "condition OperatorLoginReady" in message_of(verdict, "login")
 
@@ -43,7 +43,7 @@ class TestLogin:
         assert failed_messages(run_checks(SECOND, FINE.with_quorum(None).facts())) == []
 
     def test_the_role_that_was_set_up_is_one_of_jobs(self) -> None:
-        both = SECOND.wanting(upgrade=ALONE).logging_in(keys="k")
+        both = SECOND.with_spec(upgrade=ALONE).with_login(keys="k")
         assert failed_messages(run_checks(both, observe())) == []
 
 
@@ -52,28 +52,28 @@ class TestRootToken:
 
     @pytest.mark.parametrize("cluster", [CLUSTER, SECOND], ids=["in place", "a green pool"])
     def test_it_waits_for_the_login_to_be_set_up(self, cluster: gen.Cluster) -> None:
-        verdict = run_checks(cluster.having(adminOps={}), observe())
+        verdict = run_checks(cluster.with_status(adminOps={}), observe())
         assert failed_messages(verdict) == ["login wait OperatorLoginMissing"]
         assert "Secret x-root-token" in message_of(verdict, "login")
 
     @pytest.mark.parametrize("reason", ["RootTokenMissing", "OperatorLoginRefused"])
     @pytest.mark.parametrize("keys", ["", "k"], ids=["never set up", "taken away"])
     def test_it_waits_with_the_reason_and_the_next_step(self, reason: str, keys: str) -> None:
-        cluster = CLUSTER.logging_in(**{**REFUSED, "reason": reason, "keys": keys})
+        cluster = CLUSTER.with_login(**{**REFUSED, "reason": reason, "keys": keys})
         verdict = run_checks(cluster, observe())
         assert failed_messages(verdict) == [f"login wait {reason}"]
         assert message_of(verdict, "login") == REFUSED["problem"]
 
     def test_what_began_goes_on(self) -> None:
         assert (
-            failed_messages(run_checks(CLUSTER.logging_in(**REFUSED), observe(), resuming=True))
+            failed_messages(run_checks(CLUSTER.with_login(**REFUSED), observe(), resuming=True))
             == []
         )
 
     def test_a_first_boot_without_a_login_needs_none(self) -> None:
         assert (
             failed_messages(
-                run_checks(CLUSTER.wanting(selfInit=NOBODY).having(adminOps={}), observe())
+                run_checks(CLUSTER.with_spec(selfInit=NOBODY).with_status(adminOps={}), observe())
             )
             == []
         )

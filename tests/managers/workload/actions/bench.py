@@ -10,4 +10,4 @@ EFFECT = ReplacePod("x-2", "uid-x-2")
 
 
 def outside() -> Outside:
-    return Outside(FakeApi().holding((POD, gen.pod(2).object())))
+    return Outside(FakeApi().with_objects((POD, gen.pod(2).object())))

@@ -40,7 +40,7 @@ def claim(size: str = "1Gi", **annotations: str) -> Object:
 
 
 def outside(live: Object | None = None) -> Outside:
-    return Outside(FakeApi().holding((PVC, live or claim())))
+    return Outside(FakeApi().with_objects((PVC, live or claim())))
 
 
 def size_of(there: Outside) -> str:
@@ -111,7 +111,7 @@ class TestTake:
 
 class TestRecreate:
     def there(self) -> Outside:
-        return Outside(FakeApi().holding((STATEFUL_SET, gen.stateful_set().object())))
+        return Outside(FakeApi().with_objects((STATEFUL_SET, gen.stateful_set().object())))
 
     async def test_its_pods_are_left_behind(self) -> None:
         there = self.there()

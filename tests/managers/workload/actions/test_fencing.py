@@ -24,7 +24,7 @@ ALL = {"fence": FENCE, "ungate": UNGATE, "mark": MARK}
 
 
 def outside(pod: gen.Pod | None = None) -> Outside:
-    return Outside(FakeApi().holding((POD, (pod or gen.pod(2).gated()).object())))
+    return Outside(FakeApi().with_objects((POD, (pod or gen.pod(2).with_gates()).object())))
 
 
 def live(there: Outside) -> Object:
@@ -52,7 +52,7 @@ async def test_the_gate_is_opened_and_told() -> None:
 
 
 async def test_the_gates_of_others_stay() -> None:
-    there = outside(gen.pod(2).gated("example.org/a", labels.FENCE_GATE, "example.org/b"))
+    there = outside(gen.pod(2).with_gates("example.org/a", labels.FENCE_GATE, "example.org/b"))
     await ungate_pod(there.context, MEANT, UNGATE)
     assert live(there)["spec"]["schedulingGates"] == [
         {"name": "example.org/a"},
@@ -60,7 +60,7 @@ async def test_the_gates_of_others_stay() -> None:
     ]
 
 
-@pytest.mark.parametrize("pod", [gen.pod(2).ready(), gen.pod(2).gated("example.org/a")])
+@pytest.mark.parametrize("pod", [gen.pod(2).ready(), gen.pod(2).with_gates("example.org/a")])
 async def test_a_gate_that_is_open_is_not_opened(pod: gen.Pod) -> None:
     there = outside(pod)
     await ungate_pod(there.context, MEANT, UNGATE)
@@ -78,7 +78,7 @@ async def test_the_mark_is_put_on_and_taken_off() -> None:
 
 @pytest.mark.parametrize("what", ALL)
 async def test_its_successor_of_the_same_name_is_let_be(what: str) -> None:
-    there = outside(gen.Pod(2, uid="uid-of-the-next").gated())
+    there = outside(gen.Pod(2, uid="uid-of-the-next").with_gates())
     before = copy.deepcopy(live(there))
     await EFFECTS[type(ALL[what])](there.context, MEANT, ALL[what])
     assert live(there) == before

@@ -68,7 +68,7 @@ class TestReload:
 
     async def test_containers_of_others_stay(self) -> None:
         pod = gen.pod(2).reloading("0123456789", 0).object()
-        there = Outside(FakeApi().holding((POD, pod)))
+        there = Outside(FakeApi().with_objects((POD, pod)))
         await reload_pod(there.context, MEANT, RELOAD)
         (live,) = there.api.of(POD)
         names = [

@@ -33,7 +33,7 @@ WITHOUT = replace(MEANT, has_operator_login=False)
 
 
 def there() -> Outside:
-    return Outside(FakeApi().holding((PVC, CLAIM)))
+    return Outside(FakeApi().with_objects((PVC, CLAIM)))
 
 
 def mark_of(outside: Outside) -> str | None:

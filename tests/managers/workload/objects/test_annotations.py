@@ -21,8 +21,8 @@ from tests import gen
 from tests.managers.workload.planned import FILES, INPUTS, plan_workload, serving, set_of
 
 OLD = gen.cluster().initialized()
-FENCED = OLD.wanting(fencedPods=["x-2"])
-MAINTAINED = OLD.wanting(maintenance={"enabled": True})
+FENCED = OLD.with_spec(fencedPods=["x-2"])
+MAINTAINED = OLD.with_spec(maintenance={"enabled": True})
 GATE = [{"name": "openbao.org/fence"}]
 MARK = {"openbao.org/maintenance": "true"}
 
@@ -82,7 +82,7 @@ def test_read_replicas_are_marked_too() -> None:
 
 
 def test_a_pod_without_annotations_of_ours_is_not_marked() -> None:
-    world = gen.world().with_pods(gen.pod(0).made_from(""))
+    world = gen.world().with_pods(gen.pod(0).with_template(""))
     assert pod_marks(gen.resolved(MAINTAINED), world.facts()) == ()
 
 
@@ -92,21 +92,21 @@ HELD = {
     "nothing is asked": (OLD, ""),
     "a fence": (FENCED, "PodsFenced"),
     "maintenance": (MAINTAINED, "Maintenance"),
-    "both": (FENCED.wanting(maintenance={"enabled": True}), "PodsFenced"),
-    "a restore that may send": (OLD.having(operationLock=RESTORE), "RestoreInProgress"),
+    "both": (FENCED.with_spec(maintenance={"enabled": True}), "PodsFenced"),
+    "a restore that may send": (OLD.with_status(operationLock=RESTORE), "RestoreInProgress"),
     "a restore that asked for a restart": (
-        OLD.having(operationLock=RESTORE, restore={"name": "monday", "uid": "r"}),
+        OLD.with_status(operationLock=RESTORE, restore={"name": "monday", "uid": "r"}),
         "",
     ),
     "another restore after that": (
-        OLD.having(
+        OLD.with_status(
             operationLock=RESTORE,
             restore={"name": "monday", "uid": "q", "restartCompletedAt": "2030-01-01T00:00:00Z"},
         ),
         "RestoreInProgress",
     ),
-    "a backup": (OLD.having(operationLock={**RESTORE, "operation": "Backup"}), ""),
-    "maintenance that is over": (OLD.wanting(maintenance={"enabled": False}), ""),
+    "a backup": (OLD.with_status(operationLock={**RESTORE, "operation": "Backup"}), ""),
+    "maintenance that is over": (OLD.with_spec(maintenance={"enabled": False}), ""),
 }
 
 
@@ -130,7 +130,7 @@ class TestRolls:
     def test_nobody_is_replaced_and_it_is_told(self, cluster: gen.Cluster, reason: str) -> None:
         world = old_pods()
         if cluster is FENCED:
-            gone = gen.pod(2).made_from("old").reading(FILES.digest).gated()
+            gone = gen.pod(2).with_template("old").with_files(FILES.digest).with_gates()
             world = world.with_pods(*world.pods[:2], gone)
         plan = plan_workload(cluster, world)
         assert not {ReplacePod.name, StepDown.name} & {effect.name for effect in plan.effects}
@@ -153,11 +153,11 @@ class TestRolls:
 
     def test_files_are_read_again_all_the_same(self) -> None:
         pods = (
-            gen.pod(n).made_from("now").ready(leading=n == 0).in_maintenance() for n in range(3)
+            gen.pod(n).with_template("now").ready(leading=n == 0).in_maintenance() for n in range(3)
         )
         world = serving().with_pods(*pods)
         digest = template_digest(gen.resolved(OLD), INPUTS.restart)
-        world = world.with_pods(*(pod.made_from(digest) for pod in world.pods))
+        world = world.with_pods(*(pod.with_template(digest) for pod in world.pods))
         assert {name for name, _ in names_of(plan_workload(MAINTAINED, world))} == {ReloadPod.name}
 
 
@@ -166,37 +166,43 @@ class TestPlans:
 
     def test_a_fence_in_place_is_content(self) -> None:
         world = serving().with_set(
-            gen.stateful_set().made_from(digest_of_old()).reading(FILES.digest).gated()
+            gen.stateful_set().with_template(digest_of_old()).with_files(FILES.digest).with_gates()
         )
-        pods = (*world.pods[:2], world.pods[2].gated())
+        pods = (*world.pods[:2], world.pods[2].with_gates())
         assert plan_workload(FENCED, world.with_pods(*pods)).outcome == Done()
 
     def test_a_fenced_pod_that_read_older_files_is_not_waited_for(self) -> None:
-        live = gen.stateful_set().made_from(digest_of_old()).reading(FILES.digest).gated()
+        live = (
+            gen.stateful_set().with_template(digest_of_old()).with_files(FILES.digest).with_gates()
+        )
         world = serving().with_set(live)
-        older = world.pods[2].reading("older files").gated()
+        older = world.pods[2].with_files("older files").with_gates()
         assert plan_workload(FENCED, world.with_pods(*world.pods[:2], older)).outcome == Done()
 
     def test_another_one_that_is_not_ready_is_waited_for(self) -> None:
-        live = gen.stateful_set().made_from(digest_of_old()).reading(FILES.digest).gated()
+        live = (
+            gen.stateful_set().with_template(digest_of_old()).with_files(FILES.digest).with_gates()
+        )
         world = serving().with_set(live)
-        pods = (world.pods[0], world.pods[1].unready(), world.pods[2].gated())
+        pods = (world.pods[0], world.pods[1].unready(), world.pods[2].with_gates())
         outcome = gen.expect(Wait, plan_workload(FENCED, world.with_pods(*pods)).outcome)
         assert outcome.reason == "NotReady"
         assert outcome.message == "1 of 2 servers are ready; not ready: x-1"
 
     def test_a_pod_at_the_gate_is_let_go_after_the_last_fence(self) -> None:
         world = serving()
-        plan = plan_workload(OLD, world.with_pods(*world.pods[:2], world.pods[2].gated()))
+        plan = plan_workload(OLD, world.with_pods(*world.pods[:2], world.pods[2].with_gates()))
         assert (UngatePod.name, "x-2") in names_of(plan)
 
     def test_sleep_is_no_replicas_and_nothing_else_to_do(self) -> None:
-        asleep = OLD.wanting(hibernate=True)
+        asleep = OLD.with_spec(hibernate=True)
         plan = plan_workload(asleep, serving(template="old"))
         assert set_of(plan)["replicas"] == 0
         assert plan.effects == ()
         assert gen.expect(Wait, plan.outcome).reason == "Hibernating"
-        done = plan_workload(asleep, serving().with_pods().with_set(gen.stateful_set().sized(0)))
+        done = plan_workload(
+            asleep, serving().with_pods().with_set(gen.stateful_set().with_replicas(0))
+        )
         assert done.outcome == Done()
 
 
@@ -205,10 +211,10 @@ def digest_of_old() -> str:
 
 
 def test_a_restore_asks_for_new_pods_and_no_restore_for_none() -> None:
-    restored = OLD.having(restore={"name": "monday", "uid": "r"})
+    restored = OLD.with_status(restore={"name": "monday", "uid": "r"})
     before, after = (gen.resolved(cluster) for cluster in (OLD, restored))
     assert template_digest(before, INPUTS.restart) != template_digest(after, INPUTS.restart)
-    done = restored.having(
+    done = restored.with_status(
         restore={"name": "monday", "uid": "r", "restartCompletedAt": "2030-01-01T00:00:00Z"}
     )
     assert template_digest(gen.resolved(done), INPUTS.restart) == template_digest(

@@ -15,7 +15,7 @@ def pod_of(cluster: gen.Cluster) -> Any:
 
 
 def acme(**spec: Any) -> gen.Cluster:
-    return gen.cluster().wanting(replicas=1, tls=ACME, **spec)
+    return gen.cluster().with_spec(replicas=1, tls=ACME, **spec)
 
 
 def test_in_mode_acme_the_server_asks_itself_by_its_name() -> None:

@@ -95,7 +95,7 @@ def test_it_reaches_the_pod_and_names_another_template() -> None:
     assert (spec["affinity"], spec["priorityClassName"]) == (GOLD, "high")
     gold = gen.cluster(scheduling={"affinity": GOLD})
     assert digest_of(gold) != digest_of(gen.cluster())
-    assert digest_of(gold.wanting(scheduling=None)) == digest_of(gen.cluster())
+    assert digest_of(gold.with_spec(scheduling=None)) == digest_of(gen.cluster())
 
 
 # --- OpenShift ----------------------------------------------------------------------------------

@@ -4,4 +4,4 @@ from managers.workload.rollout.reload import Files
 from tests import gen
 
 OLD, NEW = Files("old", "c1", "a").digest, Files("new", "c1", "a").digest
-POD = gen.pod(1).reading(OLD).ready()
+POD = gen.pod(1).with_files(OLD).ready()

@@ -13,18 +13,18 @@ from runtime.outcome import Blocked, Done, Outcome, Wait
 from tests import gen
 
 PLAIN = gen.cluster().initialized()
-RUNNING = gen.running(PLAIN).reached()
+RUNNING = gen.running(PLAIN).with_client_config()
 LIVE = gen.stateful_set()
-GATED = RUNNING.with_set(LIVE.gated())
+GATED = RUNNING.with_set(LIVE.with_gates())
 
 
 def fencing(*ordinals: int, of: int = 3) -> gen.Cluster:
-    return PLAIN.wanting(replicas=of, fencedPods=[f"x-{n}" for n in ordinals])
+    return PLAIN.with_spec(replicas=of, fencedPods=[f"x-{n}" for n in ordinals])
 
 
 def pods(*gated: int, leader: int = 0, of: int = 3) -> tuple[gen.Pod, ...]:
     return tuple(
-        gen.pod(n).gated() if n in gated else gen.pod(n).ready(leading=n == leader)
+        gen.pod(n).with_gates() if n in gated else gen.pod(n).ready(leading=n == leader)
         for n in range(of)
     )
 
@@ -35,7 +35,7 @@ def quorum(*healthy: int, of: int = 3, trouble: str = "") -> Quorum:
 
 
 WELL = quorum(0, 1, 2)
-FIVE = GATED.with_set(LIVE.sized(5).gated())
+FIVE = GATED.with_set(LIVE.with_replicas(5).with_gates())
 
 
 class Row(NamedTuple):
@@ -50,14 +50,17 @@ ROWS = {
     "no fence": Row(PLAIN, RUNNING, [], ""),
     "the template has no gate yet": Row(fencing(2), RUNNING.with_quorum(WELL), [], "Fencing"),
     "the gate of the template was not seen by its controller": Row(
-        fencing(2), GATED.with_set(LIVE.gated().unsettled()).with_quorum(WELL), [], "Fencing"
+        fencing(2),
+        GATED.with_set(LIVE.with_gates().with_stale_status()).with_quorum(WELL),
+        [],
+        "Fencing",
     ),
     "there is no StatefulSet": Row(
         fencing(2), RUNNING.with_set(None).with_quorum(WELL), [], "Fencing"
     ),
     "somebody else's gate is not ours": Row(
         fencing(2),
-        RUNNING.with_set(LIVE.gated("example.org/gate")).with_quorum(WELL),
+        RUNNING.with_set(LIVE.with_gates("example.org/gate")).with_quorum(WELL),
         [],
         "Fencing",
     ),
@@ -72,19 +75,19 @@ ROWS = {
     ),
     "a leader that was asked a moment ago": Row(
         fencing(0),
-        GATED.with_quorum(WELL).tried(StepDown.name, "uid-x-0", timedelta(seconds=19)),
+        GATED.with_quorum(WELL).with_attempt(StepDown.name, "uid-x-0", timedelta(seconds=19)),
         [],
         "Fencing",
     ),
     "a leader that did not hear": Row(
         fencing(0),
-        GATED.with_quorum(WELL).tried(StepDown.name, "uid-x-0", timedelta(seconds=20)),
+        GATED.with_quorum(WELL).with_attempt(StepDown.name, "uid-x-0", timedelta(seconds=20)),
         [(StepDown.name, "x-0")],
         "Fencing",
     ),
     "a leader that may not be asked hands over at its end": Row(
         fencing(0),
-        GATED.with_quorum(WELL).tried(StepDown.name, "uid-x-0", refused="403"),
+        GATED.with_quorum(WELL).with_attempt(StepDown.name, "uid-x-0", refused="403"),
         [(FencePod.name, "x-0")],
         "Fencing",
     ),
@@ -109,11 +112,14 @@ ROWS = {
         fencing(2), GATED.with_pods(*pods(1, 2)), [(UngatePod.name, "x-1")], ""
     ),
     "one that goes is not let go": Row(
-        fencing(2), GATED.with_pods(pods()[0], gen.pod(1).gated().terminating(), pods(2)[2]), [], ""
+        fencing(2),
+        GATED.with_pods(pods()[0], gen.pod(1).with_gates().terminating(), pods(2)[2]),
+        [],
+        "",
     ),
     "one at the gate of somebody else is left alone": Row(
         fencing(2),
-        GATED.with_pods(pods()[0], gen.pod(1).gated("example.org/gate"), pods(2)[2]),
+        GATED.with_pods(pods()[0], gen.pod(1).with_gates("example.org/gate"), pods(2)[2]),
         [],
         "",
     ),
@@ -125,7 +131,7 @@ ROWS = {
     ),
     "unfenced": Row(PLAIN, GATED.with_pods(*pods(2)), [(UngatePod.name, "x-2")], ""),
     "a fence is worth nothing in a cluster that sleeps": Row(
-        fencing(2).wanting(hibernate=True), GATED.with_quorum(WELL), [], ""
+        fencing(2).with_spec(hibernate=True), GATED.with_quorum(WELL), [], ""
     ),
     "the others could not do without it": Row(
         fencing(2), GATED.with_quorum(quorum(0, 2)), [], "FencingRefused"
@@ -201,7 +207,7 @@ def test_a_refusal_names_the_field_the_pod_and_the_next_step_and_is_looked_at_ag
 def test_the_opinion_of_the_leader_is_looked_at_again() -> None:
     for world in (
         GATED.with_quorum(quorum(trouble="no answer")),
-        GATED.with_quorum(WELL).tried(StepDown.name, "uid-x-0", timedelta(seconds=1)),
+        GATED.with_quorum(WELL).with_attempt(StepDown.name, "uid-x-0", timedelta(seconds=1)),
     ):
         assert gen.expect(Wait, fence(gen.resolved(fencing(0), world), world.facts()).outcome).after
 
@@ -217,7 +223,7 @@ ASKED = {
         GATED.with_pods(*pods()[:2], gen.pod(2).ready().terminating()),
         False,
     ),
-    "all of them stop anyway": (fencing(2).wanting(hibernate=True), GATED, False),
+    "all of them stop anyway": (fencing(2).with_spec(hibernate=True), GATED, False),
     "there is no StatefulSet": (fencing(2), GATED.with_set(None), False),
 }
 

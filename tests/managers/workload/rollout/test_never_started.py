@@ -10,9 +10,9 @@ from tests import gen
 from tests.gen.api import FakeApi, Outside, api_error
 
 NEW = "corrected"
-OLD = gen.pod(0).made_from("wrong")
-LIVE = gen.stateful_set().first_boot().made_from(NEW)
-NOWHERE = OLD.unscheduled("0/1 nodes are available")
+OLD = gen.pod(0).with_template("wrong")
+LIVE = gen.stateful_set().first_boot().with_template(NEW)
+NOWHERE = OLD.unschedulable("0/1 nodes are available")
 
 
 def targets(world: gen.World, *, newest: bool = True) -> list[str]:
@@ -27,10 +27,10 @@ PODS: dict[str, tuple[gen.Pod, bool]] = {
     "a key of a Secret is missing": (OLD.waiting("CreateContainerConfigError"), True),
     "it may start at any moment": (OLD.waiting("ContainerCreating"), False),
     "it runs": (OLD, False),
-    "it ended once": (OLD.waiting("CrashLoopBackOff").restarted(), False),
+    "it ended once": (OLD.waiting("CrashLoopBackOff").with_restarts(), False),
     "it serves": (OLD.ready(), False),
     "it is on its way out": (NOWHERE.terminating(), False),
-    "it is from the corrected template": (NOWHERE.made_from(NEW), False),
+    "it is from the corrected template": (NOWHERE.with_template(NEW), False),
 }
 
 
@@ -44,7 +44,7 @@ def test_which_pods_go(pod: gen.Pod, goes: bool) -> None:
 def test_not_before_the_set_would_make_another_one() -> None:
     world = gen.world().with_pods(NOWHERE)
     assert targets(world.with_set(None)) == []
-    assert targets(world.with_set(LIVE.unsettled())) == []
+    assert targets(world.with_set(LIVE.with_stale_status())) == []
     assert targets(world.with_set(LIVE), newest=False) == []
 
 
@@ -59,8 +59,8 @@ def test_not_before_the_set_would_make_another_one() -> None:
 def test_one_goes_that_cannot_open_the_data_it_found(
     said: dict[str, str], keys: str, goes: bool
 ) -> None:
-    pod = OLD.on("node").knowing(keys).saying(**said)
-    world = gen.world().with_set(LIVE.knowing("two=key-2")).with_pods(pod)
+    pod = OLD.on("node").with_keys(keys).with_server_labels(**said)
+    world = gen.world().with_set(LIVE.with_keys("two=key-2")).with_pods(pod)
     assert targets(world) == (["x-0"] if goes else [])
 
 
@@ -69,7 +69,7 @@ MEANT = gen.resolved(gen.cluster())
 
 
 def outside(live: gen.Pod) -> Outside:
-    return Outside(FakeApi().holding((POD, live.object())))
+    return Outside(FakeApi().with_objects((POD, live.object())))
 
 
 async def test_it_goes_in_the_state_in_which_it_was_seen() -> None:
@@ -84,7 +84,7 @@ async def test_it_goes_in_the_state_in_which_it_was_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    "live", [OLD, OLD.waiting("CrashLoopBackOff").restarted()], ids=["runs", "ran"]
+    "live", [OLD, OLD.waiting("CrashLoopBackOff").with_restarts()], ids=["runs", "ran"]
 )
 async def test_one_that_started_meanwhile_stays(live: gen.Pod) -> None:
     there = outside(live)

@@ -13,11 +13,11 @@ from contracts.records.observed import Observed, PodFacts
 from managers.workload.rollout.next_pod import next_action
 from tests import gen
 
-NEW = gen.stateful_set().made_from("new")
-LEAD = gen.pod(0).made_from("old").ready(leading=True)
-ONE = gen.pod(1).made_from("old").ready()
-TWO = gen.pod(2).made_from("old").ready()
-DONE = gen.pod(2).made_from("new").ready()
+NEW = gen.stateful_set().with_template("new")
+LEAD = gen.pod(0).with_template("old").ready(leading=True)
+ONE = gen.pod(1).with_template("old").ready()
+TWO = gen.pod(2).with_template("old").ready()
+DONE = gen.pod(2).with_template("new").ready()
 
 
 def next_to_replace(observed: Observed, digest: str, replicas: int) -> PodFacts | None:
@@ -36,10 +36,14 @@ def world(*pods: gen.Pod, live: gen.StatefulSet | None = NEW) -> Observed:
 ROWS: dict[str, tuple[Observed, int, int | None]] = {
     "a standby goes first, the last one of them": (world(LEAD, ONE, TWO), 3, 2),
     "then the next standby": (world(LEAD, ONE, DONE), 3, 1),
-    "the leader goes last": (world(LEAD, ONE.made_from("new"), DONE), 3, 0),
-    "nobody when all are new": (world(LEAD.made_from("new"), ONE.made_from("new"), DONE), 3, None),
+    "the leader goes last": (world(LEAD, ONE.with_template("new"), DONE), 3, 0),
+    "nobody when all are new": (
+        world(LEAD.with_template("new"), ONE.with_template("new"), DONE),
+        3,
+        None,
+    ),
     "a leader with the highest ordinal still goes last": (
-        world(LEAD.saying(active="false"), ONE, TWO.saying(active="true")),
+        world(LEAD.with_server_labels(active="false"), ONE, TWO.with_server_labels(active="true")),
         3,
         1,
     ),
@@ -49,24 +53,43 @@ ROWS: dict[str, tuple[Observed, int, int | None]] = {
     "an old one that is not ready goes first": (world(LEAD, ONE.unready(), TWO), 3, 1),
     "even when it says that it leads": (world(LEAD.unready(), ONE, TWO), 3, 0),
     "nobody while two are not ready": (world(LEAD, ONE.unready(), TWO.unready()), 3, None),
-    "nobody while nobody leads": (world(LEAD.saying(active="false"), ONE, TWO), 3, None),
-    "nobody while two say they lead": (world(LEAD, ONE.saying(active="true"), TWO), 3, None),
-    "nobody of two while nobody leads": (world(LEAD.saying(active="false"), ONE), 2, None),
-    "a single server goes although it leads": (world(LEAD), 1, 0),
-    "a single server goes although it does not say so": (world(LEAD.saying(active="false")), 1, 0),
-    "nobody before there is a StatefulSet": (world(LEAD, ONE, TWO, live=None), 3, None),
-    "nobody before its controller saw the template": (
-        world(LEAD, ONE, TWO, live=NEW.unsettled()),
+    "nobody while nobody leads": (
+        world(LEAD.with_server_labels(active="false"), ONE, TWO),
         3,
         None,
     ),
-    "a pod without a digest is outdated": (world(LEAD.made_from(""), ONE, TWO), 3, 2),
+    "nobody while two say they lead": (
+        world(LEAD, ONE.with_server_labels(active="true"), TWO),
+        3,
+        None,
+    ),
+    "nobody of two while nobody leads": (
+        world(LEAD.with_server_labels(active="false"), ONE),
+        2,
+        None,
+    ),
+    "a single server goes although it leads": (world(LEAD), 1, 0),
+    "a single server goes although it does not say so": (
+        world(LEAD.with_server_labels(active="false")),
+        1,
+        0,
+    ),
+    "nobody before there is a StatefulSet": (world(LEAD, ONE, TWO, live=None), 3, None),
+    "nobody before its controller saw the template": (
+        world(LEAD, ONE, TWO, live=NEW.with_stale_status()),
+        3,
+        None,
+    ),
+    "a pod without a digest is outdated": (world(LEAD.with_template(""), ONE, TWO), 3, 2),
 }
 
 
-KEYED = NEW.knowing("v1=key,two=key-2")
+KEYED = NEW.with_keys("v1=key,two=key-2")
 SEALED = [
-    gen.pod(n).made_from("old").knowing("v1=key").saying(sealed="true", initialized="true")
+    gen.pod(n)
+    .with_template("old")
+    .with_keys("v1=key")
+    .with_server_labels(sealed="true", initialized="true")
     for n in range(3)
 ]
 ROWS |= {
@@ -77,12 +100,12 @@ ROWS |= {
     ),
     "one after the other": (world(SEALED[0].terminating(), *SEALED[1:], live=KEYED), 3, None),
     "sealed ones that know these keys stay": (
-        world(*(pod.knowing("v1=key,two=key-2") for pod in SEALED), live=KEYED),
+        world(*(pod.with_keys("v1=key,two=key-2") for pod in SEALED), live=KEYED),
         3,
         None,
     ),
     "one that says nothing of its seal stays": (
-        world(*(pod.saying(sealed="") for pod in SEALED), live=KEYED),
+        world(*(pod.with_server_labels(sealed="") for pod in SEALED), live=KEYED),
         3,
         None,
     ),
@@ -99,11 +122,11 @@ def test_row(observed: Observed, replicas: int, ordinal: int | None) -> None:
 def any_world(draw: st.DrawFn) -> Observed:
     results = []
     for ordinal in sorted(draw(st.sets(st.integers(0, 4), max_size=5))):
-        pod = gen.pod(ordinal).made_from(draw(st.sampled_from(["new", "old", ""])))
+        pod = gen.pod(ordinal).with_template(draw(st.sampled_from(["new", "old", ""])))
         pod = pod.ready(leading=draw(st.booleans()))
         pod = pod if draw(st.integers(0, 3)) else pod.unready()
         results.append(pod if draw(st.integers(0, 5)) else pod.terminating())
-    live = draw(st.sampled_from([NEW, NEW, NEW, NEW.unsettled(), None]))
+    live = draw(st.sampled_from([NEW, NEW, NEW, NEW.with_stale_status(), None]))
     return world(*results, live=live)
 
 
@@ -164,7 +187,9 @@ def test_a_roll_ends_and_touches_every_old_pod_once(
     old = data.draw(st.sets(st.integers(0, replicas - 1)))
     observed = world(
         *(
-            gen.pod(n).made_from("old" if n in old else "new").ready(leading=n == leader % replicas)
+            gen.pod(n)
+            .with_template("old" if n in old else "new")
+            .ready(leading=n == leader % replicas)
             for n in range(replicas)
         )
     )

@@ -51,7 +51,7 @@ READ: dict[str, tuple[gen.Pod, str, bool]] = {
     "it read something else since it started": (POD.reloading(NEW, 0), BACK, False),
     "there and back": (POD.reloading(NEW, 0).reloading(BACK, 0), BACK, True),
     "there, and back failed": (POD.reloading(NEW, 0).reloading(BACK, 1), NEW, True),
-    "a pod of an older operator": (POD.reading(""), OLD, False),
+    "a pod of an older operator": (POD.with_files(""), OLD, False),
 }
 
 
@@ -66,7 +66,7 @@ def serving(pod: gen.Pod, certificate: str) -> PodFacts:
 
 # sentence: (pod, the operator's image, where it is sorted to)
 SORTED: dict[str, tuple[PodFacts, str, str]] = {
-    "up to date": (POD.reading(NEW).facts(), IMAGE, ""),
+    "up to date": (POD.with_files(NEW).facts(), IMAGE, ""),
     "to be told": (POD.facts(), IMAGE, "due"),
     "not ready to hear": (POD.unready().facts(), IMAGE, "waiting"),
     "told and not done": (POD.reloading(NEW, asked=JUST_NOW).facts(), IMAGE, "waiting"),
@@ -80,8 +80,8 @@ SORTED: dict[str, tuple[PodFacts, str, str]] = {
     ),
     "an older attempt never ended": (POD.reloading(BACK, asked=LONG_AGO).facts(), IMAGE, "due"),
     "nobody knows the operator's image": (POD.facts(), "", "to_replace"),
-    "it shows the certificate": (serving(POD.reading(NEW), "c1"), IMAGE, ""),
-    "it started with it, and shows another": (serving(POD.reading(NEW), "c0"), IMAGE, "due"),
+    "it shows the certificate": (serving(POD.with_files(NEW), "c1"), IMAGE, ""),
+    "it started with it, and shows another": (serving(POD.with_files(NEW), "c0"), IMAGE, "due"),
     "it was told of it, and may show it soon": (
         serving(POD.reloading(NEW, 0, asked=JUST_NOW), "c0"),
         IMAGE,
@@ -107,7 +107,7 @@ def test_what_the_api_server_refuses_is_not_asked_again() -> None:
     world = (
         gen.world()
         .with_pods(POD.serving(""))
-        .tried(ReloadPod.name, "uid-x-1", refused="forbidden")
+        .with_attempt(ReloadPod.name, "uid-x-1", refused="forbidden")
         .facts()
     )
     assert split(world, world.pods, ReloadTarget(NEW), IMAGE).to_replace == world.pods
@@ -176,13 +176,13 @@ INPUTS = Inputs("restart", FILES, IMAGE)
 
 def running(*pods: gen.Pod) -> gen.World:
     digest = template_digest(gen.resolved(CLUSTER), "restart")
-    live = gen.stateful_set().made_from(digest).reading(FILES.digest)
-    results = [pod.made_from(digest) for pod in pods]
+    live = gen.stateful_set().with_template(digest).with_files(FILES.digest)
+    results = [pod.with_template(digest) for pod in pods]
     return gen.world().with_set(live).with_pods(*results)
 
 
 def three(files: str) -> tuple[gen.Pod, ...]:
-    return tuple(gen.pod(n).reading(files).ready(leading=n == 0) for n in range(3))
+    return tuple(gen.pod(n).with_files(files).ready(leading=n == 0) for n in range(3))
 
 
 def plan_rollout(world: gen.World, inputs: Inputs = INPUTS) -> Any:
@@ -220,8 +220,8 @@ def test_nobody_is_replaced_before_the_template_names_the_new_files() -> None:
     """A pod that is made too early would seem to be outdated again."""
     world = running(*three("before")).with_set(
         gen.stateful_set()
-        .made_from(template_digest(gen.resolved(CLUSTER), "restart"))
-        .reading("before")
+        .with_template(template_digest(gen.resolved(CLUSTER), "restart"))
+        .with_files("before")
     )
     assert plan_rollout(world, Inputs("restart", FILES)).effects == ()
 
@@ -243,19 +243,19 @@ ASKED: dict[str, tuple[gen.World, bool]] = {
     "they reload": (running(*three("before")), False),
     "a pod is older": (
         running(*three(FILES.digest)).with_set(
-            gen.stateful_set().made_from("newer").reading(FILES.digest)
+            gen.stateful_set().with_template("newer").with_files(FILES.digest)
         ),
         True,
     ),
     "a pod is older, and another one on its way": (
-        running(*three(FILES.digest)[:2], gen.pod(2).reading(FILES.digest)).with_set(
-            gen.stateful_set().made_from("newer").reading(FILES.digest)
+        running(*three(FILES.digest)[:2], gen.pod(2).with_files(FILES.digest)).with_set(
+            gen.stateful_set().with_template("newer").with_files(FILES.digest)
         ),
         True,
     ),
     "there is no StatefulSet": (gen.world(), False),
     "a single server": (
-        running(three("x")[0]).with_set(gen.stateful_set().sized(1).made_from("newer")),
+        running(three("x")[0]).with_set(gen.stateful_set().with_replicas(1).with_template("newer")),
         False,
     ),
 }

@@ -19,15 +19,17 @@ from tests.managers.workload import read_worlds
 FILES = Files("the configuration", SERVER_FINGERPRINT, "the authority")
 INPUTS = Inputs("the restart text", FILES, operator_image="the-operator")
 PLAIN = gen.cluster().initialized()
-RESTORED = PLAIN.having(restore={"name": "monday", "uid": "restore-1"})
-SETTLED = PLAIN.having(
+RESTORED = PLAIN.with_status(restore={"name": "monday", "uid": "restore-1"})
+SETTLED = PLAIN.with_status(
     restore={"name": "monday", "uid": "restore-1", "restartCompletedAt": "2030-01-01T00:00:00Z"}
 )
-LOCKED = RESTORED.having(operationLock={"operation": "Restore", "holder": "openbaorestore/monday"})
-ANOTHER = RESTORED.having(
+LOCKED = RESTORED.with_status(
+    operationLock={"operation": "Restore", "holder": "openbaorestore/monday"}
+)
+ANOTHER = RESTORED.with_status(
     operationLock={"operation": "Restore", "holder": "openbaorestore/tuesday"}
 )
-LATER = RESTORED.having(restore={"name": "tuesday", "uid": "restore-2"})
+LATER = RESTORED.with_status(restore={"name": "tuesday", "uid": "restore-2"})
 LATE = Inputs("the restart text", FILES, "the-operator", hold="the read replicas go first")
 
 
@@ -37,18 +39,20 @@ def digest(cluster: gen.Cluster) -> str:
 
 def old(ordinal: int) -> gen.Pod:
     """One from the template before the restore."""
-    pod = gen.pod(ordinal).made_from(digest(PLAIN)).reading(FILES.digest)
+    pod = gen.pod(ordinal).with_template(digest(PLAIN)).with_files(FILES.digest)
     return pod.ready(leading=ordinal == 0)
 
 
 def new(ordinal: int, uid: str = "restore-1") -> gen.Pod:
     """One that was made since."""
-    pod = gen.pod(ordinal).made_from(digest(RESTORED)).reading(FILES.digest)
+    pod = gen.pod(ordinal).with_template(digest(RESTORED)).with_files(FILES.digest)
     return pod.since_restore(uid)
 
 
 def world(*pods: gen.Pod, cluster: gen.Cluster = RESTORED) -> gen.World:
-    live = gen.stateful_set().sized(3).made_from(digest(cluster)).reading(FILES.digest)
+    live = (
+        gen.stateful_set().with_replicas(3).with_template(digest(cluster)).with_files(FILES.digest)
+    )
     return gen.world().with_set(live).with_pods(*pods)
 
 
@@ -72,7 +76,7 @@ def test_all_go_at_once_each_by_its_uid() -> None:
 
 EACH = ["x-0", "x-1", "x-2"]
 SERVED = (new(0).ready(leading=True), new(1).ready(), new(2).ready())
-ANEW = SETTLED.wanting(runtime={"restartAt": "now"})
+ANEW = SETTLED.with_spec(runtime={"restartAt": "now"})
 # sentence: (cluster, world, the pods that go)
 ROWS: dict[str, tuple[gen.Cluster, gen.World, list[str]]] = {
     "the lock of the very restore holds nobody back": (LOCKED, ALL, EACH),
@@ -99,7 +103,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, list[str]]] = {
     ),
     "nobody goes before the controller has seen the template": (
         RESTORED,
-        ALL.with_set(gen.present(ALL.stateful_set).unsettled()),
+        ALL.with_set(gen.present(ALL.stateful_set).with_stale_status()),
         [],
     ),
     "the next restore is another restart": (
@@ -125,21 +129,21 @@ def test_nobody_waits_for_the_read_replicas() -> None:
 
 
 def test_in_maintenance_nobody_goes() -> None:
-    resting = RESTORED.wanting(maintenance={"enabled": True})
+    resting = RESTORED.with_spec(maintenance={"enabled": True})
     held = world(old(0), old(1), old(2), cluster=resting)
     plan = plan_restart(resting, held)
     assert ReplacePod.name not in [effect.name for effect in plan.effects]
 
 
 def test_the_read_replicas_go_at_once_as_well() -> None:
-    two = read_worlds.TWO.having(restore={"name": "monday", "uid": "restore-1"})
+    two = read_worlds.TWO.with_status(restore={"name": "monday", "uid": "restore-1"})
     newest = read_worlds.digest(two)
     before = read_worlds.serving(cluster=two, template="old")
     plan = read_worlds.plan_read_pool(two, before)
     assert deleted_pods(plan.plan) == ["x-read-0", "x-read-1"]
     half = before.with_readers(
         before.read_set,
-        read_worlds.reader(0, two).made_from("old"),
-        read_worlds.reader(1, two).made_from(newest).since_restore("restore-1").unready(),
+        read_worlds.reader(0, two).with_template("old"),
+        read_worlds.reader(1, two).with_template(newest).since_restore("restore-1").unready(),
     )
     assert deleted_pods(read_worlds.plan_read_pool(two, half).plan) == ["x-read-0"]

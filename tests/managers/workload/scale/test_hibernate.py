@@ -19,14 +19,14 @@ from tests import gen
 from tests.gen.secrets import NOW
 
 AWAKE = gen.cluster().initialized()
-ASLEEP = AWAKE.wanting(hibernate=True)
+ASLEEP = AWAKE.with_spec(hibernate=True)
 RUNNING = gen.running(AWAKE)
-EMPTIED = RUNNING.with_pods().with_set(gen.stateful_set().sized(0))
+EMPTIED = RUNNING.with_pods().with_set(gen.stateful_set().with_replicas(0))
 A_MINUTE = timedelta(minutes=1)
 
 
 def members(cluster: gen.Cluster, voters: int, others: int = 0) -> gen.Cluster:
-    return cluster.having(adminOps={"raft": {"voters": voters, "nonVoters": others}})
+    return cluster.with_status(adminOps={"raft": {"voters": voters, "nonVoters": others}})
 
 
 class Row(NamedTuple):
@@ -39,7 +39,7 @@ class Row(NamedTuple):
 
 ROWS = {
     "nobody asked for sleep": Row(AWAKE, RUNNING, ""),
-    "not before there is data": Row(gen.cluster().wanting(hibernate=True), gen.world(), ""),
+    "not before there is data": Row(gen.cluster().with_spec(hibernate=True), gen.world(), ""),
     "all run": Row(ASLEEP, RUNNING, "0 Hibernating"),
     "the last one is stopping": Row(
         ASLEEP, EMPTIED.with_pods(gen.pod(2).ready().terminating()), "0 Hibernating"
@@ -54,13 +54,13 @@ ROWS = {
     "the StatefulSet was deleted in its sleep": Row(ASLEEP, EMPTIED.with_set(None), "0"),
     "woken": Row(AWAKE, EMPTIED.waking_for(A_MINUTE), "3 Waking"),
     "woken with fewer asked for": Row(
-        AWAKE.wanting(replicas=1), EMPTIED.waking_for(A_MINUTE), "3 Waking"
+        AWAKE.with_spec(replicas=1), EMPTIED.waking_for(A_MINUTE), "3 Waking"
     ),
     "woken with more asked for: first those that slept": Row(
-        AWAKE.wanting(replicas=5), EMPTIED.waking_for(A_MINUTE), "3 Waking"
+        AWAKE.with_spec(replicas=5), EMPTIED.waking_for(A_MINUTE), "3 Waking"
     ),
     "on their way": Row(
-        AWAKE.wanting(replicas=1),
+        AWAKE.with_spec(replicas=1),
         RUNNING.with_pods(gen.pod(0).ready(), gen.pod(1), gen.pod(2)).waking_for(A_MINUTE),
         "3 Waking",
     ),
@@ -69,10 +69,10 @@ ROWS = {
     ),
     "all are back": Row(AWAKE, RUNNING.waking_for(A_MINUTE), ""),
     "all are back but one that is fenced": Row(
-        AWAKE.wanting(fencedPods=["x-2"]),
-        RUNNING.with_pods(gen.pod(0).ready(), gen.pod(1).ready(), gen.pod(2).gated()).waking_for(
-            A_MINUTE
-        ),
+        AWAKE.with_spec(fencedPods=["x-2"]),
+        RUNNING.with_pods(
+            gen.pod(0).ready(), gen.pod(1).ready(), gen.pod(2).with_gates()
+        ).waking_for(A_MINUTE),
         "",
     ),
     "too long on their way: trouble like any other": Row(
@@ -100,14 +100,14 @@ def test_row(row: Row) -> None:
 
 # sentence: (cluster, world, how many slept)
 SLEPT: dict[str, tuple[gen.Cluster, gen.World, int]] = {
-    "the volumes tell": (AWAKE.wanting(replicas=1), EMPTIED, 3),
+    "the volumes tell": (AWAKE.with_spec(replicas=1), EMPTIED, 3),
     "the members tell, when volumes were lost": (
-        members(AWAKE.wanting(replicas=1), 3),
+        members(AWAKE.with_spec(replicas=1), 3),
         gen.world().with_claims(0),
         3,
     ),
-    "read replicas are not counted": (members(AWAKE.wanting(replicas=1), 1, 2), gen.world(), 1),
-    "nobody tells: as many as are asked for": (AWAKE.wanting(replicas=5), gen.world(), 5),
+    "read replicas are not counted": (members(AWAKE.with_spec(replicas=1), 1, 2), gen.world(), 1),
+    "nobody tells: as many as are asked for": (AWAKE.with_spec(replicas=5), gen.world(), 5),
     "a volume of an earlier cluster tells nothing": (
         members(AWAKE, 1),
         gen.world().with_claims(0).with_claims(1, 2, owner="another"),
@@ -131,7 +131,7 @@ def test_who_slept(row: tuple[gen.Cluster, gen.World, int]) -> None:
 def test_a_volume_whose_server_was_removed_does_not_come_back() -> None:
     observed = EMPTIED.facts()
     claims = (*observed.claims[:2], replace(observed.claims[2], removed_peer="x-2"))
-    meant = gen.resolved(AWAKE.wanting(replicas=1), EMPTIED)
+    meant = gen.resolved(AWAKE.with_spec(replicas=1), EMPTIED)
     assert replicas_to_resume(meant, replace(observed, claims=claims)) == 2
 
 
@@ -158,16 +158,18 @@ SLEPT_BEFORE = hibernated_condition("True", "Hibernated", "2029-12-01T00:00:00Z"
 # sentence: (cluster, since when it wakes)
 SINCE = {
     "it never slept": (AWAKE, None),
-    "it sleeps": (ASLEEP.having(conditions=SLEPT_BEFORE), None),
-    "it was woken this moment": (AWAKE.having(conditions=SLEPT_BEFORE), NOW),
+    "it sleeps": (ASLEEP.with_status(conditions=SLEPT_BEFORE), None),
+    "it was woken this moment": (AWAKE.with_status(conditions=SLEPT_BEFORE), NOW),
     "it was woken while it fell asleep": (
-        AWAKE.having(
+        AWAKE.with_status(
             conditions=hibernated_condition("False", "Hibernating", "2029-12-01T00:00:00Z")
         ),
         NOW,
     ),
     "it was woken before": (
-        AWAKE.having(conditions=hibernated_condition("False", "Waking", "2029-12-31T23:59:00Z")),
+        AWAKE.with_status(
+            conditions=hibernated_condition("False", "Waking", "2029-12-31T23:59:00Z")
+        ),
         NOW - A_MINUTE,
     ),
 }
@@ -182,8 +184,8 @@ def test_since_when_it_wakes(what: str) -> None:
 @pytest.mark.parametrize("known", ["first=key", "first=key,second=key-2"])
 def test_a_rotation_of_the_unseal_key_rests_in_its_sleep(known: str) -> None:
     """Servers that do not run have read nothing: all of none of them is no proof."""
-    asleep = ASLEEP.wanting(unseal={"type": "static", "static": {"currentKeyID": "second"}})
-    world = EMPTIED.with_set(gen.stateful_set().sized(0).knowing(known))
+    asleep = ASLEEP.with_spec(unseal={"type": "static", "static": {"currentKeyID": "second"}})
+    world = EMPTIED.with_set(gen.stateful_set().with_replicas(0).with_keys(known))
     rotation = gen.present(gen.resolved(asleep, world).unseal.rotation)
     assert str(rotation.ring) == known
     assert rotation.draw == ""

@@ -47,7 +47,7 @@ def test_row(cluster: gen.Cluster, there: Servers, expected: str) -> None:
 def voters(count: int, of: gen.Cluster = ONE) -> gen.Cluster:
     """A cluster of which that many voters were last heard, whatever its spec asks for."""
     raft_status = {"voters": count, "nonVoters": 0, "leader": "x-0", "clusterID": "c"}
-    return of.having(adminOps={"raft": raft_status})
+    return of.with_status(adminOps={"raft": raft_status})
 
 
 def test_voters_without_pods_come_back_when_nobody_leads() -> None:
@@ -55,7 +55,7 @@ def test_voters_without_pods_come_back_when_nobody_leads() -> None:
     lost = (
         servers_after_stop(1, raft_of=1, volumes=3)
         .pods(gen.pod(0).ready())
-        .saying(trouble="nobody leads")
+        .with_raft(trouble="nobody leads")
     )
     assert (size_of(voters(3), lost).replicas, size_of(voters(2), lost).replicas) == (3, 2)
 
@@ -65,7 +65,7 @@ def test_voters_without_pods_come_back_when_nobody_leads() -> None:
     [
         servers_after_stop(1, raft_of=1, volumes=3),
         servers_after_stop(1, raft_of=1, volumes=1).pods(gen.pod(0).ready()),
-        servers_after_stop(1, raft_of=1, volumes=3).marked(1).pods(gen.pod(0).ready()),
+        servers_after_stop(1, raft_of=1, volumes=3).with_removal_marks(1).pods(gen.pod(0).ready()),
         servers_after_stop(1, raft_of=1, volumes=3)
         .volumes(0, 1, owner_uid="z")
         .pods(gen.pod(0).ready()),
@@ -83,7 +83,9 @@ def test_a_removal_is_aimed_at_the_leader_and_names_the_volume() -> None:
 
 
 def test_a_volume_is_deleted_by_uid() -> None:
-    (effect,) = size_of(THREE, servers_after_stop(1, raft_of=1, volumes=2).marked(1)).effects
+    (effect,) = size_of(
+        THREE, servers_after_stop(1, raft_of=1, volumes=2).with_removal_marks(1)
+    ).effects
     assert effect == DeleteClaim("data-x-1", "uid-claim-1")
 
 
@@ -92,11 +94,13 @@ def test_a_volume_is_deleted_by_uid() -> None:
     [
         (servers(3).silent(), ("spec.replicas", "to 3", "OperatorLoginReady")),
         (
-            servers(3).tried("remove-peer", "uid-x", timedelta(0), "it answered 403"),
+            servers(3).with_attempt("remove-peer", "uid-x", timedelta(0), "it answered 403"),
             ("it answered 403", "remove-peer", "spec.replicas to 3"),
         ),
         (
-            servers(3, leading=2).tried("step-down", "uid-x-2", timedelta(0), "it answered 403"),
+            servers(3, leading=2).with_attempt(
+                "step-down", "uid-x-2", timedelta(0), "it answered 403"
+            ),
             ("it answered 403", "x-2 is the leader", "bao operator step-down"),
         ),
     ],
@@ -119,13 +123,13 @@ def test_a_stale_volume_is_named_with_the_way_out() -> None:
 
 
 def test_what_waits_for_a_leaders_opinion_looks_again_soon() -> None:
-    for there in (servers(3), servers(3).saying(*raft(*pod_names(3), ill=["x-1"]))):
+    for there in (servers(3), servers(3).with_raft(*raft(*pod_names(3), ill=["x-1"]))):
         assert gen.expect(Wait, size_of(ONE, there).outcome).after == 1.0
 
 
 @pytest.mark.parametrize("spec", [{"fencedPods": ["x-1"]}, {"maintenance": {"enabled": True}}])
 def test_nobody_leaves_while_a_person_asked_for_rest(spec: dict[str, object]) -> None:
-    size = size_of(THREE.wanting(**spec), servers(5))
+    size = size_of(THREE.with_spec(**spec), servers(5))
     assert size.replicas == 5
     assert not size.effects
     assert "spec.replicas is 3" in gen.expect(Wait, size.outcome).message
@@ -153,7 +157,7 @@ def test_the_operation_is_told_while_servers_leave() -> None:
 def test_a_server_that_leaves_is_alone() -> None:
     """No pod is replaced in the same moment; while one waits for others, they may be repaired."""
     assert size_of(ONE, servers(3)).alone
-    assert size_of(ONE, servers(3).marked(2).saying(*raft("x-0", "x-1"))).alone
+    assert size_of(ONE, servers(3).with_removal_marks(2).with_raft(*raft("x-0", "x-1"))).alone
     ill = servers(3).pods(gen.pod(0).ready(leading=True), gen.pod(1), gen.pod(2).ready())
     assert not size_of(ONE, ill).alone
 
@@ -168,21 +172,21 @@ ASKED: dict[str, tuple[gen.Cluster, Servers, bool]] = {
     "fewer members than servers": (THREE, replace(servers(3), members=2), False),
     "volumes that are kept": (
         KEEPS,
-        servers_after_stop(1, raft_of=1, volumes=3).marked(1, 2),
+        servers_after_stop(1, raft_of=1, volumes=3).with_removal_marks(1, 2),
         False,
     ),
     "volumes that are to go": (
         DELETES,
-        servers_after_stop(1, raft_of=1, volumes=3).marked(1, 2),
+        servers_after_stop(1, raft_of=1, volumes=3).with_removal_marks(1, 2),
         True,
     ),
     "volumes on their way": (
         DELETES,
-        servers_after_stop(1, raft_of=1, volumes=3).marked(1, 2, terminating=True),
+        servers_after_stop(1, raft_of=1, volumes=3).with_removal_marks(1, 2, terminating=True),
         False,
     ),
-    "a removal that was begun": (THREE, servers(3).marked(2), True),
-    "a cluster that sleeps": (ONE.wanting(hibernate=True), servers(3), False),
+    "a removal that was begun": (THREE, servers(3).with_removal_marks(2), True),
+    "a cluster that sleeps": (ONE.with_spec(hibernate=True), servers(3), False),
     "no StatefulSet": (ONE, servers(3).set_to(None), False),
 }
 
@@ -207,13 +211,13 @@ def test_every_step_of_the_way_down_is_seen_from_the_outside_alone() -> None:
         for effect in size.effects:
             ordinal = int(effect.target[-1])
             if effect.name == "remove-peer":
-                there = there.saying(*(s for s in quorum.servers if s.node_id != effect.target))
-                there = there.marked(ordinal)
+                there = there.with_raft(*(s for s in quorum.servers if s.node_id != effect.target))
+                there = there.with_removal_marks(ordinal)
             else:
                 left = (claim for claim in there.world.claims if claim.name != effect.target)
                 there = replace(there, world=replace(there.world, claims=tuple(left)))
         if size.replicas < count:
-            there = there.set_to(gen.stateful_set().sized(size.replicas))
+            there = there.set_to(gen.stateful_set().with_replicas(size.replicas))
             there = there.pods(*pods(size.replicas))
         if not size.effects and size.replicas == count:
             break

@@ -15,7 +15,7 @@ FIVE = gen.resolved(gen.cluster(replicas=5).initialized())
 
 
 def observe(count: int, *members: str, pods: int | None = None) -> Observed:
-    world = gen.world().with_set(gen.stateful_set().sized(count)).with_claims(*range(5))
+    world = gen.world().with_set(gen.stateful_set().with_replicas(count)).with_claims(*range(5))
     there: list[Pod] = [gen.pod(n).ready(leading=n == 0) for n in range(pods or count)]
     facts = world.with_pods(*there).facts()
     well = tuple(RaftServer(name, voter=True, healthy=True) for name in members)

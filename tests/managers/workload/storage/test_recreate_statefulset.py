@@ -80,7 +80,7 @@ class TestLargerVolumes:
 
     @pytest.mark.parametrize("size", ["1Gi", "1024Mi", "1073741824"])
     def test_the_same_size_however_written_is_none(self, size: str) -> None:
-        same = OLD.wanting(storage={"size": size})
+        same = OLD.with_spec(storage={"size": size})
         plan = plan_storage(same, SMALL)
         assert (plan.outcome, plan.effects) == (Done(), ())
 
@@ -91,7 +91,7 @@ class TestLargerVolumes:
         assert not is_recreated(plan_storage(LARGER, GROWN, larger))
 
     def test_a_roll_is_finished_first(self) -> None:
-        pods = tuple(pod.made_from("before") for pod in GROWN.pods)
+        pods = tuple(pod.with_template("before") for pod in GROWN.pods)
         plan = plan_storage(LARGER, GROWN.with_pods(*pods))
         assert not is_recreated(plan)
         assert has_set(plan)
@@ -105,12 +105,14 @@ class TestLargerVolumes:
         assert spec["replicas"] == 3
 
     def test_what_was_asked_for_a_moment_ago_is_not_asked_for_again(self) -> None:
-        lately = GROWN.tried(RecreateStatefulSet.name, "uid-x", ASK_AGAIN - timedelta(seconds=1))
+        lately = GROWN.with_attempt(
+            RecreateStatefulSet.name, "uid-x", ASK_AGAIN - timedelta(seconds=1)
+        )
         plan = plan_storage(LARGER, lately)
         assert not is_recreated(plan)
         assert not has_set(plan)
         assert is_recreated(
-            plan_storage(LARGER, GROWN.tried(RecreateStatefulSet.name, "uid-x", ASK_AGAIN))
+            plan_storage(LARGER, GROWN.with_attempt(RecreateStatefulSet.name, "uid-x", ASK_AGAIN))
         )
 
 
@@ -134,7 +136,7 @@ class TestFieldsOfAnOlderOperator:
 
     def test_it_waits_neither_for_the_roll_nor_for_volumes_that_cannot_grow(self) -> None:
         """A roll would wait for it."""
-        pods = tuple(pod.made_from("before") for pod in SMALL.pods)
+        pods = tuple(pod.with_template("before") for pod in SMALL.pods)
         assert is_recreated(plan_storage(OLD, SMALL.with_pods(*pods), other_service))
         assert is_recreated(plan_storage(LARGER, SMALL, other_service))
 
@@ -159,8 +161,10 @@ class TestNotYet:
 
     def test_its_controller_has_to_be_up_to_date_and_it_may_not_sleep(self) -> None:
         live = gen.present(GROWN.stateful_set)
-        assert not is_recreated(plan_storage(LARGER, GROWN.with_set(live.unsettled())))
-        assert not is_recreated(plan_storage(LARGER, GROWN.with_set(live.sized(0)).with_pods()))
+        assert not is_recreated(plan_storage(LARGER, GROWN.with_set(live.with_stale_status())))
+        assert not is_recreated(
+            plan_storage(LARGER, GROWN.with_set(live.with_replicas(0)).with_pods())
+        )
 
     def test_the_set_of_a_first_boot_is_never_made_anew(self) -> None:
         """Its only pod must not be left to a StatefulSet that is told of no data."""

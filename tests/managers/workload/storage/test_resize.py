@@ -30,7 +30,7 @@ from tests.managers.workload.volume_worlds import (
 )
 
 THREE = (claim(0), claim(1), claim(2))
-FAST = OLD.wanting(storage={"size": "1Gi", "storageClassName": "fast"})
+FAST = OLD.with_spec(storage={"size": "1Gi", "storageClassName": "fast"})
 
 
 def of(cluster: gen.Cluster, there: gen.World) -> Growth:
@@ -59,7 +59,7 @@ ROWS = {
         FAST, world(*THREE), "ready StorageClassConfigured", ("3 volumes of 1Gi", "fast")
     ),
     "another way to write the same size": Row(
-        OLD.wanting(storage={"size": "1024Mi"}), world(*THREE), "ready StorageClassDefaulted", ()
+        OLD.with_spec(storage={"size": "1024Mi"}), world(*THREE), "ready StorageClassDefaulted", ()
     ),
     "none was asked for yet": Row(OLD, world(), "unknown StorageClassPending", ()),
     "one has no volume yet": Row(
@@ -101,7 +101,7 @@ ROWS = {
     ),
     "the API server refused": Row(
         LARGER,
-        world(*THREE).tried(GrowClaim.name, "uid-claim-0", refused="class cannot"),
+        world(*THREE).with_attempt(GrowClaim.name, "uid-claim-0", refused="class cannot"),
         "failed StorageResizeNotSupported",
         ("data-x-0", "class cannot", "StorageClass fast", "allowVolumeExpansion"),
     ),
@@ -186,17 +186,17 @@ class TestGrow:
         assert of(OLD, world(*THREE)).operation is None
 
     def test_a_refusal_is_not_asked_for_again_at_once(self) -> None:
-        there = world(*THREE).tried(GrowClaim.name, "uid-claim-0", refused="no")
+        there = world(*THREE).with_attempt(GrowClaim.name, "uid-claim-0", refused="no")
         assert effects(LARGER, there) == [grow(n) for n in (1, 2)]
 
     def test_after_a_while_it_is(self) -> None:
         """Somebody may have changed the StorageClass, and nobody tells."""
-        there = world(*THREE).tried(GrowClaim.name, "uid-claim-0", ASK_AGAIN, refused="no")
+        there = world(*THREE).with_attempt(GrowClaim.name, "uid-claim-0", ASK_AGAIN, refused="no")
         assert len(effects(LARGER, there)) == 3
         assert of(LARGER, there).state.reason == "StorageResizing"
 
     def test_a_refusal_of_what_has_grown_meanwhile_is_no_news(self) -> None:
-        there = world(grown_claim(0), grown_claim(1), grown_claim(2)).tried(
+        there = world(grown_claim(0), grown_claim(1), grown_claim(2)).with_attempt(
             GrowClaim.name, "uid-claim-0", refused="no"
         )
         assert of(LARGER, there).state.kind == "ready"
