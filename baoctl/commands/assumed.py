@@ -58,7 +58,7 @@ class _Supplied(Mapping[str, CredentialFacts]):
         return 0
 
 
-def assumed(cluster: OpenBaoCluster, options: RenderOptions) -> Observed:
+def assume_observed(cluster: OpenBaoCluster, options: RenderOptions) -> Observed:
     # There is no observed StatefulSet that the desired one could differ from.
     return Observed(
         now=NOON,

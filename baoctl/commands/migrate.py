@@ -230,7 +230,7 @@ def _left(document: Object) -> Iterator[str]:
         yield from map(str, error.violations)
 
 
-def migrated(text: str | bytes) -> tuple[Migrated, ...]:
+def migrate_all(text: str | bytes) -> tuple[Migrated, ...]:
     """Convert all documents of a YAML text, and those of its lists. Raises MigrateError."""
     try:
         documents = [document for document in read_documents(text) if isinstance(document, dict)]

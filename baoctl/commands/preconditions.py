@@ -8,7 +8,7 @@ from __future__ import annotations
 from runtime.types import Object, resource_version_of, uid_of
 
 
-def unchanged(live: Object) -> tuple[Object, ...]:
+def version_precondition(live: Object) -> tuple[Object, ...]:
     """Return JSON patch operations that fail unless the object still has this version."""
     return (
         {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},

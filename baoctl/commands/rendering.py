@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from baoctl.commands.assumed import NO_UID, RenderOptions, assumed, assumed_secrets
+from baoctl.commands.assumed import NO_UID, RenderOptions, assume_observed, assumed_secrets
 from baoctl.exit_codes import ExitCode, VerbError
 from baoctl.options import suggestion
 from baoctl.yaml_text import TextError, objects_of, read_documents
@@ -18,7 +18,7 @@ from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND
 from contracts.api.rules.cluster import violations
 from contracts.api.unknown_fields import fields_of, unknown_fields
-from contracts.api.violation import InvalidClusterError, shown
+from contracts.api.violation import InvalidClusterError, format_value
 from contracts.naming import names
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
@@ -77,8 +77,10 @@ def rendering(manifest: Object, options: RenderOptions) -> Rendering:
     if broken:
         raise RenderError(f"InvalidSpec: {'; '.join(map(str, broken))}", ExitCode.REFUSED)
     owner = owner_of(live)
-    resolved = _resolved(cluster, owner, options, assumed(cluster, options))
-    observed = replace(assumed(cluster, options), secrets=assumed_secrets(cluster, resolved))
+    resolved = _resolved(cluster, owner, options, assume_observed(cluster, options))
+    observed = replace(
+        assume_observed(cluster, options), secrets=assumed_secrets(cluster, resolved)
+    )
     # Resolve again, because part of the resolved state depends on the Secrets.
     resolved = _resolved(cluster, owner, options, observed)
     desired = merge_plans(resolved, observed)
@@ -111,10 +113,10 @@ def _hint(path: str) -> str:
 def _as_stored(manifest: Object, options: RenderOptions) -> Object:
     version, metadata = manifest.get("apiVersion"), manifest.get("metadata") or {}
     if version != API_VERSION:
-        text = f"InvalidSpec: apiVersion: must be {API_VERSION} (got {shown(version)})"
+        text = f"InvalidSpec: apiVersion: must be {API_VERSION} (got {format_value(version)})"
         raise RenderError(text, ExitCode.REFUSED)
     if not isinstance(metadata, dict):
-        text = f"InvalidSpec: metadata: must be a mapping (got {shown(metadata)})"
+        text = f"InvalidSpec: metadata: must be a mapping (got {format_value(metadata)})"
         raise RenderError(text, ExitCode.REFUSED)
     metadata = dict(metadata)
     metadata.setdefault("namespace", options.namespace)

@@ -19,7 +19,7 @@ class JobFailure(Exception):  # noqa: N818  named after what happened
     """The job failed; `failure` is the class of the step that failed."""
 
     def __init__(self, failure: FailureClass, message: str) -> None:
-        super().__init__(shortened(message))
+        super().__init__(shorten(message))
         self.failure: FailureClass = failure
 
     @property
@@ -28,7 +28,7 @@ class JobFailure(Exception):  # noqa: N818  named after what happened
         return EXIT_CODES[self.failure]
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return one line of printable ASCII without queries of URLs, which may contain signatures."""
     line = _NOT_PRINTABLE.sub(" ", _QUERY.sub(r"\1", text)).strip()
     return line if len(line) <= MESSAGE_MAX else f"{line[: MESSAGE_MAX - 3]}..."

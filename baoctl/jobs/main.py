@@ -22,7 +22,7 @@ import structlog
 from baoctl import __version__
 from baoctl.jobs.backup import back_up
 from baoctl.jobs.context import JobContext
-from baoctl.jobs.failures import JobFailure, shortened
+from baoctl.jobs.failures import JobFailure, shorten
 from baoctl.jobs.report import ObjectGone, write_status
 from baoctl.jobs.restore import restore
 from baoctl.jobs.restore_test import restore_test
@@ -185,4 +185,4 @@ def _client(environ: Mapping[str, str], clock: Clock) -> Client:
 
 
 def _failed(mode: Mode, failure: FailureClass, message: str) -> JobReport:
-    return mode.failed(outcome="Failed", failure=failure, message=shortened(message))
+    return mode.failed(outcome="Failed", failure=failure, message=shorten(message))

@@ -23,7 +23,7 @@ from pathlib import Path
 import structlog
 
 from baoctl.jobs.context import JobContext
-from baoctl.jobs.failures import JobFailure, shortened
+from baoctl.jobs.failures import JobFailure, shorten
 from baoctl.jobs.leader_client import LeaderSession, session
 from baoctl.jobs.snapshot.download import DownloadedSnapshot, manifest_of, stage
 from baoctl.jobs.store.store import open_store
@@ -234,7 +234,7 @@ def _report(env: RestoreEnv, confirmation: Confirmation, send_error: str) -> Res
 
 def _failed(message: str, *, untouched: bool = False) -> RestoreReport:
     return RestoreReport(
-        outcome="Failed", failure="Snapshot", message=shortened(message), untouched=untouched
+        outcome="Failed", failure="Snapshot", message=shorten(message), untouched=untouched
     )
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from baoctl.jobs.failures import JobFailure, shortened
+from baoctl.jobs.failures import JobFailure, shorten
 from baoctl.jobs.snapshot.inspect import Archive, Meta, NotASnapshot
 from baoctl.jobs.store.store import Fetched, JobStore
 from contracts.api.cluster.status_backup import Snapshot
@@ -57,7 +57,7 @@ class CheckFailed(Exception):  # noqa: N818  named after what happened
     """A check failed: the reason, and the message."""
 
     def __init__(self, reason: str, message: str) -> None:
-        super().__init__(shortened(message))
+        super().__init__(shorten(message))
         self.reason = reason
 
 
@@ -110,7 +110,7 @@ async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> RestoreTe
             reason = "StoreUnavailable" if is_storage else "PreparationFailed"
             message = str(failure)
         except (BaoError, Denied, OSError) as error:
-            reason, message = "ServerUnavailable", shortened(str(error) or type(error).__name__)
+            reason, message = "ServerUnavailable", shorten(str(error) or type(error).__name__)
     passed = reason == "Restored"
     return RestoreTestReport(
         job_uid=env.run.job_uid,
@@ -118,7 +118,7 @@ async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> RestoreTe
         failure=None if passed else _FAILURES.get(reason, "Verification"),
         reason=reason,
         message=message or f"{len(trial.lines)} checks passed",
-        checks=tuple(map(shortened, trial.lines)),
+        checks=tuple(map(shorten, trial.lines)),
         finished_at=clock.now(),
         seconds=round(clock.monotonic() - began, 3),
         snapshot=_snapshot(trial),

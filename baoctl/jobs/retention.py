@@ -35,7 +35,9 @@ class Removed:
     message: str = ""
 
 
-def outdated(keys: Iterable[BackupKey], rules: RetentionEnv, now: datetime) -> list[BackupKey]:
+def select_outdated(
+    keys: Iterable[BackupKey], rules: RetentionEnv, now: datetime
+) -> list[BackupKey]:
     """Return the snapshots to remove, oldest first; never the newest and never a protected one.
 
     A protected snapshot counts towards `max_count`.
@@ -51,7 +53,7 @@ def outdated(keys: Iterable[BackupKey], rules: RetentionEnv, now: datetime) -> l
     ]
 
 
-def listed(keys: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list[BackupKey]]:
+def pair_keys(keys: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list[BackupKey]]:
     """Return the snapshots with a manifest, and the manifests without a snapshot."""
     present = set(keys)
     complete: list[BackupKey] = []
@@ -107,12 +109,12 @@ class _Work:
         prefix = snapshot_keys.list_prefix(
             self.just_stored.prefix, self.just_stored.namespace, self.just_stored.cluster
         )
-        complete, left_over = listed(await self.store.keys(prefix), self.just_stored)
+        complete, left_over = pair_keys(await self.store.keys(prefix), self.just_stored)
         # If nothing is outdated even with all of them, no manifest has to be read.
-        if not outdated(complete, self.rules, now) and not left_over:
+        if not select_outdated(complete, self.rules, now) and not left_over:
             return
         own = await self._own(complete)
-        to_remove = outdated(own, self.rules, now)
+        to_remove = select_outdated(own, self.rules, now)
         if self.rules.dry_run:
             names = ", ".join(key.text for key in to_remove)
             plan = f"dry run: would remove {len(to_remove)}{': ' if to_remove else ''}{names}"

@@ -34,7 +34,7 @@ from managers.cluster.apply.apply import Applier
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.delete import Deletion
 from managers.cluster.jobs.template_source import TemplateLookup
-from managers.cluster.metrics import ClusterMetrics, counted
+from managers.cluster.metrics import ClusterMetrics, count_reconciles
 from managers.cluster.observe.exposure import ExposureObserver
 from managers.cluster.observe.from_objects import SecretReading, secret_reading
 from managers.cluster.observe.observer import ClusterObserver, ObserverDependencies
@@ -111,7 +111,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     paused = PauseGuard(reconciler, clusters)
     gated = GateReporter(paused, clusters, caches.gate, statuses, parts.clock)
     patient = _with_server_timeouts(parts, children[POD])
-    workload = patient("openbaocluster-workload", counted(gated, series))
+    workload = patient("openbaocluster-workload", count_reconciles(gated, series))
     adminops = patient(
         "openbaocluster-adminops",
         GatedReconciler(PauseGuard(admin_reconciler, clusters), clusters, caches.gate),

@@ -27,9 +27,9 @@ def migrate_command(filename: BinaryIO) -> None:
     Lists the changes, and the decisions that are left to you, on standard error. Exits with 4 if a
     decision is left.
     """
-    from baoctl.commands.migrate import explanation_of, manifest_of, migrated
+    from baoctl.commands.migrate import explanation_of, manifest_of, migrate_all
 
-    documents = migrated(content_of(filename))
+    documents = migrate_all(content_of(filename))
     click.echo(manifest_of(documents), nl=False)
     click.echo(explanation_of(documents), nl=False, err=True)
     if any(document.left for document in documents):

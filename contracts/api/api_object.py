@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from contracts.api.meta import ApiModel
 from contracts.api.oversize import oversize
 from contracts.api.schema_words import rule_of
-from contracts.api.violation import InvalidClusterError, Violation, shown
+from contracts.api.violation import InvalidClusterError, Violation, format_value
 from runtime.limits.nesting import too_many
 
 
@@ -46,7 +46,7 @@ def schema_violations(error: ValidationError, prefix: str = "") -> list[Violatio
     return [
         Violation(
             prefix + _path(part["loc"]),
-            "" if part["type"] == "missing" else shown(part["input"]),
+            "" if part["type"] == "missing" else format_value(part["input"]),
             "schema",
             rule_of(part),
         )

@@ -32,7 +32,7 @@ class InvalidClusterError(ValueError):
         self.violations = tuple(violations)
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """The value for a message: shortened, on one line, empty if absent."""
     if value is None:
         return ""

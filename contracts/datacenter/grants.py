@@ -15,7 +15,7 @@ from pydantic import Field
 
 from contracts.api.meta import ApiModel, as_set
 from contracts.api.values.field_path import values_at
-from contracts.api.violation import Violation, shown
+from contracts.api.violation import Violation, format_value
 from contracts.datacenter.container_files import NodePath
 from contracts.datacenter.object_refs import kind_of
 from contracts.datacenter.service_spec import BootstrapService
@@ -104,7 +104,9 @@ def object_kind_violations(
                 "object"
             )
             field = f"spec.service.objects[{at}].kind"
-            yield Violation(field, shown("/".join(filter(None, kind))), "object-kinds", message)
+            yield Violation(
+                field, format_value("/".join(filter(None, kind))), "object-kinds", message
+            )
 
 
 def node_access_violations(
@@ -134,7 +136,9 @@ def node_access_violations(
 
 def _denied(field: str, value: object, rule: str, message: str, alternative: str) -> Violation:
     remedy = f"ask a user with the verb {NODE_ACCESS_VERB} to allow it there, or {alternative}"
-    return Violation(f"spec.service.{field}", shown(value), f"node-{rule}", f"{message}; {remedy}")
+    return Violation(
+        f"spec.service.{field}", format_value(value), f"node-{rule}", f"{message}; {remedy}"
+    )
 
 
 def _is_below(path: str, allowed: Iterable[str]) -> bool:

@@ -72,7 +72,7 @@ async def read_authority(context: Context, resolved: Resolved) -> KeyPair:
     """Read the CA with its key; callers must not keep it."""
     key = ObjectKey(resolved.namespace, names.tls_ca_secret(resolved.name))
     try:
-        data = decoded(await context.client.get(SECRET, key))
+        data = decode_data(await context.client.get(SECRET, key))
         pair = secret_data.pair(data, secret_data.CA_CERTIFICATE, secret_data.CA_KEY)
         read(pair)
     except (NotFound, ValueError) as error:
@@ -89,7 +89,7 @@ def _unusable(context: Context, resolved: Resolved, error: Exception) -> Transie
     )
 
 
-def decoded(secret: Object) -> dict[str, bytes]:
+def decode_data(secret: Object) -> dict[str, bytes]:
     """Return the data of a Secret. Raises ValueError for invalid base64."""
     data = secret.get("data") or {}
     return {name: base64.b64decode(text) for name, text in data.items()}
@@ -166,7 +166,7 @@ async def _rotate_secret(
         live = await context.client.get(SECRET, key)
         if uid_of(live) != effect.uid:
             raise Transient(f"Secret {key} was replaced since it was read")
-        changes = change(decoded(live))
+        changes = change(decode_data(live))
         ops = [*_guard(live), *_entries(live, changes), *_answer(live, answered)]
         written = await context.client.json_patch(SECRET, key, ops, field_manager=FIELD_MANAGER)
     except (NotFound, Conflict, PatchFailed, KeyError, ValueError) as error:

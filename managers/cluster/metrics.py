@@ -234,7 +234,7 @@ class ClusterMetrics:
         return certificate.fingerprint, certificate.not_after, cluster.spec.tls.mode
 
 
-def counted(reconcile: Reconciler, metrics: ClusterMetrics) -> Reconciler:
+def count_reconciles(reconcile: Reconciler, metrics: ClusterMetrics) -> Reconciler:
     """Wrap a reconciler so that each reconcile is counted, whatever its outcome."""
 
     async def count(request: Request, /) -> Outcome:

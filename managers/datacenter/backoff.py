@@ -34,14 +34,14 @@ def goal_of(record: ServiceRecord) -> str:
     return RETIRE if record.retiring else record.desired.digest
 
 
-def failed(progress: ServiceProgress, goal: str) -> Failure | None:
+def failure_of(progress: ServiceProgress, goal: str) -> Failure | None:
     """Return the failure of the last attempt at this goal; None without one."""
     return progress.failure if progress.digest == goal else None
 
 
 def due(progress: ServiceProgress, goal: str, now: datetime) -> bool:
     """Return whether an attempt may be made now."""
-    if failed(progress, goal) is None:
+    if failure_of(progress, goal) is None:
         return True
     return progress.next_retry is not None and progress.next_retry <= now
 
@@ -68,7 +68,7 @@ def after_failure(
     fresh = progress.digest != goal or ran_stably(progress, now)
     attempts = 1 if fresh else progress.attempts + 1
     reason, message = error.reason[:REASON_MAX], clean_message(error.message)
-    before = failed(progress, goal)
+    before = failure_of(progress, goal)
     same = before is not None and (before.reason, before.message) == (reason, message)
     return replace(
         progress,

@@ -100,7 +100,7 @@ def record(key: str, pinned: str) -> str:
     return f"{key} {pinned}"
 
 
-def recorded(request: VerificationRequest, key: str, text: str) -> ImageVerdict | None:
+def read_verdict(request: VerificationRequest, key: str, text: str) -> ImageVerdict | None:
     """Read an annotation; None when it is for another request, or has another format."""
     recorded_key, _, pinned = text.partition(" ")
     if recorded_key != key:

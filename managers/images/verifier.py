@@ -14,7 +14,7 @@ from contracts.image_reference import ImageReference
 from contracts.records.observed import ImageVerdict
 from managers.images.cosign import NotProvenError
 from managers.images.credentials import PullSecretError, RegistryLogin, login_for
-from managers.images.policy import VerificationRequest, cache_key, record, recorded
+from managers.images.policy import VerificationRequest, cache_key, read_verdict, record
 from managers.images.registry import RegistryError, RegistrySession
 from managers.images.signatures import prove
 from managers.images.trust import Trust
@@ -65,7 +65,7 @@ class ImageVerifier:
         """Return one verdict. Raises errors of the API server from the read of a pull secret."""
         key = cache_key(request, self._trust.root.digest)
         for text in records:
-            stored = recorded(request, key, text)
+            stored = read_verdict(request, key, text)
             if stored is not None:
                 return stored
         slot = (request.namespace, key)

@@ -19,8 +19,8 @@ from managers.jwt_auth.decide import (
     due,
     initial_settings,
     known,
-    outdated,
-    refused,
+    outdated_status,
+    refused_status,
     without_token,
     writes_after_settings,
 )
@@ -46,8 +46,8 @@ async def read_operator_login(
     except Denied as error:
         # Keys that were never compared cannot be outdated.
         if issuer is not None and before is not None and before.keys and due(issuer, before):
-            return outdated(issuer, str(error))
-        return refused(str(error), before)
+            return outdated_status(issuer, str(error))
+        return refused_status(str(error), before)
     if issuer is not None and (due(issuer, before) or (before and before.problem)):
         return await renew(bao, address, login, issuer, chosen)
     return after_login(before)
@@ -66,7 +66,7 @@ async def renew(
         if corrected is not None:
             await bao.set_login_settings(address, token, corrected)
     except Denied as error:
-        return outdated(issuer, str(error))
+        return outdated_status(issuer, str(error))
     return known(issuer)
 
 

@@ -127,7 +127,7 @@ def known(issuer: TokenIssuer) -> OperatorLoginStatus:
     return OperatorLoginStatus(keys=digest(issuer))
 
 
-def outdated(issuer: TokenIssuer, error: str) -> OperatorLoginStatus:
+def outdated_status(issuer: TokenIssuer, error: str) -> OperatorLoginStatus:
     """Return the status: new keys could not be written to OpenBao."""
     message = (
         "the API server signs ServiceAccount tokens with new keys, and the operator cannot write "
@@ -137,7 +137,7 @@ def outdated(issuer: TokenIssuer, error: str) -> OperatorLoginStatus:
     return _failed(digest(issuer), OUTDATED, message)
 
 
-def refused(error: str, previous: OperatorLoginStatus | None) -> OperatorLoginStatus:
+def refused_status(error: str, previous: OperatorLoginStatus | None) -> OperatorLoginStatus:
     """Return the status: OpenBao denies the login; `keys` are those that were compared last."""
     if previous is not None and previous.reason == OUTDATED:
         # It already has the cause and the user action.

@@ -32,7 +32,7 @@ def _relabelled(intent: Intent, more: Mapping[str, str]) -> Intent:
     )
 
 
-def selected(cluster: str) -> dict[str, str]:
+def service_labels(cluster: str) -> dict[str, str]:
     """Return the labels of the Service for Prometheus, and of no other Service of the cluster."""
     return labels.component(cluster, PORT_NAME)
 
@@ -49,7 +49,7 @@ def metrics_service(resolved: Resolved, monitor: MonitorSettings) -> Intent:
     if monitor.every_node:
         spec |= {"clusterIP": "None", "publishNotReadyAddresses": True}
     body = cluster_object(resolved, SERVICE, names.metrics_service(name), {"spec": spec})
-    return _relabelled(body, selected(name))
+    return _relabelled(body, service_labels(name))
 
 
 @memoize
@@ -77,7 +77,7 @@ def service_monitor(resolved: Resolved, monitor: MonitorSettings, resource: Reso
         {
             "spec": {
                 "jobLabel": monitor.job_label,
-                "selector": {"matchLabels": selected(resolved.name)},
+                "selector": {"matchLabels": service_labels(resolved.name)},
                 "endpoints": [endpoint],
             }
         },

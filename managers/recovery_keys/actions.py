@@ -13,12 +13,12 @@ from managers.bao.login import TokenSource
 from managers.context.context import FIELD_MANAGER, MARKS, Context
 from managers.context.secret_builder import secret_object
 from managers.recovery_keys.decide import (
-    denied,
+    denied_status,
     missing,
     no_login,
     other_content,
     secret_data,
-    stored,
+    stored_status,
 )
 from runtime.apply.ownership import Owner, Ownership, describe_owner, ownership_of
 from runtime.builtin_kinds import SECRET
@@ -44,13 +44,13 @@ async def hand_over(
     try:
         shares = await bao.recovery_shares(address, await login.token(bao, address))
     except Denied as error:
-        return denied(str(error))
+        return denied_status(str(error))
     if shares is None:
         return missing()
     keys = spec.recovery_keys
     recipients = keys.initial.recipients if keys and keys.initial else ()
     problem = await _store(context, owner, secret_data(shares, recipients))
-    return problem or stored(shares.nonce)
+    return problem or stored_status(shares.nonce)
 
 
 async def _store(

@@ -102,7 +102,7 @@ def needs_shares(spec: ClusterSpec, previous: RecoveryKeysStatus | None) -> bool
     return requested and not (previous is not None and previous.stored)
 
 
-def stored(nonce: str) -> RecoveryKeysStatus:
+def stored_status(nonce: str) -> RecoveryKeysStatus:
     """Return the status: the shares are in their Secret."""
     return RecoveryKeysStatus(stored=True, nonce=nonce)
 
@@ -118,7 +118,7 @@ def no_login(cluster: str) -> RecoveryKeysStatus:
     )
 
 
-def denied(error: str) -> RecoveryKeysStatus:
+def denied_status(error: str) -> RecoveryKeysStatus:
     """Return the status: the server denies the read of the shares."""
     return RecoveryKeysStatus(
         reason="OperatorLoginRefused",

@@ -24,7 +24,7 @@ from managers.jobs.run import ActionOutcome
 from managers.jobs.status import JobObservation, Rights
 from managers.restore_test.facts import Candidate, RestoreTestFacts
 from managers.restore_test.job import job_of
-from managers.restore_test.state_machine import refused, wait_decision
+from managers.restore_test.state_machine import refuse_job, wait_decision
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
 from runtime.cache.cache import Cache
@@ -133,7 +133,7 @@ class RestoreTestActions:
         started = counted_from(run.started_at, observed.facts.resumed)
         late = observed.facts.now - started > PATIENCE
         if result.after is None or late:
-            return await self._settle(observed, refused(decision, result.message))
+            return await self._settle(observed, refuse_job(decision, result.message))
         return ActionOutcome(observed, wait_decision(decision, result.message, result.after))
 
     async def _settle(

@@ -68,7 +68,7 @@ def wait_decision(
     )
 
 
-def refused(
+def refuse_job(
     decision: TransitionDecision[RestoreTestFacts], message: str
 ) -> TransitionDecision[RestoreTestFacts]:
     """Return the decision for a Job that was permanently rejected."""

@@ -173,7 +173,7 @@ def desired_objects(
     return NamespaceObjects(tuple(roles), tuple(bindings), bounds, tuple(absent))
 
 
-def uncounted(quota: Object) -> str:
+def quota_obstacle(quota: Object) -> str:
     """Return why objects of our kinds cannot be created yet despite the quota; "" if they can.
 
     The API server refuses resources of a quota that are not counted yet ("status unknown for

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from contracts import tenancy
 from managers.context.context import MARKS
-from managers.tenancy.plan import QUOTA, uncounted
+from managers.tenancy.plan import QUOTA, quota_obstacle
 from runtime.apply.apply import CREATE_ONLY
 from runtime.apply.apply_result import Refusal, refusal_of
 from runtime.apply.intent import Intent, contains
@@ -144,7 +144,7 @@ class Grants:
             if isinstance(written, Wait | Blocked):
                 return written
             live = written
-        if ownership.opening and intent.resource is QUOTA and (why := uncounted(live)):
+        if ownership.opening and intent.resource is QUOTA and (why := quota_obstacle(live)):
             return Wait("Provisioning", why, AGAIN_AFTER)
         self._note(slot, mark)
         return None

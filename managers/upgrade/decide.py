@@ -31,7 +31,7 @@ from runtime.memo import memoize
 
 
 @memoize
-def accepted(cluster: OpenBaoCluster) -> Release:
+def accepted_release(cluster: OpenBaoCluster) -> Release:
     """Return the accepted release of a cluster.
 
     The status of an older operator does not record one: then it is the running release, if known.
@@ -62,7 +62,7 @@ def with_accepted_release(cluster: OpenBaoCluster) -> OpenBaoCluster:
 
     During a blue/green upgrade replicas stay frozen and hibernate is ignored.
     """
-    release, frozen = accepted(cluster), frozen_replicas(cluster)
+    release, frozen = accepted_release(cluster), frozen_replicas(cluster)
     changes: dict[str, object] = {"fenced_pods": effective_fences(cluster)}
     if release != Release.requested(cluster):
         changes |= {"version": release.version, "image": release.image or None}
@@ -90,7 +90,7 @@ def _with(cluster: OpenBaoCluster, changes: Mapping[str, object]) -> OpenBaoClus
 @memoize
 def idle_decision(cluster: OpenBaoCluster) -> UpgradeDecision | None:
     """Return the decision of an idle reconcile; None when an upgrade has something to decide."""
-    release, status = accepted(cluster), cluster.status
+    release, status = accepted_release(cluster), cluster.status
     lock = status.operation_lock
     active = (
         status.upgrade is not None
@@ -123,7 +123,7 @@ def decide_upgrade(
     idle = idle_decision(cluster)
     if idle is not None:
         return idle
-    release = accepted(cluster)
+    release = accepted_release(cluster)
     if decides(cluster):
         decision = direct(facts_of(cluster, observed, release))
         return replace(decision, finding=upgrading(cluster, decision))

@@ -19,7 +19,7 @@ from managers.workload.scale.hibernate import HIBERNATED, HIBERNATING, WAKING, i
 from runtime.outcome import Blocked, Outcome
 
 
-def hibernated(
+def hibernated_condition(
     spec: ClusterSpec, observed: Observed, *, initialized: bool
 ) -> ConditionUpdate | None:
     """Condition Hibernated: whether every server has stopped, as spec.hibernate requests."""
@@ -40,7 +40,7 @@ def hibernated(
     return ConditionUpdate("Hibernated", "True", HIBERNATED, message)
 
 
-def fenced(
+def fenced_condition(
     spec: ClusterSpec, observed: Observed, outcome: Outcome, cluster: OpenBaoCluster | None = None
 ) -> ConditionUpdate | None:
     """Condition PodsFenced: whether every pod of spec.fencedPods has stopped.

@@ -49,7 +49,7 @@ from managers.workload.rollout.stuck_pods import absent, stuck
 from managers.workload.scale import voters as scaling
 from managers.workload.scale.hibernate import hibernate
 from managers.workload.scale.read_replicas import needs_members, needs_votes
-from managers.workload.scale.replicas import Size, SizeRule, first_boot, guarded
+from managers.workload.scale.replicas import Size, SizeRule, budget_size, first_boot
 from managers.workload.storage.recreate_statefulset import renewal
 from managers.workload.storage.resize import growth, needs_restart_for_resize
 from runtime.outcome import Done, Outcome, Wait, combine
@@ -128,7 +128,7 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         claim_size=live.claim_size if live else resolved.storage_size,
         claim_class=live.claim_class if live else resolved.storage_class,
     )
-    budget = disruption_budget(resolved, guarded(resolved, observed, size))
+    budget = disruption_budget(resolved, budget_size(resolved, observed, size))
     servers = stateful_set(resolved, shape)
     intents = (servers, *(() if budget is None else (budget,)))
     if not resolved.initialized:

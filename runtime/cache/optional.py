@@ -18,7 +18,7 @@ from typing import Protocol
 import structlog
 
 from runtime.cache.cache import DisabledCache
-from runtime.cache.optional_kind import UNKNOWN, KindAvailability, OptionalKind, offered
+from runtime.cache.optional_kind import UNKNOWN, KindAvailability, OptionalKind, served_versions
 from runtime.cache.selection import Selection
 from runtime.limits.object_size import Bounds
 from runtime.types import Object, ObjectKey, Resource
@@ -133,7 +133,7 @@ class OptionalKinds:
         definition = self._definitions[kind]
         if not definition.synced:
             return
-        versions = offered(definition.get(ObjectKey("", kind.definition)))
+        versions = served_versions(definition.get(ObjectKey("", kind.definition)))
         usable = next(
             (candidate for candidate in kind.resources if candidate.version in versions), None
         )

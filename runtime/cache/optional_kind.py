@@ -52,7 +52,7 @@ class KindAvailability:
 UNKNOWN = KindAvailability()
 
 
-def offered(definition: Mapping[str, Any] | None) -> tuple[str, ...]:
+def served_versions(definition: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return the versions of the kind of a CustomResourceDefinition that can be used.
 
     Empty until the API server has accepted its names, and once it is being deleted: no object can

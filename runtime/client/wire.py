@@ -19,7 +19,13 @@ from yarl import URL
 
 from runtime.client.credentials import Credentials
 from runtime.client.transport import AnswerTooLarge, HttpRequest, HttpResponse
-from runtime.client.write_guard import Guard, GuardCheck, GuardedBody, no_silent_resend, unguarded
+from runtime.client.write_guard import (
+    Guard,
+    GuardCheck,
+    GuardedBody,
+    no_silent_resend,
+    unguarded,
+)
 from runtime.errors import ConnectionDropped, TransportError, api_error
 
 REQUEST_POOL = 32

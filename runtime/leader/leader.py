@@ -307,7 +307,7 @@ class LeaderElector:
         # Continue the history of a deleted lease, so that no epoch is used twice.
         before = self._observed if lease is None else lease
         duration = self._options.lease_duration
-        spec = records.taken(before, self._lock.identity, duration, self._clock.now())
+        spec = records.take_lease(before, self._lock.identity, duration, self._clock.now())
         body = records.with_spec(lease, self._key, spec)
         if lease is None:
             lease = await self._client.create(LEASE, body, field_manager=FIELD_MANAGER)
@@ -364,7 +364,7 @@ class LeaderElector:
             lease = await self._client.get(LEASE, self._key)
             if records.holder_of(lease) != self._lock.identity:
                 return True
-            free = records.freed(lease, self._clock.now())
+            free = records.release_lease(lease, self._clock.now())
             await self._client.update(LEASE, records.with_spec(lease, self._key, free))
         except Conflict:
             return False

@@ -33,7 +33,7 @@ def duration_of(lease: Mapping[str, Any] | None) -> float:
     return float(spec_of(lease).get("leaseDurationSeconds") or 0)
 
 
-def taken(lease: Object | None, identity: str, seconds: float, now: datetime) -> Object:
+def take_lease(lease: Object | None, identity: str, seconds: float, now: datetime) -> Object:
     """The record, held by that identity for that many seconds from now.
 
     The API has whole seconds: they are rounded up. A renewal keeps acquireTime and
@@ -51,7 +51,7 @@ def taken(lease: Object | None, identity: str, seconds: float, now: datetime) ->
     }
 
 
-def freed(lease: Object, now: datetime) -> Object:
+def release_lease(lease: Object, now: datetime) -> Object:
     """The record without a holder. The least duration that the server accepts is one second."""
     return {
         **spec_of(lease),

@@ -28,8 +28,8 @@ from runtime.client.client import ApplyResult, Client
 from runtime.errors import ApiError, PatchFailed, StatusInfo, status_error
 from runtime.events import EventRecorder, Reporter
 from runtime.metrics.metrics import Metrics
-from runtime.testing.api_server.fields import Path, leaves, merged, tree_of, without
-from runtime.testing.api_server.patching import Impossible, json_patched
+from runtime.testing.api_server.fields import Path, leaves, merge_fields, tree_of, without
+from runtime.testing.api_server.patching import Impossible, apply_json_patch
 from runtime.testing.api_server.schema import Schema
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, key_of, resource_version_of, uid_of
@@ -183,7 +183,7 @@ class FakeApi(Client):
         left = live
         if subresource == "status":
             left = self._without_former(live, (resource, key, field_manager), body)
-        after = self.admitted(_copy(merged(left or {}, body, PLAIN)))
+        after = self.admitted(_copy(merge_fields(left or {}, body, PLAIN)))
         if after == live:
             # Nothing new: the version stays, as it does on a real server.
             return ApplyResult(_copy(live), created=False)
@@ -225,7 +225,7 @@ class FakeApi(Client):
                 replaced = op["path"] if op["op"] == "replace" else ""
                 if replaced == VERSION and op["value"] != resource_version_of(live):
                     _fail(409, "Conflict", "the object has been modified")
-                live = json_patched(live, [op])
+                live = apply_json_patch(live, [op])
         except Impossible as error:
             # As the real client says it.
             raise PatchFailed(StatusInfo(422, "Invalid", str(error))) from error

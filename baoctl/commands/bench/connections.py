@@ -22,9 +22,9 @@ from baoctl.commands.login import processes
 from baoctl.commands.login.connection import (
     ServerAddress,
     active_server,
-    forwarded,
-    logged_in,
-    unanswered,
+    forward_port,
+    log_in,
+    response_error,
 )
 from baoctl.commands.login.reads import account_token
 from baoctl.exit_codes import ExitCode
@@ -54,7 +54,7 @@ class WorkerConnections:
 
 
 @asynccontextmanager
-async def connected(
+async def connect_workers(
     api: Session, order: BenchOrder, access: Access, live: Object
 ) -> AsyncIterator[WorkerConnections]:
     """Connect all workers; the block closes the connections and the login. Raises RequestError."""
@@ -81,7 +81,7 @@ async def _target(
         yield ServerAddress(server, await _resolved(host, port), port)
         return
     with tempfile.TemporaryDirectory(prefix="baoctl-") as folder:
-        async with forwarded(api, access, server, Path(folder)) as target:
+        async with forward_port(api, access, server, Path(folder)) as target:
             yield target
 
 
@@ -121,7 +121,7 @@ async def _token(api: Session, order: BenchOrder, bao: Bao, address: str) -> Asy
         yield token
         return
     jwt = await account_token(api, order.login)
-    async with logged_in(bao, address, order.login, jwt) as issued:
+    async with log_in(bao, address, order.login, jwt) as issued:
         await _check_life(bao, address, order, issued.client_token)
         await shorten(bao, address, issued, order.load_seconds + SPARE_SECONDS)
         yield issued.client_token
@@ -153,7 +153,7 @@ async def _check_life(bao: Bao, address: str, order: BenchOrder, token: str) -> 
         # A policy may deny the lookup; a missing capability shows when the token is used.
         return
     except BaoError as error:
-        raise unanswered(error) from None
+        raise response_error(error) from None
     obstacle = token_obstacle(data, order.load_seconds + MARGIN_SECONDS)
     if obstacle:
         raise RequestError(obstacle, ExitCode.REFUSED)

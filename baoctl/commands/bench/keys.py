@@ -20,7 +20,7 @@ from baoctl.commands.bench.engine import (
     own_engine,
 )
 from baoctl.commands.bench.workload import Worker
-from baoctl.commands.login.connection import raise_if_cancelled, run_to_completion, unanswered
+from baoctl.commands.login.connection import raise_if_cancelled, response_error, run_to_completion
 from baoctl.exit_codes import ExitCode
 from managers.bao.client import BaoError, Denied
 from runtime.clock import Clock, Deadline
@@ -43,7 +43,7 @@ async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
     except Denied as error:
         raise RequestError(f"{error}; check the token", ExitCode.REFUSED) from None
     except BaoError as error:
-        raise unanswered(error) from None
+        raise response_error(error) from None
     lacking = missing(engine, granted)
     if not lacking:
         return engine
@@ -67,7 +67,7 @@ async def _existing(worker: Worker, mount: str, run: str) -> Engine:
             ExitCode.REFUSED,
         ) from None
     except BaoError as error:
-        raise unanswered(error) from None
+        raise response_error(error) from None
     engine = existing_engine(mount, run, settings)
     if engine is None:
         raise RequestError(

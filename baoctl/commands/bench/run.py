@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 
 from baoctl.commands.api_client import RequestError, Session, run_in_session
 from baoctl.commands.bench import report
-from baoctl.commands.bench.connections import WorkerConnections, connected
+from baoctl.commands.bench.connections import WorkerConnections, connect_workers
 from baoctl.commands.bench.engine import Engine
 from baoctl.commands.bench.order import LOGINS, WRITES, BenchOrder
 from baoctl.commands.bench.readiness import obstacles
 from baoctl.commands.bench.report import BenchReport, screen
-from baoctl.commands.bench.stages import Measurement, measured
+from baoctl.commands.bench.stages import Measurement, run_stages
 from baoctl.commands.cluster.fetch import read_cluster
 from baoctl.commands.cluster.observed import number, part
 from baoctl.commands.cluster.terminal import present
@@ -75,8 +75,8 @@ def _consequence(api: Session, order: BenchOrder) -> str:
 async def _run(
     api: Session, order: BenchOrder, access: Access, live: Object
 ) -> tuple[int, BenchReport]:
-    async with connected(api, order, access, live) as connections:
-        measurement = await measured(api, order, connections.workers)
+    async with connect_workers(api, order, access, live) as connections:
+        measurement = await run_stages(api, order, connections.workers)
     result = _report(api, order, live, connections, measurement)
     if measurement.left:
         return ExitCode.ERROR, result

@@ -20,7 +20,7 @@ from baoctl.commands.bench.keys import Keys, engine_of, other_runs
 from baoctl.commands.bench.order import LOGINS, READS, WRITES, BenchOrder
 from baoctl.commands.bench.workload import Attempt, Login, Worker, measure
 from baoctl.commands.login import processes
-from baoctl.commands.login.connection import logged_in, raise_if_cancelled
+from baoctl.commands.login.connection import log_in, raise_if_cancelled
 from baoctl.commands.login.reads import account_token
 
 TEXT: Final = "0123456789abcdef"
@@ -38,7 +38,7 @@ class Measurement:
     notes: list[str] = field(default_factory=list)
 
 
-async def measured(api: Session, order: BenchOrder, workers: Sequence[Worker]) -> Measurement:
+async def run_stages(api: Session, order: BenchOrder, workers: Sequence[Worker]) -> Measurement:
     """Run all stages, and always remove what they created. Raises RequestError."""
     result = Measurement()
     if order.needs_engine:
@@ -83,7 +83,7 @@ async def _measure_logins(
         # A new token: the one of the session may expire soon.
         jwt = await account_token(api, order.login)
         if environment_token():
-            async with logged_in(first.bao, first.address, order.login, jwt):
+            async with log_in(first.bao, first.address, order.login, jwt):
                 pass
     except RequestError as error:
         if not result.operations:

@@ -26,14 +26,14 @@ from baoctl.commands.bundle.contents import (
     as_json,
     bundle_of,
     manifest,
-    redacted,
+    redact_bundle,
     secrets_of,
 )
 from baoctl.commands.cluster.doctor import report_of
 from baoctl.commands.cluster.doctor import screen as doctor_screen
 from baoctl.commands.cluster.fetch import with_surroundings
 from baoctl.commands.cluster.observed import ClusterObservation
-from baoctl.commands.cluster.terminal import console, emit, structured
+from baoctl.commands.cluster.terminal import console, emit, format_structured
 from baoctl.commands.cluster.tree import node_of
 from baoctl.commands.cluster.tree import screen as tree_screen
 from baoctl.commands.cluster.versions import versions_of
@@ -94,7 +94,7 @@ def bundle(order: BundleOrder, access: Access) -> ExitCode:
 
 def without_secrets(archive: Bundle, *, redact: bool) -> Bundle:
     """Return an archive without secrets. Raises RequestError if it still contains any."""
-    archive = redacted(archive) if redact else archive
+    archive = redact_bundle(archive) if redact else archive
     secrets = secrets_of(archive)
     if not secrets:
         return archive
@@ -145,7 +145,7 @@ def reports_of(
         emit(console(doctor), part)
     emit(console(tree), tree_screen(root, ()))
     return {
-        "doctor.json": structured(report, "json"),
+        "doctor.json": format_structured(report, "json"),
         "doctor.txt": doctor.getvalue(),
         "operator.json": as_json(
             {

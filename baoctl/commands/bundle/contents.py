@@ -96,7 +96,7 @@ def secrets_of(bundle: Bundle) -> tuple[SecretLocation, ...]:
     )
 
 
-def redacted(bundle: Bundle) -> Bundle:
+def redact_bundle(bundle: Bundle) -> Bundle:
     """Return the archive without the secrets, and a list of their locations."""
     files, locations = {}, []
     for name, text in bundle.files.items():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from baoctl.commands.cluster.observed import part
-from baoctl.commands.preconditions import unchanged
+from baoctl.commands.preconditions import version_precondition
 from baoctl.exit_codes import ExitCode, VerbError
 from contracts.upgrade_requests import UPGRADE_REQUESTS
 from runtime.types import Object, is_terminating, key_of
@@ -149,7 +149,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {"paused": False, "hibernate": False, "fen
 
 def _guarded(live: Object, path: Sequence[str], value: Any) -> Operations:
     return (
-        *unchanged(live),
+        *version_precondition(live),
         {"op": "add", "path": "/" + "/".join(path), "value": value},
     )
 

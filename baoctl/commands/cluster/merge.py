@@ -19,7 +19,7 @@ _METADATA: Final = ("labels", "annotations")
 """Fields of the metadata that a manifest can change."""
 
 
-def applied(live: Object, manifest: Object) -> Object:
+def apply_manifest(live: Object, manifest: Object) -> Object:
     """Return the live object with the merged spec, labels and annotations."""
     last = last_applied(live)
     merged = {**live, "spec": _merged(live.get("spec"), last.get("spec"), manifest.get("spec"))}

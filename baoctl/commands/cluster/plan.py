@@ -14,10 +14,10 @@ from rich.console import Group
 from baoctl.commands.api_client import Session, run_in_session
 from baoctl.commands.assumed import RenderOptions
 from baoctl.commands.cluster.forecast import PlanForecast, forecast
-from baoctl.commands.cluster.merge import applied, last_applied
+from baoctl.commands.cluster.merge import apply_manifest, last_applied
 from baoctl.commands.cluster.plan_screen import screen
 from baoctl.commands.cluster.terminal import present
-from baoctl.commands.preconditions import unchanged
+from baoctl.commands.preconditions import version_precondition
 from baoctl.commands.rendering import RenderError, Rendering, clusters_of, rendering
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
@@ -69,7 +69,7 @@ def _key(manifest: Object, namespace: str) -> ObjectKey:
 def _offline(manifest: Object, stored: dict[ObjectKey, Object], namespace: str) -> PlanForecast:
     placed = _placed(manifest, namespace)
     live = stored.get(key_of(placed))
-    return _compared(live, applied(live, placed) if live else placed, placed)
+    return _compared(live, apply_manifest(live, placed) if live else placed, placed)
 
 
 async def _live(api: Session, manifest: Object, manager: str) -> PlanForecast:
@@ -84,7 +84,7 @@ async def _live(api: Session, manifest: Object, manager: str) -> PlanForecast:
         )
         return _compared(live, result.object, placed)
     later = await api.client.json_patch(
-        CLUSTERS, key_of(live), _operations(live, applied(live, placed)), dry_run=True
+        CLUSTERS, key_of(live), _operations(live, apply_manifest(live, placed)), dry_run=True
     )
     return _compared(live, later, placed)
 
@@ -110,7 +110,7 @@ def _operations(live: Object, later: Object) -> Sequence[Mapping[str, object]]:
         if name in later["metadata"]:
             changed[f"/metadata/{name}"] = later["metadata"][name]
     return (
-        *unchanged(live),
+        *version_precondition(live),
         *({"op": "add", "path": path, "value": value} for path, value in changed.items()),
     )
 

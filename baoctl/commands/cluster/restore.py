@@ -92,7 +92,7 @@ async def _restore(api: Session, order: RestoreOrder, dialogue: Dialogue) -> Exi
         name = dialogue.choose([snapshot.backup for snapshot in rows[:SHOWN_MAX]])
     else:
         name = order.backup
-    row = chosen(rows, name, order.cluster)
+    row = select_row(rows, name, order.cluster)
     refuse_newer(row, cluster)
     for line in consequences(row, order.cluster, now):
         sys.stdout.write(f"{clean_message(line)}\n")
@@ -125,7 +125,7 @@ def snapshots_of(cluster: str, backups: Iterable[Object]) -> tuple[SnapshotRow, 
     return tuple(sorted(rows, key=lambda row: row.taken_at or _NEVER, reverse=True))
 
 
-def chosen(rows: Sequence[SnapshotRow], name: str, cluster: str) -> SnapshotRow:
+def select_row(rows: Sequence[SnapshotRow], name: str, cluster: str) -> SnapshotRow:
     """Return the backup of that name. Raises RequestError."""
     for row in rows:
         if row.backup == name:

@@ -48,7 +48,7 @@ def emit(out: Console, what: RenderableType) -> None:
 def present(value: Any, text: RenderableType, output: str, out: Console | None = None) -> None:
     """Print a value as JSON or YAML, or its text for people."""
     if output in STRUCTURED:
-        sys.stdout.write(structured(value, output))
+        sys.stdout.write(format_structured(value, output))
     else:
         emit(out or console(), text)
 
@@ -66,7 +66,7 @@ def table(*columns: str) -> Table:
     return plain
 
 
-def structured(value: Any, output: str) -> str:
+def format_structured(value: Any, output: str) -> str:
     """Return a value, or several, as JSON or YAML."""
     plain = _plain(value)
     if output == "yaml":

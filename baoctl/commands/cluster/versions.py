@@ -12,7 +12,7 @@ from baoctl import __version__
 from baoctl.commands.api_client import Session, run_in_session
 from baoctl.commands.cluster.fetch import OPERATOR, read_clusters
 from baoctl.commands.cluster.observed import parts, text
-from baoctl.commands.cluster.terminal import structured
+from baoctl.commands.cluster.terminal import format_structured
 from baoctl.options import Access
 from contracts.conditions.message import clean_message
 from runtime.builtin_kinds import DEPLOYMENT
@@ -49,7 +49,9 @@ def versions(access: Access, *, client_only: bool, output: str, operator_namespa
 
         result = run_in_session("version", run, access)
     return (
-        structured(result, output) if output != "text" else _text(result, client_only=client_only)
+        format_structured(result, output)
+        if output != "text"
+        else _text(result, client_only=client_only)
     )
 
 

@@ -14,7 +14,7 @@ import click
 
 from baoctl.commands.api_client import RequestError, Session, run_in_session
 from baoctl.commands.datacenter.status import View, fetch, metadata_of_all, service_of
-from baoctl.commands.datacenter.watch import printable, rendered
+from baoctl.commands.datacenter.watch import printable, render_view
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.datacenter import names
@@ -52,7 +52,7 @@ def get(identity: str, access: Access, *, output: Literal["text", "json"]) -> in
 
     async def run(api: Session) -> LookupResult:
         result = await look_up(api.client, identity)
-        text = rendered(
+        text = render_view(
             result.view, api.clock.now(), output=output, verbose=True, terminal=stdout.isatty()
         )
         click.echo(printable(text, stdout.encoding), nl=False)

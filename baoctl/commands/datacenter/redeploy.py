@@ -16,8 +16,8 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from baoctl.commands.api_client import FIELD_MANAGER, RequestError, Session, run_in_session
-from baoctl.commands.datacenter.status import find, listed
-from baoctl.commands.preconditions import unchanged
+from baoctl.commands.datacenter.status import find, name_list
+from baoctl.commands.preconditions import version_precondition
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.conditions.message import clean_message
@@ -123,7 +123,7 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
     else:
         change = {"op": "add", "path": "/spec/redeploy", "value": [entry]}
     return (
-        *unchanged(live),
+        *version_precondition(live),
         change,
     )
 
@@ -195,4 +195,4 @@ async def _services_of(client: Client, datacenter: str) -> str:
     )
     workloads = await client.list(WORKLOADS, options=by_datacenter)
     prefix = names.workload_name(datacenter, "")
-    return listed(key_of(workload).name.removeprefix(prefix) for workload in workloads.items)
+    return name_list(key_of(workload).name.removeprefix(prefix) for workload in workloads.items)

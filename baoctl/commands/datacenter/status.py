@@ -178,7 +178,7 @@ async def metadata_of_all(client: Client, kind: Resource) -> tuple[Object, ...]:
 
 
 async def _absent(client: Client, name: str) -> str:
-    existing = listed(
+    existing = name_list(
         key_of(datacenter).name for datacenter in await metadata_of_all(client, DATACENTERS)
     )
     return (
@@ -188,7 +188,7 @@ async def _absent(client: Client, name: str) -> str:
     )
 
 
-def listed(found: Iterable[str]) -> str:
+def name_list(found: Iterable[str]) -> str:
     """Return the first names, sorted, and the number of the others; "" for none."""
     ordered = sorted(found)
     more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""

@@ -55,7 +55,7 @@ def plain(text: str, colour: str) -> str:
     return text
 
 
-def coloured(text: str, colour: str) -> str:
+def colour_text(text: str, colour: str) -> str:
     """Colour a text for a terminal."""
     return click.style(text, fg=colour) if colour else text
 

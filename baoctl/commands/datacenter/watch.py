@@ -17,7 +17,7 @@ import click
 
 from baoctl.commands.api_client import RequestError, Session, run_in_session
 from baoctl.commands.datacenter.status import View, as_json, fetch
-from baoctl.commands.datacenter.tree import as_text, coloured, plain
+from baoctl.commands.datacenter.tree import as_text, colour_text, plain
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.values.duration import parse_duration
@@ -99,7 +99,7 @@ class Screen:
         return self._terminal and self._output == "text"
 
     def _render(self, view: View) -> str:
-        return rendered(
+        return render_view(
             view,
             self._clock.now(),
             output=self._output,
@@ -113,13 +113,13 @@ class Screen:
         return CLEAR if self._redraws else f"--- {rfc3339(self._clock.now())}\n"
 
 
-def rendered(
+def render_view(
     view: View, now: datetime, *, output: Literal["text", "json"], verbose: bool, terminal: bool
 ) -> str:
     """Render a view as JSON, or as a tree, which has colours on a terminal."""
     if output == "json":
         return as_json(view)
-    return as_text(view, now, verbose=verbose, paint=coloured if terminal else plain)
+    return as_text(view, now, verbose=verbose, paint=colour_text if terminal else plain)
 
 
 async def follow(

@@ -77,7 +77,7 @@ async def active_server(api: Session, order: LoginOrder, live: Object) -> Active
 
 
 @asynccontextmanager
-async def forwarded(
+async def forward_port(
     api: Session, access: Access, server: ActiveServer, folder: Path
 ) -> AsyncIterator[ServerAddress]:
     """Forward a local port to a server until the end of the block. Raises RequestError."""
@@ -110,7 +110,7 @@ def ending_signals() -> Iterator[list[int]]:
 
 
 @asynccontextmanager
-async def logged_in(
+async def log_in(
     bao: Bao, address: str, order: LoginOrder, jwt: SensitiveString
 ) -> AsyncIterator[LoginToken]:
     """Log in, and revoke the token at the end of the block. Raises RequestError."""
@@ -130,7 +130,7 @@ async def logged_in(
             ExitCode.REFUSED,
         ) from None
     except BaoError as error:
-        raise unanswered(error) from None
+        raise response_error(error) from None
     try:
         raise_if_cancelled()
         yield issued
@@ -138,7 +138,7 @@ async def logged_in(
         await _revoke(bao, address, issued)
 
 
-def unanswered(error: BaoError) -> RequestError:
+def response_error(error: BaoError) -> RequestError:
     """Return the error of a verb for a failed request to a server."""
     return RequestError(f"{error}; try again, then see kubectl bao doctor")
 

@@ -13,7 +13,7 @@ from baoctl.commands.login.target import (
     AUTHORITY_MAX,
     ServerAuthority,
     authority_in,
-    checked_authority,
+    check_authority,
 )
 from baoctl.exit_codes import ExitCode
 from baoctl.settings import installation_from_environment
@@ -72,7 +72,7 @@ def _authority_of_file(path: Path) -> str:
         raise RequestError(f"{path}: {error.strerror}; choose another --ca-file") from None
     except UnicodeDecodeError:
         content = ""
-    return checked_authority(str(path), content)
+    return check_authority(str(path), content)
 
 
 async def _shared_authority(api: Session, cluster: str, live: Object) -> str:
@@ -85,7 +85,7 @@ async def _shared_authority(api: Session, cluster: str, live: Object) -> str:
     owners = (config_map.get("metadata") or {}).get("ownerReferences") or ()
     if uid_of(live) not in {owner.get("uid") for owner in owners}:
         return ""
-    return checked_authority(
+    return check_authority(
         f"ConfigMap {key}", str((config_map.get("data") or {}).get("ca.crt", ""))
     )
 

@@ -21,8 +21,8 @@ from baoctl.commands.login.connection import (
     active_server,
     check_kubectl,
     ending_signals,
-    forwarded,
-    logged_in,
+    forward_port,
+    log_in,
 )
 from baoctl.commands.login.reads import LoginOrder, account_token
 from baoctl.commands.login.target import Connection, environment_of
@@ -59,9 +59,9 @@ async def _session(api: Session, order: LoginOrder, access: Access) -> int:
         ca_file = folder / "ca.crt"
         if server.authority:
             ca_file.write_text(server.authority, encoding="ascii")
-        target = await stack.enter_async_context(forwarded(api, access, server, folder))
+        target = await stack.enter_async_context(forward_port(api, access, server, folder))
         bao = await stack.enter_async_context(target.session())
-        token = await stack.enter_async_context(logged_in(bao, target.address, order, jwt))
+        token = await stack.enter_async_context(log_in(bao, target.address, order, jwt))
         connection = Connection(
             target.port,
             server.server_name,

@@ -93,10 +93,10 @@ def authority_in(where: str, data: Any, entry: str) -> str:
         content = base64.b64decode(encoded or "", validate=True).decode()
     except (TypeError, ValueError):
         content = ""
-    return checked_authority(f"{where}, entry {entry}", content)
+    return check_authority(f"{where}, entry {entry}", content)
 
 
-def checked_authority(where: str, content: str) -> str:
+def check_authority(where: str, content: str) -> str:
     """Return valid CA certificates in PEM. Raises RequestError."""
     try:
         if not content or len(content) > AUTHORITY_MAX:

@@ -16,7 +16,7 @@ from baoctl.exit_codes import ExitCode, VerbError
 from baoctl.yaml_text import TextError, objects_of, read_documents
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
-from contracts.api.violation import InvalidClusterError, shown
+from contracts.api.violation import InvalidClusterError, format_value
 from contracts.naming import labels, names
 from contracts.pools.voter_pool import ServerPool, serving_pool
 from contracts.records.observed import Observed
@@ -118,7 +118,7 @@ def _cluster_dump(live: Object, objects: Iterable[Object], now: datetime) -> Clu
     key = _key(live)
     version = live.get("apiVersion")
     if version != API_VERSION:
-        text = f"{CLUSTER_KIND} {key}: apiVersion {shown(version)!r}: must be {API_VERSION}"
+        text = f"{CLUSTER_KIND} {key}: apiVersion {format_value(version)!r}: must be {API_VERSION}"
         raise DumpError(text, ExitCode.REFUSED)
     try:
         cluster = OpenBaoCluster.from_object(_with_defaults(live))

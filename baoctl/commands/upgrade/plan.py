@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Final, Literal
 
-from baoctl.commands.api_client import connected
+from baoctl.commands.api_client import open_session
 from baoctl.commands.upgrade.cluster_dump import (
     MALFORMED,
     ClusterDump,
@@ -35,7 +35,7 @@ from contracts.records.upgrade import Release, blue_green_under_way
 from managers.upgrade import version_matrix
 from managers.upgrade.bluegreen.facts import decides
 from managers.upgrade.bluegreen.pool_guards import DEPLOY_DEADLINE, STEP_DEADLINE
-from managers.upgrade.decide import accepted, decide_upgrade
+from managers.upgrade.decide import accepted_release, decide_upgrade
 from managers.upgrade.messages import where_stored
 from managers.upgrade.preflight.checks import Result, check
 from runtime.builtin_kinds import PVC
@@ -149,8 +149,8 @@ def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) ->
     Raises DumpError if the status does not show which version the servers run.
     """
     expect_status(dump)
-    before = accepted(dump.cluster)
-    cluster = edited(dump.cluster, request)
+    before = accepted_release(dump.cluster)
+    cluster = apply_edit(dump.cluster, request)
     upgrade = cluster.status.upgrade
     resuming = upgrade is not None and upgrade.phase == "Rolling"
     verdict = check(cluster, dump.observed, Release.requested(cluster), resuming=resuming)
@@ -177,7 +177,7 @@ def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) ->
     )
 
 
-def edited(cluster: OpenBaoCluster, request: UpgradeRequest) -> OpenBaoCluster:
+def apply_edit(cluster: OpenBaoCluster, request: UpgradeRequest) -> OpenBaoCluster:
     """Return the cluster as it would be after the edit."""
     spec = cluster.spec
     update: dict[str, object] = {"version": request.version}
@@ -243,7 +243,7 @@ def _under_way(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
     target = Release(status.green_version or "", status.green_image or "") if status else requested
     if (
         has_target
-        and requested == accepted(cluster)
+        and requested == accepted_release(cluster)
         and status is not None
         and status.phase in _EARLY
     ):

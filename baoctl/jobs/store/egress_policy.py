@@ -46,7 +46,7 @@ class EgressPolicy:
 
     def refusal(self, address: Address, port: int) -> str:
         """Return why a store may not have an address, as words after "is"; "" if it may."""
-        plain = unwrapped(address)
+        plain = unwrap_address(address)
         if any(plain in network for network in self.permitted if network.version == plain.version):
             return ""
         kind = _reserved(plain)
@@ -69,7 +69,7 @@ def policy_of(environ: Mapping[str, str], forbidden: tuple[str, ...]) -> EgressP
     return EgressPolicy(frozenset(service), frozenset(map(_pair, forbidden)))
 
 
-def unwrapped(address: Address) -> Address:
+def unwrap_address(address: Address) -> Address:
     """Return the IPv4 address that is embedded in an IPv6 address, or the address itself."""
     if isinstance(address, ipaddress.IPv4Address):
         return address

@@ -50,7 +50,7 @@ class EgressEndpoint:
             return False
         if self.host.startswith("."):
             return host.endswith(self.host)
-        return normalized(host) == normalized(self.host)
+        return normalize_host(host) == normalize_host(self.host)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Rules:
         return infos
 
 
-def normalized(host: str) -> str:
+def normalize_host(host: str) -> str:
     """Return a host in its canonical notation."""
     try:
         return str(ipaddress.ip_address(host))

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from baoctl.jobs.failures import JobFailure, shortened
+from baoctl.jobs.failures import JobFailure, shorten
 from baoctl.jobs.leader_client import (
     Leader,
     NoAnswerToLogin,
@@ -32,7 +32,7 @@ class StepFailure(Exception):  # noqa: N818  named after what happened
     """The action failed; `failure` is the class of the step that failed."""
 
     def __init__(self, failure: StepClass, message: str) -> None:
-        super().__init__(shortened(message))
+        super().__init__(shorten(message))
         self.failure: StepClass = failure
 
     @property

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from contracts.api.cluster.backup import Backup
 from contracts.api.rules.checks import exactly_one, group, has, is_set, it
-from contracts.api.rules.combinators import offences, placed, rule
+from contracts.api.rules.combinators import offences, prefix_rules, rule
 from contracts.api.rules.rule import REQUIRED, Offence, Rule, RuleOf
 from contracts.api.rules.snapshot_store import TARGET_RULES
 from contracts.api.rules.spec import JOB_ROLES
@@ -63,7 +63,7 @@ BACKUP_RULES: tuple[Rule, ...] = (
         offences("spec.backup", _bad_schedule),
     ),
     *map(_hasty_rule, ("spec.backup.schedule", f"{_TEST}.schedule")),
-    *placed(TARGET_RULES, "backup", "spec.backup.target"),
+    *prefix_rules(TARGET_RULES, "backup", "spec.backup.target"),
     rule(
         "backup-login",
         "spec",

@@ -2,15 +2,9 @@
 
 Uses contracts.api.rules.checks and contracts.api.values.field_path. Called by the rule modules of
 this package. `rule` takes a Predicate, which has both forms; or a Find, for conditions that CEL
-<<<<<<< HEAD
-cannot express. `offences` and `repeated` are for the Python form of a rule that returns several
-fields. `placed` moves the rules of a part of the spec to its path in an object. `hardened` and the
-functions after it declare rules of profile Hardened.
-=======
 cannot express. `offences` and `duplicates` are for the Python form of a rule that returns several
 fields. `prefix_rules` moves the rules of a part of the spec to its path in an object. `hardened`
 and the functions after it declare rules of profile Hardened.
->>>>>>> 276720a8 (tests: quote the current text of a test in the README)
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -119,7 +113,7 @@ def offences(at: str, find: Callable[[Any], Iterable[Offence]]) -> FindOffencesO
     return broken
 
 
-def repeated(
+def duplicates(
     model: ApiModel, *paths: str, key: Callable[[Any], Hashable] = lambda value: value
 ) -> Iterator[Offence]:
     """The values at some paths whose key a previous value has."""
@@ -135,11 +129,11 @@ def repeated(
 def unique(id: str, at: str, field: str, path: str, message: str) -> RuleOf[Any]:
     """A rule that the values at a path below a node are unique; it has no CEL."""
     return RuleOf(
-        id, at, joined(at, field), message, offences(at, lambda node: repeated(node, path))
+        id, at, joined(at, field), message, offences(at, lambda node: duplicates(node, path))
     )
 
 
-def placed(rules: Iterable[RuleOf[Any]], prefix: str, place: str) -> tuple[RuleOf[Any], ...]:
+def prefix_rules(rules: Iterable[RuleOf[Any]], prefix: str, place: str) -> tuple[RuleOf[Any], ...]:
     """The rules about a part of an object, as rules about the objects that have it at a path."""
 
     def moved(part_rule: RuleOf[Any]) -> RuleOf[Any]:

@@ -11,13 +11,13 @@ from typing import Any
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.restore import OpenBaoRestore
 from contracts.api.rules.checks import choose, either, group, has, is_set, it
-from contracts.api.rules.combinators import immutable_spec, offences, placed, rule
+from contracts.api.rules.combinators import immutable_spec, offences, prefix_rules, rule
 from contracts.api.rules.hardened_network import store_offences
 from contracts.api.rules.reserved_names import no_system_secret
 from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, RuleOf, broken_rules
 from contracts.api.rules.snapshot_store import DOTS, TARGET_RULES
 from contracts.api.values.pattern import Pattern
-from contracts.api.violation import Violation, shown
+from contracts.api.violation import Violation, format_value
 
 _SOURCE = "spec.source"
 _TARGET = f"{_SOURCE}.target"
@@ -67,7 +67,7 @@ RESTORE_RULES: tuple[RuleOf[OpenBaoRestore], ...] = (
         ~it().matches(DOTS),
         got=it(),
     ),
-    *placed(TARGET_RULES, "restore", _TARGET),
+    *prefix_rules(TARGET_RULES, "restore", _TARGET),
     rule(
         "restore-endpoint-plain",
         f"{_TARGET}.endpoint",
@@ -165,6 +165,6 @@ def hardened_violations(restore: OpenBaoRestore, cluster: OpenBaoCluster) -> tup
     if cluster.spec.profile != "Hardened" or target is None:
         return ()
     return tuple(
-        Violation(f"{_TARGET}.{field}".rstrip("."), shown(value), rule.id, rule.message)
+        Violation(f"{_TARGET}.{field}".rstrip("."), format_value(value), rule.id, rule.message)
         for rule, field, value in store_offences(target)
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.violation import Violation, shown
+from contracts.api.violation import Violation, format_value
 
 Offence = tuple[str, Any]
 """A field path, and the value that breaks a rule."""
@@ -66,4 +66,4 @@ def broken_rules(rules: Iterable[RuleOf[Kind]], new: Kind, old: Kind | None) -> 
     """Return the violations of an object, in the order of the rules."""
     for rule in rules:
         for field, value in rule.broken(new, old):
-            yield Violation(field, shown(value), rule.id, rule.message)
+            yield Violation(field, format_value(value), rule.id, rule.message)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contracts.api.cluster.seal_hsm import Kmip, Pkcs11Runtime
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.rules.checks import exactly_one, has, it
-from contracts.api.rules.combinators import offences, repeated, rule
+from contracts.api.rules.combinators import duplicates, offences, rule
 from contracts.api.rules.reserved_names import CLOUD_VARIABLE, RESERVED_VARIABLE
 from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, Old, Rule, RuleOf
 from contracts.api.values.field_path import value_at, values_at
@@ -125,7 +125,7 @@ SEAL_BLOCK_RULES: tuple[Rule, ...] = (
         _RUNTIME,
         _RUNTIME,
         "must be unique in env and fileEnv; remove one of the variables",
-        offences(_RUNTIME, lambda runtime: repeated(runtime, *_VARIABLES)),
+        offences(_RUNTIME, lambda runtime: duplicates(runtime, *_VARIABLES)),
     ),
     RuleOf(
         "kms-plugin",

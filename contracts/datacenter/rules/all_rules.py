@@ -13,7 +13,7 @@ from contracts.api.group import GROUP
 from contracts.api.rules.rule import Offence, RuleOf, broken_rules
 from contracts.api.schema.tenant import SYSTEM_MESSAGE, SYSTEM_PREFIX
 from contracts.api.values.pattern import Pattern
-from contracts.api.violation import Violation, shown
+from contracts.api.violation import Violation, format_value
 from contracts.datacenter import dependencies, names
 from contracts.datacenter.container_files import NAME_PATTERN
 from contracts.datacenter.objects import BootstrapServiceSet, Datacenter, InvalidDatacenterError
@@ -319,7 +319,7 @@ def check_service(service: BootstrapService, path: str, datacenter: str = "") ->
     depend on the name of the cluster.
     """
     violations = [
-        Violation(field, shown(value), f"service-{rule.id}", rule.message)
+        Violation(field, format_value(value), f"service-{rule.id}", rule.message)
         for rule in (BODY_RULES if _breaks_a_rule_cached(service) else ())
         for field, value in _offences(rule, service, path)
     ]
@@ -334,7 +334,7 @@ def check_services(services: Services, path: str, datacenter: str = "") -> list[
     )
     return [
         *(
-            Violation(field, shown(value), rule, message)
+            Violation(field, format_value(value), rule, message)
             for rule, message, offences in checks
             for field, value in offences
         ),

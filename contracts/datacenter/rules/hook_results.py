@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from contracts.api.api_object import schema_violations
 from contracts.api.cluster.spec import LEVELS_MAX
 from contracts.api.meta import ApiModel, thaw
-from contracts.api.violation import Violation, shown
+from contracts.api.violation import Violation, format_value
 from contracts.datacenter.objects import (
     SERVICES_MAX,
     VALUES_MAX,
@@ -38,7 +38,7 @@ def service_list(raw: Iterable[Raw] | None, path: str) -> list[Raw]:
         raw, Iterable | None
     ):
         rule = "must be a list of services; use a list"
-        raise InvalidDatacenterError([Violation(path, shown(raw), "schema", rule)])
+        raise InvalidDatacenterError([Violation(path, format_value(raw), "schema", rule)])
     items = list(islice(raw or (), SERVICES_MAX + 1))
     if len(items) > SERVICES_MAX:
         rule = f"must have at most {SERVICES_MAX} services; use several sources"
@@ -74,9 +74,8 @@ def _json(raw: Any, path: str) -> Any:
         text = json.dumps(thaw(raw), ensure_ascii=False, allow_nan=False, default=_object)
         value = json.loads(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
-        rule = (
-            f"must consist of mappings, lists, strings, numbers and booleans ({shown(str(error))})"
-        )
+        cause = format_value(str(error))
+        rule = f"must consist of mappings, lists, strings, numbers and booleans ({cause})"
         raise InvalidDatacenterError([Violation(path, "", "schema", rule)]) from None
     if too_many(value, VALUES_MAX):
         rule = f"must have at most {VALUES_MAX} values; split it into several services"

@@ -14,7 +14,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND
 from contracts.api.meta import thaw
 from contracts.api.rules import cluster as cluster_rules
-from contracts.api.violation import InvalidClusterError, Violation, shown
+from contracts.api.violation import InvalidClusterError, Violation, format_value
 from contracts.datacenter import names
 from contracts.datacenter.service_spec import BootstrapService
 
@@ -67,7 +67,7 @@ def _unknown(body: dict[str, Any]) -> Iterator[Violation]:
             path = "".join(
                 f"[{key}]" if isinstance(key, int) else f".{key}" for key in detail["loc"]
             )
-            yield Violation(path[1:], shown(detail["input"]), "schema", UNKNOWN_MESSAGE)
+            yield Violation(path[1:], format_value(detail["input"]), "schema", UNKNOWN_MESSAGE)
 
 
 def _prefixed(field: str, path: str) -> str:

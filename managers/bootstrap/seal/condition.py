@@ -11,7 +11,7 @@ from contracts.conditions.condition import ConditionUpdate
 from contracts.naming import names
 from contracts.records.observed import Observed
 from contracts.unseal_keys import KeyRing
-from managers.bootstrap.seal.keys import ServerEvidence, live_ring, secret_of, stored
+from managers.bootstrap.seal.keys import ServerEvidence, live_ring, secret_of, stored_keys
 from managers.bootstrap.seal.prerequisites import problems
 
 CLOUD_SEALS = frozenset({"awskms", "azurekeyvault", "gcpckms", "ocikms"})
@@ -46,7 +46,7 @@ def why_sealed(cluster: OpenBaoCluster, observed: Observed) -> str:
             f"{problem}: keep that key in Secret {unseal.secret_name}, and set currentKey and "
             "currentKeyID of spec.unseal.static to the key with which the data was sealed"
         )
-    newer = next((key for key in stored(name, unseal, observed, ring)), None)
+    newer = next((key for key in stored_keys(name, unseal, observed, ring)), None)
     if newer is not None and newer.generation > ring.newest:
         if unseal.static_key().current_key_id == newer.id:
             return f"{problem}: new pods also get the key {newer.id}"

@@ -78,7 +78,9 @@ def is_sealed(pod: PodFacts) -> bool:
     return not pod.ready and registration.sealed is True and registration.initialized is True
 
 
-def misnamed(cluster: str, unseal: Unseal, live: str, secrets: Mapping[str, SecretFacts]) -> bool:
+def is_misnamed(
+    cluster: str, unseal: Unseal, live: str, secrets: Mapping[str, SecretFacts]
+) -> bool:
     """Return whether the first key, the only one read for a new cluster, has an unexpected id."""
     if unseal.secret_name is not None or KeyRing.parse(live) is not None:
         return False
@@ -147,7 +149,7 @@ def unseal_secrets(
     return tuple(names.unseal_key_secret(cluster, number) for number in sorted(generations))
 
 
-def stored(
+def stored_keys(
     cluster: str, unseal: Unseal, observed: Observed, live: KeyRing | None
 ) -> tuple[UnsealKey, ...]:
     """Return the generated keys in the namespace, newest first.

@@ -26,7 +26,13 @@ from contracts.naming import labels, names
 from contracts.ownership_conflict import foreign_secret
 from contracts.records.observed import Observed, PodFacts, StatefulSetFacts
 from contracts.unseal_keys import KeyRing, Rotation, UnsealKey, generated_file
-from managers.bootstrap.seal.keys import ServerEvidence, live_ring, ring_for_data, secret_of, stored
+from managers.bootstrap.seal.keys import (
+    ServerEvidence,
+    live_ring,
+    ring_for_data,
+    secret_of,
+    stored_keys,
+)
 from runtime.outcome import Blocked
 
 REFUSED = "UnsealKeyRotationRefused"
@@ -76,7 +82,7 @@ def rotation(
     supplied = unseal.secret_name
     live = live_ring(servers, status_keys)
     searching = servers.has_no_key_ring or servers.all_sealed
-    keys = stored(cluster, unseal, observed, live) if searching else ()
+    keys = stored_keys(cluster, unseal, observed, live) if searching else ()
     live = ring_for_data(live, keys, servers, unseal.static_key().current_key_id)
     if live is None:
         first = _key_of_spec(unseal, observed, 1)

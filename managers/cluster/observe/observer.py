@@ -34,8 +34,8 @@ from contracts.unseal_keys import KEYS_SOUGHT
 from managers.bao.login import Logins
 from managers.bootstrap.seal.keys import (
     ServerEvidence,
+    is_misnamed,
     live_ring,
-    misnamed,
     needs_key_secrets,
     unseal_secrets,
 )
@@ -325,7 +325,7 @@ class ClusterObserver:
         contents |= dict.fromkeys(tls_secrets(cluster, pods), True)
         searching = needs_key_secrets(unseal, servers, ring_in_status)
         facts = {} if searching else await self._facts_of(contents, owner)
-        if not searching and not misnamed(owner.name, unseal, ring, facts):
+        if not searching and not is_misnamed(owner.name, unseal, ring, facts):
             return facts
         candidates = unseal_secrets(owner.name, unseal, ring, seeking=True)
         # Few of these exist: absent ones are read less often.

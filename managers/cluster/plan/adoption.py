@@ -24,7 +24,7 @@ from contracts.records.foreign_stateful_set import ForeignObject, ForeignStatefu
 from contracts.records.observed import Observed, PodFacts
 from contracts.records.resolved import Resolved
 from contracts.records.upgrade import Release
-from managers.upgrade.decide import accepted
+from managers.upgrade.decide import accepted_release
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
 from runtime.outcome import Blocked, Outcome, Wait
@@ -116,7 +116,7 @@ def _is_requested(cluster: OpenBaoCluster, live: ForeignStatefulSet) -> bool:
     restart_at = requested_restart(cluster.spec)
     if restart_at and restart_at != live.restart_at:
         return True
-    return Release.requested(cluster) != accepted(cluster)
+    return Release.requested(cluster) != accepted_release(cluster)
 
 
 def requested_restart(spec: ClusterSpec) -> str:

@@ -27,10 +27,10 @@ from managers.cluster.status.login_conditions import (
 from managers.cluster.status.schema_condition import schema_outdated
 from managers.cluster.status.server_conditions import (
     count,
-    initialized,
+    initialized_condition,
     leader,
     leaders,
-    sealed,
+    sealed_condition,
     why_not_ready,
 )
 from managers.context.reads.admission_message import policies_lacking
@@ -44,7 +44,7 @@ from managers.restore.condition import restoring
 from managers.restore_test.condition import backup_proven
 from managers.upgrade.condition import failure_of, upgrading_while_paused
 from managers.upgrade.decide import with_accepted_release
-from managers.workload.conditions import fenced, hibernated, maintenance
+from managers.workload.conditions import fenced_condition, hibernated_condition, maintenance
 from managers.workload.read_conditions import read_replicas_ready, read_serving
 from managers.workload.storage.condition import storage_configured
 from runtime.outcome import Blocked, Wait
@@ -343,8 +343,8 @@ CONDITION_EVALUATORS: tuple[ConditionEvaluator, ...] = (
     _available,
     _degraded,
     _tls,
-    initialized,
-    sealed,
+    initialized_condition,
+    sealed_condition,
     leader,
     _unseal_identity,
     _membership,
@@ -364,8 +364,8 @@ CONDITION_EVALUATORS: tuple[ConditionEvaluator, ...] = (
     _conflict,
     _adopted,
     _paused,
-    lambda facts: hibernated(facts.spec, facts.observed, initialized=facts.initialized),
-    lambda facts: fenced(facts.spec, facts.observed, facts.outcome, facts.cluster),
+    lambda facts: hibernated_condition(facts.spec, facts.observed, initialized=facts.initialized),
+    lambda facts: fenced_condition(facts.spec, facts.observed, facts.outcome, facts.cluster),
     lambda facts: maintenance(facts.spec),
     _unserved,
     lambda facts: schema_outdated(facts.observed.lacking_fields),

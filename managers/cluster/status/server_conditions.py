@@ -12,7 +12,7 @@ from managers.cluster.status.inputs import ConditionFacts
 from runtime.outcome import Blocked
 
 
-def initialized(facts: ConditionFacts) -> ConditionUpdate:
+def initialized_condition(facts: ConditionFacts) -> ConditionUpdate:
     if facts.initialized:
         return ConditionUpdate(
             "OpenBaoInitialized", "True", "Initialized", "OpenBao is initialised"
@@ -31,7 +31,7 @@ def initialized(facts: ConditionFacts) -> ConditionUpdate:
     )
 
 
-def sealed(facts: ConditionFacts) -> ConditionUpdate:
+def sealed_condition(facts: ConditionFacts) -> ConditionUpdate:
     reason = why_sealed(facts.cluster, facts.observed) if facts.cluster else ""
     # Servers over data of an earlier cluster have never been ready here.
     if not facts.initialized and not reason:

@@ -24,7 +24,7 @@ from contracts.datacenter.workload_records import (
     ServiceRecord,
     Vault,
 )
-from managers.datacenter.backoff import after_failure, after_success, due, failed, goal_of
+from managers.datacenter.backoff import after_failure, after_success, due, failure_of, goal_of
 from managers.datacenter.interfaces import (
     Provider,
     ProviderError,
@@ -227,7 +227,7 @@ class Driver:
 
     async def _refuse(self, record: ServiceRecord, error: ProviderError) -> Outcome:
         """Store a refusal, once: repeating it is not another attempt."""
-        stored = failed(record.progress, goal_of(record))
+        stored = failure_of(record.progress, goal_of(record))
         refused = error.reason, clean_message(error.message)
         if stored is not None and (stored.reason, stored.message) == refused:
             return self._retry_later(record)
@@ -239,7 +239,7 @@ class Driver:
         if record.retiring and not record.progress.provider_ref:
             # It never had an object.
             return await self._remove(record)
-        failure = failed(record.progress, goal_of(record))
+        failure = failure_of(record.progress, goal_of(record))
         if failure is not None and failure.reason == UNKNOWN_PROVIDER:
             return self._retry_later(record)
         text = (

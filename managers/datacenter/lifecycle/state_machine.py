@@ -35,7 +35,7 @@ from contracts.datacenter.workload_records import (
 )
 from contracts.records.event import EventRecord
 from contracts.state_machine import Guard, always
-from managers.datacenter.backoff import after_success, due, failed, goal_of, ran_stably
+from managers.datacenter.backoff import after_success, due, failure_of, goal_of, ran_stably
 from managers.datacenter.lifecycle.plan import GATES
 
 Action = Literal["", "provision", "deprovision", "remove"]
@@ -98,7 +98,7 @@ class ServiceFacts:
     @property
     def failure(self) -> Failure | None:
         """The failure of the last attempt at the current goal."""
-        failure = failed(self.record.progress, goal_of(self.record))
+        failure = failure_of(self.record.progress, goal_of(self.record))
         return None if failure is None or failure.reason in REFUSALS else failure
 
 

@@ -34,7 +34,7 @@ from managers.datacenter.provider.objects import (
     orphaning_patch,
     render,
 )
-from managers.datacenter.provider.readiness import applied_digest, observed, reference
+from managers.datacenter.provider.readiness import applied_digest, reference, summarize
 from runtime.apply.apply import OwnedApply, controller_uid
 from runtime.apply.apply_cache import fingerprint
 from runtime.apply.apply_result import Applied
@@ -103,7 +103,7 @@ class KubernetesProvider:
         digest = applied_digest(record, owned)
         if digest == record.desired.digest and not self._is_verified(record, owned):
             digest = ""
-        return observed(record, owned, digest)
+        return summarize(record, owned, digest)
 
     async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
         """Create or update all objects in place; no request if they are up to date.

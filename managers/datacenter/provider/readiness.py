@@ -43,7 +43,7 @@ def applied_digest(record: ServiceRecord, owned: Mapping[ObjectRef, Object]) -> 
     return annotations_of(owned[workload]).get(names.DESIRED_HASH, "")
 
 
-def observed(record: ServiceRecord, owned: Mapping[ObjectRef, Object], digest: str) -> Observation:
+def summarize(record: ServiceRecord, owned: Mapping[ObjectRef, Object], digest: str) -> Observation:
     """Summarize the objects of a record; `digest`: what they were created from, if verified."""
     kind = record.desired.service.kind
     resource, name = KINDS[kind], object_name(record)

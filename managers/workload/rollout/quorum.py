@@ -111,7 +111,7 @@ def objection_to_hand_over(
     fit = sum(voter.healthy and voter.follows and voter.node_id not in unproven for voter in others)
     needed = max(majority(len(voters)) - 1, 1)
     if fit < needed:
-        return unreached(others) or f"{fit} of {needed} servers could take over"
+        return name_unreachable(others) or f"{fit} of {needed} servers could take over"
     return ""
 
 
@@ -124,10 +124,10 @@ def _unfit(voters: Sequence[RaftServer], target: PodFacts) -> str:
     unhealthy = sorted(server.node_id for server in voters if not server.healthy)
     if unhealthy:
         return f"the leader reports these as unhealthy: {', '.join(unhealthy)}"
-    return unreached(voter for voter in voters if voter.node_id != target.name)
+    return name_unreachable(voter for voter in voters if voter.node_id != target.name)
 
 
-def unreached(servers: Iterable[RaftServer]) -> str:
+def name_unreachable(servers: Iterable[RaftServer]) -> str:
     """Name the servers that the leader cannot reach yet; "" when it reaches all."""
     late = sorted(server.node_id for server in servers if not server.follows)
     if not late:

@@ -23,7 +23,7 @@ from runtime.outcome import Blocked, Wait
 STALE = "StaleVolume"
 
 
-def answered(observed: Observed) -> Quorum | None:
+def reported_quorum(observed: Observed) -> Quorum | None:
     """Return the members that the leader reported; None without an answer."""
     quorum = observed.quorum
     return None if quorum is None or quorum.trouble else quorum
@@ -51,7 +51,7 @@ def is_marked(resolved: Resolved, claim: PvcFacts | None, node_id: str) -> bool:
 
 def is_disposable(resolved: Resolved, observed: Observed, claim: PvcFacts, node_id: str) -> bool:
     """Return whether the data on a volume without a pod is certainly not needed."""
-    quorum = answered(observed)
+    quorum = reported_quorum(observed)
     return (
         quorum is not None
         and not claim.terminating
@@ -83,7 +83,7 @@ def cleanup_effects(resolved: Resolved, observed: Observed, count: int) -> tuple
 
     `count`: the current number of replicas of the StatefulSet; the spec requests no fewer.
     """
-    quorum = answered(observed)
+    quorum = reported_quorum(observed)
     if quorum is None or leader_of(observed) is None:
         return ()
     volumes = dict(unused_pvcs(resolved, observed, count))
@@ -119,7 +119,7 @@ def _blocking_volume(
     resolved: Resolved, observed: Observed, ordinal: int, claim: PvcFacts
 ) -> Size | None:
     node_id = resolved.voter_pool.pod(ordinal)
-    quorum, message = answered(observed), f"spec.replicas is {resolved.replicas}: {node_id}"
+    quorum, message = reported_quorum(observed), f"spec.replicas is {resolved.replicas}: {node_id}"
     if claim.terminating:
         return Size(
             ordinal, Wait(SCALING, f"{message} starts after volume {claim.name} is deleted")

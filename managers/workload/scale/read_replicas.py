@@ -17,11 +17,11 @@ from managers.workload.rollout.holds import hold
 from managers.workload.rollout.quorum import wait_for_answer
 from managers.workload.scale.leftover_pvcs import (
     STALE,
-    answered,
     discard,
     is_disposable,
     is_marked,
     member,
+    reported_quorum,
 )
 from managers.workload.scale.raft_peers import LeavingPeer, leader_of, refusal, removal
 from managers.workload.scale.replicas import Size
@@ -181,7 +181,7 @@ def _tidied(resolved: Resolved, observed: Observed, desired: int) -> Size:
     its volume shows that it existed.
     """
     volumes = _beyond(observed.read, desired)
-    quorum = answered(observed)
+    quorum = reported_quorum(observed)
     if volumes and observed.quorum is not None and (quorum is None or not leader_of(observed)):
         message = "the leader must report its members before leftover volumes can be deleted"
         return Size(desired, wait_for_answer(observed.quorum, NO_LEADER, message, RECHECK))

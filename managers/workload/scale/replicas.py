@@ -44,7 +44,7 @@ def current_replicas(resolved: Resolved, observed: Observed) -> int:
     return highest + 1
 
 
-def guarded(resolved: Resolved, observed: Observed, size: Size) -> int:
+def budget_size(resolved: Resolved, observed: Observed, size: Size) -> int:
     """Return the number of servers that the disruption budget covers: desired, joining, or present.
 
     A scale-down removes servers one at a time, and each votes until it is removed. The voters of

@@ -19,13 +19,13 @@ from contracts.records.observed import Observed, PodFacts, Quorum, RaftServer
 from contracts.records.resolved import Resolved
 from managers.workload.rollout.holds import hold
 from managers.workload.rollout.next_pod import STEP_DOWN_AGAIN, ask_leader
-from managers.workload.rollout.quorum import majority, unreached
+from managers.workload.rollout.quorum import majority, name_unreachable
 from managers.workload.scale.leftover_pvcs import (
-    answered,
     claim_at,
     cleanup_effects,
     is_marked,
     member,
+    reported_quorum,
     startable_replicas,
 )
 from managers.workload.scale.raft_peers import LeavingPeer, refusal, removal
@@ -120,7 +120,7 @@ def _leave(resolved: Resolved, observed: Observed, count: int) -> Size:
     held = _held(resolved, observed, count, message)
     if held is not None:
         return Size(count, held, operation=busy)
-    quorum = answered(observed)
+    quorum = reported_quorum(observed)
     assert quorum is not None
     server = member(quorum, name)
     if server is not None:
@@ -183,7 +183,7 @@ def _unsafe(observed: Observed, server: RaftServer, pod: PodFacts | None, count:
     A ready server is removed only when all others are healthy, so that never two are missing. A
     server that is not ready is already missing: it may be removed when the others are a majority.
     """
-    quorum = answered(observed)
+    quorum = reported_quorum(observed)
     assert quorum is not None
     others = [peer for peer in quorum.servers if peer.node_id != server.node_id]
     if pod is None or not pod.ready:
@@ -205,7 +205,7 @@ def _unhealthy(quorum: Quorum, others: list[RaftServer]) -> str:
     unhealthy = [peer.node_id for peer in quorum.servers if peer.voter and not peer.healthy]
     if unhealthy:
         return f"the leader reports these as unhealthy: {', '.join(unhealthy)}"
-    late = unreached(peer for peer in others if peer.voter)
+    late = name_unreachable(peer for peer in others if peer.voter)
     if late:
         return late
     if not any(peer.voter for peer in others):

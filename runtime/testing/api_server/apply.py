@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from runtime.testing.api_server.answers import Cause, RefusedAnswer, about
-from runtime.testing.api_server.fields import Path, merged, shown, tree_of, without
+from runtime.testing.api_server.fields import Path, format_path, merge_fields, tree_of, without
 from runtime.testing.api_server.kinds import Kind
 from runtime.testing.api_server.managed import (
     Managers,
@@ -32,7 +32,7 @@ class Application:
     now: str
 
 
-def applied(live: Object | None, request: Application) -> Object:
+def apply_request(live: Object | None, request: Application) -> Object:
     """The object after the apply, with its new managedFields.
 
     Raises RefusedAnswer (409, with one cause per field) if other managers own changed fields.
@@ -85,7 +85,7 @@ def _merged(base: Object, request: Application) -> Object:
     }
     if not sub:
         desired["metadata"] = metadata
-    result: Object = merged(base, desired, kind.schema)
+    result: Object = merge_fields(base, desired, kind.schema)
     return result
 
 
@@ -103,7 +103,7 @@ def _without_omitted(
 
 def _conflict(request: Application, clashes: Mapping[Who, frozenset[Path]]) -> RefusedAnswer:
     causes = [
-        Cause("FieldManagerConflict", f"conflict with {_named(who)}", shown(path))
+        Cause("FieldManagerConflict", f"conflict with {_named(who)}", format_path(path))
         for who, paths in clashes.items()
         for path in sorted(paths)
     ]
@@ -112,7 +112,7 @@ def _conflict(request: Application, clashes: Mapping[Who, frozenset[Path]]) -> R
     else:
         count = f"{len(causes)} conflicts"
         message = "\n".join(
-            "\n- ".join((f"conflicts with {_named(who)}:", *map(shown, sorted(paths))))
+            "\n- ".join((f"conflicts with {_named(who)}:", *map(format_path, sorted(paths))))
             for who, paths in clashes.items()
         )
     name = str(request.body["metadata"]["name"])

@@ -44,16 +44,16 @@ def token_of(item: Any, keys: Keys) -> str:
     if keys == SET:
         return "v:" + orjson.dumps(item).decode()
     # On a real server the default of protocol is part of the key.
-    shown = {key: item.get(key, "TCP") if key == "protocol" else item.get(key) for key in keys}
-    return "k:" + orjson.dumps(shown, option=orjson.OPT_SORT_KEYS).decode()
+    identity = {key: item.get(key, "TCP") if key == "protocol" else item.get(key) for key in keys}
+    return "k:" + orjson.dumps(identity, option=orjson.OPT_SORT_KEYS).decode()
 
 
-def merged(live: Any, desired: Any, schema: Schema, name: str = "") -> Any:
+def merge_fields(live: Any, desired: Any, schema: Schema, name: str = "") -> Any:
     """Merge desired into live."""
     if isinstance(desired, dict) and isinstance(live, dict) and name not in schema.whole:
         both = dict(live)
         for field, inner in desired.items():
-            both[field] = merged(live.get(field), inner, schema, field)
+            both[field] = merge_fields(live.get(field), inner, schema, field)
         return both
     if isinstance(desired, list) and isinstance(live, list):
         keys = schema.keys(name, desired or live)
@@ -67,7 +67,7 @@ def _merged_items(live: list[Any], desired: list[Any], keys: Keys, schema: Schem
     old = {token_of(item, keys): item for item in live}
     new = {token_of(item, keys): item for item in desired}
     merged_items = {
-        token: merged(old[token], item, schema) if token in old and keys != SET else item
+        token: merge_fields(old[token], item, schema) if token in old and keys != SET else item
         for token, item in new.items()
     }
     pending = list(merged_items)
@@ -148,7 +148,7 @@ def paths_of(tree: Mapping[str, Any], at: Path = ()) -> Iterator[Path]:
         yield from paths_of(tree[part], (*at, part))
 
 
-def shown(path: Path) -> str:
+def format_path(path: Path) -> str:
     """A path as conflict messages write it: `.spec.containers[name="x"].image`."""
     return "".join(_shown_token(token) for token in path)
 

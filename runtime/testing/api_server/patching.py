@@ -13,14 +13,14 @@ class Impossible(Exception):  # noqa: N818 - an error of the patch, not of the s
     """A test failed or a path does not exist."""
 
 
-def json_patched(document: Object, ops: Sequence[Mapping[str, Any]]) -> Object:
+def apply_json_patch(document: Object, ops: Sequence[Mapping[str, Any]]) -> Object:
     """The document after all operations; the argument may be changed. Raises Impossible."""
     for op in ops:
         _perform(document, op)
     return document
 
 
-def merge_patched(value: Any, patch: Any) -> Any:
+def apply_merge_patch(value: Any, patch: Any) -> Any:
     """The value after a merge patch: null removes, lists are replaced."""
     if not isinstance(patch, dict):
         return patch
@@ -29,7 +29,7 @@ def merge_patched(value: Any, patch: Any) -> Any:
         if inner is None:
             result.pop(name, None)
         else:
-            result[name] = merge_patched(result.get(name), inner)
+            result[name] = apply_merge_patch(result.get(name), inner)
     return result
 
 

@@ -53,7 +53,7 @@ def selection_of(kind: Kind, namespace: str | None, query: dict[str, str]) -> Se
     return Selection(kind.resource, namespace, labels, fields)
 
 
-def listed(storage: ObjectStorage, question: ReadQuery, query: dict[str, str]) -> Object:
+def list_page(storage: ObjectStorage, question: ReadQuery, query: dict[str, str]) -> Object:
     """One page of a list, or all of it."""
     limit = int(query.get("limit") or 0)
     if query.get("continue"):

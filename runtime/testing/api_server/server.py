@@ -34,7 +34,7 @@ from runtime.testing.api_server.kinds import BUILT_IN_KINDS, Kind
 from runtime.testing.api_server.reads import (
     ReadQuery,
     asks_for_metadata,
-    listed,
+    list_page,
     selection_of,
     version_of,
 )
@@ -229,7 +229,7 @@ class FakeApiServer:
             case "GET", True:
                 return 200, self._one(call, target)
             case "GET", False:
-                return 200, listed(self.storage, self._question(path, call), dict(call.query))
+                return 200, list_page(self.storage, self._question(path, call), dict(call.query))
             case "POST", False:
                 return 201, self.writes.create(target, _decoded(call))
             case "PUT", True:

@@ -26,10 +26,10 @@ from runtime.testing.api_server.answers import (
     new_uid,
     not_found,
 )
-from runtime.testing.api_server.apply import Application, applied
+from runtime.testing.api_server.apply import Application, apply_request
 from runtime.testing.api_server.kinds import Kind
 from runtime.testing.api_server.managed import Who, after_update
-from runtime.testing.api_server.patching import Impossible, json_patched, merge_patched
+from runtime.testing.api_server.patching import Impossible, apply_json_patch, apply_merge_patch
 from runtime.testing.api_server.storage import ObjectStorage
 from runtime.types import Object, ObjectKey
 
@@ -114,11 +114,11 @@ class Writes:
         copy = orjson.loads(orjson.dumps(old))
         if content_type.startswith(JSON_PATCH):
             try:
-                new = json_patched(copy, body)
+                new = apply_json_patch(copy, body)
             except Impossible as error:
                 raise _bad_patch(target, str(error)) from error
         else:
-            new = merge_patched(copy, body)
+            new = apply_merge_patch(copy, body)
         return self.update(target, new), False
 
     def delete(self, target: WriteTarget, options: Object) -> Object | None:
@@ -167,9 +167,9 @@ class Writes:
             self._stamp(),
         )
         if old is not None:
-            return self._commit(target, old, applied(old, request)), False
+            return self._commit(target, old, apply_request(old, request)), False
         self._expect_namespace(target, target.name)
-        first = applied(None, request)
+        first = apply_request(None, request)
         first["metadata"] = {**first["metadata"], "name": target.name}
         if target.kind.resource.namespaced:
             first["metadata"]["namespace"] = target.key.namespace

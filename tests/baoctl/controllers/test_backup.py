@@ -66,7 +66,7 @@ async def woken(
     return requests
 
 
-def having(**status: Any) -> Object:
+def cluster_with_status(**status: Any) -> Object:
     return PLAIN.with_status(**status).object()
 
 
@@ -81,29 +81,53 @@ class Wake(NamedTuple):
 
 
 WAKES: dict[str, Wake] = {
-    "a new spec": Wake(CLUSTERS, having(), PLAIN.with_metadata(generation=2).object(), True, True),
-    "an annotation": Wake(
-        CLUSTERS, having(), PLAIN.with_metadata(annotations={"a": "b"}).object(), True, False
+    "a new spec": Wake(
+        CLUSTERS, cluster_with_status(), PLAIN.with_metadata(generation=2).object(), True, True
     ),
-    "a lock that is taken": Wake(CLUSTERS, having(), having(operationLock=LOCK), True, True),
-    "a lock that is given back": Wake(CLUSTERS, having(operationLock=LOCK), having(), True, True),
+    "an annotation": Wake(
+        CLUSTERS,
+        cluster_with_status(),
+        PLAIN.with_metadata(annotations={"a": "b"}).object(),
+        True,
+        False,
+    ),
+    "a lock that is taken": Wake(
+        CLUSTERS, cluster_with_status(), cluster_with_status(operationLock=LOCK), True, True
+    ),
+    "a lock that is given back": Wake(
+        CLUSTERS, cluster_with_status(operationLock=LOCK), cluster_with_status(), True, True
+    ),
     "the end of a rolling upgrade": Wake(
-        CLUSTERS, having(upgrade={"targetVersion": "2.7.2"}), having(), False, True
+        CLUSTERS,
+        cluster_with_status(upgrade={"targetVersion": "2.7.2"}),
+        cluster_with_status(),
+        False,
+        True,
     ),
     "a phase of a blue/green upgrade": Wake(
         CLUSTERS,
-        having(blueGreen={"phase": "Cleanup"}),
-        having(blueGreen={"phase": "Idle"}),
+        cluster_with_status(blueGreen={"phase": "Cleanup"}),
+        cluster_with_status(blueGreen={"phase": "Idle"}),
         False,
         True,
     ),
     "the end of a roll": Wake(
-        CLUSTERS, having(operation={"kind": "Rolling"}), having(), False, False
+        CLUSTERS,
+        cluster_with_status(operation={"kind": "Rolling"}),
+        cluster_with_status(),
+        False,
+        False,
     ),
     "a record that somebody edited": Wake(
-        CLUSTERS, having(), having(backup={"schedule": "0 1 * * *"}), True, False
+        CLUSTERS,
+        cluster_with_status(),
+        cluster_with_status(backup={"schedule": "0 1 * * *"}),
+        True,
+        False,
     ),
-    "a detail of the status": Wake(CLUSTERS, having(), having(readyReplicas=2), False, False),
+    "a detail of the status": Wake(
+        CLUSTERS, cluster_with_status(), cluster_with_status(readyReplicas=2), False, False
+    ),
     "a restore that comes": Wake(RESTORES, None, restore(), True, True),
     "a restore that ends": Wake(RESTORES, restore(), restore(phase="Completed"), False, True),
     "a restore that is gone": Wake(RESTORES, restore(), None, True, True),
@@ -126,5 +150,7 @@ async def test_who_is_woken(
 
 
 async def test_nothing_wakes_what_has_ended() -> None:
-    requests = await woken(False, CLUSTERS, having(), having(operationLock=LOCK))
+    requests = await woken(
+        False, CLUSTERS, cluster_with_status(), cluster_with_status(operationLock=LOCK)
+    )
     assert ObjectKey(gen.NAMESPACE, "ended") not in requests

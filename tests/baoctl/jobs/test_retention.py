@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from baoctl.jobs.retention import listed, outdated, retained_message
+from baoctl.jobs.retention import pair_keys, retained_message, select_outdated
 from contracts.jobs.env import RetentionEnv
 from contracts.naming.snapshot_keys import BackupKey, manifest_key
 
@@ -22,7 +22,7 @@ def snapshots_of_ages(*days: float) -> list[BackupKey]:
 
 
 def going(keys: list[BackupKey], rules: RetentionEnv) -> list[int]:
-    return [keys.index(key) for key in outdated(keys, rules, NOW)]
+    return [keys.index(key) for key in select_outdated(keys, rules, NOW)]
 
 
 def test_the_oldest_go_first_beyond_the_count() -> None:
@@ -54,7 +54,7 @@ def test_what_is_protected_stays_and_counts() -> None:
 )
 def test_the_newest_never_goes(ages: list[float], count: int, age: int) -> None:
     keys = snapshots_of_ages(*ages)
-    gone = outdated(keys, RetentionEnv(count, age), NOW)
+    gone = select_outdated(keys, RetentionEnv(count, age), NOW)
     assert not keys or max(keys, key=lambda key: (key.at, key.id8)) not in gone
     if count:
         assert len(keys) - len(gone) <= max(count, 1)
@@ -71,7 +71,7 @@ def test_only_whole_snapshots_of_this_place_are_listed() -> None:
     names = [whole.text, whole.manifest, bare.text, alone.manifest, "p/n/c/notes.json"]
     for other in others:
         names += [other.text, manifest_key(other.text)]
-    assert listed(names, whole) == ([whole], [alone])
+    assert pair_keys(names, whole) == ([whole], [alone])
 
 
 def test_what_no_retention_ever_removes_is_counted_for_a_person() -> None:

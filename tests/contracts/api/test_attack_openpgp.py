@@ -19,7 +19,7 @@ from contracts.api.values.openpgp_packets import (
     SUBPACKETS_OF_ONE,
     TEXT_MAX,
 )
-from contracts.api.violation import shown
+from contracts.api.violation import format_value
 from tests.contracts.api.pgp_builder import (
     CROSS,
     KEY,
@@ -108,7 +108,7 @@ def _read_or_refuse(data: bytes) -> None:
         parts = read_public_key(base64.b64encode(data).decode()).parts
     except NotAKeyError as refused:
         reason = str(refused)
-        assert shown(reason) == reason, "a violation would cut it"
+        assert format_value(reason) == reason, "a violation would cut it"
     else:
         assert parts
 

@@ -9,7 +9,7 @@ import pytest
 from contracts.api.backup import OpenBaoBackup
 from contracts.api.restore import OpenBaoRestore, RestoreSpec
 from contracts.api.rules.backup_object import SNAPSHOT_RULES, snapshot_violations
-from contracts.api.rules.combinators import placed
+from contracts.api.rules.combinators import prefix_rules
 from contracts.api.rules.restore import (
     REFERENCES,
     RESTORE_RULES,
@@ -116,7 +116,7 @@ def test_every_reference_to_a_secret_has_its_rule() -> None:
 
 
 def test_the_rules_of_a_store_stand_wherever_a_store_is_named() -> None:
-    rules = placed(TARGET_RULES, "x", "spec.source.target")
+    rules = prefix_rules(TARGET_RULES, "x", "spec.source.target")
     elsewhere = restore(source={"backup": "b"})
     assert [rule.id for rule in rules] == [f"x-{rule.id}" for rule in TARGET_RULES]
     for rule in rules:

@@ -14,7 +14,7 @@ from managers.cluster.metrics import (
     REPORTED_CONDITIONS,
     SERIES_PER_CLUSTER,
     ClusterMetrics,
-    counted,
+    count_reconciles,
 )
 from managers.cluster.observe.from_objects import SecretReading
 from managers.context.reads.secrets import SecretStore
@@ -167,9 +167,9 @@ async def test_a_failed_reconcile_is_counted_too() -> None:
         return Done(7.0)
 
     with pytest.raises(RuntimeError):
-        await counted(fails, bench.ours)(KEY)
+        await count_reconciles(fails, bench.ours)(KEY)
     assert bench.series()[TestRotations.ROTATED] == 0
-    assert await counted(works, bench.ours)(KEY) == Done(7.0)
+    assert await count_reconciles(works, bench.ours)(KEY) == Done(7.0)
 
 
 SPOILT: tuple[Any, ...] = (None, 7, "text", [], [7], {"a": {}}, True, ["Ready"], -1, "\n\x1b[31m")

@@ -14,7 +14,7 @@ from managers.datacenter.backoff import (
     after_success,
     delay,
     due,
-    failed,
+    failure_of,
     goal_of,
 )
 from managers.datacenter.interfaces import ProviderError
@@ -123,13 +123,13 @@ def test_an_attempt_is_due_when_its_time_has_come(late: int, is_due: bool) -> No
 
 def test_what_never_failed_is_due() -> None:
     assert due(ServiceProgress(), "d1", NOW)
-    assert failed(ServiceProgress(digest="d1"), "d1") is None
+    assert failure_of(ServiceProgress(digest="d1"), "d1") is None
 
 
 def test_a_failure_speaks_of_one_goal_alone() -> None:
     known = after_failure(ServiceProgress(), "d1", BUSY, NOW, MIDDLE)
-    assert failed(known, "d1") == Failure("Unavailable", "the server is busy", NOW)
-    assert failed(known, "d2") is None
+    assert failure_of(known, "d1") == Failure("Unavailable", "the server is busy", NOW)
+    assert failure_of(known, "d2") is None
 
 
 def test_a_retire_that_fails_stays_a_retire() -> None:

@@ -15,8 +15,8 @@ from managers.images.plan import images_of, version_mismatch
 from managers.images.policy import (
     cache_key,
     operator_image_request,
+    read_verdict,
     record,
-    recorded,
     server_image,
     server_image_request,
 )
@@ -195,7 +195,7 @@ def test_a_record_is_read_back_and_nothing_else_is() -> None:
     )
     key = cache_key(question, "")
     text = record(key, PINNED)
-    assert recorded(question, key, text) == ImageVerdict(IMAGE, pinned=PINNED, record=text)
+    assert read_verdict(question, key, text) == ImageVerdict(IMAGE, pinned=PINNED, record=text)
     for junk in (
         "",
         key,
@@ -206,9 +206,9 @@ def test_a_record_is_read_back_and_nothing_else_is() -> None:
         f"{key} {PINNED} x",
         f"{key}  {PINNED}",
     ):
-        assert recorded(question, key, junk) is None
+        assert read_verdict(question, key, junk) is None
     exact = replace(question, reference=f"r.example.com/bao@sha256:{'e' * 64}")
-    assert recorded(exact, key, text) is None
+    assert read_verdict(exact, key, text) is None
 
 
 @pytest.mark.parametrize(

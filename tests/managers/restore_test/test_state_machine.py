@@ -19,7 +19,7 @@ from managers.restore_test.state_machine import (
     State,
     decide,
     recheck_after,
-    refused,
+    refuse_job,
     state_of,
     wait_decision,
 )
@@ -231,6 +231,6 @@ def test_a_job_that_cannot_be_created_yet_changes_nothing_recorded() -> None:
 
 def test_a_rejected_job_ends_the_test() -> None:
     facts = situation(backup(test=run()))
-    record = gen.present(next_record(facts, refused(decide(facts), "no Jobs here")))
+    record = gen.present(next_record(facts, refuse_job(decide(facts), "no Jobs here")))
     assert record.proof is not None
     assert (record.proof.reason, record.proof.message) == ("PreparationFailed", "no Jobs here")

@@ -9,7 +9,7 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.records.upgrade import Release
-from managers.upgrade.decide import accepted, with_accepted_release
+from managers.upgrade.decide import accepted_release, with_accepted_release
 from runtime.builtin_kinds import POD
 from tests import gen
 from tests.managers.cluster.bench import STATUS, Bench, running_bench
@@ -67,7 +67,7 @@ LEFT: dict[str, tuple[gen.Cluster, Release]] = {
 
 @pytest.mark.parametrize(("cluster", "release"), LEFT.values(), ids=LEFT.keys())
 def test_what_the_servers_are_said_to_have(cluster: gen.Cluster, release: Release) -> None:
-    assert accepted(cluster.read()) == release
+    assert accepted_release(cluster.read()) == release
 
 
 WISHES: dict[str, dict[str, Any]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contracts.conditions.condition import ConditionUpdate
 from contracts.pools.fenced_pods import with_effective_fences
-from managers.workload.conditions import fenced
+from managers.workload.conditions import fenced_condition
 from runtime.outcome import Blocked, Done, Outcome
 from tests import gen
 
@@ -20,7 +20,9 @@ def condition_update(
     cluster: gen.Cluster, world: gen.World = GATED, outcome: Outcome | None = None
 ) -> ConditionUpdate | None:
     read = cluster.read()
-    return fenced(with_effective_fences(read).spec, world.facts(), outcome or Done(), read)
+    return fenced_condition(
+        with_effective_fences(read).spec, world.facts(), outcome or Done(), read
+    )
 
 
 def condition_fields(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from runtime.cache.optional_kind import offered
+from runtime.cache.optional_kind import served_versions
 from tests.runtime.cache.widgets import WIDGET, definition
 
 
@@ -24,7 +24,7 @@ from tests.runtime.cache.widgets import WIDGET, definition
 def test_a_version_counts_once_it_is_served(
     live: dict[str, Any] | None, versions: tuple[str, ...]
 ) -> None:
-    assert offered(live) == versions
+    assert served_versions(live) == versions
 
 
 def test_the_best_version_comes_first() -> None:

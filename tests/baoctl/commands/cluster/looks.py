@@ -44,7 +44,7 @@ def healthy() -> ClusterObservation:
     )
 
 
-def having(observation: ClusterObservation, **status: Any) -> ClusterObservation:
+def with_status(observation: ClusterObservation, **status: Any) -> ClusterObservation:
     """The cluster with other fields of its status."""
     return replace(
         observation,
@@ -52,7 +52,7 @@ def having(observation: ClusterObservation, **status: Any) -> ClusterObservation
     )
 
 
-def wanting(observation: ClusterObservation, **spec: Any) -> ClusterObservation:
+def with_spec(observation: ClusterObservation, **spec: Any) -> ClusterObservation:
     """The cluster with other fields of its spec."""
     return replace(
         observation,
@@ -60,7 +60,7 @@ def wanting(observation: ClusterObservation, **spec: Any) -> ClusterObservation:
     )
 
 
-def stating(
+def with_condition(
     observation: ClusterObservation, kind: str, status: str, reason: str, message: str, **more: Any
 ) -> ClusterObservation:
     """The cluster with one other condition."""
@@ -70,7 +70,7 @@ def stating(
         if condition["type"] != kind
     ]
     entry = {"type": kind, "status": status, "reason": reason, "message": message, **more}
-    return having(observation, conditions=[*kept, entry])
+    return with_status(observation, conditions=[*kept, entry])
 
 
 def with_pod(

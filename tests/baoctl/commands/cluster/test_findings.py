@@ -11,7 +11,14 @@ from baoctl.commands.cluster.findings import CHECKS, diagnose
 from baoctl.commands.cluster.observed import ClusterObservation, Operator
 from contracts.naming import labels
 from runtime.types import Object
-from tests.baoctl.commands.cluster.looks import having, healthy, lease, stating, wanting, with_pod
+from tests.baoctl.commands.cluster.looks import (
+    healthy,
+    lease,
+    with_condition,
+    with_pod,
+    with_spec,
+    with_status,
+)
 
 SYSTEM = "openbao-operator-system"
 
@@ -26,13 +33,13 @@ def event(reason: str, note: str, about: str = "StatefulSet", **more: object) ->
 def not_ready(
     observation: ClusterObservation, message: str = "1 of 3 servers are ready"
 ) -> ClusterObservation:
-    return stating(observation, "Ready", "False", "NotReady", message)
+    return with_condition(observation, "Ready", "False", "NotReady", message)
 
 
 def seal_secret_missing() -> ClusterObservation:
     observation = not_ready(with_pod(healthy(), 0))
     text = "Secret first-unseal-key does not exist, and the cluster has data"
-    return stating(observation, "Stalled", "True", "UnsealKeyMissing", text)
+    return with_condition(observation, "Stalled", "True", "UnsealKeyMissing", text)
 
 
 def seal_secret_missing_while_the_operator_is_silent() -> ClusterObservation:
@@ -40,7 +47,7 @@ def seal_secret_missing_while_the_operator_is_silent() -> ClusterObservation:
 
 
 def wrong_seal_secret() -> ClusterObservation:
-    return stating(healthy(), "Stalled", "True", "UnsealKeyChanged", "the content differs")
+    return with_condition(healthy(), "Stalled", "True", "UnsealKeyChanged", "the content differs")
 
 
 def no_quorum() -> ClusterObservation:
@@ -48,20 +55,22 @@ def no_quorum() -> ClusterObservation:
 
 
 def expired_certificate() -> ClusterObservation:
-    return stating(
+    return with_condition(
         no_quorum(), "TLSReady", "True", "Ready", "The server certificate is valid until 2026-11-20"
     )
 
 
 def certificate_that_ended_today() -> ClusterObservation:
     text = "Secret first-tls-server: tls.crt expired at 2026-11-26T11:59:00+00:00: replace it"
-    observation = stating(healthy(), "TLSReady", "False", "TLSSecretInvalid", text)
-    return stating(observation, "Stalled", "True", "TLSSecretInvalid", text)
+    observation = with_condition(healthy(), "TLSReady", "False", "TLSSecretInvalid", text)
+    return with_condition(observation, "Stalled", "True", "TLSSecretInvalid", text)
 
 
 def refusal_before_there_is_a_certificate() -> ClusterObservation:
-    observation = stating(healthy(), "TLSReady", "False", "TLSSecretMissing", "it is not there yet")
-    return stating(
+    observation = with_condition(
+        healthy(), "TLSReady", "False", "TLSSecretMissing", "it is not there yet"
+    )
+    return with_condition(
         observation, "Stalled", "True", "ImageVersionMismatch", "the tag is another version"
     )
 
@@ -80,16 +89,16 @@ def image_that_cannot_be_pulled() -> ClusterObservation:
 
 def policy_missing() -> ClusterObservation:
     text = "ValidatingAdmissionPolicy openbao-operator-x is missing"
-    return stating(healthy(), "ProductionReady", "False", "AdmissionPoliciesMissing", text)
+    return with_condition(healthy(), "ProductionReady", "False", "AdmissionPoliciesMissing", text)
 
 
 def no_policy_at_all() -> ClusterObservation:
-    observation = wanting(healthy(), profile="Hardened")
+    observation = with_spec(healthy(), profile="Hardened")
     return replace(observation, operator=Operator(SYSTEM, lease=lease(), policies=("other",)))
 
 
 def policy_without_a_binding() -> ClusterObservation:
-    observation = wanting(healthy(), profile="Hardened")
+    observation = with_spec(healthy(), profile="Hardened")
     names = ("openbao-operator-x", "openbao-operator-y")
     operator = Operator(SYSTEM, lease=lease(), policies=names, bindings=("openbao-operator-x",))
     return replace(observation, operator=operator)
@@ -118,15 +127,15 @@ def webhook_refuses() -> ClusterObservation:
 
 def webhook_does_not_answer() -> ClusterObservation:
     text = 'create Service first: 500: failed calling webhook "x.example.com": connection refused'
-    return stating(healthy(), "Degraded", "True", "Retrying", text)
+    return with_condition(healthy(), "Degraded", "True", "Retrying", text)
 
 
 def expired_pause() -> ClusterObservation:
     since = {"lastTransitionTime": "2026-11-23T12:00:00Z"}
-    observation = stating(
-        wanting(healthy(), paused=True), "Paused", "True", "Paused", "paused", **since
+    observation = with_condition(
+        with_spec(healthy(), paused=True), "Paused", "True", "Paused", "paused", **since
     )
-    return stating(observation, "Ready", "Unknown", "Paused", "spec.paused is true")
+    return with_condition(observation, "Ready", "Unknown", "Paused", "spec.paused is true")
 
 
 HELD = {
@@ -136,12 +145,12 @@ HELD = {
 
 
 def lock_of_nobody() -> ClusterObservation:
-    return replace(having(healthy(), operationLock=HELD), lock_holder_exists=False)
+    return replace(with_status(healthy(), operationLock=HELD), lock_holder_exists=False)
 
 
 def lock_of_a_silent_holder() -> ClusterObservation:
     silent = {**HELD, "renewedAt": "2026-11-26T09:00:00Z"}
-    return replace(having(healthy(), operationLock=silent), lock_holder_exists=True)
+    return replace(with_status(healthy(), operationLock=silent), lock_holder_exists=True)
 
 
 def unschedulable() -> ClusterObservation:
@@ -211,7 +220,7 @@ def test_a_cluster_that_is_well_has_no_findings() -> None:
 # sentence: a cluster in which that is no finding
 FINE: dict[str, ClusterObservation] = {
     "a lock whose holder works": replace(
-        having(healthy(), operationLock=HELD), lock_holder_exists=True
+        with_status(healthy(), operationLock=HELD), lock_holder_exists=True
     ),
     "a right to list Secrets that is missing": replace(healthy(), secrets=None),
     "pods that may not be read": replace(healthy(), pods=(), denied=("pods",)),
@@ -222,19 +231,19 @@ FINE: dict[str, ClusterObservation] = {
             event("FailedCreate", "denied the request", eventTime="2026-11-26T09:00:00Z"),
         ),
     ),
-    "the last day of a certificate": stating(
+    "the last day of a certificate": with_condition(
         healthy(), "TLSReady", "True", "Ready", "The server certificate is valid until 2026-11-26"
     ),
-    "a schedule of backups whose time has not come": stating(
+    "a schedule of backups whose time has not come": with_condition(
         healthy(), "BackupHealthy", "Unknown", "NoBackupYet", "the first one is due tomorrow"
     ),
     "policies that bindings put into force": replace(
-        wanting(healthy(), profile="Hardened"),
+        with_spec(healthy(), profile="Hardened"),
         operator=Operator(
             SYSTEM, lease=lease(), policies=("openbao-x",), bindings=("openbao-x", "another")
         ),
     ),
-    "hibernation": replace(wanting(healthy(), hibernate=True), pods=()),
+    "hibernation": replace(with_spec(healthy(), hibernate=True), pods=()),
 }  # fmt: skip
 
 
@@ -255,10 +264,10 @@ def test_a_sealed_server_says_why_itself() -> None:
 
 
 def test_a_reason_of_several_conditions_is_one_finding() -> None:
-    observation = stating(
+    observation = with_condition(
         certificate_that_ended_today(), "Available", "False", "NotInitialized", "a"
     )
-    observation = stating(observation, "OpenBaoLeader", "Unknown", "NotInitialized", "b")
+    observation = with_condition(observation, "OpenBaoLeader", "Unknown", "NotInitialized", "b")
     assert [finding.reason for finding in diagnose(observation)] == [
         "TLSSecretInvalid",
         "NotInitialized",

@@ -18,11 +18,11 @@ from contracts.api.group import BACKUPS, CLUSTERS
 from runtime.types import Object, ObjectKey
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import world
-from tests.baoctl.commands.cluster.looks import having, healthy, wanting
+from tests.baoctl.commands.cluster.looks import healthy, with_spec, with_status
 
 NOW = "2026-11-26T12:00:00Z"
 KEY = ObjectKey("default", "first")
-UPGRADING = having(healthy(), upgrade={"phase": "Rolling"}).cluster
+UPGRADING = with_status(healthy(), upgrade={"phase": "Rolling"}).cluster
 
 
 def spec_after(live: Object, verb: str, argument: str) -> dict[str, Any]:
@@ -43,19 +43,19 @@ def spec_after(live: Object, verb: str, argument: str) -> dict[str, Any]:
 # sentence: (cluster, verb, argument, fields of the spec afterwards)
 WRITES: dict[str, tuple[Object, str, str, dict[str, Any]]] = {
     "a pause": (healthy().cluster, "pause", "", {"paused": True}),
-    "its end": (wanting(healthy(), paused=True).cluster, "resume", "", {"paused": False}),
+    "its end": (with_spec(healthy(), paused=True).cluster, "resume", "", {"paused": False}),
     "a restart": (healthy().cluster, "restart", NOW, {"runtime": {"restartAt": NOW}}),
     "a second restart": (
-        wanting(healthy(), runtime={"restartAt": "x"}).cluster, "restart", NOW,
+        with_spec(healthy(), runtime={"restartAt": "x"}).cluster, "restart", NOW,
         {"runtime": {"restartAt": NOW}},
     ),
     "a fence": (healthy().cluster, "fence", "first-2", {"fencedPods": ["first-2"]}),
     "another fence": (
-        wanting(healthy(), fencedPods=["first-1"]).cluster, "fence", "first-2",
+        with_spec(healthy(), fencedPods=["first-1"]).cluster, "fence", "first-2",
         {"fencedPods": ["first-1", "first-2"]},
     ),
     "the end of a fence": (
-        wanting(healthy(), fencedPods=["first-1", "first-2"]).cluster, "unfence", "first-1",
+        with_spec(healthy(), fencedPods=["first-1", "first-2"]).cluster, "unfence", "first-1",
         {"fencedPods": ["first-2"]},
     ),
     "hibernation": (healthy().cluster, "hibernate", "", {"hibernate": True}),
@@ -94,21 +94,21 @@ def test_the_same_with_kubectl_is_one_command(verb: str) -> None:
     ("verb", "spec"), [("pause", {"paused": True}), ("resume", {}), ("unfence", {}), ("wake", {})]
 )
 def test_what_stands_so_already_is_not_written(verb: str, spec: dict[str, Any]) -> None:
-    live = wanting(healthy(), **spec).cluster
+    live = with_spec(healthy(), **spec).cluster
     assert operations(live, edit_of(verb, live, "first-2")) == ()
 
 
 # sentence: (cluster, verb, words)
 REFUSED: dict[str, tuple[Object, str, str]] = {
     "a CA of somebody else": (
-        wanting(healthy(), tls={"mode": "External"}).cluster, "ca", "spec.tls.mode External",
+        with_spec(healthy(), tls={"mode": "External"}).cluster, "ca", "spec.tls.mode External",
     ),
     "a key of a key service": (
-        wanting(healthy(), unseal={"type": "transit"}).cluster, "unseal-key",
+        with_spec(healthy(), unseal={"type": "transit"}).cluster, "unseal-key",
         "rotate the key in its key service",
     ),
     "a key in a Secret of the user": (
-        wanting(healthy(), unseal={"credentialsSecretRef": {"name": "mine"}}).cluster,
+        with_spec(healthy(), unseal={"credentialsSecretRef": {"name": "mine"}}).cluster,
         "unseal-key", "add a new key to it",
     ),
 }  # fmt: skip
@@ -159,7 +159,7 @@ async def test_the_verbs_write_once_and_say_so(tmp_path: Path) -> None:
 
 async def test_a_backup_is_an_object_of_its_own(tmp_path: Path) -> None:
     server = world()
-    live = wanting(healthy(), backup={"schedule": "0 3 * * *"}).cluster
+    live = with_spec(healthy(), backup={"schedule": "0 3 * * *"}).cluster
     server.put(CLUSTERS, {**live, "metadata": {"name": "first", "namespace": "default"}})
     async with command_line(server, tmp_path) as baoctl:
         done = await baoctl("backup", "first", "--no-wait")

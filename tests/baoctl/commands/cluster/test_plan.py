@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from baoctl.cli import main
 from baoctl.commands.cluster.difference import differences
-from baoctl.commands.cluster.merge import applied
+from baoctl.commands.cluster.merge import apply_manifest
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from runtime.limits.object_size import LAST_APPLIED
 from runtime.types import Object, ObjectKey, resource_version_of
@@ -181,7 +181,7 @@ def test_what_the_last_manifest_had_is_removed_and_what_others_wrote_stays() -> 
         configuration={"logLevel": "debug"},
         fencedPods=["first-2"],
     )
-    later = applied(live, manifest())
+    later = apply_manifest(live, manifest())
     assert later["spec"] == {**healthy().cluster["spec"], "fencedPods": ["first-2"]}
     assert later["status"] == live["status"]
 
@@ -190,7 +190,7 @@ def test_what_the_last_manifest_had_is_removed_and_what_others_wrote_stays() -> 
 def test_an_annotation_that_is_no_manifest_removes_nothing(last: str) -> None:
     live = with_last_applied({}, fencedPods=["first-2"])
     live["metadata"]["annotations"][LAST_APPLIED] = last
-    assert applied(live, manifest())["spec"]["fencedPods"] == ["first-2"]
+    assert apply_manifest(live, manifest())["spec"]["fencedPods"] == ["first-2"]
 
 
 @given(JSON, JSON)

@@ -26,7 +26,7 @@ from runtime.testing.wait import eventually
 from runtime.types import Resource
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import keep, world
-from tests.baoctl.commands.cluster.looks import healthy, wanting
+from tests.baoctl.commands.cluster.looks import healthy, with_spec
 
 WIDTH = 60
 JOB = {"phase": "Running", "key": "k", "jobUID": "u1", "message": "Job backup-x takes the snapshot"}
@@ -195,7 +195,7 @@ async def test_the_verb_draws_where_a_terminal_can(
     tmp_path: Path, terminal: Terminal, environ: Mapping[str, str], draws: bool
 ) -> None:
     server = world()
-    live = wanting(healthy(), backup={"schedule": "0 3 * * *"}).cluster
+    live = with_spec(healthy(), backup={"schedule": "0 3 * * *"}).cluster
     server.put(CLUSTERS, {**live, "metadata": {"name": "first", "namespace": "default"}})
     async with command_line(server, tmp_path) as baoctl:
         kept = {"PATH": os.environ["PATH"], "KUBECONFIG": str(baoctl.kubeconfig), **environ}

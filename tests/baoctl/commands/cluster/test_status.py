@@ -18,7 +18,13 @@ from baoctl.commands.cluster.terminal import emit
 from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import world
-from tests.baoctl.commands.cluster.looks import having, healthy, stating, wanting, with_pod
+from tests.baoctl.commands.cluster.looks import (
+    healthy,
+    with_condition,
+    with_pod,
+    with_spec,
+    with_status,
+)
 
 
 def output(observation: ClusterObservation, width: int = 80, *, wide: bool = False) -> str:
@@ -68,12 +74,12 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
         ("first-2  no, CrashLoopBackOff  -",),
     ),
     "a backup and its failures": (
-        having(healthy(), backup=BACKUP),
+        with_status(healthy(), backup=BACKUP),
         ("last 9h ago, 5.0 MiB, 2 failed since (Storage), next in 15h",),
     ),
     "an upgrade with its lock": (
-        having(
-            wanting(healthy(), version="2.7.3"),
+        with_status(
+            with_spec(healthy(), version="2.7.3"),
             upgrade=UPGRADE, operationLock=LOCK,
             operation={"kind": "Rolling", "summary": "Rolling 1/3"},
         ),
@@ -83,18 +89,21 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
         ),
     ),
     "a condition with reason and next step": (
-        stating(healthy(), "StorageConfigured", "False", "StorageClassPending", "data-first-1"),
+        with_condition(
+            healthy(), "StorageConfigured", "False", "StorageClassPending", "data-first-1"
+        ),
         (
             "Conditions not met", "StorageConfigured  StorageClassPending", "data-first-1",
             "Next: Wait. If it persists, check that the StorageClass exists",
         ),
     ),
     "a pause": (
-        stating(healthy(), "Paused", "True", "Paused", "spec.paused is true"),
+        with_condition(healthy(), "Paused", "True", "Paused", "spec.paused is true"),
         ("Paused  Paused",),
     ),
     "a certificate that has expired": (
-        stating(healthy(), "TLSReady", "True", "Ready", "valid until 2026-11-01"), ("expired",),
+        with_condition(healthy(), "TLSReady", "True", "Ready", "valid until 2026-11-01"),
+        ("expired",),
     ),
     "a right that is missing": (
         replace(healthy(), pods=(), denied=("pods",)),
@@ -112,7 +121,8 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
         ("Not ready", "NoStatus", "not running yet", "unknown"),
     ),
     "a message that would drive the terminal": (
-        stating(healthy(), "Ready", "False", "NotReady", "a\x1b[2Jb\nc"), ("a\\x1b[2Jb\\nc",),
+        with_condition(healthy(), "Ready", "False", "NotReady", "a\x1b[2Jb\nc"),
+        ("a\\x1b[2Jb\\nc",),
     ),
 }  # fmt: skip
 
@@ -124,8 +134,8 @@ def test_the_screen_says(seen: ClusterObservation, words: tuple[str, ...]) -> No
 
 
 def test_a_reason_stands_once_with_all_its_conditions() -> None:
-    observation = stating(healthy(), "Available", "False", "Hibernated", "no server runs")
-    observation = stating(
+    observation = with_condition(healthy(), "Available", "False", "Hibernated", "no server runs")
+    observation = with_condition(
         observation, "Hibernated", "True", "Hibernated", "volumes and keys are kept"
     )
     text = output(observation)
@@ -140,7 +150,7 @@ def test_advice_is_for_those_who_ask() -> None:
 
 def test_only_ready_is_good() -> None:
     assert view_of(healthy()).exit_code == 0
-    ill = stating(healthy(), "Ready", "False", "NotReady", "x")
+    ill = with_condition(healthy(), "Ready", "False", "NotReady", "x")
     assert view_of(ill).exit_code == 3
 
 

@@ -10,7 +10,7 @@ import pytest
 from baoctl.commands.login.target import (
     Connection,
     authority_in,
-    checked_authority,
+    check_authority,
     environment_of,
     forward_error,
     forwarded_port,
@@ -20,7 +20,7 @@ from baoctl.commands.login.target import (
 from baoctl.exit_codes import ExitCode, VerbError
 from contracts.naming import labels
 from runtime.types import Object
-from tests.baoctl.commands.cluster.looks import healthy, wanting, with_pod
+from tests.baoctl.commands.cluster.looks import healthy, with_pod, with_spec
 
 
 def led_by(*ordinals: int) -> list[Object]:
@@ -89,14 +89,14 @@ TRUSTS: dict[str, tuple[Object | None, str, str | None, str]] = {
 @pytest.mark.parametrize("case", TRUSTS)
 def test_a_server_is_verified_as_its_mode_wants_it(case: str) -> None:
     tls, name, secret, entry = TRUSTS[case]
-    observation = healthy() if tls is None else wanting(healthy(), tls=tls)
+    observation = healthy() if tls is None else with_spec(healthy(), tls=tls)
     trust = trust_of(observation.cluster)
     assert (trust.server_name, trust.secret, trust.entry) == (name, secret, entry)
 
 
 def test_a_spec_of_another_version_is_told_in_one_line() -> None:
     with pytest.raises(VerbError, match="cannot read its spec"):
-        trust_of(wanting(healthy(), replicas="many").cluster)
+        trust_of(with_spec(healthy(), replicas="many").cluster)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_what_is_no_authority_is_refused(data: Any) -> None:
 
 def test_a_file_that_is_too_long_is_refused() -> None:
     with pytest.raises(VerbError, match="too long"):
-        checked_authority("file", (2 << 20) * "x")
+        check_authority("file", (2 << 20) * "x")
 
 
 @pytest.mark.parametrize(

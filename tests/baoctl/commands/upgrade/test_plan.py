@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from baoctl.cli import main
 from baoctl.commands.upgrade.cluster_dump import DumpError, fetch, objects_in, read_dump
-from baoctl.commands.upgrade.plan import UpgradeRequest, edited, forecast
+from baoctl.commands.upgrade.plan import UpgradeRequest, apply_edit, forecast
 from contracts.api.group import CLUSTERS
 from contracts.records.upgrade import Release
 from managers.upgrade.preflight.checks import CHECKS, check
@@ -119,7 +119,7 @@ def test_the_checks_are_those_of_the_operator() -> None:
     cluster_dump = read_dump(
         objects_in(dump(CLUSTER.with_status(operationLock=LOCK))), None, gen.world().now
     )
-    cluster = edited(cluster_dump.cluster, UpgradeRequest(NEW))
+    cluster = apply_edit(cluster_dump.cluster, UpgradeRequest(NEW))
     verdict = check(cluster, cluster_dump.observed, Release.requested(cluster), resuming=False)
     lines = forecast(cluster_dump, UpgradeRequest(NEW), DEADLINE).checks
     # Whether the leader finds all well is asked by the operator alone.

@@ -14,7 +14,7 @@ from contracts.datacenter import names
 from contracts.datacenter.service_spec import Kind
 from contracts.datacenter.workload_records import Observation
 from managers.datacenter.provider.objects import ObjectRef
-from managers.datacenter.provider.readiness import NOT_OBSERVED, applied_digest, evaluate, observed
+from managers.datacenter.provider.readiness import NOT_OBSERVED, applied_digest, evaluate, summarize
 from runtime.builtin_kinds import CONFIG_MAP, DEPLOYMENT, SERVICE
 from runtime.types import Object, ObjectKey, Resource
 from tests.managers.datacenter import bodies
@@ -276,7 +276,7 @@ def test_what_is_there_was_made_from_one_wish(seen: dict[ObjectRef, Object], dig
 
 
 def test_every_object_is_told_by_what_it_is_for() -> None:
-    observation = observed(ROW, whole(), "d")
+    observation = summarize(ROW, whole(), "d")
     assert observation.provider_ref == "Deployment dc-fra1/fra1-shipper"
     # The container has the name of the service, and is named once.
     assert observation.service_refs == (
@@ -305,6 +305,6 @@ def test_every_object_is_told_by_what_it_is_for() -> None:
 def test_what_is_not_whole_is_not_well(
     seen: dict[ObjectRef, Object], present: bool, message: str
 ) -> None:
-    observation = observed(ROW, seen, "d")
+    observation = summarize(ROW, seen, "d")
     assert (observation.present, observation.digest, observation.healthy) == (present, "", False)
     assert observation.message == message

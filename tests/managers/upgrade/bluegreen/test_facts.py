@@ -39,7 +39,7 @@ from managers.upgrade.bluegreen.facts import (
     frozen_target,
     pools_to_observe,
 )
-from managers.upgrade.decide import accepted, decide_upgrade
+from managers.upgrade.decide import accepted_release, decide_upgrade
 from tests import gen
 
 OLD, NEW = Release("2.4.0"), Release("2.5.0")
@@ -384,7 +384,7 @@ def test_the_decision_of_the_pass_is_that_of_the_table() -> None:
     observed = gen.world().facts()
     course = decide_upgrade(cluster, observed, timedelta(minutes=10))
     assert course.is_blue_green
-    assert course.release == accepted(cluster)
+    assert course.release == accepted_release(cluster)
     assert course.upgrade is None
     assert course.finding is not None
     assert replace(course, finding=None) == direct(facts_of(cluster, observed, course.release))

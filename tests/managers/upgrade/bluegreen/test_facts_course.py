@@ -13,7 +13,7 @@ from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.decide import (
-    accepted,
+    accepted_release,
     decide_upgrade,
     idle_decision,
     needs_facts,
@@ -181,7 +181,7 @@ class TestRelease:
     def test_the_target_is_accepted_when_there_is_no_way_back(self) -> None:
         assert course(ASKED).hold_reason == ""
         cluster = at(CLEANUP).with_status(release={"version": "2.5.0"})
-        assert accepted(cluster.read()) == NEW
+        assert accepted_release(cluster.read()) == NEW
         decision = course(cluster)
         assert (decision.release, decision.accepted) == (NEW, NEW)
         assert decision.hold_reason
