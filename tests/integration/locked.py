@@ -173,7 +173,7 @@ def await_refusal(
             return words in str(error)
         return False
 
-    until(f"refused with {words!r}", refused, SECONDS)
+    until(f"the request is refused with {words!r}", refused, SECONDS)
 
 
 def refusal(act: Callable[[], object]) -> str:
@@ -198,7 +198,7 @@ def await_allowed(act: Callable[[], object]) -> None:
             return False
         return True
 
-    until("allowed", allowed, SECONDS)
+    until("the request is allowed", allowed, SECONDS)
 
 
 # --- the objects of one cluster

@@ -112,10 +112,15 @@ async def test_objects_of_another_operator_are_not_changed(
     before = await other.versions()
     see = Watcher(client, namespace)
     async with operator(installed, namespace):
-        live = await see.until(says("Adopted", "False", "AdoptionPending"), "nothing is said")
-        live = await see.until(says("Ready", "True", "AllReplicasReady"), "not ready")
         live = await see.until(
-            lambda item: "EtcdEncryptionWarning" not in conditions(item), "a condition of the other"
+            says("Adopted", "False", "AdoptionPending"), "condition Adopted is AdoptionPending"
+        )
+        live = await see.until(
+            says("Ready", "True", "AllReplicasReady"), "condition Ready is AllReplicasReady"
+        )
+        live = await see.until(
+            lambda item: "EtcdEncryptionWarning" not in conditions(item),
+            "the condition of the other operator is removed",
         )
         assert await see.unserved() == []
     after = await other.versions()
@@ -142,7 +147,9 @@ async def test_a_requested_restart_adopts_the_servers(
     }
     former = uid_of(await client.get(STATEFUL_SET, key))
     async with operator(installed, namespace):
-        await see.until(says("Adopted", "False", "AdoptionPending"), "nothing is said")
+        await see.until(
+            says("Adopted", "False", "AdoptionPending"), "condition Adopted is AdoptionPending"
+        )
         ops = [{"op": "add", "path": "/spec/runtime", "value": {"restartAt": "now"}}]
         await client.json_patch(CLUSTERS, key, ops)
         clock = SystemClock()
@@ -162,7 +169,9 @@ async def test_a_requested_restart_adopts_the_servers(
         there = (await client.list(POD, namespace)).items
         assert await see.pods() == pods
         assert all(selector.items() <= labels_of(item).items() for item in there)
-        await see.until(lambda item: "Adopted" not in conditions(item), "still foreign")
+        await see.until(
+            lambda item: "Adopted" not in conditions(item), "condition Adopted is removed"
+        )
 
 
 @pytest.mark.parametrize(
@@ -184,7 +193,9 @@ async def test_an_impossible_adoption_is_refused_before_the_first_write(
     before = await other.versions()
     see = Watcher(client, namespace)
     async with operator(installed, namespace):
-        live = await see.until(says("Stalled", "True", "AdoptionRefused"), "not refused")
+        live = await see.until(
+            says("Stalled", "True", "AdoptionRefused"), "condition Stalled is AdoptionRefused"
+        )
     assert await other.versions() == before
     assert reason in conditions(live)["Adopted"][2]
 
@@ -215,7 +226,7 @@ async def test_servers_of_the_previous_release_keep_running(
     before = uid_of(await client.get(STATEFUL_SET, key))
     async with operator(installed, namespace):
         # The template is of another namespace, so the pods are outdated and wait for a leader.
-        await see.until(says("Ready", "False", "RollingOut"), "no pass was made")
+        await see.until(says("Ready", "False", "RollingOut"), "condition Ready is RollingOut")
         clock = SystemClock()
         end = clock.monotonic() + PATIENCE
         while not all(
@@ -224,7 +235,7 @@ async def test_servers_of_the_previous_release_keep_running(
         ):
             assert clock.monotonic() < end, "the pods lack a label"
             await clock.sleep(0.1)
-        await see.until(says("Conflict", "False", "NoConflict"), "conflict")
+        await see.until(says("Conflict", "False", "NoConflict"), "condition Conflict is NoConflict")
         assert await see.unserved() == []
     assert await see.pods() == pods
     assert uid_of(await client.get(STATEFUL_SET, key)) == before

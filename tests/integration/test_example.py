@@ -99,7 +99,10 @@ class Site:
         return live == value
 
     async def reason(self, value: str) -> None:
-        await until(lambda: self.has(WEBSITE, "status", "reason", value=value), f"reason {value}")
+        await until(
+            lambda: self.has(WEBSITE, "status", "reason", value=value),
+            f"the Website has reason {value}",
+        )
 
 
 @pytest_asyncio.fixture
@@ -139,8 +142,13 @@ async def test_a_site_is_created_repaired_changed_and_deleted(
         await _heals(site)
         await site.write({**SAMPLE["spec"], "replicas": 3, "pages": {"index.html": "new"}})
         expected = {"index.html": "new"}
-        await until(lambda: site.has(CONFIG_MAP, "data", value=expected), "new pages")
-        await until(lambda: site.has(DEPLOYMENT, "spec", "replicas", value=3), "three replicas")
+        await until(
+            lambda: site.has(CONFIG_MAP, "data", value=expected), "the ConfigMap has the new pages"
+        )
+        await until(
+            lambda: site.has(DEPLOYMENT, "spec", "replicas", value=3),
+            "the Deployment has three replicas",
+        )
         await site.reason("RollingOut")
         assert 'website_pages{name="hello"' in await _metrics(port)
 
@@ -177,7 +185,9 @@ async def _heals(site: Site) -> None:
     edit = [{"op": "replace", "path": "/data/index.html", "value": "defaced"}]
     await client.json_patch(CONFIG_MAP, site.key(), edit)
     pages = SAMPLE["spec"]["pages"]
-    await until(lambda: site.has(CONFIG_MAP, "data", value=pages), "the pages are back")
+    await until(
+        lambda: site.has(CONFIG_MAP, "data", value=pages), "the ConfigMap has the pages again"
+    )
     service = await site.read(SERVICE)
     assert service is not None
     await client.delete(SERVICE, site.key(), uid=uid_of(service))
@@ -186,12 +196,13 @@ async def _heals(site: Site) -> None:
         live = await site.read(SERVICE)
         return live is not None and uid_of(live) != uid_of(service)
 
-    await until(made_anew, "a new Service")
+    await until(made_anew, "the Service is recreated")
     gone = [{"op": "remove", "path": "/data/hello"}]
     await client.json_patch(CONFIG_MAP, site.key(DIRECTORY), gone)
     address = f"http://hello.{site.namespace}.svc"
     await until(
-        lambda: site.has(CONFIG_MAP, DIRECTORY, "data", "hello", value=address), "the entry is back"
+        lambda: site.has(CONFIG_MAP, DIRECTORY, "data", "hello", value=address),
+        "the ConfigMap has the entry again",
     )
 
 
@@ -243,7 +254,7 @@ async def test_a_quiet_operator_writes_nothing(
             )
             return passes is not None and int(passes[1]) >= sites
 
-        await until(looked, "a pass over each site")
+        await until(looked, "every site is reconciled")
     assert _writes(control_plane, site.namespace)[len(before) :] == []
 
 

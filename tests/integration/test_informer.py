@@ -128,7 +128,9 @@ async def test_t10_the_list_is_at_the_head_of_the_watch(
         assert mirror.states() == states(objects)
         assert sorted(mirror.words) == sorted(f"+{key_of(obj).name}" for obj in objects)
         objects.append(await write(client, config_map(namespace, "later")))
-        await eventually(lambda: mirror.states() == states(objects), say="equality")
+        await eventually(
+            lambda: mirror.states() == states(objects), say="the cache equals the server"
+        )
         assert reads(metrics) - before == requests
 
 
@@ -163,7 +165,7 @@ async def test_t10_nothing_is_lost_between_the_list_and_the_watch(
         done.set()
         truth = states(await changing)
         for mirror in mirrors:
-            await eventually(partial(mirror.shows, truth), say="equality")
+            await eventually(partial(mirror.shows, truth), say="the cache equals the server")
 
 
 @pytest.mark.parametrize("metadata_only", [False, True])
@@ -184,7 +186,9 @@ async def test_the_informer_converges_to_the_state_of_the_server(
                 await remove(client, alive.pop(name))
             else:
                 alive[name] = await write(client, config_map(namespace, name, n=str(number)))
-        await eventually(lambda: mirror.states() == states([*alive.values()]), say="equality")
+        await eventually(
+            lambda: mirror.states() == states([*alive.values()]), say="the cache equals the server"
+        )
         for obj in mirror.informer.list():
             assert (obj["apiVersion"], obj["kind"]) == ("v1", "ConfigMap")
             assert "managedFields" not in obj["metadata"]
@@ -199,7 +203,9 @@ async def test_an_object_that_leaves_the_selection_is_reported_as_deleted(
         await write(client, body)
         body["metadata"]["labels"]["app"] = "other"
         await write(client, body)
-        await eventually(lambda: mirror.words == ["+web", "-web"], say="added, then deleted")
+        await eventually(
+            lambda: mirror.words == ["+web", "-web"], say="the object is added and deleted"
+        )
 
 
 async def test_t12_a_recreated_object_is_a_delete_and_an_add(

@@ -122,7 +122,7 @@ async def test_t20_frozen_and_resumed_managers_never_overwrite_their_successor(
     try:
         async with record_writes(client, namespace) as history:
             await asyncio.gather(processes.start(), processes.start())
-            await until(lambda: history.last() != "", "the first write")
+            await until(lambda: history.last() != "", "a manager writes")
             for _ in range(ROUNDS):
                 leader = history.last()
                 await progress(history, leader, dice.randrange(1, 40))
@@ -151,13 +151,13 @@ async def test_t20_frozen_and_resumed_managers_never_overwrite_their_successor(
 
 async def successor_of(history: History, writer: str) -> float:
     """Wait until another manager writes; return the seconds."""
-    return await until(lambda: history.last() != writer, f"a successor of {writer}")
+    return await until(lambda: history.last() != writer, f"another manager than {writer} writes")
 
 
 async def progress(history: History, writer: str, count: int) -> None:
     """Wait for `count` further writes of a writer."""
     goal = history.of(writer) + count
-    await until(lambda: history.of(writer) >= goal, f"{count} writes of {writer}")
+    await until(lambda: history.of(writer) >= goal, f"{writer} has {count} writes")
 
 
 def expect_no_overlap(history: History) -> None:

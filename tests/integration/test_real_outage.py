@@ -202,7 +202,7 @@ async def test_t08_through_compaction_and_a_killed_server_no_event_is_lost(
     hasty = Candidate(client, namespace, "hasty", lease="hasty")
     patient = Candidate(client, namespace, "patient", lease="patient", options=PATIENT)
     async with replicating(over, namespace) as replica, keeping(hasty), keeping(patient):
-        await until(lambda: hasty.may_write() and patient.may_write(), "two leaders")
+        await until(lambda: hasty.may_write() and patient.may_write(), "both candidates lead")
         replica.words.clear()
         wire.cut = True
         await remove(client, lost)
@@ -214,7 +214,7 @@ async def test_t08_through_compaction_and_a_killed_server_no_event_is_lost(
         control_plane.stop("kube-apiserver", grace=0.0)
         try:
             # The outage is longer than one renew deadline and shorter than the other.
-            await until(hasty.lost, "the end of the hasty leader")
+            await until(hasty.lost, "the hasty leader ends")
         finally:
             control_plane.start("kube-apiserver")
         assert not hasty.may_write()
@@ -226,7 +226,9 @@ async def test_t08_through_compaction_and_a_killed_server_no_event_is_lost(
             *("after", "changed", "kept", "new", "reborn")
         }
         assert halting.answers == ["200", "410", "200"]
-        await eventually(lambda: "+after" in replica.words, seconds=RECOVERY, say="caught up")
+        await eventually(
+            lambda: "+after" in replica.words, seconds=RECOVERY, say="the replica catches up"
+        )
         assert replica.versions == await versions(client, namespace)
         assert sorted(replica.words) == sorted(
             ["-lost", "-reborn", "+reborn", "~changed", "+new", "+after"]
@@ -242,7 +244,7 @@ async def test_t20_with_etcd_frozen_the_leader_stops_writing_and_only_then_anoth
 ) -> None:
     first = Candidate(client, namespace, "first")
     async with keeping(first):
-        await until(first.may_write, "a leader")
+        await until(first.may_write, "the first candidate leads")
         guarded = Client(
             credentials,
             user_agent="itest",
@@ -256,14 +258,14 @@ async def test_t20_with_etcd_frozen_the_leader_stops_writing_and_only_then_anoth
         async with keeping(second), watch_writes(first, second):
             control_plane.pause("etcd")
             try:
-                await until(lambda: not first.may_write(), "the guard to close")
+                await until(lambda: not first.may_write(), "the guard closes")
                 assert first.elector.is_leader, "the guard must close before leadership ends"
                 with pytest.raises(LeaseLost):
                     await guarded.apply(CONFIG_MAP, body, field_manager="first", force=True)
-                await until(first.lost, "the end of the first leader")
+                await until(first.lost, "the first leader ends")
             finally:
                 control_plane.resume("etcd")
-            await until(second.may_write, "a successor")
+            await until(second.may_write, "the second candidate leads")
             with pytest.raises(LeaseLost):
                 await guarded.apply(CONFIG_MAP, body, field_manager="first", force=True)
             assert (await lease_spec(client, namespace))["holderIdentity"] == "second"

@@ -49,7 +49,7 @@ async def shards(
 
 async def all_write(candidates: list[Candidate]) -> float:
     return await until(
-        lambda: all(candidate.may_write() for candidate in candidates), "all of them writing"
+        lambda: all(candidate.may_write() for candidate in candidates), "all candidates may write"
     )
 
 

@@ -135,8 +135,8 @@ async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: 
         build = partial(build_controllers, parts)
         manager = build_manager(parts, lambda: build, kinds_of_leader(chosen))
         running = asyncio.create_task(manager.run())
-        await eventually(lambda: parts.informers.unsynced() is None, say="synced")
-        await eventually(lambda: gc.get_freeze_count() > 0, say="caches settled")
+        await eventually(lambda: parts.informers.unsynced() is None, say="the informers are synced")
+        await eventually(lambda: gc.get_freeze_count() > 0, say="the heap is frozen")
         manager.stop()
         await running
         await parts.client.close()

@@ -142,7 +142,7 @@ async def test_objects_of_a_removed_kind_are_deleted_and_it_may_return() -> None
         bench.define("v1")
         bench.server.put(FIRST, widget("a"))
         await bench.offers(USED)
-        await eventually(lambda: len(bench.recorder.world) == 1, say="the object is known")
+        await eventually(lambda: len(bench.recorder.world) == 1, say="the cache has the object")
         bench.server.remove(DEFINITION, ObjectKey("", NAME))
         await bench.offers(ABSENT)
         assert bench.recorder.world == {}
@@ -190,7 +190,7 @@ async def test_it_works_without_the_right_to_watch_definitions() -> None:
     bench.server._kinds.clear()
     task = asyncio.create_task(bench.informers.run())
     try:
-        await eventually(lambda: len(bench.server.requests) > 0, say="it asked")
+        await eventually(lambda: len(bench.server.requests) > 0, say="the cache sends a request")
         for _ in range(20):
             await yield_to_loop()
         assert not task.done()

@@ -113,7 +113,7 @@ class TestFailures:
         )
         async with run_scripted_server(*script, clock=clock) as (server, client):
             task = asyncio.ensure_future(verb(client))
-            await eventually(lambda: clock.next_wake == 2.0, say="waits for two seconds")
+            await eventually(lambda: clock.next_wake == 2.0, say="the client waits for two seconds")
             assert len(server.requests) == 1
             await clock.advance(2.0)
             await task

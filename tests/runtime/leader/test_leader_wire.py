@@ -79,7 +79,7 @@ async def run_leader(
         client = Client(Tokens(server.url), user_agent="test/1", clock=clock)
         leader = Leader(client, clock)
         try:
-            await eventually(lambda: leader.working, say="it leads")
+            await eventually(lambda: leader.working, say="the candidate leads")
             yield server, leader
         finally:
             await leader.stop()
@@ -143,7 +143,7 @@ async def test_renewals_do_not_wait_behind_the_requests_of_the_work() -> None:
         server.extend(status(404, "NotFound"), reply(201, LEASE))
         leader = Leader(lease_client, clock)
         try:
-            await eventually(lambda: leader.working, say="it leads")
+            await eventually(lambda: leader.working, say="the candidate leads")
         finally:
             await leader.stop()
             for task in stuck:
