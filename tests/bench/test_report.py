@@ -19,13 +19,13 @@ def test_what_has_no_counterpart_has_no_ratio() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "budget", "more", "kept"),
+    ("value", "budget", "more", "is_within"),
     [(49.0, 50.0, False, True), (51.0, 50.0, False, False), (51.0, 50.0, True, True)],
 )
-def test_a_budget_is_for_ours(value: float, budget: float, more: bool, kept: bool) -> None:
+def test_a_budget_is_for_ours(value: float, budget: float, more: bool, is_within: bool) -> None:
     row = Row("x", "us", (value,), (1.0,), more=more, budget=budget)
-    assert row.kept is kept
-    assert as_json(MACHINE, [row])["rows"][0]["kept"] is kept
+    assert row.kept is is_within
+    assert as_json(MACHINE, [row])["rows"][0]["kept"] is is_within
 
 
 def test_a_page_says_when_where_and_how_busy() -> None:

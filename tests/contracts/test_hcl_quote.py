@@ -49,7 +49,7 @@ def test_text_of_the_ordinary_kind_stays_readable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "written"),
+    ("value", "text"),
     [
         (True, "true"),
         (False, "false"),
@@ -65,8 +65,8 @@ def test_text_of_the_ordinary_kind_stays_readable() -> None:
         ({"b": 1, "a": {"c": "d"}}, '{\n  "a" = {\n    "c" = "d"\n  }\n  "b" = 1\n}'),
     ],
 )
-def test_how_a_value_is_written(value: Any, written: str) -> None:
-    assert literal(value) == written
+def test_how_a_value_is_written(value: Any, text: str) -> None:
+    assert literal(value) == text
 
 
 def test_nested_lines_are_indented_from_where_the_value_starts() -> None:

@@ -52,9 +52,11 @@ HEARD = (
 )
 
 
-@pytest.mark.parametrize(("follower", "leader", "heard"), HEARD)
-def test_whether_a_leader_hears_from_a_follower(follower: str, leader: str, heard: bool) -> None:
-    assert reports_health(follower, leader) is heard
+@pytest.mark.parametrize(("follower", "leader", "is_reachable"), HEARD)
+def test_whether_a_leader_hears_from_a_follower(
+    follower: str, leader: str, is_reachable: bool
+) -> None:
+    assert reports_health(follower, leader) is is_reachable
 
 
 def test_a_feature_that_nobody_knows_is_a_mistake() -> None:

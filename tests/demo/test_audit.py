@@ -59,15 +59,15 @@ def test_a_watch_that_started_and_ended_is_one_request() -> None:
     assert (counts.total, counts.watches) == (1, 1)
 
 
-@pytest.mark.parametrize("written", [0, 1, 40])
-def test_a_reader_that_begins_inside_of_a_line_leaves_it_out(tmp_path: Path, written: int) -> None:
+@pytest.mark.parametrize("size", [0, 1, 40])
+def test_a_reader_that_begins_inside_of_a_line_leaves_it_out(tmp_path: Path, size: int) -> None:
     """A long line arrives in pieces, and a reader may begin between two of them."""
     log, late = tmp_path / "audit.log", line("2")
-    log.write_bytes(line("1") + late[:written])
+    log.write_bytes(line("1") + late[:size])
     reader = AuditReader(log)
     with log.open("ab") as end:
-        end.write(late[written:] + line("3"))
-    assert reader.count(START, LATER).total == (1 if written else 2)
+        end.write(late[size:] + line("3"))
+    assert reader.count(START, LATER).total == (1 if size else 2)
 
 
 def test_a_line_that_is_still_being_written_is_left_for_later() -> None:

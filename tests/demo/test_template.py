@@ -57,7 +57,7 @@ def test_every_text_that_names_the_namespace_names_the_other_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("fields", "expected"),
     [
         pytest.param(
             {"clusterIP": "None", "clusterIPs": ["None"]}, {"clusterIP": "None"}, id="headless"
@@ -67,8 +67,8 @@ def test_every_text_that_names_the_namespace_names_the_other_one() -> None:
         ),
     ],
 )
-def test_a_service_keeps_no_address_of_another(given: Object, expected: Object) -> None:
-    assert bare(child("bao", **given), SERVICES, MOVE)["spec"] == expected
+def test_a_service_keeps_no_address_of_another(fields: Object, expected: Object) -> None:
+    assert bare(child("bao", **fields), SERVICES, MOVE)["spec"] == expected
 
 
 def test_paths_follow_the_group() -> None:

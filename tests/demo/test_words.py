@@ -13,7 +13,7 @@ STARTING = pod("bao-0", state={"waiting": {"reason": "ContainerCreating"}})
 
 
 @pytest.mark.parametrize(
-    ("found", "pods", "expected"),
+    ("obj", "pods", "expected"),
     [
         pytest.param(None, [], "the cluster does not exist yet", id="no cluster"),
         pytest.param(
@@ -45,10 +45,8 @@ STARTING = pod("bao-0", state={"waiting": {"reason": "ContainerCreating"}})
         ),
     ],
 )
-def test_a_line_says_what_is_missing(
-    found: Object | None, pods: list[Object], expected: str
-) -> None:
-    assert progress(found, pods, "RaftMembershipReady") == expected
+def test_a_line_says_what_is_missing(obj: Object | None, pods: list[Object], expected: str) -> None:
+    assert progress(obj, pods, "RaftMembershipReady") == expected
 
 
 def test_pods_come_in_the_order_of_their_names() -> None:
@@ -63,7 +61,7 @@ def _stopping() -> Object:
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("obj", "expected"),
     [
         pytest.param(ready_pod("bao-0"), "is ready", id="ready"),
         pytest.param(_stopping(), "is stopping", id="stopping"),
@@ -86,8 +84,8 @@ def _stopping() -> Object:
         ),
     ],
 )
-def test_a_pod_says_what_it_does(found: Object, expected: str) -> None:
-    assert pod_words(found) == expected
+def test_a_pod_says_what_it_does(obj: Object, expected: str) -> None:
+    assert pod_words(obj) == expected
 
 
 def test_a_long_message_is_cut() -> None:

@@ -13,17 +13,17 @@ def line(verb: str) -> bytes:
     return orjson.dumps({"verb": verb, "user": {}, **where}) + b"\n"
 
 
-@pytest.mark.parametrize("written", [0, 1, 20, len(line("get")) - 1])
-def test_a_line_that_began_before_the_mark_belongs_before_it(tmp_path: Path, written: int) -> None:
+@pytest.mark.parametrize("size", [0, 1, 20, len(line("get")) - 1])
+def test_a_line_that_began_before_the_mark_belongs_before_it(tmp_path: Path, size: int) -> None:
     """A long line arrives in pieces, and a mark may fall between two of them."""
     path, late = tmp_path / "audit.log", line("get")
-    path.write_bytes(line("create") + late[:written])
+    path.write_bytes(line("create") + late[:size])
     log = AuditLog(path)
     mark = log.mark()
     with path.open("ab") as end:
-        end.write(late[written:] + line("patch"))
+        end.write(late[size:] + line("patch"))
     verbs = [entry.verb for entry in log.since(mark)]
-    assert verbs == (["patch"] if written else ["get", "patch"])
+    assert verbs == (["patch"] if size else ["get", "patch"])
 
 
 def test_without_a_mark_it_is_the_whole_log_but_for_a_line_in_the_making(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def upgraded_cluster(**status: Any) -> Object:
 
 
 @pytest.mark.parametrize(
-    "left",
+    "fields",
     [
         {"upgrade": {"phase": "Rolling"}},
         {"operationLock": {"holder": "somebody"}},
@@ -172,9 +172,9 @@ def upgraded_cluster(**status: Any) -> Object:
         {"conditions": []},
     ],
 )
-def test_what_is_left_is_no_end(left: Object) -> None:
+def test_what_is_left_is_no_end(fields: Object) -> None:
     assert is_complete(upgraded_cluster(), "2.4.1")
-    assert not is_complete(upgraded_cluster(**left), "2.4.1")
+    assert not is_complete(upgraded_cluster(**fields), "2.4.1")
 
 
 def test_when_something_was_first_so() -> None:

@@ -63,11 +63,11 @@ def test_t25_a_quantity_is_parsed_as_by_kubernetes(text: str, number: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("written", "amount", "form"), [(written, *row) for written, row in FORMS.items()], ids=str
+    ("quantity", "amount", "form"), [(quantity, *row) for quantity, row in FORMS.items()], ids=str
 )
-def test_t25_forms(written: QuantityInput, amount: Fraction, form: str) -> None:
-    assert parse(written) == amount
-    assert canonical(written) == form
+def test_t25_forms(quantity: QuantityInput, amount: Fraction, form: str) -> None:
+    assert parse(quantity) == amount
+    assert canonical(quantity) == form
 
 
 @pytest.mark.parametrize(

@@ -98,17 +98,17 @@ def test_what_only_a_person_can_decide_is_left_and_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ports", "left"),
+    ("ports", "is_unresolved"),
     [([{"port": 443}], False), ([{"protocol": "TCP"}], True)],
     ids=["a port", "all ports"],
 )
 def test_hardened_egress_to_every_address_stays_where_it_names_ports(
-    ports: list[dict[str, Any]], left: bool
+    ports: list[dict[str, Any]], is_unresolved: bool
 ) -> None:
     rule = {"to": [{"ipBlock": {"cidr": "0.0.0.0/0"}}], "ports": ports}
     done = migrate(cluster(profile="Hardened", network={"egressRules": [rule]}))
     assert done.document["spec"]["network"] == {"egressRules": [rule]}
-    assert any("spec.network.egressRules" in item for item in done.left) is left
+    assert any("spec.network.egressRules" in item for item in done.left) is is_unresolved
 
 
 def test_what_the_api_server_wrote_goes() -> None:

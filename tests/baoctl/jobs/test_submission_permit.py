@@ -82,7 +82,7 @@ async def test_it_waits_for_its_receipts_and_no_longer_than_it_may() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    ("status", "message"),
     [
         ({"phase": "Failed", "message": "the lock was lost"}, "is Failed: the lock was lost"),
         (at("TerminalObserved"), "is in stage TerminalObserved"),
@@ -92,8 +92,8 @@ async def test_it_waits_for_its_receipts_and_no_longer_than_it_may() -> None:
         ),
     ],
 )
-async def test_whoever_may_not_send_is_told_why(status: Object, told: str) -> None:
+async def test_whoever_may_not_send_is_told_why(status: Object, message: str) -> None:
     api, requests = permit(status)
-    with pytest.raises(JobFailure, match=told):
+    with pytest.raises(JobFailure, match=message):
         await take_claim(requests, CLAIM)
     assert live_permit(api) is None

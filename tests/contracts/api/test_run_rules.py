@@ -62,12 +62,12 @@ def _judge(cases: dict[str, Case], judged: Callable[[Case], tuple[Violation, ...
 
 
 @pytest.mark.parametrize(
-    ("case", "judged"), [*_judge(BACKUP_CASES, _of_backup), *_judge(ALL_RESTORE, _of_restore)]
+    ("case", "judge"), [*_judge(BACKUP_CASES, _of_backup), *_judge(ALL_RESTORE, _of_restore)]
 )
 def test_it_is_refused_and_nothing_else_with_it(
-    case: Case, judged: Callable[[Case], tuple[Violation, ...]]
+    case: Case, judge: Callable[[Case], tuple[Violation, ...]]
 ) -> None:
-    rule_violations = judged(case)
+    rule_violations = judge(case)
     assert (case.rule, case.field) in {
         (violation.rule, violation.field) for violation in rule_violations
     }

@@ -29,13 +29,13 @@ def test_one_volume_may_be_mounted_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "told"),
+    ("part", "message"),
     [
         (PodPart(env=({"name": "TOKEN_FILE", "value": "z"},)), "env TOKEN_FILE"),
         (PodPart(mounts=({"name": "other", "mountPath": "/etc/creds"},)), "mounts /etc/creds"),
         (PodPart(volumes=({"name": "creds", "emptyDir": {}},)), "volumes creds"),
     ],
 )
-def test_what_two_parts_bring_is_refused(part: PodPart, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_what_two_parts_bring_is_refused(part: PodPart, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         PodPart.merged([SEAL, part])

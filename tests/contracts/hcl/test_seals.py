@@ -163,11 +163,13 @@ def test_b31_older_spellings_reach_the_server_by_their_new_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "written_as"),
+    ("auth_type", "written_as"),
     [("api_key", "true"), ("apikey", "true"), ("API_KEY", "true"), ("instance", None)],
 )
-def test_an_older_kind_of_oci_login_is_the_newer_switch(told: str, written_as: str | None) -> None:
-    spec = unseal("ocikms", authTypeAPIKey=None, authType=told)
+def test_an_older_kind_of_oci_login_is_the_newer_switch(
+    auth_type: str, written_as: str | None
+) -> None:
+    spec = unseal("ocikms", authTypeAPIKey=None, authType=auth_type)
     assert seal_attributes(spec).get("auth_type_api_key") == written_as
 
 

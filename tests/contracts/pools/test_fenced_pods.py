@@ -24,11 +24,11 @@ SETS: dict[str, tuple[dict[str, Any] | None, str, bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("told", "name", "now"), SETS.values(), ids=SETS)
+@pytest.mark.parametrize(("status", "name", "now"), SETS.values(), ids=SETS)
 def test_a_name_of_the_other_set_fences_nobody(
-    told: dict[str, Any] | None, name: str, now: bool
+    status: dict[str, Any] | None, name: str, now: bool
 ) -> None:
-    cluster = OLD.with_status(blueGreen=told).read() if told else OLD.read()
+    cluster = OLD.with_status(blueGreen=status).read() if status else OLD.read()
     assert fenced_servers(cluster) == (name,)
     assert effective_fences(cluster) == ((name,) if now else ())
     assert with_effective_fences(cluster).spec.fenced_pods == effective_fences(cluster)

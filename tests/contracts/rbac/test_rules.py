@@ -47,33 +47,33 @@ def verbs(rights: Iterable[Right]) -> set[str]:
     return {verb for right in rights for verb in right.verbs}
 
 
-@pytest.mark.parametrize("held", HELD)
-def test_no_right_is_for_everything(held: Role) -> None:
-    assert not [right for right in held.rights if any("*" in part for part in parts(right))]
+@pytest.mark.parametrize("role", HELD)
+def test_no_right_is_for_everything(role: Role) -> None:
+    assert not [right for right in role.rights if any("*" in part for part in parts(right))]
 
 
-@pytest.mark.parametrize("held", HELD)
-def test_secrets_are_never_listed_and_never_watched(held: Role) -> None:
-    assert not verbs(of(held, "secrets")) & {"list", "watch", "deletecollection"}
+@pytest.mark.parametrize("role", HELD)
+def test_secrets_are_never_listed_and_never_watched(role: Role) -> None:
+    assert not verbs(of(role, "secrets")) & {"list", "watch", "deletecollection"}
 
 
-@pytest.mark.parametrize("held", HELD)
-def test_nodes_shells_and_webhooks_are_out_of_reach(held: Role) -> None:
-    assert not {name for right in held.rights for name in right.resources} & NEVER
+@pytest.mark.parametrize("role", HELD)
+def test_nodes_shells_and_webhooks_are_out_of_reach(role: Role) -> None:
+    assert not {name for right in role.rights for name in right.resources} & NEVER
 
 
-@pytest.mark.parametrize("held", HELD)
-def test_definitions_are_read_by_name_and_never_written(held: Role) -> None:
-    rights = of(held, "customresourcedefinitions")
+@pytest.mark.parametrize("role", HELD)
+def test_definitions_are_read_by_name_and_never_written(role: Role) -> None:
+    rights = of(role, "customresourcedefinitions")
     assert verbs(rights) <= READ_ONLY
     assert all(right.names for right in rights)
 
 
-@pytest.mark.parametrize("held", HELD)
-def test_nothing_of_the_whole_cluster_is_written(held: Role) -> None:
+@pytest.mark.parametrize("role", HELD)
+def test_nothing_of_the_whole_cluster_is_written(role: Role) -> None:
     for kind in ("clusterroles", "clusterrolebindings", "namespaces", "gatewayclasses"):
-        allowed = READ_ONLY if held.account.endswith("controller") else READ_ONLY | {"patch"}
-        assert verbs(of(held, kind)) <= allowed
+        allowed = READ_ONLY if role.account.endswith("controller") else READ_ONLY | {"patch"}
+        assert verbs(of(role, kind)) <= allowed
 
 
 def test_one_account_acts_as_another_and_as_that_one_alone() -> None:
@@ -92,12 +92,12 @@ def test_where_objects_are_polled_nothing_is_listed() -> None:
     assert not {verb for right in POLLED for verb in right.verbs} & {"list", "watch"}
 
 
-@pytest.mark.parametrize("held", HELD)
-def test_each_right_says_why_and_stands_once(held: Role) -> None:
-    assert all(right.why.endswith(".") and right.why[0].isupper() for right in held.rights)
+@pytest.mark.parametrize("role", HELD)
+def test_each_right_says_why_and_stands_once(role: Role) -> None:
+    assert all(right.why.endswith(".") and right.why[0].isupper() for right in role.rights)
     single = [
         (right.group, resource, verb, name)
-        for right in held.rights
+        for right in role.rights
         for resource in right.resources
         for verb in right.verbs
         for name in right.names or ("",)

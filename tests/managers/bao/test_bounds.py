@@ -121,11 +121,11 @@ DEEP = {65: "nested deeper than 64 levels", 9000: "nested deeper than 64 levels"
 
 
 @pytest.mark.parametrize(
-    ("levels", "told"), {**DEEP, 100_000: "made of more than 10000 values"}.items()
+    ("levels", "message"), {**DEEP, 100_000: "made of more than 10000 values"}.items()
 )
-async def test_a_deeper_answer_is_refused(tmp_path: Path, levels: int, told: str) -> None:
+async def test_a_deeper_answer_is_refused(tmp_path: Path, levels: int, message: str) -> None:
     async with asking(tmp_path, answer(nested_json(levels))) as (bao, _):
-        with pytest.raises(BaoError, match=told):
+        with pytest.raises(BaoError, match=message):
             await bao.autopilot_settings(ADDRESS, "token")
 
 
@@ -236,13 +236,13 @@ TEXTS: dict[str, tuple[dict[str, object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("fields", "told"), TEXTS.values(), ids=TEXTS.keys())
+@pytest.mark.parametrize(("fields", "message"), TEXTS.values(), ids=TEXTS.keys())
 async def test_texts_of_an_answer_are_short(
-    tmp_path: Path, fields: dict[str, object], told: str
+    tmp_path: Path, fields: dict[str, object], message: str
 ) -> None:
     body = {**orjson.loads(HEALTHY), **fields}
     async with serving(tmp_path, {"sys/health": (200, body)}) as server, server.client() as bao:
-        with pytest.raises(BaoError, match=told) as raised:
+        with pytest.raises(BaoError, match=message) as raised:
             await bao.health(ADDRESS)
     assert len(str(raised.value)) < 300
 
@@ -306,13 +306,13 @@ ERRORS: dict[str, tuple[object, str]] = {
 }
 
 
-@pytest.mark.parametrize(("errors", "told"), ERRORS.values(), ids=ERRORS.keys())
+@pytest.mark.parametrize(("errors", "message"), ERRORS.values(), ids=ERRORS.keys())
 async def test_the_reasons_of_a_server_are_one_short_line(
-    tmp_path: Path, errors: object, told: str
+    tmp_path: Path, errors: object, message: str
 ) -> None:
     body = {"errors": errors}
     async with serving(tmp_path, {MEMBERS: (403, body)}) as server, server.client() as bao:
-        with pytest.raises(Denied, match=told) as raised:
+        with pytest.raises(Denied, match=message) as raised:
             await bao.members(ADDRESS, "token")
     assert len(str(raised.value)) < 300
     assert str(raised.value).isprintable()

@@ -148,9 +148,9 @@ TIMERS: dict[str, tuple[timedelta, float]] = {
 }
 
 
-@pytest.mark.parametrize(("left", "after"), TIMERS.values(), ids=TIMERS.keys())
-def test_timer(left: timedelta, after: float) -> None:
-    certificate = lasting(server_certificate(RESOLVED), seconds=left.total_seconds())
+@pytest.mark.parametrize(("remaining", "after"), TIMERS.values(), ids=TIMERS.keys())
+def test_timer(remaining: timedelta, after: float) -> None:
+    certificate = lasting(server_certificate(RESOLVED), seconds=remaining.total_seconds())
     world = NOTHING.with_secrets(CA, gen.secret("x-tls-server", certificate=certificate))
     outcome = plan_certificates(world).outcome
     assert outcome == Done(after)

@@ -80,9 +80,11 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize(("world", "unserved", "spec", "said"), ROWS.values(), ids=ROWS.keys())
-def test_row(world: gen.World, unserved: tuple[str, ...], spec: dict[str, Any], said: str) -> None:
-    assert advice(world, unserved, **spec) == said
+@pytest.mark.parametrize(("world", "unserved", "spec", "message"), ROWS.values(), ids=ROWS.keys())
+def test_row(
+    world: gen.World, unserved: tuple[str, ...], spec: dict[str, Any], message: str
+) -> None:
+    assert advice(world, unserved, **spec) == message
 
 
 FIT = {"profile": "Hardened", "tls": EXTERNAL, "unseal": KMS}

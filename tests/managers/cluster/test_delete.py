@@ -59,16 +59,16 @@ class TestRetain:
         await bench.run("Retain")
         assert bench.secret("x-unseal-key")["metadata"]["ownerReferences"]
 
-    @pytest.mark.parametrize(("ours", "looked"), [(True, True), (False, False)])
+    @pytest.mark.parametrize(("ours", "is_read"), [(True, True), (False, False)])
     async def test_only_our_stateful_set_determines_the_number_of_keys(
-        self, ours: bool, looked: bool
+        self, ours: bool, is_read: bool
     ) -> None:
         live = gen.stateful_set().with_keys("a=key-40").object()
         if not ours:
             del live["metadata"]["ownerReferences"]
         bench = Bench((STATEFUL_SET, live))
         await bench.run("Retain")
-        assert ("peek Secret x.40-unseal-key" in bench.api.requests) is looked
+        assert ("peek Secret x.40-unseal-key" in bench.api.requests) is is_read
 
     async def test_the_patch_applies_only_to_the_secret_that_was_read(self) -> None:
         bench = Bench()

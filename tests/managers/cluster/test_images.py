@@ -155,8 +155,8 @@ TOLD: dict[str, tuple[gen.Cluster, tuple[ImageVerdict, ...], str]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "verdicts", "said"), TOLD.values(), ids=TOLD.keys())
+@pytest.mark.parametrize(("cluster", "verdicts", "message"), TOLD.values(), ids=TOLD.keys())
 def test_the_condition_names_the_verified_image(
-    cluster: gen.Cluster, verdicts: tuple[ImageVerdict, ...], said: str
+    cluster: gen.Cluster, verdicts: tuple[ImageVerdict, ...], message: str
 ) -> None:
-    assert image_message(cluster, *verdicts).startswith(said)
+    assert image_message(cluster, *verdicts).startswith(message)

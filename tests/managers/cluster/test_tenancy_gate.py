@@ -88,12 +88,12 @@ SILENT: dict[str, tuple[gen.Cluster, Wait]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "held"), SILENT.values(), ids=SILENT.keys())
-async def test_no_status_is_written_without_rights(cluster: gen.Cluster, held: Wait) -> None:
+@pytest.mark.parametrize(("cluster", "outcome"), SILENT.values(), ids=SILENT.keys())
+async def test_no_status_is_written_without_rights(cluster: gen.Cluster, outcome: Wait) -> None:
     bench = Bench()
     bench.show(cluster)
-    bench.tenancy_outcome = held
+    bench.tenancy_outcome = outcome
     await bench.telling(KEY)
     await bench.outside.clock.advance(GRACE_PERIOD * 2)
-    assert await bench.telling(KEY) == held
+    assert await bench.telling(KEY) == outcome
     assert bench.outside.api.requests == []

@@ -64,23 +64,23 @@ class StoreContract:
         assert await store.get("no-id") is None
         assert await store.get_by_name(FRA, "shipper") is None
 
-    @pytest.mark.parametrize("given", [SHIPPER, DNS, VAULT], ids=lambda case: case.name)
+    @pytest.mark.parametrize("service", [SHIPPER, DNS, VAULT], ids=lambda case: case.name)
     async def test_a_record_comes_back_as_it_was_made(
-        self, store: WorkloadStore, given: DesiredService
+        self, store: WorkloadStore, service: DesiredService
     ) -> None:
-        record = await store.insert(FRA, given)
+        record = await store.insert(FRA, service)
         assert (record.desired, record.progress, record.retiring) == (
-            given,
+            service,
             ServiceProgress(),
             False,
         )
-        assert record.desired.digest == given.digest
+        assert record.desired.digest == service.digest
         assert record.datacenter == FRA
         assert await store.list_by_datacenter(FRA) == (record,)
-        assert await store.get_by_name(FRA, given.name) == record
+        assert await store.get_by_name(FRA, service.name) == record
         by_id = await store.get(record.id)
         assert by_id is not None
-        assert (by_id.id, by_id.desired, by_id.version) == (record.id, given, record.version)
+        assert (by_id.id, by_id.desired, by_id.version) == (record.id, service, record.version)
 
     async def test_records_are_listed_by_name_and_datacenter(self, store: WorkloadStore) -> None:
         for desired in (SHIPPER, DNS, VAULT):

@@ -171,7 +171,7 @@ def test_13_a_datacenter_that_is_slow_delays_no_other(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("state", "pods", "left"),
+    ("state", "pods", "remaining"),
     [
         ("Active", 2, ["Deployment fra1-shipper"]),
         ("Draining", 2, ["DaemonSet fra1-dns", "Deployment fra1-shipper"]),
@@ -180,17 +180,17 @@ def test_13_a_datacenter_that_is_slow_delays_no_other(monkeypatch: pytest.Monkey
     ],
 )
 async def test_14_the_state_of_a_datacenter_decides_what_happens(
-    server: Server, operator: Operator, state: str, pods: int, left: list[str]
+    server: Server, operator: Operator, state: str, pods: int, remaining: list[str]
 ) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER, DNS))
     await operator.settle()
     server.edit(state=state, bootstrapServices=[body("shipper", replicas=2)])
     operator.wire.namespaces.clear()
     await operator.settle()
-    assert (replicas(server), server.names(*CHILDREN)) == (pods, left)
+    assert (replicas(server), server.names(*CHILDREN)) == (pods, remaining)
     # No record is touched, either, where nothing may happen.
     assert server.live(WORKLOADS, RECORD)["spec"]["service"].get("replicas", 1) == pods
-    assert len(server.names(WORKLOADS)) == len(left)
+    assert len(server.names(WORKLOADS)) == len(remaining)
     assert {obj["metadata"].get("deletionTimestamp") for obj in server.api.objects(WORKLOADS)} == {
         None
     }

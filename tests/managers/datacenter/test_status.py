@@ -156,12 +156,12 @@ FINDINGS: dict[str, tuple[DatacenterReport, Any, str, str, str]] = {
 
 
 @pytest.mark.parametrize(
-    ("found", "state", "status", "reason", "message"), FINDINGS.values(), ids=FINDINGS
+    ("report", "state", "status", "reason", "message"), FINDINGS.values(), ids=FINDINGS
 )
 def test_whether_a_datacenter_is_ready(
-    found: DatacenterReport, state: Any, status: str, reason: str, message: str
+    report: DatacenterReport, state: Any, status: str, reason: str, message: str
 ) -> None:
-    ready = summarize(found, state).ready
+    ready = summarize(report, state).ready
     assert (ready.status, ready.reason, ready.message) == (status, reason, message)
 
 

@@ -71,11 +71,11 @@ def test_ownership_of_an_account(more: dict[str, Any], free: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "asked"), [(None, None), ("x-serviceaccount", None), ("mine", "mine")]
+    ("name", "own_name"), [(None, None), ("x-serviceaccount", None), ("mine", "mine")]
 )
-def test_only_an_account_in_the_spec_is_read(name: str | None, asked: str | None) -> None:
+def test_only_an_account_in_the_spec_is_read(name: str | None, own_name: str | None) -> None:
     wish: dict[str, Any] = {"serviceAccount": {"name": name}} if name else {}
-    assert account_name(gen.cluster(**wish).read()) == asked
+    assert account_name(gen.cluster(**wish).read()) == own_name
 
 
 # sentence: (annotations of the account, status, reason)

@@ -111,11 +111,11 @@ STARTS: dict[str, tuple[JobObservation, timedelta, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("seen", "after", "overdue"), STARTS.values(), ids=STARTS.keys())
+@pytest.mark.parametrize(("observation", "after", "overdue"), STARTS.values(), ids=STARTS.keys())
 def test_a_pod_that_does_not_start_is_reported(
-    seen: JobObservation, after: timedelta, overdue: bool
+    observation: JobObservation, after: timedelta, overdue: bool
 ) -> None:
-    assert seen.unstarted(datetime.fromisoformat(MADE) + after) is overdue
+    assert observation.unstarted(datetime.fromisoformat(MADE) + after) is overdue
 
 
 RIGHTS = Rights("x", "backup-nightly", "x-backup-serviceaccount", BACKUPS)

@@ -78,14 +78,14 @@ TWO_POOLS: dict[str, tuple[dict[str, Any], RaftStatus, str]] = {
 }
 
 
-@pytest.mark.parametrize(("spec", "raft", "said"), TWO_POOLS.values(), ids=TWO_POOLS)
+@pytest.mark.parametrize(("spec", "raft", "message"), TWO_POOLS.values(), ids=TWO_POOLS)
 def test_members_of_two_pools_are_expected_while_one_takes_over(
-    spec: dict[str, Any], raft: RaftStatus, said: str
+    spec: dict[str, Any], raft: RaftStatus, message: str
 ) -> None:
     update = membership_ready(
         gen.cluster().with_spec(**spec).read().spec, raft, None, green_servers=3
     )
-    assert f"{update.status} {update.reason}" == said
+    assert f"{update.status} {update.reason}" == message
 
 
 def test_while_a_set_takes_over_the_numbers_are_told() -> None:

@@ -28,10 +28,10 @@ ROWS: dict[str, tuple[dict[str, Any] | None, int]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("told", "number"), ROWS.values(), ids=ROWS)
-def test_row(told: dict[str, Any] | None, number: int) -> None:
+@pytest.mark.parametrize(("status", "number"), ROWS.values(), ids=ROWS)
+def test_row(status: dict[str, Any] | None, number: int) -> None:
     cluster = gen.cluster().with_spec(replicas=7).initialized()
-    read = cluster.with_status(blueGreen=told).read() if told else cluster.read()
+    read = cluster.with_status(blueGreen=status).read() if status else cluster.read()
     assert green_member_count(read) == number
 
 

@@ -64,15 +64,15 @@ NOBODY: dict[str, tuple[tuple[gen.Pod, ...], TokenSource | None, list[str], str]
 }
 
 
-@pytest.mark.parametrize(("pods", "login", "asked", "word"), NOBODY.values(), ids=NOBODY.keys())
+@pytest.mark.parametrize(("pods", "login", "requests", "word"), NOBODY.values(), ids=NOBODY.keys())
 async def test_nobody_to_ask(
-    pods: tuple[gen.Pod, ...], login: TokenSource | None, asked: list[str], word: str
+    pods: tuple[gen.Pod, ...], login: TokenSource | None, requests: list[str], word: str
 ) -> None:
     servers = Servers()
     answers = await ask(servers, facts(*pods), login)
     assert answers.members is None
     assert word in answers.error
-    assert servers.requests == asked
+    assert servers.requests == requests
 
 
 @pytest.mark.parametrize("error", [BaoError("it broke"), Denied("it refused")])

@@ -132,9 +132,9 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize(("leader", "follower", "heard"), PAIRS.values(), ids=PAIRS)
+@pytest.mark.parametrize(("leader", "follower", "is_reachable"), PAIRS.values(), ids=PAIRS)
 async def test_a_follower_that_the_leader_cannot_hear_is_judged_by_its_log(
-    leader: str, follower: str, heard: bool
+    leader: str, follower: str, is_reachable: bool
 ) -> None:
     versions = (leader, leader, follower)
     pods = tuple(
@@ -146,8 +146,8 @@ async def test_a_follower_that_the_leader_cannot_hear_is_judged_by_its_log(
     servers.state = AutopilotState.model_validate({"servers": well, "failure_tolerance": 0})
     servers.ends = {"leader": 97, "10.0.0.1": 97, "10.0.0.3": 97}
     answer = await read_quorum(servers, pods, ROOT)
-    third = RaftServer("x-2", voter=True, healthy=not heard, judged_by_log=not heard)
-    assert (answer.servers[2], answer.failure_tolerance) == (third, 0 if heard else 1)
+    third = RaftServer("x-2", voter=True, healthy=not is_reachable, judged_by_log=not is_reachable)
+    assert (answer.servers[2], answer.failure_tolerance) == (third, 0 if is_reachable else 1)
     servers.ends["10.0.0.3"] = 96
     answer = await read_quorum(servers, pods, ROOT)
     assert (answer.servers[2].healthy, answer.failure_tolerance) == (False, 0)

@@ -187,7 +187,7 @@ def test_may_one_reach_the_other(row: Row) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "found", "open_ports"),
+    ("requests", "found", "open_ports"),
     [
         ((), 6443, {6443}),
         ((), 443, {443}),
@@ -196,10 +196,10 @@ def test_may_one_reach_the_other(row: Row) -> None:
     ],
 )
 def test_the_port_of_the_api_server_is_the_one_that_it_listens_on(
-    asked: tuple[str, ...], found: int, open_ports: set[int]
+    requests: tuple[str, ...], found: int, open_ports: set[int]
 ) -> None:
     world = gen.world().reaching("10.96.0.1", endpoints=("192.0.2.1",), port=found)
-    cluster = wishing(apiServerEndpointIPs=list(asked)) if asked else OPEN
+    cluster = wishing(apiServerEndpointIPs=list(requests)) if requests else OPEN
     for port in (443, 6443, 22):
         for source in (VOTER, BACKUP):
             allowed = may(policies(cluster, world), source, ENDPOINT, port, "TCP")

@@ -125,7 +125,7 @@ class TestCrash:
 
 
 @pytest.mark.parametrize(
-    ("owner", "held", "told"),
+    ("owner", "content", "message"),
     [
         (CLUSTER.owner(), b"precious", "holds other shares"),
         (gen.cluster("y").owner(), b"precious", "belongs to OpenBaoCluster y"),
@@ -134,14 +134,14 @@ class TestCrash:
     ids=["our own", "somebody else's", "somebody else's with the same content"],
 )
 async def test_an_existing_secret_is_never_overwritten(
-    owner: Owner, held: bytes, told: str
+    owner: Owner, content: bytes, message: str
 ) -> None:
-    api = FakeApi().with_objects((SECRET, secret_object(owner, SECRET_NAME, {"alice": held})))
+    api = FakeApi().with_objects((SECRET, secret_object(owner, SECRET_NAME, {"alice": content})))
     status = await _run(_keeper(), api)
     assert (status.stored, status.reason) == (False, "ForeignObject")
     assert SECRET_NAME in status.message
-    assert told in status.message
-    assert _data(api) == {"alice": held}
+    assert message in status.message
+    assert _data(api) == {"alice": content}
 
 
 async def test_a_missing_copy_is_reported_and_no_keys_are_created() -> None:

@@ -63,12 +63,12 @@ TOLD: dict[str, tuple[gen.Cluster, UpgradeDecision, str | None, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("cluster", "decided", "said", "named"), TOLD.values(), ids=TOLD.keys())
+@pytest.mark.parametrize(("cluster", "decided", "message", "named"), TOLD.values(), ids=TOLD.keys())
 def test_what_is_told(
-    cluster: gen.Cluster, decided: UpgradeDecision, said: str | None, named: str
+    cluster: gen.Cluster, decided: UpgradeDecision, message: str | None, named: str
 ) -> None:
     update = upgrading(cluster.read(), decided)
-    assert _reason_of(update) == said
+    assert _reason_of(update) == message
     assert update is None or named in update.message
 
 

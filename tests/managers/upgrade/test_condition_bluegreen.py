@@ -105,9 +105,11 @@ TOLD: dict[str, tuple[Callable[[], TwoPools], str, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("made", "said", "begin", "named"), TOLD.values(), ids=TOLD.keys())
-def test_what_is_told(made: Callable[[], TwoPools], said: str, begin: str, named: str) -> None:
-    state, message = condition_of(made())
+@pytest.mark.parametrize(("make_world", "said", "begin", "named"), TOLD.values(), ids=TOLD.keys())
+def test_what_is_told(
+    make_world: Callable[[], TwoPools], said: str, begin: str, named: str
+) -> None:
+    state, message = condition_of(make_world())
     assert state == said
     assert message.startswith(begin)
     assert named in message
@@ -154,10 +156,10 @@ def test_every_reason_of_the_table_may_be_told() -> None:
     assert "UpgradeInProgress" in ALLOWED["RaftMembershipReady"]
 
 
-@pytest.mark.parametrize("made", [row[0] for row in TOLD.values()], ids=TOLD.keys())
-def test_time_that_goes_by_changes_no_word(made: Callable[[], TwoPools]) -> None:
+@pytest.mark.parametrize("make_world", [row[0] for row in TOLD.values()], ids=TOLD.keys())
+def test_time_that_goes_by_changes_no_word(make_world: Callable[[], TwoPools]) -> None:
     """A cluster in which nothing happens costs no writes."""
-    world = made()
+    world = make_world()
     now = world.facts()
     later = dataclasses.replace(now, now=now.now + timedelta(seconds=1), nonce="f" * 32)
     first, second = (direct(facts) for facts in (now, later))

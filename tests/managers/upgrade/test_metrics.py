@@ -102,10 +102,10 @@ STATES: dict[str, tuple[ClusterStatus, tuple[float, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("seen", "expected"), STATES.values(), ids=STATES.keys())
-def test_where_an_upgrade_is(seen: ClusterStatus, expected: tuple[float, ...]) -> None:
+@pytest.mark.parametrize(("status", "expected"), STATES.values(), ids=STATES.keys())
+def test_where_an_upgrade_is(status: ClusterStatus, expected: tuple[float, ...]) -> None:
     bench = Bench()
-    bench.write(seen)
+    bench.write(status)
     series = bench.series()
     names = ("status", "in_progress", "pods_completed", "pods_total", "partition")
     assert tuple(series[f"openbao_upgrade_{name}"] for name in names) == expected

@@ -68,14 +68,14 @@ ROWS: dict[str, tuple[str, str, Strategy, SealType, Grade, str]] = {
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "strategy", "seal", "grade", "told"), ROWS.values(), ids=ROWS.keys()
+    ("before", "after", "strategy", "seal", "grade", "message"), ROWS.values(), ids=ROWS.keys()
 )
 def test_row(
-    before: str, after: str, strategy: Strategy, seal: SealType, grade: Grade, told: str
+    before: str, after: str, strategy: Strategy, seal: SealType, grade: Grade, message: str
 ) -> None:
     verdict = pair_verdict(before, after, strategy, seal)
     text = "; ".join((*verdict.refusals, *verdict.warnings))
-    assert (verdict.grade, told in text, bool(text)) == (grade, True, bool(told))
+    assert (verdict.grade, message in text, bool(text)) == (grade, True, bool(message))
 
 
 def test_every_row_of_the_catalogue_speaks_in_some_row_here() -> None:

@@ -166,10 +166,10 @@ STANDING: dict[str, tuple[Object, Verdict, list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("there", "verdict", "asked"), STANDING.values(), ids=STANDING.keys())
+@pytest.mark.parametrize(("there", "verdict", "requests"), STANDING.values(), ids=STANDING.keys())
 @pytest.mark.parametrize("selected", [True, False], ids=["in the cache", "not selected"])
 async def test_existing_objects(
-    there: Object, verdict: Verdict, asked: list[str], selected: bool
+    there: Object, verdict: Verdict, requests: list[str], selected: bool
 ) -> None:
     bench = Bench(FakeApi().with_objects((CONFIG_MAP, there)))
     if not selected:
@@ -178,7 +178,7 @@ async def test_existing_objects(
     assert applied.verdict is verdict
     assert applied.live is not None
     refused = [] if selected else ["apply ConfigMap c", "peek ConfigMap c"]
-    assert bench.api.requests == [*refused, *asked]
+    assert bench.api.requests == [*refused, *requests]
     if not applied.in_place:
         assert "ConfigMap ns/c" in applied.message
         assert bench.api.objects[(CONFIG_MAP, KEY)]["data"] == {"k": "v"}

@@ -93,10 +93,10 @@ FORMS: dict[str, Form] = {
 }
 
 
-@pytest.mark.parametrize(("resource", "written", "form"), FORMS.values(), ids=FORMS.keys())
-def test_t25_form(resource: Resource, written: Object, form: Object) -> None:
-    assert normal(resource, written, NONE) == form
-    assert Intent(resource, with_name(written)).body == with_name(form)
+@pytest.mark.parametrize(("resource", "value", "form"), FORMS.values(), ids=FORMS.keys())
+def test_t25_form(resource: Resource, value: Object, form: Object) -> None:
+    assert normal(resource, value, NONE) == form
+    assert Intent(resource, with_name(value)).body == with_name(form)
 
 
 def container(**resources: Any) -> Object:
@@ -163,13 +163,11 @@ QUANTITIES: dict[str, Form] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("resource", "written", "form"), QUANTITIES.values(), ids=QUANTITIES.keys()
-)
+@pytest.mark.parametrize(("resource", "value", "form"), QUANTITIES.values(), ids=QUANTITIES.keys())
 def test_t25_quantities_are_in_known_fields(
-    resource: Resource, written: Object, form: Object
+    resource: Resource, value: Object, form: Object
 ) -> None:
-    assert normal(resource, written, NONE) == form
+    assert normal(resource, value, NONE) == form
 
 
 def test_t25_an_intent_may_keep_more_empty_fields() -> None:

@@ -165,9 +165,9 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("decode", [orjson.loads, json.loads])
-@pytest.mark.parametrize(("text", "told"), UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_json_beyond_its_limits_is_rejected(text: bytes, told: str, decode: Any) -> None:
-    with pytest.raises(UnreadableError, match=told):
+@pytest.mark.parametrize(("text", "message"), UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_json_beyond_its_limits_is_rejected(text: bytes, message: str, decode: Any) -> None:
+    with pytest.raises(UnreadableError, match=message):
         read_json(text, decode=decode)
 
 

@@ -23,12 +23,12 @@ LIVES: dict[str, tuple[int, tuple[int, object], bool]] = {
 }
 
 
-@pytest.mark.parametrize(("life", "answer", "asked"), LIVES.values(), ids=LIVES.keys())
+@pytest.mark.parametrize(("life", "answer", "is_requested"), LIVES.values(), ids=LIVES.keys())
 async def test_a_token_outlives_a_run_by_little(
-    tmp_path: Path, life: int, answer: tuple[int, object], asked: bool
+    tmp_path: Path, life: int, answer: tuple[int, object], is_requested: bool
 ) -> None:
     token = LoginToken(client_token="t", lease_duration=life)
     async with serving(tmp_path, {RENEWAL: answer}) as server, server.client() as bao:
         await shorten(bao, ADDRESS, token, 930.0)
     bodies = [(request.path, request.body) for request in server.requests]
-    assert bodies == ([(f"/v1/{RENEWAL}", {"increment": "930s"})] if asked else [])
+    assert bodies == ([(f"/v1/{RENEWAL}", {"increment": "930s"})] if is_requested else [])

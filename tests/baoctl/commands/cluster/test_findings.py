@@ -202,11 +202,11 @@ BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("seen", "cause", "command"), BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.parametrize(("observation", "cause", "command"), BROKEN.values(), ids=BROKEN.keys())
 def test_the_cause_comes_first_with_its_next_command(
-    seen: ClusterObservation, cause: str, command: str
+    observation: ClusterObservation, cause: str, command: str
 ) -> None:
-    first = diagnose(seen)[0]
+    first = diagnose(observation)[0]
     assert cause in first.cause
     assert command in first.command
     assert first.evidence
@@ -247,9 +247,9 @@ FINE: dict[str, ClusterObservation] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("seen", FINE.values(), ids=FINE.keys())
-def test_what_is_fine_or_not_known_is_no_finding(seen: ClusterObservation) -> None:
-    assert diagnose(seen) == ()
+@pytest.mark.parametrize("observation", FINE.values(), ids=FINE.keys())
+def test_what_is_fine_or_not_known_is_no_finding(observation: ClusterObservation) -> None:
+    assert diagnose(observation) == ()
 
 
 def test_a_sealed_server_says_why_itself() -> None:

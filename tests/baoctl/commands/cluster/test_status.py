@@ -127,9 +127,9 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("seen", "words"), SAYS.values(), ids=SAYS.keys())
-def test_the_screen_says(seen: ClusterObservation, words: tuple[str, ...]) -> None:
-    text = output(seen, 120)
+@pytest.mark.parametrize(("observation", "words"), SAYS.values(), ids=SAYS.keys())
+def test_the_screen_says(observation: ClusterObservation, words: tuple[str, ...]) -> None:
+    text = output(observation, 120)
     assert [word for word in words if word not in text] == []
 
 

@@ -266,9 +266,9 @@ SAID: dict[str, tuple[str, str, bool, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("before", "state", "written", "text"), SAID.values(), ids=SAID.keys())
-def test_what_was_done_is_said(before: str, state: str, written: bool, text: str) -> None:
-    assert summary(RedeployResult("fra1", "vault", "t", before, state, written)) == text
+@pytest.mark.parametrize(("before", "state", "is_written", "text"), SAID.values(), ids=SAID.keys())
+def test_what_was_done_is_said(before: str, state: str, is_written: bool, text: str) -> None:
+    assert summary(RedeployResult("fra1", "vault", "t", before, state, is_written)) == text
 
 
 def test_a_text_of_others_is_escaped() -> None:

@@ -20,10 +20,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("text", "kept"), REFUSED.items(), ids=REFUSED.values())
-def test_an_identity_that_is_refused_is_named(text: str, kept: str) -> None:
+@pytest.mark.parametrize(("text", "detail"), REFUSED.items(), ids=REFUSED.values())
+def test_an_identity_that_is_refused_is_named(text: str, detail: str) -> None:
     assert str(store_failure("key in bucket b", GenericError(text))) == (
-        f"key in bucket b: {IDENTITY} ({kept})"
+        f"key in bucket b: {IDENTITY} ({detail})"
     )
 
 

@@ -96,9 +96,9 @@ ROWS: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("value", "kept"), ROWS.values(), ids=ROWS)
-def test_what_has_room_is_kept(value: Any, kept: Any) -> None:
-    assert storable(value, SCHEMA) == kept
+@pytest.mark.parametrize(("value", "remaining"), ROWS.values(), ids=ROWS)
+def test_what_has_room_is_kept(value: Any, remaining: Any) -> None:
+    assert storable(value, SCHEMA) == remaining
 
 
 def test_kinds_are_found_by_their_mark_and_not_by_their_name() -> None:

@@ -25,7 +25,7 @@ def _armor(tag: int, body: bytes) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "does not start with a public key"),
         ("!", "not base64"),
@@ -37,8 +37,8 @@ def _armor(tag: int, body: bytes) -> str:
         (_armor(2, b"\x04signature"), "does not start with a public key"),
     ],
 )
-def test_what_is_none_is_told(text: str, told: str) -> None:
-    with pytest.raises(NotAKeyError, match=told) as refused:
+def test_what_is_none_is_told(text: str, message: str) -> None:
+    with pytest.raises(NotAKeyError, match=message) as refused:
         read_public_key(text)
     assert "secret" not in str(refused.value)
 

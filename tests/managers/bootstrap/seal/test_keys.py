@@ -82,11 +82,11 @@ OPEN: dict[str, tuple[gen.Cluster, tuple[SecretFacts, ...], set[str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("made", "secrets", "sealed", "row"), OPEN.values(), ids=OPEN.keys())
+@pytest.mark.parametrize(("cluster", "secrets", "sealed", "row"), OPEN.values(), ids=OPEN.keys())
 def test_servers_start_with_every_key_that_may_be_needed(
-    made: gen.Cluster, secrets: tuple[SecretFacts, ...], sealed: set[str], row: str
+    cluster: gen.Cluster, secrets: tuple[SecretFacts, ...], sealed: set[str], row: str
 ) -> None:
-    key_rotation, _, gate = plan_keys(made, world_with_volumes(*secrets))
+    key_rotation, _, gate = plan_keys(cluster, world_with_volumes(*secrets))
     assert str(key_rotation.ring) == row
     assert sealed <= {key.id for key in key_rotation.ring.keys}
     assert not gate
@@ -283,7 +283,7 @@ OLD, NEW, EVIL = f"{V1}=key", f"{TWO}=key-2", "evil=key-7"
 
 
 @pytest.mark.parametrize(
-    ("template", "pods", "told", "wanted"),
+    ("template", "pods", "status_keys", "wanted"),
     [
         (NEW, (NEW,) * 3, "", NEW),  # the status is lost
         (NEW, (NEW,) * 3, OLD, NEW),  # the status is from before the rotation
@@ -298,9 +298,9 @@ OLD, NEW, EVIL = f"{V1}=key", f"{TWO}=key-2", "evil=key-7"
     ],
 )
 def test_one_piece_of_evidence_is_enough_for_the_key_ring(
-    template: str | None, pods: tuple[str, ...], told: str, wanted: str
+    template: str | None, pods: tuple[str, ...], status_keys: str, wanted: str
 ) -> None:
-    assert ring(template, pods, told) == wanted
+    assert ring(template, pods, status_keys) == wanted
 
 
 def test_all_secrets_are_read_only_for_data_without_evidence() -> None:

@@ -33,9 +33,9 @@ ROWS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("desired", "stored", "written"), ROWS.values(), ids=ROWS)
-def test_fit(desired: Any, stored: Any, written: Any) -> None:
-    assert fit(desired, stored, SCHEMA, DECISIONS) == written
+@pytest.mark.parametrize(("desired", "stored", "value"), ROWS.values(), ids=ROWS)
+def test_fit(desired: Any, stored: Any, value: Any) -> None:
+    assert fit(desired, stored, SCHEMA, DECISIONS) == value
 
 
 @pytest.mark.parametrize("schema", [None, SCHEMA])

@@ -162,12 +162,12 @@ class TestIssuer:
         "not for a cluster without a login": (SELF, False),
     }
 
-    @pytest.mark.parametrize(("cluster", "asked"), ASKING.values(), ids=ASKING.keys())
-    async def test_when_the_issuer_is_read(self, cluster: gen.Cluster, asked: bool) -> None:
+    @pytest.mark.parametrize(("cluster", "is_requested"), ASKING.values(), ids=ASKING.keys())
+    async def test_when_the_issuer_is_read(self, cluster: gen.Cluster, is_requested: bool) -> None:
         bench = Bench()
         observed = await bench.look(cluster)
-        assert (observed.token_issuer is not None) is asked
-        assert (f"get path {DISCOVERY}" in bench.api.requests) is asked
+        assert (observed.token_issuer is not None) is is_requested
+        assert (f"get path {DISCOVERY}" in bench.api.requests) is is_requested
 
 
 class TestReach:

@@ -41,20 +41,20 @@ async def first_poll(live: Object) -> dict[str, int]:
     return {kind: len(bench.reads_of(kind)) for kind in ("Pod", "PersistentVolumeClaim")}
 
 
-@pytest.mark.parametrize("made", [gen.read_set, gen.stateful_set])
-async def test_a_foreign_stateful_set_is_ignored(made: Any) -> None:
-    alone = await first_poll(foreign(made().with_replicas(0).object()))
-    assert await first_poll(foreign(made().with_replicas(SILLY).object())) == alone
+@pytest.mark.parametrize("build", [gen.read_set, gen.stateful_set])
+async def test_a_foreign_stateful_set_is_ignored(build: Any) -> None:
+    alone = await first_poll(foreign(build().with_replicas(0).object()))
+    assert await first_poll(foreign(build().with_replicas(SILLY).object())) == alone
     assert max(alone.values()) < 10
 
 
 @pytest.mark.parametrize(
-    ("made", "most"), [(gen.read_set, READ_REPLICAS_MAX), (gen.stateful_set, VOTERS_MAX)]
+    ("build", "most"), [(gen.read_set, READ_REPLICAS_MAX), (gen.stateful_set, VOTERS_MAX)]
 )
-async def test_our_stateful_set_counts_up_to_the_maximum_of_a_spec(made: Any, most: int) -> None:
+async def test_our_stateful_set_counts_up_to_the_maximum_of_a_spec(build: Any, most: int) -> None:
     # A user who may scale a StatefulSet can write any number, before the operator corrects it.
-    counts = await first_poll(made().with_replicas(2**31 - 1).object())
-    few = await first_poll(made().with_replicas(0).object())
+    counts = await first_poll(build().with_replicas(2**31 - 1).object())
+    few = await first_poll(build().with_replicas(0).object())
     assert max(counts.values()) <= max(few.values()) + most + 2
 
 

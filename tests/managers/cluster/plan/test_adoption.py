@@ -127,7 +127,7 @@ def test_pods_of_an_older_release_get_the_labels_that_they_lack() -> None:
 
 
 @pytest.mark.parametrize(
-    ("foreign", "said"),
+    ("foreign", "message"),
     [
         ({"rolling": True}, "its pods are being replaced"),
         ({"expressions": True}, "matchExpressions"),
@@ -137,11 +137,11 @@ def test_pods_of_an_older_release_get_the_labels_that_they_lack() -> None:
         ({"data_path": "/vault"}, "at /vault"),
     ],
 )
-def test_servers_that_cannot_be_adopted_are_refused(foreign: dict[str, Any], said: str) -> None:
+def test_servers_that_cannot_be_adopted_are_refused(foreign: dict[str, Any], message: str) -> None:
     observed = facts(**foreign)
     refused = gen.expect(Blocked, resolve(QUIET.read(), QUIET.owner(), observed, gen.INSTALLATION))
     assert refused.reason == "AdoptionRefused"
-    assert said in refused.message
+    assert message in refused.message
     condition = gen.present(adoption_condition(QUIET.read(), observed))
     assert (condition.status, condition.message) == ("False", refused.message)
 

@@ -112,12 +112,12 @@ GATES: dict[str, tuple[gen.World, bool, str]] = {
 }
 
 
-@pytest.mark.parametrize(("world", "held", "reason"), GATES.values(), ids=GATES.keys())
-def test_gate(world: gen.World, held: bool, reason: str) -> None:
+@pytest.mark.parametrize(("world", "is_held", "reason"), GATES.values(), ids=GATES.keys())
+def test_gate(world: gen.World, is_held: bool, reason: str) -> None:
     desired = fold_steps(RUNNING, world)
-    assert (desired.workload == ()) is held
+    assert (desired.workload == ()) is is_held
     # Objects outside an incomplete plan may still be desired.
-    assert desired.complete is not held
+    assert desired.complete is not is_held
     answer = combine(*desired.outcomes)
     assert ("" if isinstance(answer, Done) else answer.reason) == reason
 

@@ -270,9 +270,11 @@ SEEN: dict[str, tuple[dict[ObjectRef, Object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("seen", "digest"), SEEN.values(), ids=SEEN)
-def test_what_is_there_was_made_from_one_wish(seen: dict[ObjectRef, Object], digest: str) -> None:
-    assert applied_digest(ROW, seen) == digest
+@pytest.mark.parametrize(("objects", "digest"), SEEN.values(), ids=SEEN)
+def test_what_is_there_was_made_from_one_wish(
+    objects: dict[ObjectRef, Object], digest: str
+) -> None:
+    assert applied_digest(ROW, objects) == digest
 
 
 def test_every_object_is_told_by_what_it_is_for() -> None:
@@ -291,7 +293,7 @@ def test_every_object_is_told_by_what_it_is_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "present", "message"),
+    ("objects", "present", "message"),
     [
         ({}, False, "Deployment fra1-shipper is missing"),
         (dict([piece(SERVICE)]), True, "Deployment fra1-shipper is missing"),
@@ -303,8 +305,8 @@ def test_every_object_is_told_by_what_it_is_for() -> None:
     ],
 )
 def test_what_is_not_whole_is_not_well(
-    seen: dict[ObjectRef, Object], present: bool, message: str
+    objects: dict[ObjectRef, Object], present: bool, message: str
 ) -> None:
-    observation = summarize(ROW, seen, "d")
+    observation = summarize(ROW, objects, "d")
     assert (observation.present, observation.digest, observation.healthy) == (present, "", False)
     assert observation.message == message

@@ -80,7 +80,7 @@ def test_what_is_written_empty_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "redeploy", "runtime"),
+    ("fields", "redeploy", "runtime"),
     [
         ({}, "", None),
         ({}, "again", {"restartAt": "again"}),
@@ -90,9 +90,9 @@ def test_what_is_written_empty_stays() -> None:
     ],
 )
 def test_an_order_to_replace_pods_restarts_the_servers(
-    given: dict[str, Any], redeploy: str, runtime: Any
+    fields: dict[str, Any], redeploy: str, runtime: Any
 ) -> None:
-    assert spec_of(redeploy, **given).get("runtime") == runtime
+    assert spec_of(redeploy, **fields).get("runtime") == runtime
 
 
 def request(path: str) -> dict[str, Any]:

@@ -60,7 +60,7 @@ async def call_with(value: Any) -> SourceResult:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "value",
     [
         pytest.param([service("a", depends_on=("b",))], id="a model"),
         pytest.param([RAW], id="a mapping as in a manifest"),
@@ -68,8 +68,8 @@ async def call_with(value: Any) -> SourceResult:
         pytest.param(iter([RAW]), id="an iterator"),
     ],
 )
-async def test_a_service_is_given_in_several_ways(given: Any) -> None:
-    assert await call_with(given) == SourceResult(SOURCE, (service("a", depends_on=("b",)),))
+async def test_a_service_is_given_in_several_ways(value: Any) -> None:
+    assert await call_with(value) == SourceResult(SOURCE, (service("a", depends_on=("b",)),))
 
 
 async def test_an_empty_list_is_a_successful_nothing() -> None:
@@ -117,7 +117,7 @@ NO_LIST = "services: must be a list of services; use a list"
 
 
 @pytest.mark.parametrize(
-    ("given", "error"),
+    ("value", "error"),
     [
         (None, "returned None: return an empty list for no services"),
         ("log-shipper", f"{NO_LIST} (got log-shipper)"),
@@ -125,12 +125,12 @@ NO_LIST = "services: must be a list of services; use a list"
         (7, f"{NO_LIST} (got 7)"),
     ],
 )
-async def test_an_answer_that_is_no_list_fails(given: Any, error: str) -> None:
-    assert await call_with(given) == SourceResult(SOURCE, None, error)
+async def test_an_answer_that_is_no_list_fails(value: Any, error: str) -> None:
+    assert await call_with(value) == SourceResult(SOURCE, None, error)
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
+    ("value", "field"),
     [
         pytest.param([{**RAW, "name": "Shipper"}], "services[0].name: ", id="its name"),
         pytest.param([RAW, {**RAW, "kind": "Pod"}], "services[1].kind: ", id="its kind"),
@@ -141,9 +141,9 @@ async def test_an_answer_that_is_no_list_fails(given: Any, error: str) -> None:
         pytest.param([service("a")] * (SERVICES_MAX + 1), "services: ", id="too many"),
     ],
 )
-async def test_one_invalid_service_fails_the_whole_answer(given: Any, field: str) -> None:
+async def test_one_invalid_service_fails_the_whole_answer(value: Any, field: str) -> None:
     """Half of an answer would retire the other half."""
-    source_result = await call_with(given)
+    source_result = await call_with(value)
     assert source_result.services is None
     assert source_result.error.startswith(field)
 
@@ -166,11 +166,11 @@ def raising(error: BaseException) -> Function:
         (asyncio.CancelledError(), "CancelledError"),
     ],
 )
-@pytest.mark.parametrize("made", [Coded, functools.partial(FunctionHook, "network")])
+@pytest.mark.parametrize("make_hook", [Coded, functools.partial(FunctionHook, "network")])
 async def test_whatever_a_hook_raises_is_a_failed_source(
-    made: Callable[[Function], Hook], error: BaseException, text: str
+    make_hook: Callable[[Function], Hook], error: BaseException, text: str
 ) -> None:
-    assert await names_of(made(raising(error))) == SourceResult(SOURCE, None, text)
+    assert await names_of(make_hook(raising(error))) == SourceResult(SOURCE, None, text)
 
 
 async def test_a_function_that_ends_like_an_iterator_fails() -> None:

@@ -72,12 +72,12 @@ def test_the_spec_says_all_that_the_record_is_to_be() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [SHIPPER, desired_service(openbao("vault"))], ids=lambda case: case.name
+    "value", [SHIPPER, desired_service(openbao("vault"))], ids=lambda case: case.name
 )
-def test_a_record_comes_back(given: Any) -> None:
-    obj = body_of(FRA, given)
+def test_a_record_comes_back(value: Any) -> None:
+    obj = body_of(FRA, value)
     obj["metadata"] |= {"uid": "u1", "resourceVersion": "5"}
-    assert record_of(obj, FRA) == ServiceRecord("u1", FRA, given, version="5")
+    assert record_of(obj, FRA) == ServiceRecord("u1", FRA, value, version="5")
 
 
 def test_without_the_datacenter_a_record_knows_its_own_place() -> None:

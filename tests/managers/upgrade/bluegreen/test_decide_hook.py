@@ -129,7 +129,7 @@ class TestLost:
             assert validation_hook.step(_facts(world, observation)) == "lost"
 
     @pytest.mark.parametrize(
-        ("seen", "taken"),
+        ("observation", "phase"),
         [
             (None, "make"),
             (HookObservation("a", "Active", suspended=True), "commit"),
@@ -139,9 +139,9 @@ class TestLost:
         ],
     )
     def test_before_it_is_let_go_it_may_be_made_again(
-        self, seen: HookObservation | None, taken: str
+        self, observation: HookObservation | None, phase: str
     ) -> None:
-        assert validation_hook.step(_facts(world_at_stage("Prepared"), seen)) == taken
+        assert validation_hook.step(_facts(world_at_stage("Prepared"), observation)) == phase
 
     def test_a_person_may_have_it_judged_again(self) -> None:
         world = world_at_stage("Created")

@@ -41,13 +41,13 @@ def test_a_cluster_that_is_well_passes_every_check() -> None:
     assert (failed_messages(verdict), verdict.well, len(verdict.results)) == ([], True, len(CHECKS))
 
 
-@pytest.mark.parametrize(("cluster", "world", "said", "named"), ROWS.values(), ids=ROWS.keys())
+@pytest.mark.parametrize(("cluster", "world", "message", "named"), ROWS.values(), ids=ROWS.keys())
 def test_one_check_fails_and_no_other(
-    cluster: gen.Cluster, world: gen.World, said: str, named: str
+    cluster: gen.Cluster, world: gen.World, message: str, named: str
 ) -> None:
     verdict = check_cluster(cluster, world)
-    assert failed_messages(verdict) == [said]
-    name = said.split()[0]
+    assert failed_messages(verdict) == [message]
+    name = message.split()[0]
     assert named in next(result for result in verdict.results if result.check == name).messages[0]
 
 
@@ -62,12 +62,14 @@ def test_a_text_that_is_no_version_is_refused(version: str) -> None:
     assert failed_messages(verdict) == ["version stop InvalidVersion"]
 
 
-@pytest.mark.parametrize(("size", "told"), [(1, "spec.replicas is 1"), (2, "spec.replicas is 2")])
-def test_few_servers_are_an_outage(size: int, told: str) -> None:
+@pytest.mark.parametrize(
+    ("size", "message"), [(1, "spec.replicas is 1"), (2, "spec.replicas is 2")]
+)
+def test_few_servers_are_an_outage(size: int, message: str) -> None:
     world = FINE.with_pods(*PODS[:size]).with_set(gen.stateful_set().with_replicas(size))
     few = world.with_quorum(None)
     verdict = check_cluster(CLUSTER.with_spec(replicas=size), few)
-    assert (failed_messages(verdict), told in verdict.warnings[0]) == (["outage warn"], True)
+    assert (failed_messages(verdict), message in verdict.warnings[0]) == (["outage warn"], True)
 
 
 def test_build_metadata_makes_no_version_older() -> None:
@@ -127,7 +129,7 @@ def test_one_server_may_be_away_while_they_are_replaced(world: gen.World) -> Non
 
 
 @pytest.mark.parametrize(
-    ("world", "said"),
+    ("world", "message"),
     [
         (FINE.with_pods(PODS[0]), "pods wait QuorumLost"),
         (quorum(ILL, ILL), "quorum wait QuorumLost"),
@@ -138,8 +140,8 @@ def test_one_server_may_be_away_while_they_are_replaced(world: gen.World) -> Non
     ],
     ids=["two are away", "two are ill", "nobody leads"],
 )
-def test_a_majority_has_to_be_there_always(world: gen.World, said: str) -> None:
-    assert failed_messages(check_cluster(going_on(), world, resuming=True)) == [said]
+def test_a_majority_has_to_be_there_always(world: gen.World, message: str) -> None:
+    assert failed_messages(check_cluster(going_on(), world, resuming=True)) == [message]
 
 
 # --- going back
@@ -166,11 +168,11 @@ RETURNS: dict[str, tuple[Mapping[str, Any], gen.World, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("told", "world", "may"), RETURNS.values(), ids=RETURNS.keys())
+@pytest.mark.parametrize(("status", "world", "may"), RETURNS.values(), ids=RETURNS.keys())
 def test_going_back_is_allowed_until_a_server_of_the_target_led(
-    told: Mapping[str, Any], world: gen.World, may: bool
+    status: Mapping[str, Any], world: gen.World, may: bool
 ) -> None:
-    verdict = check_cluster(going_on(**told).with_spec(**BACK), world, resuming=True)
+    verdict = check_cluster(going_on(**status).with_spec(**BACK), world, resuming=True)
     assert (verdict.refusal is None) == may
     assert verdict.refusal is None or verdict.refusal.reason == "DowngradeBlocked"
 

@@ -49,7 +49,7 @@ def test_not_before_the_set_would_make_another_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "keys", "goes"),
+    ("pod_labels", "keys", "goes"),
     [
         ({"sealed": "true", "initialized": "true"}, "v1=key", True),
         ({"sealed": "true", "initialized": "true"}, "two=key-2", False),
@@ -57,9 +57,9 @@ def test_not_before_the_set_would_make_another_one() -> None:
     ],
 )
 def test_one_goes_that_cannot_open_the_data_it_found(
-    said: dict[str, str], keys: str, goes: bool
+    pod_labels: dict[str, str], keys: str, goes: bool
 ) -> None:
-    pod = OLD.on("node").with_keys(keys).with_server_labels(**said)
+    pod = OLD.on("node").with_keys(keys).with_server_labels(**pod_labels)
     world = gen.world().with_set(LIVE.with_keys("two=key-2")).with_pods(pod)
     assert targets(world) == (["x-0"] if goes else [])
 

@@ -261,7 +261,9 @@ ASKED: dict[str, tuple[gen.World, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("world", "asked"), ASKED.values(), ids=ASKED.keys())
-def test_the_leader_is_asked_only_when_a_pod_is_about_to_go(world: gen.World, asked: bool) -> None:
+@pytest.mark.parametrize(("world", "is_requested"), ASKED.values(), ids=ASKED.keys())
+def test_the_leader_is_asked_only_when_a_pod_is_about_to_go(
+    world: gen.World, is_requested: bool
+) -> None:
     spec = gen.cluster().read().spec
-    assert wants_quorum(spec, world.facts(), IMAGE, SERVER_FINGERPRINT) is asked
+    assert wants_quorum(spec, world.facts(), IMAGE, SERVER_FINGERPRINT) is is_requested

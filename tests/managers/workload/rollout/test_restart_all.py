@@ -119,9 +119,9 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "seen", "names"), ROWS.values(), ids=ROWS.keys())
-def test_row(cluster: gen.Cluster, seen: gen.World, names: list[str]) -> None:
-    assert deleted_pods(plan_restart(cluster, seen)) == names
+@pytest.mark.parametrize(("cluster", "world", "names"), ROWS.values(), ids=ROWS.keys())
+def test_row(cluster: gen.Cluster, world: gen.World, names: list[str]) -> None:
+    assert deleted_pods(plan_restart(cluster, world)) == names
 
 
 def test_nobody_waits_for_the_read_replicas() -> None:

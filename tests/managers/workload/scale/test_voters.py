@@ -191,11 +191,11 @@ ASKED: dict[str, tuple[gen.Cluster, Servers, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "there", "asked"), ASKED.values(), ids=ASKED.keys())
+@pytest.mark.parametrize(("cluster", "there", "is_requested"), ASKED.values(), ids=ASKED.keys())
 def test_the_leader_is_asked_when_something_hangs_on_it(
-    cluster: gen.Cluster, there: Servers, asked: bool
+    cluster: gen.Cluster, there: Servers, is_requested: bool
 ) -> None:
-    assert needs_quorum(cluster.read().spec, there.facts()) is asked
+    assert needs_quorum(cluster.read().spec, there.facts()) is is_requested
 
 
 def test_every_step_of_the_way_down_is_seen_from_the_outside_alone() -> None:
