@@ -14,7 +14,7 @@ import yaml
 from baoctl.commands.assumed import UNKNOWN, Phase
 from managers.cluster.plan.steps import merge_plans
 from tests import gen
-from tests.baoctl.commands.rendered import GOLDEN, manifest, objects, render_output
+from tests.baoctl.commands.render_calls import GOLDEN, manifest, objects, render_output
 from tests.house.checkout import ROOT
 
 SAMPLE = ROOT / "config" / "samples" / "quickstart.yaml"

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from tests import gen
-from tests.baoctl.commands.rendered import GOLDEN, manifest, objects, render_output
+from tests.baoctl.commands.render_calls import GOLDEN, manifest, objects, render_output
 
 FILE: Path = GOLDEN / "read-replicas.yaml"
 WISHES = {

@@ -10,7 +10,7 @@ import pytest
 from contracts.datacenter.objects import SERVICES_MAX, Datacenter, InvalidDatacenterError
 from contracts.datacenter.rules.all_rules import read_service, read_services
 from contracts.datacenter.rules.openbao import UNKNOWN_MESSAGE
-from tests.contracts.datacenter.rules.refused import broken_rules, violations_of
+from tests.contracts.datacenter.rules.violation_sets import broken_rules, violations_of
 from tests.contracts.datacenter.services import (
     VAULT_SPEC,
     Object,

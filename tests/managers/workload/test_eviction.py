@@ -17,7 +17,7 @@ from runtime.outcome import Wait
 from tests import gen
 from tests.gen.api import Outside, api_error
 from tests.managers.workload.actions.bench import EFFECT, MEANT, outside
-from tests.managers.workload.planned import plan_workload, serving
+from tests.managers.workload.plans import plan_workload, serving
 from tests.managers.workload.scale_worlds import THREE
 
 OLD = tuple(gen.pod(n).with_template("old").ready(leading=n == 0) for n in range(3))

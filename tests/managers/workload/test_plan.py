@@ -15,7 +15,7 @@ from runtime.apply.intent import Intent
 from runtime.builtin_kinds import POD_DISRUPTION_BUDGET
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen
-from tests.managers.workload.planned import (
+from tests.managers.workload.plans import (
     EMPTY,
     FILES,
     INPUTS,

@@ -14,7 +14,7 @@ from managers.workload.scale.voters import BLOCKED, scale
 from runtime.outcome import Blocked, Wait
 from tests import gen
 from tests.managers.workload import read_worlds
-from tests.managers.workload.planned import digest, plan_workload, serving
+from tests.managers.workload.plans import digest, plan_workload, serving
 from tests.managers.workload.scale_worlds import FIVE, ONE, THREE, servers
 
 WHY = "sys/storage/raft/configuration answered 403: permission denied: give the policy the right"

@@ -25,7 +25,7 @@ from contracts.datacenter.service_spec import BootstrapService
 from contracts.datacenter.workload import BootstrapWorkload
 from tests.contracts.datacenter.cases import CASES, CODE_CASES, TWICE_CASES, UNIQUE_CASES, Case
 from tests.contracts.datacenter.fine import FINE, VAULT_CASES
-from tests.contracts.datacenter.rules.refused import broken_rules, violations_of
+from tests.contracts.datacenter.rules.violation_sets import broken_rules, violations_of
 from tests.contracts.datacenter.services import (
     VAULT_SPEC,
     Object,

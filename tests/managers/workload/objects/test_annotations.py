@@ -18,7 +18,7 @@ from managers.workload.plan import wants_quorum
 from managers.workload.rollout.holds import hold
 from runtime.outcome import Done, Wait
 from tests import gen
-from tests.managers.workload.planned import FILES, INPUTS, plan_workload, serving, set_of
+from tests.managers.workload.plans import FILES, INPUTS, plan_workload, serving, set_of
 
 OLD = gen.cluster().initialized()
 FENCED = OLD.with_spec(fencedPods=["x-2"])
