@@ -84,7 +84,7 @@ def error_of(error: ApiError | TransportError) -> RequestError:
 
 
 @asynccontextmanager
-async def connected(
+async def open_session(
     verb: str, clock: Clock, access: Access | None = None
 ) -> AsyncIterator[Session]:
     """Open a client with the user agent baoctl/<verb>.
@@ -125,5 +125,5 @@ async def _run_in_session(
     run: Callable[[Session], Awaitable[T]],
     access: Access | None,
 ) -> T:
-    async with connected(verb, SystemClock(), access) as session:
+    async with open_session(verb, SystemClock(), access) as session:
         return await run(session)

@@ -110,7 +110,7 @@ def cluster(rig: Rig, api: Api, make_namespace: MakeNamespace, helm: Helm) -> Cl
     """Three voters of the first version with retained volumes, and a login for clients."""
     rig.load_openbao(OPENBAO_UPGRADES)
     judged = {"verification": {"prePromotionHook": hook(0)}}
-    upgrade = with_blue_green(autoCleanup=False, **kept_for(KEPT_SECONDS), **judged)
+    upgrade = with_blue_green(autoCleanup=False, **retention_of_blue(KEPT_SECONDS), **judged)
     fields = {"version": FIRST, "upgrade": upgrade, "deletionPolicy": "Retain"}
     return steady_voters(api, make_namespace(), NAME, **fields)
 
@@ -135,8 +135,8 @@ def test_a_green_pool_takes_over_and_no_write_is_lost(cluster: Cluster, requests
         takeover.await_that("the refusal", lambda: refusal(cluster), 20.0)
         change(cluster, {"upgrade": {"requests": {"cleanup": "approved"}}})
         cost = await_cost(takeover, writer, requests, mark, f"{SECOND}, with a hook")
-    print("\n" + table.plain(HEADERS, [row(cost.figures, cost.seen)]))
-    assert list(cost.seen.hook_runs(operation).values()) == [1]
+    print("\n" + table.plain(HEADERS, [row(cost.figures, cost.pools)]))
+    assert list(cost.pools.hook_runs(operation).values()) == [1]
     assert events(cluster, "BlueGreenCleanupApproved")
     assert len(ids) == 1, ids
     assert ids == cluster.cluster_ids()
@@ -301,7 +301,7 @@ def test_a_rollback_is_possible_while_blue_is_retained(
     assert writer.missed == []
 
 
-def kept_for(seconds: int) -> dict[str, object]:
+def retention_of_blue(seconds: int) -> dict[str, object]:
     """Return the settings that retain blue for a while once green leads."""
     return {"autoRollback": {"stabilizationSeconds": seconds}}
 

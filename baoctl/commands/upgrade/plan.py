@@ -138,7 +138,7 @@ def plan(
 async def _live(
     cluster: str, clock: Clock, access: Access | None
 ) -> tuple[str, tuple[Object, ...]]:
-    async with connected("upgrade-plan", clock, access) as api:
+    async with open_session("upgrade-plan", clock, access) as api:
         key = cluster if "/" in cluster else f"{api.namespace}/{cluster}"
         return key, await fetch(api.client, key)
 
