@@ -60,7 +60,7 @@ REPORT_AFTER = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Failing:
+class _FailurePeriod:
     """Consecutive failed reconciles of a cluster."""
 
     since: float
@@ -87,7 +87,7 @@ class ClusterReconciler:
         self._statuses = statuses
         self._effects = effects
         self._context = context = effects.context
-        self._failing: dict[ObjectKey, _Failing] = {}
+        self._failures: dict[ObjectKey, _FailurePeriod] = {}
         self._finalizer = Finalizer(
             context.client, CLUSTERS, names.FINALIZER, FIELD_MANAGER, DEFAULT
         )
@@ -98,7 +98,7 @@ class ClusterReconciler:
         if live is None:
             self._statuses.forget(request)
             self._observer.forget(request)
-            self._failing.pop(request, None)
+            self._failures.pop(request, None)
             return Done()
         if _is_pause_acknowledged(live):
             # While paused the status is frozen, even if pods change.
@@ -119,7 +119,7 @@ class ClusterReconciler:
         except (ApiError, Transient) as error:
             await self._report_failure(live, cluster, error)
             raise
-        self._failing.pop(key_of(live), None)
+        self._failures.pop(key_of(live), None)
         events = (*result.events, *(result.decision.events if result.decision else ()))
         details_due = await self._statuses.write(live, compute(result), events)
         recheck = Done(self._observer.cache_refresher.next_refresh(result))
@@ -143,10 +143,10 @@ class ClusterReconciler:
         """
         key, now = key_of(live), self._context.clock.monotonic()
         answered = isinstance(error, ApiError)
-        failing_now = self._failing.get(key)
-        if failing_now is None or failing_now.answered != answered:
-            failing_now = self._failing[key] = _Failing(now, answered)
-        if now - failing_now.since < REPORT_AFTER:
+        period = self._failures.get(key)
+        if period is None or period.answered != answered:
+            period = self._failures[key] = _FailurePeriod(now, answered)
+        if now - period.since < REPORT_AFTER:
             return
         with contextlib.suppress(ApiError, Transient):
             status = failing(cluster, str(error), self._context.clock.now())
