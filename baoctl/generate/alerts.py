@@ -34,6 +34,8 @@ scrape configuration set `honor_labels: true`.
 # {{ $labels.namespace }} and {{ $value | humanizeDuration }} in the annotations of a rule.
 _ACTION: Final = re.compile(r"\{\{ \$(?:labels\.)?(\w+)[^}]*\}\}")
 
+_PAGE: Final = re.compile(r"docs/([a-z-]+\.md)")
+
 
 def alert_page(rule: Mapping[str, Any]) -> str:
     """Return Markdown with one chapter for each group, and one section for each alert."""
@@ -56,6 +58,6 @@ def _parts(rule: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _readable(text: str) -> str:
-    """Replace the actions of a template with the names of their labels, and break the lines."""
-    readable = _ACTION.sub(lambda match: match[1].upper(), text)
+    """Replace actions with the names of their labels and pages with links; break the lines."""
+    readable = _PAGE.sub(r"[\1](\1)", _ACTION.sub(lambda match: match[1].upper(), text))
     return textwrap.fill(readable, 100, break_long_words=False, break_on_hyphens=False)

@@ -37,14 +37,14 @@ def test_the_page_replaces_the_actions_of_templates() -> None:
         "labels": {"severity": "warning"},
         "annotations": {
             "summary": "{{ $labels.namespace }} waits for {{ $value | humanizeDuration }}",
-            "description": "Read the log.",
+            "description": "Read the log (docs/limits.md).",
         },
     }
     page = alert_page({"spec": {"groups": [{"name": "all", "rules": [alert]}]}})
     _, _, section = page.partition("### Late\n\n")
     assert section == (
-        "Severity warning, after 5m. NAMESPACE waits for VALUE.\n\nRead the log.\n\n"
-        "```promql\na > 1\n```\n"
+        "Severity warning, after 5m. NAMESPACE waits for VALUE.\n\n"
+        "Read the log ([limits.md](limits.md)).\n\n```promql\na > 1\n```\n"
     )
 
 
