@@ -21,8 +21,11 @@ STRATEGY ?= RollingUpdate
 
 # Number of test processes.
 WORKERS := 2
-# Scenarios mostly wait, so several run at the same time; measurements run alone.
+# Scenarios mostly wait, so several run at the same time; measurements run alone. Four would use both
+# cores completely.
 RIGS := 3
+# The tests of `make real` wait longer than scenarios.
+REAL := 4
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -266,7 +269,7 @@ life: servers ## Run one cluster from first boot to deletion on a real node. Nee
 
 .PHONY: real
 real: servers ## Run integration and life in parallel: one waits while the other computes.
-	@$(PY) -m pytest tests/integration e2e/life $(call SIDE_BY_SIDE,$(RIGS))
+	@$(PY) -m pytest tests/integration e2e/life $(call SIDE_BY_SIDE,$(REAL))
 
 .PHONY: e2e
 e2e: servers ## Run all other scenarios on their own rigs, or one: SCENARIO=tls-rotation. Needs root.
@@ -299,6 +302,7 @@ help: ## Show this list.
 	  STRICT '1: a scenario that exceeds a budget fails' \
 	  WORKERS 'number of processes for tests without a rig  [$(WORKERS)]' \
 	  RIGS 'number of processes for scenarios, each with its own rig  [$(RIGS)]' \
+	  REAL 'number of processes of make real  [$(REAL)]' \
 	  OPERATOR_IMAGE 'image of the operator, with CLUSTER=existing' \
 	  IMAGE_PULL_POLICY 'pull policy of that image' \
 	  OPENBAO_IMAGE_REPOSITORY 'repository of the OpenBao images'
