@@ -16,6 +16,7 @@ import semver
 
 from contracts.api.cluster.seal import SealType
 from contracts.api.cluster.upgrade import Strategy
+from contracts.server_features import can_read_data_of
 
 Grade = Literal["good", "warn", "refuse"]
 
@@ -249,19 +250,16 @@ class Succession:
 def succession(version: str, led_by: str) -> Succession:
     """Judge whether a server of a release can become the leader after a server of `led_by`.
 
-    The leader migrates the stored data to its release. OpenBao does not support a failover to an
-    older release (openbao.org/docs/upgrading/ha-upgrade); releases of one minor version store the
-    same data.
+    The leader migrates the stored data to its release, so the successor must be able to read the
+    data of that release.
     """
     successor, former = parse(version), parse(led_by)
     if successor is not None and former is not None:
-        if successor >= former:
+        if can_read_data_of(version, led_by):
             return Succession("possible")
         for limit in LEADERSHIP_LIMITS:
             if limit.release.holds(successor) and limit.later.holds(former):
                 return Succession("impossible", limit.why)
-        if (successor.major, successor.minor) == (former.major, former.minor):
-            return Succession("possible")
     return Succession(
         "untested",
         f"OpenBao does not support a failover from {led_by or 'an unknown version'} to "
