@@ -8,7 +8,7 @@ import orjson
 import pytest
 import yaml
 
-from baoctl.generate.main import ALERT_RULES, ROOT
+from e2e.harness.prometheus import write_rules
 from e2e.rig.packages import unpack
 from e2e.rig.progress import to_stderr
 
@@ -209,10 +209,7 @@ CASES: dict[str, Case] = {
 @pytest.fixture(scope="module")
 def rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The groups of the PrometheusRule as a file for Prometheus."""
-    rule = yaml.safe_load((ROOT / ALERT_RULES).read_text(encoding="utf-8"))
-    path: Path = tmp_path_factory.mktemp("alerts") / "rules.yaml"
-    path.write_bytes(orjson.dumps(rule["spec"]))
-    return path
+    return write_rules(tmp_path_factory.mktemp("alerts"))
 
 
 def promtool(*arguments: str | Path) -> str:

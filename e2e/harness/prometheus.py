@@ -23,6 +23,7 @@ from e2e.rig.paths import REPOSITORY
 from runtime.types import Object
 
 _ANNOTATION = "prometheus.io"
+_RULES = "rules.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +76,22 @@ class Prometheus:
             return False
 
 
+def write_rules(folder: Path) -> Path:
+    """Write the groups of the PrometheusRule of deploy as a rule file; return its path."""
+    alerts = REPOSITORY / "deploy" / "alerts" / "prometheus_rule.yaml"
+    rule = yaml.safe_load(alerts.read_text(encoding="utf-8"))
+    path = folder / _RULES
+    path.write_bytes(orjson.dumps(rule["spec"]))
+    return path
+
+
 @contextmanager
 def prometheus(rig: Rig, folder: Path) -> Iterator[Prometheus]:
     """Run a Prometheus that scrapes the followed pods every second."""
     binary = unpack("prometheus", rig.progress) / "usr" / "bin" / "prometheus"
     # JSON is YAML.
     (folder / "prometheus.yaml").write_bytes(orjson.dumps(_configuration(folder)))
-    alerts = REPOSITORY / "deploy" / "alerts" / "prometheus_rule.yaml"
-    rule = yaml.safe_load(alerts.read_text(encoding="utf-8"))
-    (folder / "rules.yaml").write_bytes(orjson.dumps(rule["spec"]))
+    write_rules(folder)
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     with (folder / "prometheus.log").open("wb") as output:
@@ -113,7 +121,7 @@ def _configuration(folder: Path) -> Object:
     return {
         "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
         "scrape_configs": [job],
-        "rule_files": [str(folder / "rules.yaml")],
+        "rule_files": [str(folder / _RULES)],
     }
 
 
