@@ -5,30 +5,14 @@ condition UnsupportedFields: an unsupported field is never silently ignored. A c
 implements a field deletes its entry.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from contracts.api.cluster.spec import ClusterSpec
-from contracts.api.meta import ApiModel
 from contracts.api.values.field_path import values_at
 
 Requests = Callable[[Any], bool]
-
-
-def _asks(value: Any) -> bool:
-    """Whether a value requests anything. An absent, empty, disabled or default value does not: the
-    API server stores defaults, so a default may not come from the user."""
-    if isinstance(value, ApiModel):
-        if getattr(value, "enabled", None) is False:
-            return False
-        fields = type(value).model_fields
-        return any(_asks(item) and item != fields[name].default for name, item in value)
-    if isinstance(value, Mapping):
-        if "enabled" in value:
-            return bool(value["enabled"])
-        return any(map(_asks, value.values()))
-    return bool(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +21,13 @@ class NotServed:
 
     `essential`: a cluster without it would be less safe than requested, or could not be repaired
     after its first boot, so the operator must not create it. `is_requested` returns whether the
-    value requests the unsupported feature.
+    value requests the unsupported feature; absent, false, 0 and "" do not.
     """
 
     path: str
     message: str
     essential: bool = False
-    is_requested: Requests = _asks
+    is_requested: Requests = bool
 
 
 def _unless(served: Any) -> Requests:
