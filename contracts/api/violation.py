@@ -10,9 +10,18 @@ from typing import Any
 _VALUE_MAX = 80
 
 
+class Explanation(str):
+    """Why a value breaks a rule, shown instead of a value that is secret, long or not text."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken rule: the field, its value, the rule, and what to do."""
+    """One broken rule: the field, its value or an Explanation, the rule, and what to do.
+
+    A message about several fields, which CEL reports at their common parent, starts with the field.
+    """
 
     field: str
     value: str
@@ -20,8 +29,13 @@ class Violation:
     message: str
 
     def __str__(self) -> str:
-        got = f" (got {self.value})" if self.value else ""
-        return f"{self.field}: {self.message}{got}"
+        text = self.message
+        if not text.startswith(f"{self.field} "):
+            text = f"{self.field}: {text}"
+        if not self.value:
+            return text
+        got = "" if isinstance(self.value, Explanation) else "got "
+        return f"{text} ({got}{self.value})"
 
 
 class InvalidClusterError(ValueError):
@@ -40,4 +54,6 @@ def format_value(value: Any) -> str:
         return "true" if value else "false"
     text = value if isinstance(value, str) else repr(value)
     text = "".join(char if char.isprintable() else "?" for char in text)
-    return text if len(text) <= _VALUE_MAX else text[: _VALUE_MAX - 3] + "..."
+    if len(text) > _VALUE_MAX:
+        text = text[: _VALUE_MAX - 3] + "..."
+    return Explanation(text) if isinstance(value, Explanation) else text

@@ -21,7 +21,7 @@ from contracts.api.values.openpgp import (
     read_fingerprint,
     read_public_key,
 )
-from contracts.api.violation import Violation
+from contracts.api.violation import Explanation, Violation
 from contracts.naming import names
 from managers.bao.models import RecoveryShares
 from runtime.memo import memoize
@@ -53,7 +53,9 @@ def check_recovery_keys(cluster: OpenBaoCluster, now: datetime) -> Blocked | Non
     for field, key in _recipients(cluster):
         if any(_covers(part, begin, end) for part in key.parts):
             continue
-        broken.append(Violation(field, _why(key, begin), "recovery-key-time", _UNTIMELY))
+        broken.append(
+            Violation(field, Explanation(_why(key, begin)), "recovery-key-time", _UNTIMELY)
+        )
         starts += [part.since - begin for part in key.parts if part.since > begin]
     if not broken:
         return None
@@ -83,12 +85,12 @@ def _covers(part: EncryptionKey, begin: int, end: int) -> bool:
     return part.since <= begin and (part.until is None or end <= part.until)
 
 
-def _why(key: PublicKey, now: int) -> str:
+def _why(key: PublicKey, now: int) -> Explanation:
     """Return the problem of the part that is valid for the longest time."""
     part = max(key.parts, key=lambda part: (part.until is None, part.until or 0))
     if part.since > now:
-        return f"{part.name} is valid from {_moment(part.since)}"
-    return f"{part.name} expires at {_moment(part.until or 0)}"
+        return Explanation(f"{part.name} is valid from {_moment(part.since)}")
+    return Explanation(f"{part.name} expires at {_moment(part.until or 0)}")
 
 
 def _moment(seconds: int) -> str:

@@ -15,9 +15,11 @@ _REGISTRIES = re.compile(
     r"|registry\.npmjs\.org|deb\.debian\.org)\b"
 )
 _HOST = re.compile(r"\b(?:https?|oci)://([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)")
-# Names that no registry can have, of the licence and of XML namespaces, and addresses by number.
+# Names that no registry can have, of the licence and of XML namespaces, the metadata service of a
+# cloud, and addresses by number.
 _HARMLESS = re.compile(
-    r"(.*\.)?(example\.(com|org|net)|(cluster\.)?local|svc|test|invalid|apache\.org|w3\.org)|[0-9.]+"
+    r"(.*\.)?(example\.(com|org|net)|(cluster\.)?local|svc|test|invalid|apache\.org|w3\.org)"
+    r"|metadata\.google\.internal|[0-9.]+|0x[0-9a-f]+(\.[0-9]+)*"
 )
 _MACHINE = re.compile(r"(?<![\w.~$}-])/(?:work|root|home|Users)/\w")
 _NOQA = re.compile(r"#\s*(?:ruff:\s*)?noqa\b(?P<rest>.*)")

@@ -15,6 +15,7 @@ from contracts.api.rules.rule import Offence, Rule, RuleOf
 from contracts.api.values.field_path import value_at
 from contracts.api.values.identity_pattern import IdentityPattern
 from contracts.api.values.public_key import read_public_key
+from contracts.api.violation import Explanation
 
 BLOCKS = ("imageVerification", "operatorImageVerification")
 IMAGES = (
@@ -44,7 +45,7 @@ def _bad_key(block: ImageVerification) -> str | None:
     try:
         read_public_key(block.public_key)
     except ValueError as error:
-        return str(error)
+        return Explanation(error)
     return None
 
 

@@ -12,6 +12,7 @@ from contracts.api.rules.checks import either, group, has, it
 from contracts.api.rules.combinators import offences, rule, unique
 from contracts.api.rules.rule import Offence, Old, Rule, RuleOf
 from contracts.api.values.openpgp import NotAKeyError, read_fingerprint, read_public_key
+from contracts.api.violation import Explanation
 
 _INITIAL = "spec.recoveryKeys.initial"
 _ASKS = group(has("recoveryKeys") & has("recoveryKeys.initial"))
@@ -33,7 +34,7 @@ def _no_key(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
             read_public_key(recipient.pgp_public_key)
         except NotAKeyError as error:
             # Never the text itself: it may be a private key.
-            yield f"{_INITIAL}.recipients[{position}].pgpPublicKey", str(error)
+            yield f"{_INITIAL}.recipients[{position}].pgpPublicKey", Explanation(error)
 
 
 def _other_key(keys: InitialRecoveryKeys) -> Iterator[Offence]:

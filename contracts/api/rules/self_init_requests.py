@@ -16,6 +16,7 @@ from contracts.api.rules.combinators import rule
 from contracts.api.rules.rule import REQUIRED, FindOffences, Offence, Old, Rule, RuleOf
 from contracts.api.values.field_path import nodes_at, value_at
 from contracts.api.values.pattern import Pattern
+from contracts.api.violation import Explanation
 from contracts.hcl_quote import problem
 from contracts.server_features import offers, since
 
@@ -43,7 +44,8 @@ def _several_payloads(request: SelfInitRequest) -> str | None:
 
 
 def _unwritable(request: SelfInitRequest) -> str | None:
-    return problem(_plain(request)) or None
+    refusal = problem(_plain(request))
+    return Explanation(refusal) if refusal else None
 
 
 def _plain(value: Any) -> Any:
@@ -68,13 +70,13 @@ def _computed(value: Any) -> str | None:
     return None
 
 
-def _strange_when(request: SelfInitRequest) -> str | None:
+def _strange_when(request: SelfInitRequest) -> Any:
     condition = request.when
     if condition is None or isinstance(condition, bool):
         return None
     if isinstance(condition, Mapping) and "eval_source" in condition and "eval_type" in condition:
         return None
-    return type(condition).__name__
+    return condition
 
 
 def _token_header(request: SelfInitRequest) -> str | None:
@@ -105,7 +107,8 @@ def _folded(value: Any, below_list: bool = False, object_above: bool = False) ->
 
 
 def _folded_data(request: SelfInitRequest) -> str | None:
-    return "an object in an object in a list" if _folded(request.data) else None
+    # Without a value: the message describes it.
+    return "" if _folded(request.data) else None
 
 
 REQUEST_RULES: tuple[Rule, ...] = (

@@ -16,6 +16,7 @@ from contracts.api.rules.combinators import rule
 from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, Old, Rule, RuleOf
 from contracts.api.values.field_path import value_at
 from contracts.api.values.pod_paths import is_below, is_below_cel
+from contracts.api.violation import Explanation
 from contracts.hcl_quote import problem
 from contracts.naming import mount_paths
 from contracts.naming.ports import API, CLUSTER
@@ -83,7 +84,7 @@ def _unwritable(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     for name, part in parts.items():
         refusal = problem(_plain(part)) if part else ""
         if refusal:
-            yield f"spec.{name}", refusal
+            yield f"spec.{name}", Explanation(refusal)
 
 
 def _plain(value: Any) -> Any:

@@ -1,5 +1,7 @@
 """The rules of a spec: each refuses what it should, names the field, and says what to do."""
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from tests.contracts.api.rules.cluster_cases import ALLOWED_CHANGES, FINE
 
 ALL = {**CASES, **CODE_CASES}
 BY_ID = {rule.id: rule for rule in RULES}
+TEXTS = Path(__file__).parents[3] / "golden" / "violations.txt"
 
 
 def _violations_of(case: Case) -> tuple[Violation, ...]:
@@ -36,6 +39,17 @@ def test_it_is_refused(case: Case) -> None:
 def test_nothing_else_is_refused_with_it(case: Case) -> None:
     """A case breaks one rule, so that it proves this rule."""
     assert {violation.rule for violation in _violations_of(case)} == {case.rule}
+
+
+def test_the_texts_are_the_golden_ones() -> None:
+    """UPDATE_GOLDEN=1 writes them; read the difference before you commit it."""
+    texts = "".join(
+        f"{title}\n" + "".join(f"    {violation}\n" for violation in _violations_of(case))
+        for title, case in sorted(ALL.items())
+    )
+    if os.environ.get("UPDATE_GOLDEN"):
+        TEXTS.write_text(texts, encoding="utf-8")
+    assert texts == TEXTS.read_text(encoding="utf-8")
 
 
 def test_every_rule_has_a_case() -> None:
