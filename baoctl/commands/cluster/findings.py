@@ -23,24 +23,50 @@ class DiagnosisCheck:
     name: str
     question: str
     find: Callable[[ClusterObservation], Iterator[Finding]]
+    stops_servers: bool = False
+    """Whether servers that do not run are an effect of what it finds."""
+
+
+_EFFECTS: Final = frozenset(
+    {
+        "LeaderUnknown",
+        "NoReplicasReady",
+        "NotInitialized",
+        "NotReady",
+        "Sealed",
+        "StorageClassPending",
+        "Unknown",
+    }
+)
+"""Reasons that servers which do not run have as an effect."""
 
 
 CHECKS: Final[tuple[DiagnosisCheck, ...]] = (
     DiagnosisCheck("operator", "Does the operator run?", findings_of_operator.operator_down),
     DiagnosisCheck("pause", "Is the cluster paused?", findings_of_operator.paused),
+    DiagnosisCheck("deletion", "Does a deletion wait?", findings_of_operator.deleted),
     DiagnosisCheck(
-        "admission", "Does an admission rule refuse writes?", findings_of_operator.refused
+        "admission", "Does an admission rule refuse writes?", findings_of_operator.refused, True
     ),
-    DiagnosisCheck("image", "Can the images be pulled?", findings_of_pods.image),
-    DiagnosisCheck("scheduling", "Can the pods be scheduled?", findings_of_pods.unschedulable),
-    DiagnosisCheck("volumes", "Are the volumes bound, and not full?", findings_of_pods.volumes),
-    DiagnosisCheck("seal", "Does the key of the seal exist?", findings_of_status.seal),
+    DiagnosisCheck("requests", "Can the operator reconcile?", findings_of_operator.failing),
+    DiagnosisCheck("creation", "Can the pods be created?", findings_of_pods.not_created, True),
+    DiagnosisCheck("image", "Can the images be pulled?", findings_of_pods.image, True),
+    DiagnosisCheck(
+        "scheduling", "Can the pods be scheduled?", findings_of_pods.unschedulable, True
+    ),
+    DiagnosisCheck(
+        "volumes", "Are the volumes bound, and not full?", findings_of_pods.volumes, True
+    ),
+    DiagnosisCheck("seal", "Does the key of the seal exist?", findings_of_status.seal, True),
     DiagnosisCheck("certificates", "Are the certificates valid?", findings_of_status.certificates),
-    DiagnosisCheck("crashes", "Do servers crash?", findings_of_pods.crashes),
-    DiagnosisCheck("quorum", "Is there a leader with a majority?", findings_of_pods.quorum),
+    DiagnosisCheck("crashes", "Do servers crash?", findings_of_pods.crashes, True),
+    DiagnosisCheck("quorum", "Is there a leader with a majority?", findings_of_pods.quorum, True),
     DiagnosisCheck("lock", "Is the operation lock stale?", findings_of_status.lock),
     DiagnosisCheck(
         "policies", "Are the admission policies installed?", findings_of_operator.policies_missing
+    ),
+    DiagnosisCheck(
+        "spec", "Is the last change of the spec reconciled?", findings_of_operator.unobserved
     ),
     DiagnosisCheck(
         "conditions", "Does the operator report a problem?", findings_of_status.conditions
@@ -51,10 +77,16 @@ CHECKS: Final[tuple[DiagnosisCheck, ...]] = (
 def diagnose(observed: ClusterObservation) -> tuple[Finding, ...]:
     """Return the findings, the cause first; empty for a healthy cluster.
 
-    Conditions with the same reason result in one finding.
+    Conditions with the same reason result in one finding. Those that only report that servers do
+    not run are omitted if the cause of that is found.
     """
     findings: list[Finding] = []
-    for finding in (result for check in CHECKS for result in check.find(observed)):
-        if not finding.reason or finding.reason not in {other.reason for other in findings}:
+    omitted: set[str] = set()
+    for check in CHECKS:
+        for finding in check.find(observed):
+            if finding.reason in omitted:
+                continue
             findings.append(finding)
+            omitted |= {finding.reason} - {""}
+            omitted |= _EFFECTS if check.stops_servers else set()
     return tuple(findings)

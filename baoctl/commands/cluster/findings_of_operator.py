@@ -13,21 +13,30 @@ from baoctl.commands.cluster.observed import (
     Operator,
     Part,
     age,
+    finalizers,
     moment,
     number,
     part,
     parts,
     text,
 )
+from baoctl.commands.cluster.status import deletion_of
+from contracts.conditions.catalogue import REASONS
+from contracts.naming.names import FINALIZER
 
 LEASE_SECONDS: Final = 15
 """Duration of a Lease that does not specify one."""
 GRACE: Final = 4
 """Lease durations without renewal after which the operator counts as down."""
 SLOW: Final = timedelta(minutes=5)
+_NAMESPACE: Final = "openbao-operator-system"
 POLICY_PREFIX: Final = "openbao-"
 _DENIED: Final = re.compile(
     r"admission webhook|failed calling webhook|ValidatingAdmissionPolicy|denied the request", re.I
+)
+_NO_RIGHT: Final = re.compile(
+    r'User "(?P<user>[^" ]+)" cannot (?P<verb>\w+) resource "(?P<resource>[\w/]+)"'
+    r' in API group "(?P<group>[\w.]*)"(?: in the namespace "(?P<namespace>[\w-]+)")?'
 )
 
 
@@ -84,6 +93,74 @@ def paused(observed: ClusterObservation) -> Iterator[Finding]:
         "spec.paused is true: the operator changes and repairs nothing",
         "Resume the cluster once manual work on it has ended.",
         f"kubectl bao resume {observed.name} -n {observed.namespace}",
+    )
+
+
+def deleted(observed: ClusterObservation) -> Iterator[Finding]:
+    """Find a deletion that waits for a finalizer."""
+    deletion = deletion_of(observed)
+    if not deletion:
+        return
+    foreign = [name for name in finalizers(observed.cluster) if name != FINALIZER]
+    yield Finding(
+        "The cluster is being deleted",
+        deletion,
+        f"Find out why the controller of {foreign[0]} does not remove its finalizer."
+        if foreign
+        else "Wait for the operator; if it persists, read the operator log for this cluster.",
+        f"kubectl -n {observed.namespace} describe openbaocluster {observed.name}"
+        if foreign
+        else log_command(observed),
+    )
+
+
+def failing(observed: ClusterObservation) -> Iterator[Finding]:
+    """Find requests of the operator that fail, such as those without a right."""
+    ready = observed.condition("Ready")
+    reason, message = text(ready, "reason"), text(ready, "message")
+    if reason != "TransientError" or _DENIED.search(message):
+        return
+    if denied := _NO_RIGHT.search(message):
+        place = f" -n {denied['namespace']}" if denied["namespace"] else ""
+        kind = ".".join(filter(None, (denied["resource"], denied["group"])))
+        yield Finding(
+            f"The operator lacks the right to {denied['verb']} {denied['resource']}",
+            message,
+            "Apply the manifests of the operator again.",
+            f"kubectl auth can-i {denied['verb']} {kind} --as={denied['user']}{place}",
+            reason,
+        )
+        return
+    yield Finding(
+        "Requests of the operator fail",
+        message,
+        REASONS[reason].next_step,
+        log_command(observed),
+        reason,
+    )
+
+
+def unobserved(observed: ClusterObservation) -> Iterator[Finding]:
+    """Find a spec that the operator has not processed."""
+    metadata = part(observed.cluster, "metadata")
+    generation = number(metadata.get("generation"))
+    seen = number(observed.status.get("observedGeneration"))
+    if not observed.conditions or seen >= generation or metadata.get("deletionTimestamp"):
+        return
+    yield Finding(
+        "The operator has not reconciled the last change of the spec",
+        f"generation {generation}, status.observedGeneration {seen}",
+        "Wait a minute. If it persists, read the operator log for this cluster.",
+        log_command(observed),
+    )
+
+
+def log_command(observed: ClusterObservation) -> str:
+    """Return the command that prints what the operator logged about the cluster."""
+    namespace = observed.operator.namespace if observed.operator else _NAMESPACE
+    return (
+        f"kubectl -n {namespace} logs -l app.kubernetes.io/name=openbao-operator --since 10m"
+        f""" --tail -1 | grep '"name":"{observed.name}"'"""
     )
 
 

@@ -8,8 +8,17 @@ from typing import Final
 
 from baoctl.commands.cluster.finding import Finding
 from baoctl.commands.cluster.findings_of_operator import recent
-from baoctl.commands.cluster.observed import ClusterObservation, is_ready, number, part, parts, text
-from runtime.types import Object, key_of
+from baoctl.commands.cluster.observed import (
+    ClusterObservation,
+    has_quorum,
+    is_ready,
+    number,
+    part,
+    parts,
+    text,
+)
+from contracts.naming import labels
+from runtime.types import Object, key_of, labels_of
 
 _PULLS: Final = frozenset(
     {
@@ -21,6 +30,24 @@ _PULLS: Final = frozenset(
     }
 )
 _FULL: Final = re.compile(r"no space left on device|disk quota exceeded", re.I)
+_UNBOUND: Final = "unbound immediate PersistentVolumeClaims"
+
+
+def not_created(observed: ClusterObservation) -> Iterator[Finding]:
+    """Find pods and PVCs that the API server does not let a StatefulSet create."""
+    for stateful_set in observed.stateful_sets:
+        desired = number(part(stateful_set, "spec").get("replicas"))
+        if number(part(stateful_set, "status").get("replicas")) >= desired:
+            continue
+        name = key_of(stateful_set).name
+        if evidence := _event_of(observed, "StatefulSet", name):
+            yield Finding(
+                "The API server refuses to create a server",
+                evidence,
+                "Change the quota, limit range or security level that the message names.",
+                f"kubectl -n {observed.namespace} describe statefulset {name}",
+            )
+            return
 
 
 def image(observed: ClusterObservation) -> Iterator[Finding]:
@@ -45,6 +72,8 @@ def unschedulable(observed: ClusterObservation) -> Iterator[Finding]:
     for pod in observed.pods:
         for condition in parts(pod, "status", "conditions"):
             held = condition.get("type") == "PodScheduled" and condition.get("status") == "False"
+            if _UNBOUND in text(condition, "message") and any(map(_unbound, observed.claims)):
+                continue  # `volumes` finds the cause.
             if held and text(condition, "reason") == "Unschedulable":
                 name = key_of(pod).name
                 yield Finding(
@@ -70,11 +99,12 @@ def volumes(observed: ClusterObservation) -> Iterator[Finding]:
             )
             return
     for claim in observed.claims:
-        if text(claim, "status", "phase") in ("Pending", "Lost"):
+        if _unbound(claim):
             name, phase = key_of(claim).name, text(claim, "status", "phase")
             yield Finding(
                 f"A server has no volume: {name} is {phase}",
-                _event_of(observed, name) or "the PersistentVolumeClaim is not bound",
+                _event_of(observed, "PersistentVolumeClaim", name)
+                or "the PersistentVolumeClaim is not bound",
                 "Check the StorageClass and its driver.",
                 f"kubectl -n {observed.namespace} describe pvc {name}",
             )
@@ -107,20 +137,37 @@ def quorum(observed: ClusterObservation) -> Iterator[Finding]:
         return
     if "pods" in observed.denied:
         return
-    ready, needed = sum(map(is_ready, observed.voters)), observed.replicas // 2 + 1
-    if ready >= needed:
+    if has_quorum(observed):
         return
     unready = [key_of(pod).name for pod in observed.voters if not is_ready(pod)]
-    evidence = f"{ready} of {observed.replicas} voters are ready, {needed} are needed"
-    missing = observed.replicas - len(observed.voters)
-    gone = f"; {missing} pods are missing" if missing > 0 else ""
-    first = unready[0] if unready else f"{observed.name}-0"
+    details = {
+        "not ready": ", ".join(unready),
+        "with an empty volume": ", ".join(_empty(observed)),
+        "missing pods": str(max(0, observed.replicas - len(observed.voters)) or ""),
+    }
+    needed = f"{observed.replicas // 2 + 1} are needed"
+    evidence = [
+        f"{len(observed.voters) - len(unready)} of {observed.replicas} voters are ready, {needed}",
+        *(f"{what}: {which}" for what, which in details.items() if which),
+    ]
+    look = f"logs {unready[0]} --tail 50" if unready else "get statefulsets,pods,events"
     yield Finding(
         "There is no quorum: nothing can be read or written",
-        f"{evidence}; not ready: {', '.join(unready) or 'none'}{gone}",
-        "Make the servers run again; do not delete volumes. If they are lost, restore a backup.",
-        f"kubectl -n {observed.namespace} logs {first} --tail 50",
+        "; ".join(evidence),
+        "Make the servers run again; do not delete volumes. If a majority of the volumes is lost,"
+        " restore a snapshot into a new cluster.",
+        f"kubectl -n {observed.namespace} {look}",
     )
+
+
+def _empty(observed: ClusterObservation) -> Iterator[str]:
+    for pod in observed.voters:
+        if labels.registration(labels_of(pod)).initialized is False:
+            yield key_of(pod).name
+
+
+def _unbound(claim: Object) -> bool:
+    return text(claim, "status", "phase") in ("Pending", "Lost")
 
 
 def _containers(pod: Object) -> Iterator[object]:
@@ -137,9 +184,9 @@ def _messages(observed: ClusterObservation) -> Iterator[tuple[str, str]]:
                 yield name, text(status, state, "terminated", "message")
 
 
-def _event_of(observed: ClusterObservation, name: str) -> str:
+def _event_of(observed: ClusterObservation, kind: str, name: str) -> str:
     for event in observed.events:
         warns = text(event, "type") == "Warning" and recent(observed, event)
-        if warns and text(event, "regarding", "name") == name:
+        if warns and part(event, "regarding").items() >= {"kind": kind, "name": name}.items():
             return f"{text(event, 'reason')}: {text(event, 'note')}"
     return ""

@@ -7,11 +7,18 @@ from datetime import timedelta
 from typing import Final
 
 from baoctl.commands.cluster.finding import Finding
-from baoctl.commands.cluster.observed import ClusterObservation, age, moment, part, text
+from baoctl.commands.cluster.observed import (
+    ClusterObservation,
+    age,
+    has_quorum,
+    moment,
+    part,
+    text,
+)
 from baoctl.commands.cluster.status import SOON, days_left, view_of
 from contracts.conditions.catalogue import REASONS
 from contracts.naming import labels, names
-from runtime.types import key_of, labels_of
+from runtime.types import Object, key_of, labels_of
 
 LOCK_SILENT: Final = timedelta(minutes=15)
 """Without renewal for this time a lock is stale; holders renew it every few minutes."""
@@ -44,11 +51,7 @@ def seal(observed: ClusterObservation) -> Iterator[Finding]:
             f"kubectl -n {observed.namespace} get secret {prefix}",
         )
         return
-    sealed = [
-        key_of(pod).name
-        for pod in observed.pods
-        if labels.registration(labels_of(pod)).sealed and text(pod, "status", "phase") == "Running"
-    ]
+    sealed = [key_of(pod).name for pod in observed.pods if _stays_sealed(observed, pod)]
     if sealed and observed.status.get("initialized"):
         kind = text(observed.spec, "unseal", "type") or "static"
         refusals = (
@@ -62,6 +65,13 @@ def seal(observed: ClusterObservation) -> Iterator[Finding]:
             "Read the log of the server.",
             f"kubectl -n {observed.namespace} logs {sealed[0]} --tail 50",
         )
+
+
+def _stays_sealed(observed: ClusterObservation, pod: Object) -> bool:
+    registered = labels.registration(labels_of(pod))
+    # A server with an empty volume is unsealed by joining, for which it needs a leader.
+    joins = registered.initialized is False and not has_quorum(observed)
+    return bool(registered.sealed) and not joins and text(pod, "status", "phase") == "Running"
 
 
 def _seal_secret(observed: ClusterObservation) -> str:
@@ -136,15 +146,18 @@ def conditions(observed: ClusterObservation) -> Iterator[Finding]:
             f"kubectl -n {observed.namespace} describe openbaocluster {observed.name}",
         )
         return
-    for wait in view_of(observed).waits:
-        if wait.reason not in _NO_FAULT:
-            yield Finding(
-                f"{wait.condition}: {wait.reason}",
-                wait.message,
-                wait.next_step or "Wait; the operator continues automatically.",
-                f"kubectl bao explain reasons {wait.reason}",
-                wait.reason,
-            )
+    waits = [wait for wait in view_of(observed).waits if wait.reason not in _NO_FAULT]
+    ready = observed.condition("Ready")
+    if not waits and ready.get("status") != "True" and text(ready, "reason") not in _NO_FAULT:
+        yield _reported(observed, "The cluster is not ready", ready)
+    for wait in waits:
+        yield Finding(
+            f"{wait.condition}: {wait.reason}",
+            wait.message,
+            wait.next_step or "Wait; the operator continues automatically.",
+            f"kubectl bao explain reasons {wait.reason}",
+            wait.reason,
+        )
 
 
 def _reported(observed: ClusterObservation, cause: str, condition: object) -> Finding:

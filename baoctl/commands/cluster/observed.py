@@ -97,6 +97,11 @@ class ClusterObservation:
         return tuple(pod for pod in self.pods if is_voter(pod))
 
 
+def has_quorum(observed: ClusterObservation) -> bool:
+    """Whether a majority of the voters is ready."""
+    return sum(map(is_ready, observed.voters)) > observed.replicas // 2
+
+
 def part(obj: Any, *path: str) -> Part:
     """Return the mapping at a path; an empty one for anything else."""
     for name in path:
@@ -129,6 +134,12 @@ def moment(obj: Any, *path: str) -> datetime | None:
     except ValueError:
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def finalizers(obj: Object) -> list[str]:
+    """Return the finalizers of an object."""
+    names = part(obj, "metadata").get("finalizers")
+    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def is_voter(pod: Object) -> bool:

@@ -15,6 +15,7 @@ from typing import Final
 from baoctl.commands.cluster.observed import (
     ClusterObservation,
     age,
+    finalizers,
     is_ready,
     is_voter,
     moment,
@@ -103,16 +104,17 @@ class StatusView:
 def view_of(observed: ClusterObservation) -> StatusView:
     """Return the status of a cluster."""
     ready, status = observed.condition("Ready"), observed.status
-    stale = number(status.get("observedGeneration")) < number(
+    deletion = deletion_of(observed)
+    stale = not deletion and number(status.get("observedGeneration")) < number(
         part(observed.cluster, "metadata").get("generation")
     )
     days = days_left(observed)
     return StatusView(
         namespace=observed.namespace,
         name=observed.name,
-        ready=ready.get("status") == "True" and not stale,
-        reason=text(ready, "reason") or "NoStatus",
-        message=text(ready, "message") or "the operator has not written a status yet",
+        ready=ready.get("status") == "True" and not stale and not deletion,
+        reason="Deleting" if deletion else text(ready, "reason") or "NoStatus",
+        message=deletion or text(ready, "message") or "the operator has not written a status yet",
         servers=text(status, "ready") or f"0/{observed.replicas}",
         version=text(status, "currentVersion"),
         target_version=text(observed.spec, "version"),
@@ -133,6 +135,15 @@ def view_of(observed: ClusterObservation) -> StatusView:
         stale=stale,
         denied=observed.denied,
     )
+
+
+def deletion_of(observed: ClusterObservation) -> str:
+    """Return since when a cluster is in deletion, and its finalizers; "" if it is not."""
+    since = moment(observed.cluster, "metadata", "deletionTimestamp")
+    if since is None:
+        return ""
+    waits = ", ".join(finalizers(observed.cluster))
+    return f"in deletion for {age(observed.now - since)}, waits for its finalizers: {waits}"
 
 
 def days_left(observed: ClusterObservation) -> int | None:

@@ -3,14 +3,49 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
 from baoctl.commands.cluster.findings import CHECKS, diagnose
 from baoctl.commands.cluster.observed import ClusterObservation, Operator
 from contracts.naming import labels
-from runtime.types import Object
+from contracts.naming.names import FINALIZER
+from tests.baoctl.commands.cluster.broken import (
+    HELD,
+    SYSTEM,
+    certificate_that_ended_today,
+    event,
+    expired_certificate,
+    expired_pause,
+    failing_requests,
+    full_volume,
+    image_that_cannot_be_pulled,
+    in_deletion,
+    lacks_a_right,
+    lock_of_a_silent_holder,
+    lock_of_nobody,
+    lost_majority,
+    no_policy_at_all,
+    no_quorum,
+    not_ready,
+    not_ready_for_another_reason,
+    operator_scaled_away,
+    operator_silent,
+    operator_without_pods,
+    policy_missing,
+    policy_without_a_binding,
+    quota_exceeded,
+    refusal_before_there_is_a_certificate,
+    seal_secret_missing,
+    seal_secret_missing_while_the_operator_is_silent,
+    unobserved_spec,
+    unschedulable,
+    volume_without_a_class,
+    webhook_does_not_answer,
+    webhook_refuses,
+    with_empty_volume,
+    wrong_seal_secret,
+)
 from tests.baoctl.commands.cluster.looks import (
     healthy,
     lease,
@@ -19,150 +54,6 @@ from tests.baoctl.commands.cluster.looks import (
     with_spec,
     with_status,
 )
-
-SYSTEM = "openbao-operator-system"
-
-
-def event(reason: str, note: str, about: str = "StatefulSet", **more: object) -> Object:
-    return {
-        "type": "Warning", "reason": reason, "note": note,
-        "regarding": {"kind": about, "name": "first"}, **more,
-    }  # fmt: skip
-
-
-def not_ready(
-    observation: ClusterObservation, message: str = "1 of 3 servers are ready"
-) -> ClusterObservation:
-    return with_condition(observation, "Ready", "False", "NotReady", message)
-
-
-def seal_secret_missing() -> ClusterObservation:
-    observation = not_ready(with_pod(healthy(), 0))
-    text = "Secret first-unseal-key does not exist, and the cluster has data"
-    return with_condition(observation, "Stalled", "True", "UnsealKeyMissing", text)
-
-
-def seal_secret_missing_while_the_operator_is_silent() -> ClusterObservation:
-    return replace(healthy(), secrets=("first-root-token", "first-tls-server"))
-
-
-def wrong_seal_secret() -> ClusterObservation:
-    return with_condition(healthy(), "Stalled", "True", "UnsealKeyChanged", "the content differs")
-
-
-def no_quorum() -> ClusterObservation:
-    return not_ready(with_pod(with_pod(healthy(), 1), 2))
-
-
-def expired_certificate() -> ClusterObservation:
-    return with_condition(
-        no_quorum(), "TLSReady", "True", "Ready", "The server certificate is valid until 2026-11-20"
-    )
-
-
-def certificate_that_ended_today() -> ClusterObservation:
-    text = "Secret first-tls-server: tls.crt expired at 2026-11-26T11:59:00+00:00: replace it"
-    observation = with_condition(healthy(), "TLSReady", "False", "TLSSecretInvalid", text)
-    return with_condition(observation, "Stalled", "True", "TLSSecretInvalid", text)
-
-
-def refusal_before_there_is_a_certificate() -> ClusterObservation:
-    observation = with_condition(
-        healthy(), "TLSReady", "False", "TLSSecretMissing", "it is not there yet"
-    )
-    return with_condition(
-        observation, "Stalled", "True", "ImageVersionMismatch", "the tag is another version"
-    )
-
-
-def full_volume() -> ClusterObservation:
-    crash = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}
-    text = "a\nwrite: no space left on device\n"
-    ended = {"terminated": {"exitCode": 1, "reason": "Error", "message": text}}
-    return not_ready(with_pod(with_pod(healthy(), 1), 2, state=crash, lastState=ended))
-
-
-def image_that_cannot_be_pulled() -> ClusterObservation:
-    waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}
-    return not_ready(with_pod(with_pod(healthy(), 1), 2, state=waiting, image="r.test/bao:9"))
-
-
-def policy_missing() -> ClusterObservation:
-    text = "ValidatingAdmissionPolicy openbao-operator-x is missing"
-    return with_condition(healthy(), "ProductionReady", "False", "AdmissionPoliciesMissing", text)
-
-
-def no_policy_at_all() -> ClusterObservation:
-    observation = with_spec(healthy(), profile="Hardened")
-    return replace(observation, operator=Operator(SYSTEM, lease=lease(), policies=("other",)))
-
-
-def policy_without_a_binding() -> ClusterObservation:
-    observation = with_spec(healthy(), profile="Hardened")
-    names = ("openbao-operator-x", "openbao-operator-y")
-    operator = Operator(SYSTEM, lease=lease(), policies=names, bindings=("openbao-operator-x",))
-    return replace(observation, operator=operator)
-
-
-def operator_silent() -> ClusterObservation:
-    silent = Operator(SYSTEM, lease=lease(timedelta(minutes=10)))
-    return replace(with_pod(with_pod(healthy(), 1), 2), operator=silent)
-
-
-def operator_without_pods() -> ClusterObservation:
-    deployment: Object = {"spec": {"replicas": 2}, "status": {}}
-    return replace(healthy(), operator=Operator(SYSTEM, deployment=deployment))
-
-
-def operator_scaled_away() -> ClusterObservation:
-    deployment: Object = {"spec": {"replicas": 0}, "status": {}}
-    return replace(healthy(), operator=Operator(SYSTEM, deployment=deployment))
-
-
-def webhook_refuses() -> ClusterObservation:
-    note = 'create Pod first-2 failed: admission webhook "x.example.com" denied the request: no'
-    observation = replace(not_ready(healthy()), events=(event("FailedCreate", note),))
-    return replace(observation, pods=observation.pods[:1])
-
-
-def webhook_does_not_answer() -> ClusterObservation:
-    text = 'create Service first: 500: failed calling webhook "x.example.com": connection refused'
-    return with_condition(healthy(), "Degraded", "True", "Retrying", text)
-
-
-def expired_pause() -> ClusterObservation:
-    since = {"lastTransitionTime": "2026-11-23T12:00:00Z"}
-    observation = with_condition(
-        with_spec(healthy(), paused=True), "Paused", "True", "Paused", "paused", **since
-    )
-    return with_condition(observation, "Ready", "Unknown", "Paused", "spec.paused is true")
-
-
-HELD = {
-    "operation": "Backup", "holder": "openbaobackup/monday", "epoch": 3,
-    "acquiredAt": "2026-11-26T11:58:00Z", "renewedAt": "2026-11-26T11:59:00Z",
-}  # fmt: skip
-
-
-def lock_of_nobody() -> ClusterObservation:
-    return replace(with_status(healthy(), operationLock=HELD), lock_holder_exists=False)
-
-
-def lock_of_a_silent_holder() -> ClusterObservation:
-    silent = {**HELD, "renewedAt": "2026-11-26T09:00:00Z"}
-    return replace(with_status(healthy(), operationLock=silent), lock_holder_exists=True)
-
-
-def unschedulable() -> ClusterObservation:
-    pod = with_pod(with_pod(healthy(), 1), 2)
-    pods = list(pod.pods)
-    held = {
-        "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
-        "message": "0/1 nodes are available",
-    }  # fmt: skip
-    pods[2] = {**pods[2], "status": {"phase": "Pending", "conditions": [held]}}
-    return not_ready(replace(pod, pods=tuple(pods)))
-
 
 # sentence: (cluster, words of the first finding, words of its command)
 BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
@@ -199,6 +90,21 @@ BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
     "lock of nobody": (lock_of_nobody(), "lock of openbaobackup/monday is stale", "openbaobackups"),
     "lock of a silent holder": (lock_of_a_silent_holder(), "is stale", "openbaobackups"),
     "no node": (unschedulable(), "cannot be scheduled", "describe pod first-2"),
+    "quota exceeded": (quota_exceeded(), "refuses to create", "describe statefulset first"),
+    "a volume without a class": (
+        volume_without_a_class(), "data-first-2 is Pending", "describe pvc data-first-2",
+    ),
+    "a majority of empty volumes": (lost_majority(), "no quorum", "logs first-1"),
+    "a right that is missing": (
+        lacks_a_right(), "lacks the right to get services",
+        "can-i get services --as=system:serviceaccount:o:controller -n bench",
+    ),
+    "requests that fail": (failing_requests(), "Requests of the operator fail", "logs"),
+    "a spec that is not reconciled": (unobserved_spec(), "last change of the spec", "logs"),
+    "a finalizer of another controller": (
+        in_deletion(FINALIZER, "example.com/keep"), "is being deleted", "describe",
+    ),
+    "not ready for another reason": (not_ready_for_another_reason(), "not ready", "describe"),
 }  # fmt: skip
 
 
@@ -250,6 +156,36 @@ FINE: dict[str, ClusterObservation] = {
 @pytest.mark.parametrize("observation", FINE.values(), ids=FINE.keys())
 def test_what_is_fine_or_not_known_is_no_finding(observation: ClusterObservation) -> None:
     assert diagnose(observation) == ()
+
+
+def test_effects_of_servers_that_do_not_run_are_omitted() -> None:
+    observation = quota_exceeded()
+    for condition in ("Available", "OpenBaoLeader"):
+        observation = with_condition(observation, condition, "False", "NotReady", "2 of 3")
+    (finding,) = diagnose(observation)
+    assert "exceeded quota: small" in finding.evidence
+
+
+def test_a_deletion_names_the_finalizer_of_another_controller() -> None:
+    (finding,) = diagnose(in_deletion(FINALIZER, "example.com/keep"))
+    assert "in deletion for 60m" in finding.evidence
+    assert "controller of example.com/keep" in finding.next_step
+    (finding,) = diagnose(in_deletion(FINALIZER))
+    assert "operator log" in finding.next_step
+
+
+def test_an_empty_volume_is_not_blamed_on_the_seal() -> None:
+    (finding,) = diagnose(lost_majority())
+    assert "with an empty volume: first-1, first-2" in finding.evidence
+    assert "new cluster" in finding.next_step
+    one = diagnose(with_empty_volume(healthy(), 2))
+    assert [finding.cause for finding in one] == ["Servers are sealed: first-2"]
+
+
+def test_no_quorum_without_pods_names_a_command_that_works() -> None:
+    (finding,) = diagnose(replace(not_ready(healthy()), pods=()))
+    assert "missing pods: 3" in finding.evidence
+    assert "logs" not in finding.command
 
 
 def test_a_sealed_server_says_why_itself() -> None:

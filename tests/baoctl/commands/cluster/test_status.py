@@ -15,9 +15,11 @@ from baoctl.commands.cluster.observed import ClusterObservation
 from baoctl.commands.cluster.status import view_of
 from baoctl.commands.cluster.status_screen import screen
 from baoctl.commands.cluster.terminal import emit
+from contracts.naming.names import FINALIZER
 from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import world
+from tests.baoctl.commands.cluster.broken import in_deletion
 from tests.baoctl.commands.cluster.looks import (
     healthy,
     with_condition,
@@ -115,6 +117,10 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
             cluster={**healthy().cluster, "metadata": {"name": "first", "generation": 2}},
         ),
         ("Not ready", "has not reconciled the last change"),
+    ),
+    "a deletion": (
+        in_deletion(FINALIZER, "example.com/keep"),
+        ("Not ready", "Deleting: in deletion for 60m", FINALIZER, "example.com/keep"),
     ),
     "no status at all": (
         replace(healthy(), cluster={**healthy().cluster, "status": {}}),
