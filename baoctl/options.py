@@ -45,7 +45,7 @@ class Verbs(click.Group):
         except click.exceptions.NoArgsIsHelpError:
             raise
         except click.UsageError as error:
-            _end(_usage(error), ExitCode.USAGE)
+            _end(_usage(error, error.ctx), ExitCode.USAGE)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Execute the verb."""
@@ -54,7 +54,10 @@ class Verbs(click.Group):
         except click.exceptions.NoArgsIsHelpError:
             raise
         except click.UsageError as error:
-            _end(_usage(error), ExitCode.USAGE)
+            _end(_usage(error, error.ctx or ctx), ExitCode.USAGE)
+        except click.Abort:
+            click.echo(err=True)
+            _end("no answer: nothing was changed; --yes does not ask", ExitCode.ERROR)
         except SettingError as error:
             _end(str(error), ExitCode.USAGE)
         except VerbError as error:
@@ -71,7 +74,7 @@ class Verbs(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             hint = suggestion(args[0], self.list_commands(ctx))
-            raise click.UsageError(f"{error.format_message().rstrip('.')}{hint}", ctx) from None
+            raise click.UsageError(f"{error.message.rstrip('.')}{hint}", ctx) from None
 
 
 def _end(text: str, code: ExitCode) -> NoReturn:
@@ -79,9 +82,9 @@ def _end(text: str, code: ExitCode) -> NoReturn:
     raise click.exceptions.Exit(code) from None
 
 
-def _usage(error: click.UsageError) -> str:
+def _usage(error: click.UsageError, ctx: click.Context | None) -> str:
     text = " ".join(error.format_message().split()).rstrip(".")
-    help_of = f"; see {error.ctx.command_path} --help" if error.ctx else ""
+    help_of = f"; see {ctx.command_path} --help" if ctx else ""
     return f"{text}{help_of}"
 
 

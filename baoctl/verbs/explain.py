@@ -10,9 +10,28 @@ import click
 from baoctl.options import Verbs
 
 
-@click.group("explain", cls=Verbs)
+class ExplainVerbs(Verbs):
+    """Verbs that are optional before the name of a condition or a reason."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb, which a name implies; a condition comes before a reason of its name."""
+        from contracts.conditions.catalogue import REASONS, TYPES
+
+        word = args[0].casefold()
+        for verb, names in (("conditions", [kind.name for kind in TYPES]), ("reasons", REASONS)):
+            if word in map(str.casefold, names):
+                return super().resolve_command(ctx, [verb, *args])
+        return super().resolve_command(ctx, args)
+
+
+@click.group("explain", cls=ExplainVerbs)
 def explain_group() -> None:
-    """Explain conditions, reasons and the steps of a reconciliation."""
+    """Explain conditions, reasons and the steps of a reconciliation.
+
+    `baoctl explain NAME` explains the condition or the reason of this name.
+    """
 
 
 @explain_group.command("reasons")

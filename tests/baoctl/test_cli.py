@@ -72,6 +72,11 @@ def test_a_slip_in_a_verb_is_told_with_what_was_meant() -> None:
     result = call("explian")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert "explain" in result.stderr
+    assert result.stderr.lower().count("did you mean") == 1
+
+
+def test_an_option_without_its_value_names_the_help() -> None:
+    assert call("status", "-n").stderr.endswith("; see main --help\n")
 
 
 class TestExplain:
@@ -89,6 +94,11 @@ class TestExplain:
         output = call("explain", "reasons").output
         for name in REASONS:
             assert f"{name}\n" in output
+
+    def test_a_name_needs_no_verb(self) -> None:
+        assert call("explain", "notready").output.startswith("NotReady\n")
+        assert call("explain", "Paused").output.startswith("Paused (informational)\n")
+        assert call("explain", "Nonsense").exit_code == 2
 
     def test_a_reason_that_is_none_is_an_error(self) -> None:
         result = call("explain", "reasons", "Nonsense")

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from baoctl.commands.api_client import Session, run_in_session
-from baoctl.commands.cluster.fetch import examine, read_clusters
+from baoctl.commands.cluster.fetch import examine, no_cluster, read_clusters
 from baoctl.commands.cluster.finding import Finding
 from baoctl.commands.cluster.findings import CHECKS, diagnose
 from baoctl.commands.cluster.observed import ClusterObservation
@@ -36,10 +36,14 @@ class Report:
 def doctor(name: str | None, access: Access, *, output: str, operator_namespace: str) -> ExitCode:
     """Examine a cluster, or all of them. Raises RequestError."""
 
+    nothing = Text()
+
     async def run(api: Session) -> list[Report]:
         if name is not None:
             return [report_of(await examine(api, name, operator_namespace))]
         clusters = await read_clusters(api, every_namespace=access.every_namespace)
+        if not clusters:
+            nothing.append(no_cluster(api, access))
         reports = []
         for key in map(key_of, clusters):
             session = Session(api.client, api.clock, key.namespace)
@@ -47,7 +51,8 @@ def doctor(name: str | None, access: Access, *, output: str, operator_namespace:
         return reports
 
     reports = run_in_session("doctor", run, access)
-    present(reports, Group(*(part for report in reports for part in screen(report))), output)
+    lines = [part for report in reports for part in screen(report)]
+    present(reports, Group(*lines) if lines else nothing, output)
     return ExitCode.NOT_READY if any(report.findings for report in reports) else ExitCode.GOOD
 
 

@@ -121,7 +121,7 @@ def edit_of(verb: str, live: Object, argument: str) -> Edit:
         raise VerbError(text, ExitCode.REFUSED)
     upgrades = part(live, "status", "upgrade") or part(live, "status", "blueGreen")
     if verb in UPGRADE_REQUESTS and not upgrades:
-        text = f"{key.namespace}/{key.name} has no upgrade to {verb}; see baoctl status"
+        text = f"{key.namespace}/{key.name} has no upgrade for this verb; see baoctl status"
         raise VerbError(text, ExitCode.REFUSED)
     return EDITS[verb](live, argument)
 

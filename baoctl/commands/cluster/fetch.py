@@ -21,6 +21,7 @@ from baoctl.commands.cluster.observed import (
     text,
 )
 from baoctl.exit_codes import ExitCode
+from baoctl.options import Access
 from contracts.api.group import BACKUPS, CLUSTER_KIND, CLUSTERS, RESTORES
 from contracts.naming import labels
 from runtime.builtin_kinds import (
@@ -86,6 +87,12 @@ async def read_clusters(api: Session, *, every_namespace: bool) -> tuple[Object,
     except NotFound:
         raise _not_served() from None
     return tuple(sorted(listing.items, key=lambda cluster: key_of(cluster)))
+
+
+def no_cluster(api: Session, access: Access) -> str:
+    """Return the text for an empty list of clusters."""
+    place = "any namespace" if access.every_namespace else f"namespace {api.namespace}"
+    return f"There is no cluster in {place}. Apply a manifest, or choose a namespace with -n."
 
 
 async def read_cluster(api: Session, name: str) -> Object:

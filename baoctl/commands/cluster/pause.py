@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from baoctl.commands.api_client import RequestError
 from baoctl.commands.cluster.order import ClusterOrder, carry_out
+from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.values.duration import parse_duration
 from runtime.clock import Clock, SystemClock
@@ -38,4 +40,11 @@ def pause_for(
         asyncio.run((clock or SystemClock()).sleep(seconds))
     except KeyboardInterrupt:
         echo("Interrupted.")
-    echo(carry_out(ClusterOrder("resume", cluster), access))
+    try:
+        echo(carry_out(ClusterOrder("resume", cluster), access))
+    except (KeyboardInterrupt, RequestError) as error:
+        code = error.exit_code if isinstance(error, RequestError) else ExitCode.ERROR
+        text = (
+            f"{str(error) or 'interrupted'}; the cluster stays paused until baoctl resume {cluster}"
+        )
+        raise RequestError(text, code) from None

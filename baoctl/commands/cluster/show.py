@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.text import Text
 
 from baoctl.commands.api_client import Session, error_of, run_in_session
-from baoctl.commands.cluster.fetch import observe, read_clusters
+from baoctl.commands.cluster.fetch import no_cluster, observe, read_clusters
 from baoctl.commands.cluster.status import StatusView, list_row, view_of
 from baoctl.commands.cluster.status_screen import listing, screen
 from baoctl.commands.cluster.terminal import DIM, console, emit, present
@@ -64,9 +64,7 @@ async def _list(api: Session, access: Access, *, wide: bool) -> CommandResult:
     clusters = await read_clusters(api, every_namespace=access.every_namespace)
     rows = [list_row(cluster, api.clock.now()) for cluster in clusters]
     if not rows:
-        place = "any namespace" if access.every_namespace else f"namespace {api.namespace}"
-        text = f"There is no cluster in {place}. Apply a manifest, or choose a namespace with -n."
-        return CommandResult(rows, Text(text), ExitCode.GOOD)
+        return CommandResult(rows, Text(no_cluster(api, access)), ExitCode.GOOD)
     good = all(row.ready for row in rows)
     table = listing(rows, wide=wide, namespaces=access.every_namespace)
     return CommandResult(rows, table, ExitCode.GOOD if good else ExitCode.NOT_READY)

@@ -76,7 +76,8 @@ def _certificate(view: StatusView) -> Text:
 
 def _servers(view: StatusView, *, wide: bool) -> Table | Text:
     if not view.pods:
-        return Text("No server pods.", WARN)
+        unread = "pods" in view.denied
+        return Text("The server pods cannot be read." if unread else "No server pods.", WARN)
     columns = ["SERVER", "READY", "ROLE", "VOTER", "SEALED", "VERSION", "NODE"]
     servers = table(*columns, *(["RESTARTS", "AGE"] if wide else []))
     for row in view.pods:

@@ -14,7 +14,7 @@ from dataclasses import fields, is_dataclass
 from typing import IO, Any, Final
 
 import yaml
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +22,8 @@ from contracts.conditions.message import clean_message
 
 WIDTH: Final = 120
 """Default columns of an output that is not a terminal."""
+FOLDED: Final = 24
+"""Minimum width of a column that folds."""
 STRUCTURED: Final = ("json", "yaml")
 GOOD, BAD, WARN, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
 
@@ -38,10 +40,10 @@ def console(file: IO[str] | None = None) -> Console:
 def emit(out: Console, what: RenderableType) -> None:
     """Print; strip trailing blanks of lines if the output is not a terminal."""
     if out.is_terminal:
-        out.print(what)
+        out.print(what, crop=False)
         return
     with out.capture() as captured:
-        out.print(what)
+        out.print(what, crop=False)
     out.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
@@ -58,11 +60,22 @@ def safe(text: str, style: str = "") -> Text:
     return Text(clean_message(text), style=style)
 
 
+class WideTable(Table):
+    """A table that exceeds a narrow terminal instead of folding every column, as in kubectl."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Render it with the width that all columns except the last one need."""
+        needed = self.__rich_measure__(console, options.update(max_width=sys.maxsize)).minimum
+        width = max(options.max_width, needed)
+        yield from super().__rich_console__(console, options.update(max_width=width))
+
+
 def table(*columns: str) -> Table:
-    """Return a table in the style of kubectl: columns without lines."""
-    plain = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=DIM)
-    for name in columns:
-        plain.add_column(name, overflow="fold")
+    """Return a table in the style of kubectl: columns without lines; only the last one folds."""
+    plain = WideTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=DIM)
+    for name in columns[:-1]:
+        plain.add_column(name, no_wrap=True)
+    plain.add_column(columns[-1], overflow="fold", min_width=FOLDED)
     return plain
 
 

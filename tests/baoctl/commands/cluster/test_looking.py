@@ -25,12 +25,14 @@ async def test_doctor_reads_and_changes_nothing(tmp_path: Path) -> None:
         result = await baoctl("doctor", "first")
         as_json = await baoctl("doctor", "-A", "-o", "json")
         missing = await baoctl("doctor", "other")
+        none = await baoctl("doctor", "-n", "empty")
     # The Lease of the recording is old beside the clock of this machine.
     assert "1. The operator is down" in result.stdout
     assert "$ kubectl -n openbao-operator-system get deployment,pods" in result.stdout
     assert result.exit_code == as_json.exit_code == 3
     assert json.loads(as_json.stdout)[0]["findings"][0]["nextStep"]
     assert missing.exit_code == 5
+    assert (none.exit_code, "no cluster in namespace empty" in none.stdout) == (0, True)
     assert {call.method for call in server.requests} == {"GET"}
 
 

@@ -15,6 +15,7 @@ from baoctl.commands.cluster.edits import EDITS, as_kubectl, edit_of, operations
 from baoctl.exit_codes import VerbError
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS
+from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.types import Object, ObjectKey
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import world
@@ -195,6 +196,14 @@ async def test_a_pause_with_an_end_resumes(tmp_path: Path) -> None:
     assert live is not None
     assert live["spec"]["paused"] is False
     assert [call.method for call in server.requests if call.method != "GET"] == ["PATCH", "PATCH"]
+
+
+async def test_a_pause_that_cannot_be_ended_is_reported(tmp_path: Path) -> None:
+    faults = ScriptedFaults(None, Fault(FaultKind.INTERNAL), where="PATCH")
+    async with command_line(world(), tmp_path, faults) as baoctl:
+        result = await baoctl("pause", "first", "--for", "10ms")
+    assert result.exit_code == 1
+    assert "stays paused until baoctl resume first" in result.stderr
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -71,7 +71,7 @@ DIALOGUES: dict[str, tuple[tuple[str, ...], str, int, str, bool]] = {
     "named and confirmed": (("--from", "monday"), "first\n", 0, "is lost", True),
     "named, and nothing is asked": (("--from", "monday", "-y"), "", 0, "created", True),
     "another name is typed": (("--from", "monday"), "second\n", 2, "nothing was changed", False),
-    "nothing is typed": (("--from", "monday"), "", 1, "Aborted", False),
+    "nothing is typed": (("--from", "monday"), "", 1, "no answer: nothing was changed", False),
     "a trial": (("--from", "monday", "--dry-run"), "", 0, "would be created", False),
     "a failed backup": (("--from", "failed"), "", 5, "choose one of wednesday", False),
     "a backup of another cluster": (("--from", "of-another", "-y"), "", 5, "choose one", False),

@@ -109,7 +109,7 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
     ),
     "a right that is missing": (
         replace(healthy(), pods=(), denied=("pods",)),
-        ("No server pods", "Not shown, because it cannot be read: pods"),
+        ("The server pods cannot be read", "Not shown, because it cannot be read: pods"),
     ),
     "a spec that the operator has not seen": (
         replace(
@@ -137,6 +137,12 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
 def test_the_screen_says(observation: ClusterObservation, words: tuple[str, ...]) -> None:
     text = output(observation, 120)
     assert [word for word in words if word not in text] == []
+
+
+def test_a_narrow_terminal_folds_only_the_last_column() -> None:
+    lines = output(healthy(), 40).splitlines()
+    assert "first-0  yes    leader   yes    no      2.7.2    rig-node" in lines
+    assert max(len(line) for line in lines if "first-" not in line and "SERVER" not in line) <= 40
 
 
 def test_a_reason_stands_once_with_all_its_conditions() -> None:
