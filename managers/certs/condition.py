@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contracts.api.cluster.tls import TlsMode
 from contracts.conditions.condition import ConditionUpdate
+from contracts.naming.ports import API
 from contracts.records.observed import Observed
 from contracts.records.secrets import CertificateFacts, SecretFacts
 from managers.certs.rollout import behind
@@ -39,13 +40,18 @@ def _served(leaf: CertificateFacts, secret: SecretFacts, observed: Observed) -> 
     kind = "TLSReady"
     ready = [pod for pod in observed.servers if pod.ready]
     late = behind(ready, leaf.fingerprint)
-    if late:
+    others = [pod.name for pod in late if pod.serves]
+    if late and not others:
+        names = ", ".join(pod.name for pod in late)
+        message = f"The operator cannot connect to port {API.number} of {names}"
+        return ConditionUpdate(kind, "Unknown", "Unknown", message)
+    if others:
         return ConditionUpdate(
             kind,
             "False",
             "CertificateNotServed",
             f"{len(ready) - len(late)} of {len(ready)} pods serve the new certificate (serial "
-            f"{leaf.serial}); not yet: {', '.join(pod.name for pod in late)}",
+            f"{leaf.serial}); not yet: {', '.join(others)}",
         )
     until = min(filter(None, (leaf.not_after, secret.chain_until))).date().isoformat()
     return ConditionUpdate(

@@ -23,11 +23,11 @@ class DiagnosisCheck:
     name: str
     question: str
     find: Callable[[ClusterObservation], Iterator[Finding]]
-    stops_servers: bool = False
-    """Whether servers that do not run are an effect of what it finds."""
+    explains: frozenset[str] = frozenset()
+    """Reasons that are an effect of what it finds."""
 
 
-_EFFECTS: Final = frozenset(
+_STOPPED: Final = frozenset(
     {
         "LeaderUnknown",
         "NoReplicasReady",
@@ -38,7 +38,8 @@ _EFFECTS: Final = frozenset(
         "Unknown",
     }
 )
-"""Reasons that servers which do not run have as an effect."""
+"""Reasons of conditions while servers do not run."""
+_UNREACHABLE: Final = frozenset({"AutopilotUnknown", "MembershipUnknown", "Unknown"})
 
 
 CHECKS: Final[tuple[DiagnosisCheck, ...]] = (
@@ -46,21 +47,29 @@ CHECKS: Final[tuple[DiagnosisCheck, ...]] = (
     DiagnosisCheck("pause", "Is the cluster paused?", findings_of_operator.paused),
     DiagnosisCheck("deletion", "Does a deletion wait?", findings_of_operator.deleted),
     DiagnosisCheck(
-        "admission", "Does an admission rule refuse writes?", findings_of_operator.refused, True
+        "admission", "Does an admission rule refuse writes?", findings_of_operator.refused, _STOPPED
     ),
     DiagnosisCheck("requests", "Can the operator reconcile?", findings_of_operator.failing),
-    DiagnosisCheck("creation", "Can the pods be created?", findings_of_pods.not_created, True),
-    DiagnosisCheck("image", "Can the images be pulled?", findings_of_pods.image, True),
+    DiagnosisCheck("creation", "Can the pods be created?", findings_of_pods.not_created, _STOPPED),
+    DiagnosisCheck("image", "Can the images be pulled?", findings_of_pods.image, _STOPPED),
     DiagnosisCheck(
-        "scheduling", "Can the pods be scheduled?", findings_of_pods.unschedulable, True
+        "scheduling", "Can the pods be scheduled?", findings_of_pods.unschedulable, _STOPPED
     ),
     DiagnosisCheck(
-        "volumes", "Are the volumes bound, and not full?", findings_of_pods.volumes, True
+        "volumes", "Are the volumes bound, and not full?", findings_of_pods.volumes, _STOPPED
     ),
-    DiagnosisCheck("seal", "Does the key of the seal exist?", findings_of_status.seal, True),
+    DiagnosisCheck("seal", "Does the key of the seal exist?", findings_of_status.seal, _STOPPED),
     DiagnosisCheck("certificates", "Are the certificates valid?", findings_of_status.certificates),
-    DiagnosisCheck("crashes", "Do servers crash?", findings_of_pods.crashes, True),
-    DiagnosisCheck("quorum", "Is there a leader with a majority?", findings_of_pods.quorum, True),
+    DiagnosisCheck("crashes", "Do servers crash?", findings_of_pods.crashes, _STOPPED),
+    DiagnosisCheck(
+        "quorum", "Is there a leader with a majority?", findings_of_pods.quorum, _STOPPED
+    ),
+    DiagnosisCheck(
+        "connections",
+        "Can the operator reach the servers?",
+        findings_of_operator.cut_off,
+        _UNREACHABLE,
+    ),
     DiagnosisCheck("lock", "Is the operation lock stale?", findings_of_status.lock),
     DiagnosisCheck(
         "policies", "Are the admission policies installed?", findings_of_operator.policies_missing
@@ -77,8 +86,8 @@ CHECKS: Final[tuple[DiagnosisCheck, ...]] = (
 def diagnose(observed: ClusterObservation) -> tuple[Finding, ...]:
     """Return the findings, the cause first; empty for a healthy cluster.
 
-    Conditions with the same reason result in one finding. Those that only report that servers do
-    not run are omitted if the cause of that is found.
+    Conditions with the same reason result in one finding. Those that are an effect of another
+    finding are omitted.
     """
     findings: list[Finding] = []
     omitted: set[str] = set()
@@ -88,5 +97,5 @@ def diagnose(observed: ClusterObservation) -> tuple[Finding, ...]:
                 continue
             findings.append(finding)
             omitted |= {finding.reason} - {""}
-            omitted |= _EFFECTS if check.stops_servers else set()
+            omitted |= check.explains
     return tuple(findings)

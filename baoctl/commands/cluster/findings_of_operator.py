@@ -14,6 +14,7 @@ from baoctl.commands.cluster.observed import (
     Part,
     age,
     finalizers,
+    has_quorum,
     moment,
     number,
     part,
@@ -23,6 +24,7 @@ from baoctl.commands.cluster.observed import (
 from baoctl.commands.cluster.status import deletion_of
 from contracts.conditions.catalogue import REASONS
 from contracts.naming.names import FINALIZER
+from contracts.naming.ports import API
 
 LEASE_SECONDS: Final = 15
 """Duration of a Lease that does not specify one."""
@@ -34,6 +36,7 @@ POLICY_PREFIX: Final = "openbao-"
 _DENIED: Final = re.compile(
     r"admission webhook|failed calling webhook|ValidatingAdmissionPolicy|denied the request", re.I
 )
+_NO_ANSWER: Final = re.compile(r"cannot connect to port|the server has not answered since")
 _NO_RIGHT: Final = re.compile(
     r'User "(?P<user>[^" ]+)" cannot (?P<verb>\w+) resource "(?P<resource>[\w/]+)"'
     r' in API group "(?P<group>[\w.]*)"(?: in the namespace "(?P<namespace>[\w-]+)")?'
@@ -137,6 +140,25 @@ def failing(observed: ClusterObservation) -> Iterator[Finding]:
         REASONS[reason].next_step,
         log_command(observed),
         reason,
+    )
+
+
+def cut_off(observed: ClusterObservation) -> Iterator[Finding]:
+    """Find ready servers to which the operator cannot connect."""
+    messages = (
+        text(observed.condition("TLSReady"), "message"),
+        text(observed.condition("RaftMembershipReady"), "message"),
+        text(observed.status, "adminOps", "lastError", "message"),
+    )
+    evidence = next((message for message in messages if _NO_ANSWER.search(message)), "")
+    if not evidence or not has_quorum(observed) or observed.operator is None:
+        return
+    yield Finding(
+        "The operator cannot connect to the servers",
+        evidence,
+        f"Check the NetworkPolicies of both namespaces: the operator needs TCP {API.number}.",
+        f"kubectl get networkpolicies -A | grep -e {observed.operator.namespace}"
+        f" -e {observed.namespace}",
     )
 
 

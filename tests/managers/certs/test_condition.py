@@ -43,8 +43,13 @@ def test_servers_that_were_not_probed_are_not_reported() -> None:
 
 
 def test_a_server_that_does_not_answer_is_reported() -> None:
-    update = condition_of(WORLD.with_pods(gen.pod().ready().serving("")).facts())
+    update = condition_of(WORLD.with_pods(gen.pod(0).ready().serving("")).facts())
+    assert (update.status, update.reason) == ("Unknown", "Unknown")
+    assert "cannot connect to port 8200 of x-0" in update.message
+    pods = (gen.pod(0).ready().serving(""), gen.pod(1).ready().serving("older"))
+    update = condition_of(WORLD.with_pods(*pods).facts())
     assert update.reason == "CertificateNotServed"
+    assert update.message.endswith("not yet: x-1")
 
 
 def test_the_condition_repeats_the_outcome() -> None:

@@ -215,6 +215,13 @@ def failing_requests() -> ClusterObservation:
     return with_condition(healthy(), "Ready", "Unknown", "TransientError", text)
 
 
+def cut_off() -> ClusterObservation:
+    text = "The operator cannot connect to port 8200 of first-0"
+    observation = with_condition(healthy(), "TLSReady", "Unknown", "Unknown", text)
+    text = "first-0 did not report the members: the server has not answered since 12:00"
+    return with_condition(observation, "RaftMembershipReady", "Unknown", "MembershipUnknown", text)
+
+
 def unobserved_spec() -> ClusterObservation:
     observation = with_status(healthy(), observedGeneration=1)
     metadata = {**observation.cluster["metadata"], "generation": 2}

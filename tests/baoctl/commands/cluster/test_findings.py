@@ -14,6 +14,7 @@ from tests.baoctl.commands.cluster.broken import (
     HELD,
     SYSTEM,
     certificate_that_ended_today,
+    cut_off,
     event,
     expired_certificate,
     expired_pause,
@@ -99,6 +100,7 @@ BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
         lacks_a_right(), "lacks the right to get services",
         "can-i get services --as=system:serviceaccount:o:controller -n bench",
     ),
+    "an operator that is cut off": (cut_off(), "cannot connect", "get networkpolicies"),
     "requests that fail": (failing_requests(), "Requests of the operator fail", "logs"),
     "a spec that is not reconciled": (unobserved_spec(), "last change of the spec", "logs"),
     "a finalizer of another controller": (
@@ -164,6 +166,11 @@ def test_effects_of_servers_that_do_not_run_are_omitted() -> None:
         observation = with_condition(observation, condition, "False", "NotReady", "2 of 3")
     (finding,) = diagnose(observation)
     assert "exceeded quota: small" in finding.evidence
+
+
+def test_the_effects_of_a_lost_connection_are_omitted() -> None:
+    (finding,) = diagnose(cut_off())
+    assert "port 8200 of first-0" in finding.evidence
 
 
 def test_a_deletion_names_the_finalizer_of_another_controller() -> None:
