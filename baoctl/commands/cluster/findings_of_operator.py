@@ -37,6 +37,7 @@ _DENIED: Final = re.compile(
     r"admission webhook|failed calling webhook|ValidatingAdmissionPolicy|denied the request", re.I
 )
 _NO_ANSWER: Final = re.compile(r"cannot connect to port|the server has not answered since")
+_UNANSWERED: Final = re.compile(r"(POST|PATCH|PUT|DELETE) .*: no response within")
 _NO_RIGHT: Final = re.compile(
     r'User "(?P<user>[^" ]+)" cannot (?P<verb>\w+) resource "(?P<resource>[\w/]+)"'
     r' in API group "(?P<group>[\w.]*)"(?: in the namespace "(?P<namespace>[\w-]+)")?'
@@ -131,6 +132,15 @@ def failing(observed: ClusterObservation) -> Iterator[Finding]:
             message,
             "Apply the manifests of the operator again.",
             f"kubectl auth can-i {denied['verb']} {kind} --as={denied['user']}{place}",
+            reason,
+        )
+        return
+    if _UNANSWERED.match(message):
+        yield Finding(
+            "The API server does not respond to a write of the operator",
+            message,
+            "Check the API server, and its webhooks for this kind: a write waits for each of them.",
+            "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             reason,
         )
         return

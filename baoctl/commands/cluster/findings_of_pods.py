@@ -12,6 +12,7 @@ from baoctl.commands.cluster.observed import (
     ClusterObservation,
     has_quorum,
     is_ready,
+    members,
     number,
     part,
     parts,
@@ -139,15 +140,16 @@ def quorum(observed: ClusterObservation) -> Iterator[Finding]:
         return
     if has_quorum(observed):
         return
+    size = members(observed)
     unready = [key_of(pod).name for pod in observed.voters if not is_ready(pod)]
     details = {
         "not ready": ", ".join(unready),
         "with an empty volume": ", ".join(_empty(observed)),
-        "missing pods": str(max(0, observed.replicas - len(observed.voters)) or ""),
+        "missing pods": str(max(0, size - len(observed.voters)) or ""),
     }
-    needed = f"{observed.replicas // 2 + 1} are needed"
+    needed = f"{size // 2 + 1} are needed"
     evidence = [
-        f"{len(observed.voters) - len(unready)} of {observed.replicas} voters are ready, {needed}",
+        f"{len(observed.voters) - len(unready)} of {size} voters are ready, {needed}",
         *(f"{what}: {which}" for what, which in details.items() if which),
     ]
     look = f"logs {unready[0]} --tail 50" if unready else "get statefulsets,pods,events"

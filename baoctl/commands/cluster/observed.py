@@ -99,7 +99,12 @@ class ClusterObservation:
 
 def has_quorum(observed: ClusterObservation) -> bool:
     """Whether a majority of the voters is ready."""
-    return sum(map(is_ready, observed.voters)) > observed.replicas // 2
+    return sum(map(is_ready, observed.voters)) > members(observed) // 2
+
+
+def members(observed: ClusterObservation) -> int:
+    """Return the number of voters of raft; if it is unknown, that of the spec."""
+    return number(part(observed.status, "adminOps", "raft").get("voters")) or observed.replicas
 
 
 def part(obj: Any, *path: str) -> Part:

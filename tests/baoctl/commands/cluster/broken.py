@@ -215,6 +215,11 @@ def failing_requests() -> ClusterObservation:
     return with_condition(healthy(), "Ready", "Unknown", "TransientError", text)
 
 
+def webhook_that_hangs() -> ClusterObservation:
+    text = "PATCH /apis/apps/v1/namespaces/x/statefulsets/first: no response within 3 s"
+    return with_condition(healthy(), "Ready", "Unknown", "TransientError", text)
+
+
 def cut_off() -> ClusterObservation:
     text = "The operator cannot connect to port 8200 of first-0"
     observation = with_condition(healthy(), "TLSReady", "Unknown", "Unknown", text)

@@ -44,6 +44,7 @@ from tests.baoctl.commands.cluster.broken import (
     volume_without_a_class,
     webhook_does_not_answer,
     webhook_refuses,
+    webhook_that_hangs,
     with_empty_volume,
     wrong_seal_secret,
 )
@@ -100,6 +101,9 @@ BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
         lacks_a_right(), "lacks the right to get services",
         "can-i get services --as=system:serviceaccount:o:controller -n bench",
     ),
+    "a webhook that hangs": (
+        webhook_that_hangs(), "does not respond to a write", "mutatingwebhookconfigurations",
+    ),
     "an operator that is cut off": (cut_off(), "cannot connect", "get networkpolicies"),
     "requests that fail": (failing_requests(), "Requests of the operator fail", "logs"),
     "a spec that is not reconciled": (unobserved_spec(), "last change of the spec", "logs"),
@@ -151,6 +155,7 @@ FINE: dict[str, ClusterObservation] = {
             SYSTEM, lease=lease(), policies=("openbao-x",), bindings=("openbao-x", "another")
         ),
     ),
+    "servers that the cluster does not have yet": with_spec(healthy(), replicas=7),
     "hibernation": replace(with_spec(healthy(), hibernate=True), pods=()),
 }  # fmt: skip
 
