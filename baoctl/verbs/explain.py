@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from baoctl.options import Verbs
+from baoctl.options import Verbs, suggestion
 
 
 class ExplainVerbs(Verbs):
@@ -23,6 +23,8 @@ class ExplainVerbs(Verbs):
         for verb, names in (("conditions", [kind.name for kind in TYPES]), ("reasons", REASONS)):
             if word in map(str.casefold, names):
                 return super().resolve_command(ctx, [verb, *args])
+        if args[0] not in self.commands and not suggestion(args[0], self.list_commands(ctx)):
+            return super().resolve_command(ctx, ["reasons", *args])
         return super().resolve_command(ctx, args)
 
 

@@ -195,8 +195,8 @@ _REASONS = (
     ),
     Reason(
         "PrerequisitesMissing",
-        "An object that the cluster refers to does not exist.",
-        "Create the object that the message names.",
+        "An object that the cluster refers to does not exist, or is invalid.",
+        "Create or correct the object that the message names.",
     ),
     Reason(
         "TLSSecretMissing",

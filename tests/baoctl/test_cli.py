@@ -98,7 +98,9 @@ class TestExplain:
     def test_a_name_needs_no_verb(self) -> None:
         assert call("explain", "notready").output.startswith("NotReady\n")
         assert call("explain", "Paused").output.startswith("Paused (informational)\n")
-        assert call("explain", "Nonsense").exit_code == 2
+        slip = call("explain", "NotRedy")
+        assert (slip.exit_code, "did you mean NotReady" in slip.stderr) == (5, True)
+        assert call("explain", "step").exit_code == 2
 
     def test_a_reason_that_is_none_is_an_error(self) -> None:
         result = call("explain", "reasons", "Nonsense")
