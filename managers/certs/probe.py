@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import ssl
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from contracts.naming.ports import API
 from contracts.records.observed import PodFacts
@@ -69,21 +69,23 @@ class ServedCertificates:
         self._fingerprints: OrderedDict[str, tuple[int, str]] = OrderedDict()
 
     async def of(
-        self, pods: Iterable[PodFacts], expected: str, server_name: str
+        self, pods: Sequence[PodFacts], expected: str, server_name: str
     ) -> Mapping[str, str]:
         """Return the fingerprint that each ready pod serves, by UID.
 
         A server that is known to serve the expected certificate is not probed again.
         """
-        ready = [pod for pod in pods if pod.ready and pod.ip]
+        by_uid = {pod.uid: expected for pod in pods if pod.ready and pod.ip}
         pending = [
-            pod for pod in ready if self._fingerprints.get(pod.uid) != (pod.restarts, expected)
+            pod
+            for pod in pods
+            if pod.uid in by_uid and self._fingerprints.get(pod.uid) != (pod.restarts, expected)
         ]
         answers = await asyncio.gather(*(self._shake(pod.ip, server_name) for pod in pending))
         for pod, served in zip(pending, answers, strict=True):
+            by_uid[pod.uid] = served
             self._fingerprints[pod.uid] = (pod.restarts, served)
             self._fingerprints.move_to_end(pod.uid)
-        by_uid = {pod.uid: self._fingerprints[pod.uid][1] for pod in ready}
         while len(self._fingerprints) > KEPT:
             # The oldest are most likely of deleted pods; any other pod is probed again.
             self._fingerprints.popitem(last=False)

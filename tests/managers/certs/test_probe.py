@@ -137,6 +137,20 @@ async def test_memory_is_bounded() -> None:
     assert len(served) == KEPT
 
 
+async def test_a_known_server_that_is_dropped_during_a_probe_is_still_reported() -> None:
+    """Clusters are reconciled at the same time, and their pods share the memory."""
+
+    async def shake(address: str, server_name: str) -> str:
+        if address == "192.0.2.9":
+            await served.of([replace(POD, uid=str(n)) for n in range(KEPT)], "new", server_name)
+        return "new"
+
+    served = ServedCertificates(shake)
+    known, pending = POD, replace(POD, uid="pending", ip="192.0.2.9")
+    assert await certificates_of(served, known) == ["new"]
+    assert await certificates_of(served, known, pending) == ["new", "new"]
+
+
 def test_judgement() -> None:
     new, old = replace(POD, serves="new"), replace(POD, serves="old")
     waiting = replace(POD, ready=False)
