@@ -47,7 +47,8 @@ def metrics_service(resolved: Resolved, monitor: MonitorSettings) -> Intent:
         "ports": [Port(PORT_NAME, number).service_port()],
     }
     if monitor.every_node:
-        spec |= {"clusterIP": "None", "publishNotReadyAddresses": True}
+        # Not headless: the API server cannot change clusterIP when the scrape profile changes.
+        spec["publishNotReadyAddresses"] = True
     body = cluster_object(resolved, SERVICE, names.metrics_service(name), {"spec": spec})
     return _relabelled(body, service_labels(name))
 

@@ -29,6 +29,8 @@ from managers.cluster.plan.steps import merge_plans
 from managers.context.context import FIELD_MANAGER, Context
 from managers.context.reads.secrets import SecretStore
 from managers.networking.policy import jobs_network_policy, network_policy
+from managers.networking.service_monitor import metrics_service
+from managers.networking.services import public_service
 from runtime.apply.intent import Intent
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import NAMESPACE, POD, PVC, SECRET, SERVICE_ACCOUNT, STATEFUL_SET
@@ -40,6 +42,7 @@ from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 from tests import gen
 from tests.contracts.api.case import hardened_spec
 from tests.gen.worlds import with_good_secrets
+from tests.managers.networking.ways_in import monitor
 
 QUICKSTART = yaml.safe_load(
     (ROOT / "config" / "samples" / "quickstart.yaml").read_text().split("\n---\n")[-1]
@@ -257,6 +260,21 @@ async def test_no_change_of_the_spec_changes_an_immutable_field(
     changed["spec"]["serviceName"] = "other"
     with pytest.raises(Invalid):
         await send(client, Intent(STATEFUL_SET, changed), here.owner())
+
+
+async def test_a_service_follows_every_change_of_the_spec(client: Client, restricted: str) -> None:
+    """The API server refuses to change clusterIP."""
+    metrics = [{"scrapeProfile": profile} for profile in ("Active", "AllNodes", "Active")]
+    for here in (within(monitor(settings), restricted) for settings in metrics):
+        meant = gen.resolved(here)
+        assert meant.exposure.monitor is not None
+        intent = metrics_service(meant, meant.exposure.monitor)
+        live = await send(client, intent, here.owner())
+        assert live["spec"]["selector"] == intent.body["spec"]["selector"]
+    for kind in ("ClusterIP", "NodePort", "LoadBalancer", "ClusterIP"):
+        here = within(gen.cluster(service={"type": kind}), restricted)
+        live = await send(client, public_service(gen.resolved(here)), here.owner())
+        assert live["spec"]["type"] == kind
 
 
 class TestSecrets:

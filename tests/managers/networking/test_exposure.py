@@ -246,6 +246,8 @@ def test_prometheus_finds_one_service_and_the_right_pods() -> None:
     assert leader["Service"]["spec"]["selector"][labels.SERVER_ACTIVE] == "true"
     assert labels.SERVER_ACTIVE not in every["Service"]["spec"]["selector"]
     assert every["Service"]["spec"]["publishNotReadyAddresses"] is True
+    # It cannot change when the profile changes.
+    assert "clusterIP" not in {**leader["Service"]["spec"], **every["Service"]["spec"]}
 
 
 def test_attack_t11_labels_of_a_monitor_cannot_hide_whose_it_is() -> None:
