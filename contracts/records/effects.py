@@ -74,6 +74,8 @@ class IssueServerCertificate(Effect):
     """Issue the certificate of the servers."""
 
     name = "issue-server-certificate"
+    uid: str = ""
+    """UID of the Secret whose content is replaced; "" if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,16 @@ from managers.certs.x509 import KeyPair, issue_server, make_authority, read
 from managers.context.context import FIELD_MANAGER, Context
 from managers.context.rwx_pvc import make_rwx_pvc
 from managers.context.secret_builder import secret_object
+from runtime.apply.apply import CREATE_ONLY
 from runtime.builtin_kinds import SECRET
-from runtime.errors import AlreadyExists, Conflict, NotFound, PatchFailed, Transient
+from runtime.errors import (
+    AlreadyExists,
+    ApplyConflict,
+    Conflict,
+    NotFound,
+    PatchFailed,
+    Transient,
+)
 from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 
 
@@ -49,7 +57,8 @@ async def issue_server_certificate(
 ) -> None:
     """Issue a server certificate and apply its Secret.
 
-    Raises Transient if the CA was deleted or became invalid since it was observed.
+    Raises Transient if a Secret changed since it was observed: the CA was deleted or became
+    invalid, or another object has the name of the server certificate.
     """
     authority = await read_authority(context, resolved)
     names_and_addresses = resolved.certificate_names, resolved.certificate_addresses
@@ -63,8 +72,16 @@ async def issue_server_certificate(
         secret_data.CA_CERTIFICATE: authority.certificate,
     }
     body = secret_object(resolved.owner, effect.target, data, kind="kubernetes.io/tls")
-    # Forced: the plan checked that the Secret is absent or owned, and we own all of its content.
-    result = await context.client.apply(SECRET, body, field_manager=FIELD_MANAGER, force=True)
+    body["metadata"] |= {"uid": effect.uid} if effect.uid else {"resourceVersion": CREATE_ONLY}
+    try:
+        # Forced: a Secret with that UID is owned, and we own all of its content.
+        result = await context.client.apply(
+            SECRET, body, field_manager=FIELD_MANAGER, force=bool(effect.uid)
+        )
+    except (AlreadyExists, ApplyConflict, Conflict) as error:
+        key = ObjectKey(resolved.namespace, effect.target)
+        context.secrets.drop(key)
+        raise Transient(f"Secret {key} was replaced since it was read") from error
     context.secrets.written(result.object)
 
 

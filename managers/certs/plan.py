@@ -120,7 +120,7 @@ def _server(
     if objection is not None:
         return _creating(
             f"renews the server certificate: {objection[1]}",
-            IssueServerCertificate(name),
+            IssueServerCertificate(name, server.uid),
         )
     renewal = Done(_until_renewal(server, observed.now, resolved.rotate_before))
     step = next_step(resolved, observed, authority, server)

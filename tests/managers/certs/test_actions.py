@@ -1,6 +1,7 @@
 """managers.certs.actions: the CA is created once; server certificates are issued again."""
 
 import base64
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,7 @@ from managers.certs.actions import issue_authority, issue_server_certificate
 from managers.certs.x509 import KeyPair, make_authority, read
 from runtime.builtin_kinds import SECRET
 from runtime.errors import Transient
-from runtime.types import Object, ObjectKey
+from runtime.types import Object, ObjectKey, uid_of
 from tests import gen
 from tests.gen import key_files
 from tests.gen.api import Outside
@@ -71,12 +72,29 @@ async def test_a_renewal_replaces_the_certificate_and_its_key() -> None:
     await issue_server_certificate(outside.context, RESOLVED, ISSUE)
     first = files_of(outside.api.objects[(SECRET, SERVER)])
     await outside.clock.advance(3600)
-    await issue_server_certificate(outside.context, RESOLVED, ISSUE)
+    renewal = replace(ISSUE, uid=uid_of(outside.api.objects[(SECRET, SERVER)]))
+    await issue_server_certificate(outside.context, RESOLVED, renewal)
     second = files_of(outside.api.objects[(SECRET, SERVER)])
     assert first["tls.key"] != second["tls.key"]
     assert read(KeyPair(second["tls.crt"], second["tls.key"])).not_before > (
         read(KeyPair(first["tls.crt"], first["tls.key"])).not_before
     )
+
+
+@pytest.mark.parametrize("observed", ["", "uid-former"], ids=["absent", "owned"])
+async def test_i18_a_secret_of_another_owner_that_took_the_name_is_not_changed(
+    observed: str,
+) -> None:
+    outside = Outside()
+    await issue_authority(outside.context, RESOLVED, MAKE)
+    metadata = {"name": SERVER.name, "namespace": SERVER.namespace, "uid": "uid-other"}
+    other = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+    outside.api.with_objects((SECRET, other))
+    before = outside.api.objects[(SECRET, SERVER)]
+    with pytest.raises(Transient, match="x-tls-server was replaced"):
+        await issue_server_certificate(outside.context, RESOLVED, replace(ISSUE, uid=observed))
+    assert outside.api.objects[(SECRET, SERVER)] == before
+    assert not await known(outside, SERVER)
 
 
 # sentence: the entries of the CA's Secret; None: it does not exist

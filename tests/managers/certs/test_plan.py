@@ -26,6 +26,7 @@ NOTHING = gen.world()
 ISSUE_CA = IssueAuthority("x-tls-ca")
 PREPARE = PrepareAuthority("x-tls-ca", "uid-x-tls-ca")
 ISSUE_SERVER = IssueServerCertificate("x-tls-server")
+RENEW_SERVER = IssueServerCertificate("x-tls-server", "uid-x-tls-server")
 
 
 def plan_certificates(world: gen.World, cluster: gen.Cluster = CLUSTER) -> Plan:
@@ -90,7 +91,7 @@ ROWS: dict[str, tuple[gen.World, tuple[Effect, ...], str, bool]] = {
     "an expired CA": (authority(days=-1), (PREPARE,), "PrerequisitesMissing", True),
     "an invalid server certificate": (
         NOTHING.with_secrets(CA, gen.secret("x-tls-server", problem="garbage")),
-        (ISSUE_SERVER,),
+        (RENEW_SERVER,),
         "PrerequisitesMissing",
         True,
     ),
@@ -99,7 +100,7 @@ ROWS: dict[str, tuple[gen.World, tuple[Effect, ...], str, bool]] = {
             CA,
             gen.secret("x-tls-server", certificate=lasting(server_certificate(RESOLVED), days=29)),
         ),
-        (ISSUE_SERVER,),
+        (RENEW_SERVER,),
         "PrerequisitesMissing",
         True,
     ),
@@ -126,7 +127,7 @@ def test_row(world: gen.World, effects: tuple[Effect, ...], reason: str, gate: b
 def test_the_message_names_a_missing_name() -> None:
     wider = CLUSTER.with_spec(tls={"extraSANs": ["bao.example.com"]})
     plan = plan_certificates(NOTHING.with_secrets(CA, SERVER), wider)
-    assert plan.effects == (ISSUE_SERVER,)
+    assert plan.effects == (RENEW_SERVER,)
     assert "bao.example.com" in gen.expect(Wait, plan.outcome).message
 
 
@@ -163,7 +164,7 @@ def test_the_timer_ends_when_the_renewal_is_due() -> None:
     outcome = gen.expect(Done, plan_certificates(world).outcome)
     assert outcome.recheck_after is not None
     due: datetime = gen.NOW + timedelta(seconds=outcome.recheck_after)
-    assert plan_certificates(world.at(due)).effects == (ISSUE_SERVER,)
+    assert plan_certificates(world.at(due)).effects == (RENEW_SERVER,)
 
 
 def test_the_message_names_the_problem_of_the_ca() -> None:
