@@ -30,7 +30,6 @@ from contracts.records.observed import (
 from contracts.records.resolved import AcmeVolume, AuditVolume
 from contracts.records.secrets import SecretFacts
 from contracts.records.upgrade import NO_FACTS as NO_UPGRADE
-from contracts.unseal_keys import KEYS_SOUGHT
 from managers.bao.login import Logins
 from managers.bootstrap.seal.keys import (
     ServerEvidence,
@@ -297,17 +296,9 @@ class ClusterObserver:
     def forget(self, key: ObjectKey) -> None:
         """Drop the cached Secrets and PVCs of a deleted cluster."""
         self.cache_refresher.forget(key)
-        if not names.is_cluster_name(key.name):
-            # Any user may put our label on a pod, with an invalid cluster name.
-            return
-        for name in (
-            names.tls_ca_secret(key.name),
-            names.tls_server_secret(key.name),
-            names.root_token_secret(key.name),
-            *(names.unseal_key_secret(key.name, number) for number in range(1, KEYS_SOUGHT + 1)),
-        ):
-            self._secrets.drop(ObjectKey(key.namespace, name))
-        if self._named_claims is not None:
+        self._secrets.forget(key)
+        # Any user may put our label on a pod, with an invalid cluster name.
+        if self._named_claims is not None and names.is_cluster_name(key.name):
             for pvc in (names.audit_claim(key.name), names.acme_cache_claim(key.name)):
                 self._named_claims.drop((PVC, ObjectKey(key.namespace, pvc)))
 
@@ -345,7 +336,7 @@ class ClusterObserver:
             *(
                 self._secrets.facts(
                     ObjectKey(owner.namespace, name),
-                    reader=owner.uid,
+                    reader=owner,
                     max_age=age * ABSENT_KEY if name in absent else age,
                     content=content,
                 )

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import SECRET
 from runtime.client.client import Client
 from runtime.clock import Clock
@@ -18,6 +19,10 @@ from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, controller_of, key_of, resource_version_of
 
 Facts = TypeVar("Facts")
+Reader = tuple[ObjectKey, str]
+"""Name and UID of an object that uses a Secret."""
+KEPT_PER_READER = 64
+"""Most Secrets that are kept for one reader; one of 512 KiB may be among them."""
 Projection = Callable[[Object], Facts]
 
 
@@ -31,7 +36,7 @@ class SecretSink(Protocol):
 
 @dataclass(slots=True)
 class _Entry(Generic[Facts]):
-    reader: str
+    reader: Reader
     version: str
     facts: Facts | None
     checked: float
@@ -41,6 +46,7 @@ class SecretStore(Generic[Facts]):
     """Facts about Secrets, at most `max_age` seconds old.
 
     Our own writes are passed to `written`, so that the next reconcile sees them without a read.
+    Users choose the names of some Secrets, so the number of entries per reader is limited.
     """
 
     def __init__(self, client: Client, clock: Clock, project: Projection[Facts]) -> None:
@@ -50,29 +56,30 @@ class SecretStore(Generic[Facts]):
         self._entries: dict[ObjectKey, _Entry[Facts]] = {}
 
     async def facts(
-        self, key: ObjectKey, *, reader: str, max_age: float, content: bool
+        self, key: ObjectKey, *, reader: Owner, max_age: float, content: bool
     ) -> Facts | None:
         """Return the facts about a Secret; None when it does not exist.
 
-        `reader` is the UID of the requesting object: facts that were read for a deleted cluster are
-        not returned to a new one of the same name. `content`: the projection needs `data`; without
+        `reader` is the requesting object: facts that were read for a deleted cluster are not
+        returned to a new one of the same name. `content`: the projection needs `data`; without
         it only metadata is transferred. Raises the API's errors.
         """
         entry = self._entries.get(key)
         now = self._clock.monotonic()
-        if entry is not None and entry.reader != reader:
+        user = (reader.key, reader.uid)
+        if entry is not None and entry.reader != user:
             entry = None
         if entry is not None and now - entry.checked < max_age:
             return entry.facts
         try:
             live = await self._read(key, entry, content=content)
         except NotFound:
-            self._entries[key] = _Entry(reader, "", None, now)
+            self._put(key, _Entry(user, "", None, now))
             return None
         if entry is not None and entry.version == resource_version_of(live):
             entry.checked = now
             return entry.facts
-        return self._keep(live, reader)
+        return self._keep(live, user)
 
     async def _read(self, key: ObjectKey, entry: _Entry[Facts] | None, *, content: bool) -> Object:
         if not content:
@@ -86,14 +93,22 @@ class SecretStore(Generic[Facts]):
 
     def written(self, live: Object) -> Facts:
         """Store the response of our own write as the newest state."""
-        controller = controller_of(live)
-        return self._keep(live, controller.uid if controller else "")
+        key, controller = key_of(live), controller_of(live)
+        name, uid = (controller.name, controller.uid) if controller else ("", "")
+        return self._keep(live, (ObjectKey(key.namespace, name), uid))
 
-    def _keep(self, live: Object, reader: str) -> Facts:
+    def _keep(self, live: Object, reader: Reader) -> Facts:
         facts = self._project(live)
         now = self._clock.monotonic()
-        self._entries[key_of(live)] = _Entry(reader, resource_version_of(live), facts, now)
+        self._put(key_of(live), _Entry(reader, resource_version_of(live), facts, now))
         return facts
+
+    def _put(self, key: ObjectKey, entry: _Entry[Facts]) -> None:
+        if key not in self._entries:
+            same = [other for other, kept in self._entries.items() if kept.reader == entry.reader]
+            if len(same) >= KEPT_PER_READER:
+                self.drop(min(same, key=lambda other: self._entries[other].checked))
+        self._entries[key] = entry
 
     def known(self, key: ObjectKey) -> Facts | None:
         """Return the facts of the last read, of any age; None without a read or a Secret."""
@@ -103,3 +118,11 @@ class SecretStore(Generic[Facts]):
     def drop(self, key: ObjectKey) -> None:
         """Drop a Secret, so that the next call reads it from the API server."""
         self._entries.pop(key, None)
+
+    def forget(self, reader: ObjectKey) -> None:
+        """Drop the Secrets of a deleted object."""
+        for key in [key for key, entry in self._entries.items() if entry.reader[0] == reader]:
+            self.drop(key)
+
+    def __len__(self) -> int:
+        return len(self._entries)

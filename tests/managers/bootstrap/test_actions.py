@@ -7,6 +7,7 @@ import pytest
 from contracts.records.effects import DrawRootToken, DrawUnsealKey
 from managers.bootstrap.actions import draw_unseal_key
 from managers.cluster.apply.actions import EFFECTS
+from managers.cluster.observe.from_objects import SecretReading
 from runtime.builtin_kinds import SECRET
 from runtime.errors import ServerError
 from runtime.types import Object, ObjectKey
@@ -19,12 +20,16 @@ Drawing = DrawUnsealKey | DrawRootToken
 KEY_EFFECT, TOKEN_EFFECT = DrawUnsealKey("s"), DrawRootToken("s")
 
 
+async def facts_of(outside: Outside) -> SecretReading | None:
+    return await outside.secrets.facts(KEY, reader=RESOLVED.owner, max_age=15, content=False)
+
+
 async def draw_secret(effect: Drawing) -> Object:
     outside = Outside()
     await EFFECTS[type(effect)](outside.context, RESOLVED, effect)
     assert outside.api.requests == ["create Secret s"]
     # The cache has the Secret, so no request is made.
-    assert await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False) is not None
+    assert await facts_of(outside) is not None
     assert outside.api.requests == []
     return outside.api.objects[(SECRET, KEY)]
 
@@ -63,12 +68,12 @@ async def test_an_existing_secret_is_kept_and_read_again(effect: Drawing) -> Non
     first = {"kind": "Secret", "metadata": {"name": "s", "namespace": gen.NAMESPACE}, "data": {}}
     outside = Outside(FakeApi())
     # The cache is stale: it has no Secret.
-    assert await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False) is None
+    assert await facts_of(outside) is None
     outside.api.with_objects((SECRET, {"apiVersion": "v1", **first}))
     await EFFECTS[type(effect)](outside.context, RESOLVED, effect)
     assert outside.api.objects[(SECRET, KEY)]["data"] == {}
     outside.api.calls.clear()
-    assert await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False) is not None
+    assert await facts_of(outside) is not None
     assert outside.api.requests == ["peek Secret s"]
 
 

@@ -29,7 +29,7 @@ def files_of(live: Object) -> dict[str, bytes]:
 async def known(outside: Outside, key: ObjectKey) -> bool:
     """Return whether the cache has the Secret, without a request."""
     outside.api.calls.clear()
-    facts = await outside.secrets.facts(key, reader="uid-x", max_age=15, content=True)
+    facts = await outside.secrets.facts(key, reader=RESOLVED.owner, max_age=15, content=True)
     return facts is not None and outside.api.requests == []
 
 

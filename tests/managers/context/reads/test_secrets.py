@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from managers.context.reads.secrets import SecretStore
+from managers.context.reads.secrets import KEPT_PER_READER, SecretStore
+from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import SECRET
 from runtime.errors import Forbidden
 from runtime.testing.clock import ManualClock
@@ -37,8 +38,11 @@ class Bench:
         self.clock = ManualClock()
         self.store: SecretStore[str] = SecretStore(self.api, self.clock, project)
 
-    async def ask(self, *, reader: str = "u", content: bool = True) -> str | None:
-        return await self.store.facts(KEY, reader=reader, max_age=15, content=content)
+    async def ask(
+        self, *, reader: str = "u", content: bool = True, key: ObjectKey = KEY
+    ) -> str | None:
+        owner = Owner("v1", "A", "ns", "a", reader)
+        return await self.store.facts(key, reader=owner, max_age=15, content=content)
 
     def change(self, value: str) -> None:
         self.api.with_objects((SECRET, secret(value)))
@@ -118,6 +122,28 @@ async def test_a_dropped_secret_is_read_again() -> None:
     bench.api.calls.clear()
     assert await bench.ask() == "one"
     assert bench.api.requests == ["get Secret s"]
+
+
+async def test_a_deleted_cluster_leaves_nothing() -> None:
+    """Its user chose the names of some of its Secrets."""
+    bench = Bench(secret())
+    await bench.ask()
+    await bench.ask(key=ObjectKey("ns", "of a user"))
+    bench.store.forget(ObjectKey("ns", "other"))
+    bench.store.forget(ObjectKey("other", "a"))
+    assert len(bench.store) == 2
+    bench.store.forget(ObjectKey("ns", "a"))
+    assert len(bench.store) == 0
+
+
+async def test_attack_t10_a_spec_that_names_ever_more_secrets_fills_no_memory() -> None:
+    bench = Bench(secret())
+    for number in range(2 * KEPT_PER_READER):
+        await bench.ask(key=ObjectKey("ns", str(number)))
+        await bench.clock.advance(1)
+        # In use, so it is never among those that are dropped.
+        assert await bench.ask() == "one"
+    assert len(bench.store) == KEPT_PER_READER
 
 
 async def test_a_new_cluster_of_the_name_reads_again() -> None:
