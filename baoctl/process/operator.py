@@ -33,6 +33,8 @@ async def run(settings: Settings, clock: Clock) -> None:
         def load() -> Build:
             from baoctl.process.wiring import build_controllers
 
+            if parts.settings.runs_datacenters:
+                import baoctl.controllers.datacenter  # noqa: F401 - not later, in the event loop
             return partial(build_controllers, parts)
 
         await build_manager(parts, load, kinds_of_leader(settings)).run()

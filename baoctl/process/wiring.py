@@ -19,7 +19,6 @@ from baoctl.controllers.cluster import (
     watch_workload,
 )
 from baoctl.controllers.components import Parts
-from baoctl.controllers.datacenter import build_datacenter_controllers
 from baoctl.controllers.restore import build_restore_controller
 from baoctl.controllers.sharding import ClustersOfShard, MakeController, Owns
 from contracts.datacenter.definitions import definitions
@@ -179,6 +178,9 @@ def _further_controllers(
 def _controllers_of_datacenters(parts: Parts, caches: Caches) -> tuple[Controller, ...]:
     if not parts.settings.runs_datacenters:
         return ()
+    # Its modules take 3 MB, which an operator without datacenters does not need.
+    from baoctl.controllers.datacenter import build_datacenter_controllers
+
     return build_datacenter_controllers(
         parts,
         caches,

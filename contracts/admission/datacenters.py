@@ -15,8 +15,14 @@ from contracts.admission.requesters import IS_CONTROLLER, IS_KUBERNETES, NAMESPA
 from contracts.admission.verb_gated_fields import Verb, VerbGate
 from contracts.api.group import API_VERSION, GROUP, VERSION
 from contracts.datacenter import names
-from contracts.datacenter.grants import NODE_ACCESS_VERB, OBJECT_KINDS_VERB
-from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOAD_KIND, WORKLOADS
+from contracts.datacenter.kinds import (
+    DATACENTER_KIND,
+    DATACENTERS,
+    NODE_ACCESS_VERB,
+    OBJECT_KINDS_VERB,
+    WORKLOAD_KIND,
+    WORKLOADS,
+)
 from contracts.naming import labels
 from contracts.rbac.rules import APPS
 

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from contracts.api.schema import backup, crd, restore, tenant
 from contracts.api.schema.crd import Schema
-from contracts.datacenter.schema import crds
 
 
 def definitions(*, datacenters: bool = True) -> tuple[Schema, ...]:
     """Return new copies of the definitions; those of datacenters only if `datacenters` is set."""
     clusters = (crd.crd(), tenant.crd(), backup.crd(), restore.crd())
-    return (*clusters, *crds()) if datacenters else clusters
+    if not datacenters:
+        return clusters
+    # Its models take memory, which an operator without datacenters does not need.
+    from contracts.datacenter.schema import crds
+
+    return (*clusters, *crds())

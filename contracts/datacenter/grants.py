@@ -17,11 +17,11 @@ from contracts.api.meta import ApiModel, as_set
 from contracts.api.values.field_path import values_at
 from contracts.api.violation import Violation, format_value
 from contracts.datacenter.container_files import NodePath
+from contracts.datacenter.kinds import NODE_ACCESS_VERB, OBJECT_KINDS_VERB
 from contracts.datacenter.object_refs import kind_of
 from contracts.datacenter.service_spec import BootstrapService
 
 HOST_PATHS_MAX: Final = 16
-NODE_ACCESS_VERB: Final = "usenodeaccess"
 NODE_ACCESS_DENIED: Final = "NodeAccessDenied"
 """The reason of a service that requests more access to its node than its datacenter allows."""
 
@@ -50,7 +50,6 @@ NO_ACCESS: Final = NodeAccess()
 
 
 OBJECT_KINDS_MAX: Final = 64
-OBJECT_KINDS_VERB: Final = "useobjectkinds"
 OBJECT_KIND_DENIED: Final = "ObjectKindDenied"
 """The reason of a service with an object of a kind that its datacenter does not allow."""
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")

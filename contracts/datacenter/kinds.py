@@ -1,4 +1,4 @@
-"""The three kinds as resources of the API server. Uses contracts.api.group."""
+"""The three kinds as resources of the API server, and their verbs. Uses contracts.api.group."""
 
 from typing import Final
 
@@ -17,3 +17,7 @@ def _platform(kind: str, plural: str) -> Resource:
 DATACENTERS: Final = _platform(DATACENTER_KIND, "datacenters")
 SERVICE_SETS: Final = _platform(SERVICE_SET_KIND, "bootstrapservicesets")
 WORKLOADS: Final = _platform(WORKLOAD_KIND, "bootstrapworkloads")
+
+NODE_ACCESS_VERB: Final = "usenodeaccess"
+OBJECT_KINDS_VERB: Final = "useobjectkinds"
+"""Verbs on datacenters, required to write the fields of contracts.datacenter.grants."""

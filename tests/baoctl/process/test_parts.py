@@ -15,6 +15,8 @@ from tests.baoctl.process.process_settings import settings
 
 HEAVY: Final = {"croniter", "cryptography", "jinja2", "managers.cluster", "obstore", "pydantic"}
 """What only a leader needs: half of the memory of a process."""
+DATACENTERS: Final = {"contracts.datacenter.objects", "managers.datacenter"}
+"""What only an operator with datacenters needs."""
 
 MODES: Final[dict[str, dict[str, Any]]] = {
     "all clusters": {},
@@ -25,11 +27,21 @@ MODES: Final[dict[str, dict[str, Any]]] = {
 
 
 def test_a_standby_imports_nothing_that_only_a_leader_needs() -> None:
-    program = "import sys, baoctl.process.run; print(*sys.modules)"
-    command = [sys.executable, "-c", program]
-    modules = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    modules = modules_after("import baoctl.process.run")
     assert "aiohttp" in modules
-    assert not HEAVY & set(modules)
+    assert not HEAVY & modules
+
+
+def test_a_leader_imports_the_models_of_datacenters_only_if_it_has_datacenters() -> None:
+    leader = "import baoctl.process.wiring; baoctl.process.wiring.definitions(datacenters={})"
+    assert not DATACENTERS & modules_after(leader.format(False))
+    assert "contracts.datacenter.objects" in modules_after(leader.format(True))
+
+
+def modules_after(program: str) -> set[str]:
+    """Return the modules that a new interpreter has after a program."""
+    command = [sys.executable, "-c", f"{program}; import sys; print(*sys.modules)"]
+    return {*subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()}
 
 
 @pytest.mark.parametrize("mode", MODES)
