@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from runtime.cache.informer import EventHandler
 from runtime.cache.store import IndexFunction, same_state
+from runtime.cache.stored import EventHandler
 from runtime.types import Object, ObjectKey, key_of
 
 Objects = list[Object]

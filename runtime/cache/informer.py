@@ -3,11 +3,9 @@
 Called by controllers (as a source of events and a cache to read) and by owned apply (observe). One
 informer per selection serves all its users; runtime.cache.informers creates them.
 
-Contract for handlers: they are synchronous, get changes in order, after the store has changed and
-before the next line is read, and must not raise: a handler that raises has lost an event, which
-ends `run` and the process. A new list enters the store in one step, but handlers get it in slices:
-the store can then be ahead of them, never behind. Objects passed to them and returned from here are
-read-only.
+Handlers get a change before the next line is read. One that raises has lost an event, which ends
+`run` and the process. A new list enters the store in one step, but handlers get it in slices: the
+store can then be ahead of them, never behind. `runtime.cache.stored` has the rest of the contract.
 """
 
 import asyncio
@@ -15,46 +13,21 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from runtime.backoff import NEW_KIND_LADDER
 from runtime.cache.reflector import Reflector
 from runtime.cache.resync import Resync
 from runtime.cache.selection import Selection
-from runtime.cache.store import IndexFunction, Store, StoreChange, same_state
+from runtime.cache.store import StoreChange, same_state
+from runtime.cache.stored import EventHandler, StoredObjects, dispatch
 from runtime.cache.watch import Mirror, Remove, Replace, Upsert, WatchProgress
 from runtime.client.client import Client
 from runtime.clock import Clock, Deadline, yield_to_loop
 from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey, key_of
 
-__all__ = ["EventHandler", "Informer", "InformerOptions", "Selection", "dispatch"]
-
-Objects = list[Object]
-
-
-class EventHandler(Protocol):
-    """Receives the changes of an informer; the module docstring has the contract."""
-
-    def on_add(self, obj: Object, initial: bool) -> None:
-        """An object was added; initial if it is part of the first list or of a replay."""
-        ...
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """An object changed; both states have the same uid and different versions."""
-        ...
-
-    def on_delete(self, obj: Object) -> None:
-        """An object was deleted, or is no longer selected; obj is its last known state.
-
-        After an interruption that state can be older than the real last one. The store may already
-        contain a new object of the same name.
-        """
-        ...
-
-    def on_resync(self, obj: Object) -> None:
-        """Periodic replay of an object in the store, without a change."""
-        ...
+__all__ = ["Informer", "InformerOptions", "Selection"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +53,7 @@ SLICE = 256
 """Changes of a new list that are delivered before other tasks run."""
 
 
-class Informer:
+class Informer(StoredObjects):
     """Mirrors one selection; it can be read at any time after `synced`.
 
     An object that is not here may exist without being selected: an object whose labels changed
@@ -97,26 +70,20 @@ class Informer:
         metrics: Metrics,
         options: InformerOptions = DEFAULT,
     ) -> None:
-        self.selection = selection
+        super().__init__(selection, metrics)
         self._client = client
         self._metrics = metrics
         self._clock = clock
         self._rng = rng
         self._options = options
-        self._store = Store()
-        # A new tuple for each new handler: a change goes to the handlers of its time only.
-        self._handlers: tuple[EventHandler, ...] = ()
         self._untold: deque[tuple[tuple[EventHandler, ...], StoreChange, bool]] = deque()
         self._synced = asyncio.Event()
         self._created_at = clock.monotonic()
         self._resyncs: list[Resync] = []
         self._group: asyncio.TaskGroup | None = None
         self._when_synced: list[Callable[[], None]] = []
-        self._reduce = selection.reducer()
         self._reflector = self._new_reflector()
         metrics.register_informer(selection.resource.plural)
-        self._counted = 0
-        self._count = metrics.informer_objects.labels(resource=selection.resource.plural)
 
     @property
     def optional(self) -> bool:
@@ -180,9 +147,7 @@ class Informer:
             self._resyncs.append(registration)
             if self._group is not None:
                 self._start(self._group, registration)
-        for obj in self._store.select():
-            handler.on_add(obj, initial=True)
-        self._handlers = (*self._handlers, handler)
+        super().add_handler(handler)
 
     def when_synced(self, call: Callable[[], None]) -> None:
         """Call `call` each time the informer becomes synced."""
@@ -198,23 +163,6 @@ class Informer:
         self._tell(self._store.replace((), ""))
         # The resourceVersion of the old reflector may no longer be valid.
         self._reflector = self._new_reflector()
-
-    def add_index(self, name: str, fn: IndexFunction) -> None:
-        """Add the index of by_index(name, value), at any time; the same function may be added
-        twice."""
-        self._store.add_index(name, fn)
-
-    def by_index(self, name: str, value: str) -> Objects:
-        """The objects for which the index function yields value; KeyError without that index."""
-        return self._store.by_index(name, value)
-
-    def get(self, key: ObjectKey) -> Object | None:
-        """The cached object, read-only."""
-        return self._store.get(key)
-
-    def list(self, namespace: str | None = None) -> Objects:
-        """All objects, or those of one namespace, read-only."""
-        return self._store.select(namespace)
 
     def observe(self, obj: Object) -> None:
         """Read your writes: store the response to an apply before its watch event arrives.
@@ -308,9 +256,7 @@ class Informer:
             self._tell_next(len(self._untold))
 
     def _queue(self, changes: Iterable[StoreChange]) -> None:
-        # All informers of this resource share the gauge: each adds its own count.
-        self._count.inc(len(self._store) - self._counted)
-        self._counted = len(self._store)
+        self._update_count()
         initial = not self.synced
         self._untold.extend((self._handlers, change, initial) for change in changes)
 
@@ -319,14 +265,3 @@ class Informer:
             handlers, change, initial = self._untold.popleft()
             for handler in handlers:
                 dispatch(handler, change, initial)
-
-
-def dispatch(handler: EventHandler, change: StoreChange, initial: bool) -> None:
-    """Call the method of a handler for a change of a store."""
-    if change.new is None:
-        if change.old is not None:
-            handler.on_delete(change.old)
-    elif change.old is None:
-        handler.on_add(change.new, initial)
-    else:
-        handler.on_update(change.old, change.new)

@@ -15,10 +15,10 @@ from typing import Protocol
 
 import structlog
 
-from runtime.cache.informer import EventHandler
 from runtime.cache.informers import InformerSet, OptionalInformer
 from runtime.cache.selection import Selection
 from runtime.cache.store import IndexFunction
+from runtime.cache.stored import EventHandler
 from runtime.types import Object, ObjectKey, key_of
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()

@@ -12,9 +12,9 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from runtime.cache.informer import EventHandler, dispatch
 from runtime.cache.selection import Selection
-from runtime.cache.store import IndexFunction, Store, StoreChange
+from runtime.cache.store import StoreChange
+from runtime.cache.stored import StoredObjects, dispatch
 from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.errors import NotFound
@@ -26,8 +26,6 @@ JITTER = 0.1
 
 DOUBTED = float("-inf")
 """The time of the last read of a name in doubt: it is always due."""
-
-Objects = list[Object]
 
 
 @dataclass(slots=True)
@@ -42,7 +40,7 @@ class _Entry:
     """Counts our own writes, so that a response from before one of them is dropped."""
 
 
-class PolledMirror:
+class PolledMirror(StoredObjects):
     """Objects of one kind by name; runtime.cache.cache describes the methods.
 
     Guarantees: concurrent reads of a name share one request; a response that was in flight while we
@@ -58,41 +56,14 @@ class PolledMirror:
         rng: random.Random,
         metrics: Metrics,
     ) -> None:
-        self.selection = selection
-        self._reduce = selection.reducer()
+        super().__init__(selection, metrics)
         self._client = client
         self._clock = clock
         self._rng = rng
-        self._store = Store()
-        self._handlers: tuple[EventHandler, ...] = ()
         self._entries: dict[ObjectKey, _Entry] = {}
         self._reads: dict[ObjectKey, asyncio.Task[None]] = {}
-        self._counted = 0
-        self._count = metrics.informer_objects.labels(resource=selection.resource.plural)
 
     # Reading ----------------------------------------------------------------------------------
-
-    def get(self, key: ObjectKey) -> Object | None:
-        """The cached object, read-only."""
-        return self._store.get(key)
-
-    def list(self, namespace: str | None = None) -> Objects:
-        """All objects that were found, or those of one namespace."""
-        return self._store.select(namespace)
-
-    def by_index(self, name: str, value: str) -> Objects:
-        """The objects for which the index function yields value; KeyError without that index."""
-        return self._store.by_index(name, value)
-
-    def add_index(self, name: str, fn: IndexFunction) -> None:
-        """Add the index of by_index(name, value)."""
-        self._store.add_index(name, fn)
-
-    def add_handler(self, handler: EventHandler, /) -> None:
-        """Call handler for every later change, after an initial add for each cached object."""
-        for obj in self._store.select():
-            handler.on_add(obj, initial=True)
-        self._handlers = (*self._handlers, handler)
 
     async def wait_synced(self, timeout: float, /) -> None:  # noqa: ASYNC109 - of the protocol
         """Return immediately: there is no initial list."""
@@ -224,8 +195,7 @@ class PolledMirror:
         return entry
 
     def _tell(self, changes: Iterable[StoreChange]) -> None:
-        self._count.inc(len(self._store) - self._counted)
-        self._counted = len(self._store)
+        self._update_count()
         for change in changes:
             for handler in self._handlers:
                 dispatch(handler, change, initial=False)

@@ -38,8 +38,6 @@ class PolledNames(PolledMirror):
         metrics: Metrics,
     ) -> None:
         super().__init__(client, selection, clock=clock, rng=rng, metrics=metrics)
-        self._timer = clock
-        self._jitter = rng
         self._names: dict[ObjectKey, None] = {}
         self._complete = False
         self._calls: list[Callable[[], None]] = []
@@ -60,7 +58,7 @@ class PolledNames(PolledMirror):
     async def run(self) -> NoReturn:
         """Refresh until cancelled; a read that fails is retried later."""
         while True:
-            await self._timer.sleep(await self._round() * self._jitter.uniform(0.9, 1.1))
+            await self._clock.sleep(await self._round() * self._rng.uniform(0.9, 1.1))
 
     async def _round(self) -> float:
         try:

@@ -48,7 +48,7 @@ class WatchfulStore(Store):
 
 @contextmanager
 def watched_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[WatchfulStore]]:
-    """Give every informer in this context a WatchfulStore; all are checked at its end."""
+    """Give every cache in this context a WatchfulStore; all are checked at its end."""
     stores: list[WatchfulStore] = []
 
     def make() -> WatchfulStore:
@@ -56,7 +56,7 @@ def watched_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[WatchfulSto
         return stores[-1]
 
     with monkeypatch.context() as patched:
-        patched.setattr("runtime.cache.informer.Store", make)
+        patched.setattr("runtime.cache.stored.Store", make)
         yield stores
     for store in stores:
         store.check()

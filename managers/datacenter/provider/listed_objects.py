@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from runtime.cache.informer import EventHandler
 from runtime.cache.store import IndexFunction
+from runtime.cache.stored import EventHandler
 from runtime.types import Object, ObjectKey, key_of
 
 Objects = list[Object]

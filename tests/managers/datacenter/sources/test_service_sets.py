@@ -14,7 +14,7 @@ from managers.datacenter.sources.hooks import FunctionHook, call_hook, call_hook
 from managers.datacenter.sources.merge import SourceResult, merge
 from managers.datacenter.sources.registry import SourceRegistry
 from managers.datacenter.sources.service_sets import SetHandler, SetHook, read_set, selects
-from runtime.cache.informer import EventHandler
+from runtime.cache.stored import EventHandler
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, key_of
 from tests.managers.datacenter.bodies import datacenter, desired_service, openbao, record, service
