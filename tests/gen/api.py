@@ -6,12 +6,13 @@ knows names, uids, versions and nothing else.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
+from typing import Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar
 
 import orjson
 
@@ -39,6 +40,8 @@ Where = tuple[Resource, ObjectKey]
 VERSION = "/metadata/resourceVersion"
 PLAIN = Schema()
 """Every list is replaced whole."""
+UNREAD = Metrics()
+"""One for all informers: an operator has a dozen, and creating metrics takes longer than a pass."""
 READS = frozenset({"get", "peek"})
 """Verbs of calls that write nothing."""
 Arguments = ParamSpec("Arguments")
@@ -103,6 +106,15 @@ class FakeApi(Client):
         for resource, obj in objects:
             self._store(resource, _copy(obj))
         return self
+
+    def copied(self) -> Self:
+        """Another server with the same objects, without the calls."""
+        other = copy.copy(self)
+        other.objects = {where: _copy(obj) for where, obj in self.objects.items()}
+        other.raw, other.calls = _copy(self.raw), []
+        other._versions = copy.copy(self._versions)
+        other._refusals, other._applied = dict(self._refusals), dict(self._applied)
+        return other
 
     def of(self, resource: Resource) -> list[Object]:
         """Copies of all objects of a kind."""
@@ -303,8 +315,8 @@ class StillInformer(Informer):
 
     def __init__(self, resource: Resource, label_selector: str = "") -> None:
         selection = Selection(resource, label_selector=label_selector)
-        clock, metrics = ManualClock(), Metrics()
-        super().__init__(FakeApi(), selection, clock=clock, rng=random.Random(1), metrics=metrics)
+        rng = random.Random(1)
+        super().__init__(FakeApi(), selection, clock=ManualClock(), rng=rng, metrics=UNREAD)
         self._version = 0
 
     def says(self, *objects: Object) -> None:

@@ -13,11 +13,10 @@ from runtime.apply.apply import OwnedApply
 from runtime.apply.apply_cache import ApplyCache
 from runtime.cache.informer import Informer
 from runtime.clock import Clock
-from runtime.metrics.metrics import Metrics
 from runtime.testing.clock import ManualClock
 from runtime.types import Resource
 from tests import gen
-from tests.gen.api import FakeApi, Outside
+from tests.gen.api import UNREAD, FakeApi, Outside
 
 
 def applier_of(
@@ -29,7 +28,7 @@ def applier_of(
         caches,
         field_manager=FIELD_MANAGER,
         marks=MARKS,
-        metrics=Metrics(),
+        metrics=UNREAD,
         settled=ApplyCache(clock or ManualClock(), random.Random(1)),
     )
     return Applier(owned)

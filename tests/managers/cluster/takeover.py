@@ -63,9 +63,7 @@ class Takeover:
     """A cluster in a dict, its servers, and an operator that can be restarted."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **spec: Any) -> None:
-        # Without an operator image no server reloads its files, and all are replaced.
-        here = replace(gen.INSTALLATION, operator_image="registry.example.com/operator:1")
-        monkeypatch.setattr(gen, "INSTALLATION", here)
+        self._serve(monkeypatch)
         self.api = OwningApi()
         self.manifest = gen.cluster(**spec_of(**spec)).with_login()
         self.bench = Bench(self.manifest, self.api)
@@ -89,7 +87,25 @@ class Takeover:
         self.makes = True
         """Pods come up."""
         self.pod_count = 0
+
+    def _serve(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        # Without an operator image no server reloads its files, and all are replaced.
+        here = replace(gen.INSTALLATION, operator_image="registry.example.com/operator:1")
+        monkeypatch.setattr(gen, "INSTALLATION", here)
         monkeypatch.setattr(login, "Bao", lambda authority, name, guard: RaftServers(self))
+
+    async def copied(self, monkeypatch: pytest.MonkeyPatch) -> Takeover:
+        """Another world in the same state, with a new operator."""
+        other = copy.copy(self)
+        other.__dict__ |= {
+            name: value.copy()
+            for name, value in vars(self).items()
+            if isinstance(value, dict | list | set)
+        }
+        other.api = self.api.copied()
+        other._serve(monkeypatch)
+        await other.restart()
+        return other
 
     # --- reconciles -----------------------------------------------------------------------------
 

@@ -18,14 +18,21 @@ WAY_THERE = [
     upgrade_actions.DEMOTE,
     upgrade_actions.REMOVE_BLUE,
 ]
+_BOOTED: dict[str, Takeover] = {}
 
 
 async def begin_takeover(
     monkeypatch: pytest.MonkeyPatch, *, restarts: bool = False, **spec: object
 ) -> Takeover:
-    """A running cluster for which another version was just requested."""
-    world = Takeover(monkeypatch, **spec)
-    await world.boot()
+    """A running cluster for which another version was just requested.
+
+    Each spec boots once per process; its copies have a new operator.
+    """
+    key = repr(spec)
+    if key not in _BOOTED:
+        _BOOTED[key] = Takeover(monkeypatch, **spec)
+        await _BOOTED[key].boot()
+    world = await _BOOTED[key].copied(monkeypatch)
     world.restarts = restarts
     world.ask_for(version=NEW)
     return world
