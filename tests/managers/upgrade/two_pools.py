@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import orjson
+
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
 from contracts.jobs import upgrade_actions
 from contracts.naming import revisions
@@ -106,18 +107,23 @@ class TwoPools(Mesh):
         self.phases: list[str] = ["Idle"]
         self.event_reasons: list[str] = []
         self.course: UpgradeDecision | None = None
+        self._read: tuple[bytes, OpenBaoCluster] | None = None
 
     # --- what is there --------------------------------------------------------------------------
 
     def read(self) -> OpenBaoCluster:
         """The CR as the operator reads it."""
-        manifest = gen.Cluster(NAME, self.spec, self.status, {"generation": self.generation})
-        return manifest.read()
+        # A pass reads it several times, and most passes change nothing.
+        state = orjson.dumps((self.spec, self.status, self.generation))
+        if self._read is None or self._read[0] != state:
+            metadata = {"generation": self.generation}
+            self._read = state, gen.Cluster(NAME, self.spec, self.status, metadata).read()
+        return self._read[1]
 
     @property
     def known(self) -> BlueGreenStatus:
         """What is written of the upgrade."""
-        return ClusterStatus.lenient(self.status).blue_green or BlueGreenStatus()
+        return self.read().status.blue_green or BlueGreenStatus()
 
     @property
     def revision(self) -> str:

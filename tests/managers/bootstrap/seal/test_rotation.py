@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -204,6 +205,24 @@ class Server:
     """The key that wraps the root key in its copy of the data, which may be behind the leader."""
 
 
+# Few states come up, and each of them thousands of times.
+@functools.cache
+def observe(
+    template: str, rows: tuple[str, ...], leader: int, mark: str, files: frozenset[str]
+) -> Observed:
+    """Observe servers with these key rings, and Secrets with these files."""
+    pods = [
+        gen.pod(n).with_keys(row, mark if n == leader else "").ready(leading=n == 0)
+        for n, row in enumerate(rows)
+    ]
+    known = {"key": (1, OLD), "key-2": (2, NEW), "key-3": (3, "three")}
+    secrets = [
+        gen.secret(names.unseal_key_secret("x", known[file][0]), key_id=known[file][1])
+        for file in files
+    ]
+    return world(template, *rows).with_pods(*pods).with_secrets(*secrets).facts()
+
+
 @dataclass(slots=True)
 class Cluster:
     """A cluster that rolls out, elects, rewraps and replicates.
@@ -226,18 +245,8 @@ class Cluster:
         self.servers = [self._server() for _ in range(3)]
 
     def observed(self) -> Observed:
-        rows = [str(server.row) for server in self.servers]
-        facts = world(str(self.template), *rows)
-        pods = [
-            gen.pod(n).with_keys(row, self.mark if n == self.leader else "").ready(leading=n == 0)
-            for n, row in enumerate(rows)
-        ]
-        known = {"key": (1, OLD), "key-2": (2, NEW), "key-3": (3, "three")}
-        secrets = [
-            gen.secret(names.unseal_key_secret("x", known[file][0]), key_id=known[file][1])
-            for file in self.secrets
-        ]
-        return facts.with_pods(*pods).with_secrets(*secrets).facts()
+        rows = tuple(str(server.row) for server in self.servers)
+        return observe(str(self.template), rows, self.leader, self.mark, frozenset(self.secrets))
 
     def reconcile(self) -> None:
         key_rotation = rotation("x", unseal(self.wanted), self.observed(), "")
