@@ -306,7 +306,8 @@ class Writes:
         return Who(manager, operation, target.kind.resource.api_version, target.subresource)
 
     def _stamp(self) -> str:
-        return self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        # Each write needs it, and strftime takes more than twice as long.
+        return self._now().replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 def _spec(obj: Object) -> Object:

@@ -174,9 +174,26 @@ class Raft(Servers):
         self.life.hand_over()
 
 
+_BOOTED: dict[str, UpgradeLife] = {}
+
+
 async def serving(monkeypatch: pytest.MonkeyPatch, **spec: Any) -> UpgradeLife:
-    """A cluster of three that serves, in the old version."""
-    life = UpgradeLife(gen.cluster(version=OLD, **spec).with_login())
+    """A cluster of three that serves, in the old version.
+
+    Each spec boots once per process; its copies have a new operator.
+    """
+    cluster = gen.cluster(version=OLD, **spec).with_login()
+    key = repr((gen.INSTALLATION, cluster))
+    if key not in _BOOTED:
+        _BOOTED[key] = await _boot(monkeypatch, cluster)
+    life = UpgradeLife(cluster, _BOOTED[key].api.copied())
+    monkeypatch.setattr(login, "Bao", lambda authority, name, guard: Raft(life))
+    await life.resume(_BOOTED[key])
+    return life
+
+
+async def _boot(monkeypatch: pytest.MonkeyPatch, cluster: gen.Cluster) -> UpgradeLife:
+    life = UpgradeLife(cluster)
     monkeypatch.setattr(login, "Bao", lambda authority, name, guard: Raft(life))
     await life.until_quiet()
     life.start_pods(1)
