@@ -209,13 +209,14 @@ class BackupActions:
         """Return why the Job may not be created, "" if a fresh read shows that we hold the lock."""
         if facts.spec.origin == "PreUpgrade":
             return ""
-        renewed = await self._locks.renew(
+        # No renewal before the Job: an operator that crashes after each write would only renew.
+        current = await self._locks.check(
             _cluster_key(facts), _lock_request(facts), uid=facts.status.cluster_uid
         )
-        if isinstance(renewed, Acquired):
+        if isinstance(current, Acquired):
             return ""
         return (
-            renewed.message if isinstance(renewed, LockConflict) else "the operation lock was lost"
+            current.message if isinstance(current, LockConflict) else "the operation lock was lost"
         )
 
     def _protected(self, facts: BackupFacts) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from managers.operation_lock.decide import (
     LockConflict,
     LockRequest,
     acquire,
+    check,
     release,
     renew,
 )
@@ -74,7 +75,7 @@ class OperationLocks:
     async def acquire(
         self, key: ObjectKey, request: LockRequest, *, uid: str, force: Force | None = None
     ) -> Acquired | LockConflict:
-        """Acquire the lock of a cluster, or renew it if the requester holds it already."""
+        """Acquire the lock of a cluster; no write if the requester holds it already."""
 
         def decide(current: _LockSnapshot) -> Acquired | LockConflict:
             forced = current.lock is not None and force is not None and force(current.lock)
@@ -82,6 +83,12 @@ class OperationLocks:
             return acquire(current.lock, current.epoch, request, now, force=forced)
 
         return await self._compare_and_swap(key, uid, decide, request.holder)
+
+    async def check(
+        self, key: ObjectKey, request: LockRequest, *, uid: str
+    ) -> Acquired | LockConflict | Free:
+        """Read whether the requester still holds the lock, without a write."""
+        return check((await self._read(key, uid)).lock, request)
 
     async def renew(
         self, key: ObjectKey, request: LockRequest, *, uid: str

@@ -3,7 +3,7 @@
 | current lock | result |
 |---|---|
 | none | ours, with the next epoch |
-| ours (same operation and holder) | renewed: acquiredAt and epoch stay |
+| ours (same operation and holder) | ours: acquiredAt, renewedAt and epoch stay |
 | of another holder | refused, unless it is overridden; a Restore is never overridden |
 
 There is no expiry: a lock ends when its holder releases it, or when a caller proves that the holder
@@ -98,7 +98,10 @@ def acquire(
     """Decide who holds the lock after `request`. `epoch` is the highest so far, `now` is UTC."""
     timestamp = now.replace(microsecond=0)
     if lock is not None and is_held_by(lock, request):
-        return Acquired(_renewed(lock, request, timestamp))
+        # Not renewed because of its age: an operator that crashes after each write and is restarted
+        # late would only ever renew it.
+        message = request.message or None
+        return Acquired(lock if lock.message == message else _renewed(lock, request, timestamp))
     if lock is not None and not (force and lock.operation != "Restore"):
         return LockConflict(lock)
     new = OperationLock(
@@ -112,15 +115,21 @@ def acquire(
     return Acquired(new, overridden=lock)
 
 
+def check(lock: OperationLock | None, request: LockRequest) -> Acquired | LockConflict | Free:
+    """Decide whether the requester still holds the lock that it acquired."""
+    if lock is None:
+        return Free()
+    return Acquired(lock) if is_held_by(lock, request) else LockConflict(lock)
+
+
 def renew(
     lock: OperationLock | None, request: LockRequest, now: datetime
 ) -> Acquired | LockConflict | Free:
     """Decide about a lock that the requester held: a lost one is never acquired again."""
-    if lock is None:
-        return Free()
-    if not is_held_by(lock, request):
-        return LockConflict(lock)
-    return Acquired(_renewed(lock, request, now.replace(microsecond=0)))
+    current = check(lock, request)
+    if not isinstance(current, Acquired):
+        return current
+    return Acquired(_renewed(current.lock, request, now.replace(microsecond=0)))
 
 
 def release(

@@ -1,14 +1,18 @@
 """managers.backup: a crash at any write, and two processes that both assume leadership."""
 
+from contextlib import suppress
+
 import pytest
 
 from contracts.api.group import CLUSTERS
 from runtime.builtin_kinds import JOB, ROLE, ROLE_BINDING
+from runtime.errors import TransportError
 from runtime.outcome import Wait
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import READS, Call, FakeApi
 from tests.managers.backup.bench import STORE, Bench, by_hand
+from tests.managers.cluster.dying_operator import OneWritePerLife
 
 NAME, JOB_NAME = "by-hand", "backup-by-hand"
 
@@ -108,3 +112,26 @@ async def test_a_target_that_changed_before_the_job_was_created_causes_a_new_key
 
 def without_prefix() -> Object:
     return {field: value for field, value in STORE.items() if field != "pathPrefix"}
+
+
+@pytest.mark.parametrize("period", [1.0, 90.0], ids=["quick", "back-off"])
+async def test_an_operator_with_one_write_per_life_completes_a_backup(period: float) -> None:
+    """Not even the renewal of the lock may keep it from the next step."""
+    bench = Bench(None, by_hand())
+    operator = OneWritePerLife(bench.api)
+    for _ in range(40):
+        with suppress(TransportError):
+            await bench.run()
+            await bench.tick()
+        if bench.jobs and bench.status().get("jobUID") and not bench.status().get("report"):
+            bench.report()
+        if not operator.crashed:
+            break
+        operator.restarted()
+        await bench.clock.advance(period)
+        bench.restart()
+    assert bench.phase() == ("Completed", "BackupCompleted")
+    assert operator.writes.count(f"create Job {JOB_NAME}") == 1
+    assert bench.record["successfulBackups"] == 1
+    assert bench.holder == ""
+    assert len(operator.writes) == WRITES

@@ -1,9 +1,11 @@
-"""An operator that crashes before or after one of its writes, on a fake API server."""
+"""An operator that crashes at one write or at each of its writes, on a fake API server."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+import orjson
 
 from runtime.builtin_kinds import EVENT
 from runtime.errors import TransportError
@@ -36,3 +38,48 @@ class Dying:
             return answer
 
         return call
+
+
+class OneWritePerLife:
+    """Makes the operator crash after each write that changes an object, until `restarted`.
+
+    A request that changes nothing is no progress, and costs no life.
+    """
+
+    def __init__(self, api: FakeApi) -> None:
+        self._api = api
+        self.crashed = False
+        self.writes: list[str] = []
+        for verb in WRITES:
+            setattr(api, verb, self._deadly(getattr(api, verb)))
+
+    def restarted(self) -> None:
+        """Let the next operator send requests."""
+        self.crashed = False
+
+    def _deadly(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        async def call(*args: Any, **more: Any) -> Any:
+            if args[0] == EVENT:
+                return await real(*args, **more)
+            # A write in parallel to the last one is never sent.
+            if self.crashed:
+                raise TransportError("the operator is dead")
+            before = _contents(self._api)
+            answer = await real(*args, **more)
+            if _contents(self._api) != before:
+                self.writes.append(str(self._api.calls[-1]))
+                self.crashed = True
+                raise TransportError("the operator dies")
+            return answer
+
+        return call
+
+
+def _contents(api: FakeApi) -> bytes:
+    """All objects without their resource versions."""
+    objects = [
+        {**obj, "metadata": {**obj["metadata"], "resourceVersion": ""}}
+        for (kind, _), obj in api.objects.items()
+        if kind != EVENT
+    ]
+    return orjson.dumps(objects)

@@ -1,5 +1,6 @@
 """managers.operation_lock.decide: which requester gets the lock, by the current lock."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -15,6 +16,7 @@ from managers.operation_lock.decide import (
     LockRequest,
     acquire,
     backup_holder,
+    check,
     first_in_line,
     release,
     renew,
@@ -54,10 +56,14 @@ class TestAcquiring:
         late = NOW + timedelta(microseconds=999_999)
         assert acquired_lock(acquire(None, 0, BACKUP, late)).lock.acquired_at == NOW
 
-    def test_our_own_lock_is_renewed_and_keeps_acquired_at(self) -> None:
+    def test_our_own_lock_stays_as_it_is_whatever_its_age(self) -> None:
         later = NOW + timedelta(hours=1)
-        lock = acquired_lock(acquire(lock_of(BACKUP), 4, BACKUP, later)).lock
-        assert (lock.acquired_at, lock.renewed_at, lock.epoch) == (NOW, later, 4)
+        assert acquired_lock(acquire(lock_of(BACKUP), 4, BACKUP, later)).lock == lock_of(BACKUP)
+
+    def test_another_message_is_written_to_our_own_lock(self) -> None:
+        other, later = replace(BACKUP, message="again"), NOW + timedelta(hours=1)
+        lock = acquired_lock(acquire(lock_of(BACKUP), 4, other, later)).lock
+        assert (lock.message, lock.renewed_at, lock.acquired_at) == ("again", later, NOW)
 
     @pytest.mark.parametrize("other", [UPGRADE, RESTORE])
     def test_the_lock_of_another_holder_is_refused(self, other: LockRequest) -> None:
@@ -78,7 +84,7 @@ class TestAcquiring:
             lock_of(RESTORE)
         )
 
-    def test_force_on_our_own_lock_is_a_renewal(self) -> None:
+    def test_force_on_our_own_lock_overrides_nothing(self) -> None:
         assert (
             acquired_lock(acquire(lock_of(RESTORE), 4, RESTORE, NOW, force=True)).overridden is None
         )
@@ -92,6 +98,15 @@ class TestAcquiring:
     def test_a_request_without_a_valid_holder_is_refused(self, holder: str) -> None:
         with pytest.raises(ValueError, match="is not a holder"):
             LockRequest("Restore", holder)
+
+
+class TestChecking:
+    def test_the_holder_has_it(self) -> None:
+        assert check(lock_of(BACKUP), BACKUP) == Acquired(lock_of(BACKUP))
+
+    def test_a_lock_that_is_free_or_of_another_holder_was_lost(self) -> None:
+        assert check(None, BACKUP) == Free()
+        assert check(lock_of(RESTORE), BACKUP) == LockConflict(lock_of(RESTORE))
 
 
 class TestRenewing:

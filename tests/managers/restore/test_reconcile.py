@@ -1,6 +1,7 @@
 """managers.restore.reconcile: the lifecycle of a restore, with a crash at every write."""
 
 import itertools
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -14,10 +15,11 @@ from managers.restore.inputs import CONVERGENCE
 from managers.restore.reconcile import FINALIZER
 from runtime.builtin_kinds import JOB, NETWORK_POLICY, ROLE, ROLE_BINDING
 from runtime.controller.finalizer import Superseded
-from runtime.errors import Conflict
+from runtime.errors import Conflict, TransportError
 from runtime.outcome import Blocked, Done, Wait
 from runtime.types import uid_of
 from tests import gen
+from tests.managers.cluster.dying_operator import OneWritePerLife
 from tests.managers.restore.bench import CLUSTER, JOB_KEY, RESTORE, Bench, Killed, Mirror
 from tests.managers.restore.situations import UID
 
@@ -145,6 +147,28 @@ async def test_a_crash_at_any_write_does_not_change_the_result() -> None:
         assert len(bench.api.of(JOB)) == 1, kill
         fields = bench.status.keys() - {"conditions"}
         assert fields == uninterrupted.status.keys() - {"conditions"}, kill
+
+
+@pytest.mark.parametrize("period", [1.0, 90.0], ids=["quick", "back-off"])
+async def test_an_operator_with_one_write_per_life_completes_a_restore(period: float) -> None:
+    bench, reported = Bench(), False
+    operator = OneWritePerLife(bench.api)
+    for _ in range(40):
+        with suppress(TransportError):
+            await bench.look()
+        if not operator.crashed:
+            break
+        operator.restarted()
+        await bench.clock.advance(period)
+        if bench.stage == "Created" and not reported:
+            reported = True
+            for write in (bench.claim(), bench.report("Succeeded")):
+                with suppress(TransportError):
+                    await write
+                operator.restarted()
+    assert bench.status.get("phase") == "Completed", operator.writes
+    assert bench.lock is None
+    assert operator.writes.count(CREATES_JOB) == 1
 
 
 async def test_a_job_that_ends_before_the_claim_fails_the_restore() -> None:
