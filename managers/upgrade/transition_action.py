@@ -10,11 +10,10 @@ from contracts.records import effects
 class UpgradeAction(StrEnum):
     """An action of a transition; the value is its label in the diagrams.
 
-    Rolling upgrades use only the first three.
+    Rolling upgrades use only the first two.
     """
 
     ACQUIRE_LOCK = effects.AcquireLock.name
-    FREE_LOCK = effects.FreeLock.name
     MAKE_SNAPSHOT = effects.MakeSnapshot.name
     MAKE_JOB = effects.MakeJob.name
     MAKE_HOOK = effects.MakeHook.name

@@ -32,7 +32,6 @@ class ActionRule:
 ACTION_RULES: Final[Mapping[str, ActionRule]] = {
     "": ActionRule(),
     UpgradeAction.ACQUIRE_LOCK: ActionRule(effects.take_lock),
-    UpgradeAction.FREE_LOCK: ActionRule(effects.free_lock),
     UpgradeAction.MAKE_SNAPSHOT: ActionRule(effects.make_snapshot),
     UpgradeAction.MAKE_JOB: ActionRule(effects.make_job),
     UpgradeAction.MAKE_HOOK: ActionRule(effects.make_hook),
@@ -41,10 +40,8 @@ ACTION_RULES: Final[Mapping[str, ActionRule]] = {
     UpgradeAction.DELETE_POOL: ActionRule(effects.delete_stateful_set),
     UpgradeAction.DELETE_CLAIM: ActionRule(effects.delete_claims),
     UpgradeAction.BEGIN: ActionRule(replace=status.begin, event=("Normal", "UpgradeStarted")),
-    UpgradeAction.DROP: ActionRule(effects.free_lock, replace=status.drop),
-    UpgradeAction.GIVE_UP: ActionRule(
-        effects.free_lock, replace=status.abort, event=("Warning", "UpgradeFailed")
-    ),
+    UpgradeAction.DROP: ActionRule(replace=status.drop),
+    UpgradeAction.GIVE_UP: ActionRule(replace=status.abort, event=("Warning", "UpgradeFailed")),
     UpgradeAction.COUNT: ActionRule(change=status.with_failure),
     UpgradeAction.NEXT_SNAPSHOT: ActionRule(change=status.with_next_snapshot),
     UpgradeAction.RECORD_HOOK: ActionRule(change=status.with_hook),

@@ -28,6 +28,7 @@ from contracts.records.upgrade_decision import UpgradeDecision
 from contracts.state_machine import TransitionDecision, decide
 from managers.upgrade.bluegreen.action_table import rule_of, status_after
 from managers.upgrade.bluegreen.break_glass import enter, leave
+from managers.upgrade.bluegreen.effects import free_leftover_lock
 from managers.upgrade.bluegreen.guards import retry_is_due
 from managers.upgrade.bluegreen.pool_guards import (
     rollback_obstacle,
@@ -65,7 +66,7 @@ def direct(facts: BlueGreenFacts) -> UpgradeDecision:
         requests=_requests(facts, choice),
         accepted=_accepted(facts, choice),
         outcome=_outcome(facts, choice),
-        effects=rule_of(choice).effects(facts),
+        effects=() if paused else (*free_leftover_lock(facts), *rule_of(choice).effects(facts)),
         events=_upgrade_events(facts, choice),
     )
 

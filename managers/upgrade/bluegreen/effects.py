@@ -6,7 +6,7 @@ Each effect names its target and the UID of the observed object, and is idempote
 from __future__ import annotations
 
 from contracts.naming import revisions
-from contracts.records.bluegreen import CLEANUP, BlueGreenFacts, PoolObservation, order_of
+from contracts.records.bluegreen import CLEANUP, IDLE, BlueGreenFacts, PoolObservation, order_of
 from contracts.records.effects import (
     AcquireLock,
     DeleteServerClaim,
@@ -20,6 +20,7 @@ from contracts.records.effects import (
     StartHook,
 )
 from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.upgrade.bluegreen.break_glass import is_active
 from managers.upgrade.bluegreen.validation_hook import receipt_of
 from managers.upgrade.rolling.outcome import snapshot_attempt
 
@@ -30,10 +31,12 @@ def take_lock(facts: BlueGreenFacts) -> tuple[Effect, ...]:
     return (AcquireLock(UPGRADE_HOLDER, facts.cluster.metadata.uid, message),)
 
 
-def free_lock(facts: BlueGreenFacts) -> tuple[Effect, ...]:
-    """Release the operation lock, if an upgrade holds it."""
-    holds_lock = facts.lock is not None and facts.lock.holder == UPGRADE_HOLDER
-    return (FreeLock(UPGRADE_HOLDER, facts.cluster.metadata.uid),) if holds_lock else ()
+def free_leftover_lock(facts: BlueGreenFacts) -> tuple[Effect, ...]:
+    """Release the operation lock of an upgrade that has ended; not during break glass."""
+    under_way = facts.status.phase != IDLE or facts.begun or is_active(facts)
+    if under_way or facts.lock is None or facts.lock.holder != UPGRADE_HOLDER:
+        return ()
+    return (FreeLock(UPGRADE_HOLDER, facts.cluster.metadata.uid),)
 
 
 def make_snapshot(facts: BlueGreenFacts) -> tuple[Effect, ...]:

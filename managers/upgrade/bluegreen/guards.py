@@ -44,10 +44,6 @@ def lock_free(facts: Facts) -> str | None:
 # --- Idle: what the spec requests ---------------------------------------------------------------
 
 
-def _holds_lock(facts: Facts) -> bool:
-    return facts.lock is not None and facts.lock.holder == UPGRADE_HOLDER
-
-
 def failed_before(facts: Facts) -> str | None:
     failed_revision = facts.status.failed_revision
     if not failed_revision or facts.pending("retry"):
@@ -63,13 +59,6 @@ def failed_before(facts: Facts) -> str | None:
 
 def up_to_date(facts: Facts) -> str | None:
     return "" if not facts.begun and facts.requested == facts.accepted else None
-
-
-def leftover_lock(facts: Facts) -> str | None:
-    if facts.begun or not _holds_lock(facts):
-        return None
-    idle = up_to_date(facts) is not None or facts.refusal is not None
-    return "" if idle or failed_before(facts) is not None else None
 
 
 def not_initialized(facts: Facts) -> str | None:

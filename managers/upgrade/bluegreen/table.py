@@ -17,6 +17,10 @@ The first transition of a state whose guard returns a message decides (contracts
 action runs, then its next state is written; a crash between the two repeats the action, which is
 safe. Before Promoting a failed upgrade is aborted: green has no vote, so it is deleted. From
 Promoting on the upgrade is rolled back. Neither is retried automatically.
+
+Idle without an upgrade releases the operation lock (`effects.free_leftover_lock`). A transition to
+Idle does not: an operator that crashed after the release would acquire the lock again before it
+repeats the transition.
 """
 
 from __future__ import annotations
@@ -201,7 +205,6 @@ def _break_glass(at: str, when: PhaseGuard, label: str) -> Transition[Facts]:
 
 _IDLE: Transitions = (
     *_common(IDLE),
-    Transition(IDLE, guards.leftover_lock, "leftover lock", action=UpgradeAction.FREE_LOCK),
     Transition(IDLE, guards.up_to_date, "up to date"),
     _wait(IDLE, guards.not_initialized, "not initialized", "NotInitialized", SAFE_MODE_RECHECK),
     Transition(IDLE, guards.refused, "refused", reason=REFUSED, blocked=True),
@@ -326,13 +329,13 @@ _CLEANUP: Transitions = (
         reason=RUNS,
         after=SOON,
     ),
-    Transition(CLEANUP, always, "blue is gone", IDLE, UpgradeAction.FREE_LOCK, after=SOON),
+    Transition(CLEANUP, always, "blue is gone", IDLE, after=SOON),
 )
 
 _RESTORING: Transitions = (
     *_locked(RESTORING),
     _wait(RESTORING, pools.read_replicas_unsettled, "read replicas not upgraded", after=SLOW),
-    Transition(RESTORING, always, "replicas upgraded", IDLE, UpgradeAction.FREE_LOCK, after=SOON),
+    Transition(RESTORING, always, "replicas upgraded", IDLE, after=SOON),
 )
 
 _ROLLING_BACK: Transitions = (
@@ -366,15 +369,7 @@ _ROLLBACK_CLEANUP: Transitions = (
     _break_glass(ROLLBACK_CLEANUP, pools.green_peers_stuck, "green stays a member"),
     _do(ROLLBACK_CLEANUP, pools.green_peers, "green is a member", UpgradeAction.COUNT, BACK),
     _do(ROLLBACK_CLEANUP, pools.green_claims, "volumes", UpgradeAction.DELETE_CLAIM, BACK, RECHECK),
-    Transition(
-        ROLLBACK_CLEANUP,
-        always,
-        "green is gone",
-        IDLE,
-        UpgradeAction.FREE_LOCK,
-        reason=BACK,
-        after=SOON,
-    ),
+    Transition(ROLLBACK_CLEANUP, always, "green is gone", IDLE, reason=BACK, after=SOON),
 )
 
 TABLE: Transitions = (

@@ -61,16 +61,6 @@ def no_lock(facts: RollingFacts) -> str | None:
     return None if facts.holds_lock else "waiting for the operation lock"
 
 
-def own_lock(facts: RollingFacts) -> str | None:
-    return "" if facts.holds_lock else None
-
-
-def leftover_lock(facts: RollingFacts) -> str | None:
-    """The lock of an upgrade whose status was lost, while no upgrade is about to begin."""
-    idle = up_to_date(facts) is not None or refused(facts) is not None
-    return own_lock(facts) if idle else None
-
-
 # --- the snapshot -------------------------------------------------------------------------------
 
 

@@ -196,13 +196,11 @@ def _effects(
 ) -> tuple[Effect, ...]:
     action, owner = decision.transition.action, facts.cluster.metadata
     if not action:
-        return ()
+        leftover = facts.holds_lock and decision.transition.at in (IDLE, FAILED)
+        return (FreeLock(UPGRADE_HOLDER, owner.uid),) if leftover else ()
     if action == UpgradeAction.ACQUIRE_LOCK:
         message = f"{facts.accepted} to {_target(upgrade)}" if upgrade else ""
         return (AcquireLock(UPGRADE_HOLDER, owner.uid, message),)
-    if action == UpgradeAction.FREE_LOCK:
-        # Only the lock of an upgrade is released.
-        return (FreeLock(UPGRADE_HOLDER, owner.uid),) if facts.holds_lock else ()
     number = (upgrade.snapshots or 0) if upgrade else 0
     attempt = snapshot_attempt(upgrade.id if upgrade else "", number)
     name = (upgrade.snapshot if upgrade else "") or ""

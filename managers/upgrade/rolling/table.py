@@ -11,6 +11,10 @@
 The first transition of a state whose guard returns a message decides (contracts.state_machine). Its
 action runs, then its next state is written; a crash between the two repeats the action, which is
 safe. managers.upgrade.rolling.progress reports that the last pod is new and healthy.
+
+Idle and Failed release the operation lock (managers.upgrade.rolling.outcome). A transition to them
+does not: an operator that crashed after the release would acquire the lock again before it repeats
+the transition.
 """
 
 from __future__ import annotations
@@ -41,15 +45,14 @@ def _prepare(at: str, when: RollingGuard, label: str) -> RollingTransition:
 
 
 def _end(at: str, when: RollingGuard, label: str) -> RollingTransition:
-    return Transition(at, when, label, IDLE, UpgradeAction.FREE_LOCK, after=SOON)
+    return Transition(at, when, label, IDLE, after=SOON)
 
 
 def _fail(at: str, when: RollingGuard, label: str, reason: str) -> RollingTransition:
-    return Transition(at, when, label, FAILED, UpgradeAction.FREE_LOCK, reason, SOON)
+    return Transition(at, when, label, FAILED, reason=reason, after=SOON)
 
 
 TRANSITIONS: tuple[RollingTransition, ...] = (
-    Transition(IDLE, guards.leftover_lock, "leftover lock", action=UpgradeAction.FREE_LOCK),
     Transition(IDLE, guards.up_to_date, "up to date"),
     Transition(IDLE, guards.refused, "refused", blocked=True),
     Transition(IDLE, guards.obstructed, "obstructed", after=RECHECK),

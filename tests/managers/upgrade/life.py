@@ -12,7 +12,7 @@ import pytest
 from contracts.api.backup import OpenBaoBackup
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_upgrade import UpgradeStatus
-from contracts.api.group import BACKUPS
+from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.naming import labels, names
 from managers.bao import login
 from runtime.builtin_kinds import JOB, POD, STATEFUL_SET
@@ -108,6 +108,17 @@ class UpgradeLife(Bench):
         obj = pod.object()
         obj["metadata"]["uid"] = f"uid-{ordinal}-{self.births}"
         return obj
+
+    async def restart(self) -> UpgradeLife:
+        """Start another operator without any state."""
+        live = self.cluster
+        life = UpgradeLife(gen.cluster(version=OLD), self.api)
+        life.api.objects[(CLUSTERS, KEY)] = live
+        life.gone, life.births, life.leads = self.gone, self.births, self.leads
+        life.broken = self.broken
+        age = self.outside.clock.now() - life.outside.clock.now()
+        await life.outside.clock.advance(age.total_seconds())
+        return life
 
     async def on(self, turns: int = 1) -> Outcome:
         """Make passes, each after the world had time to answer the last one."""

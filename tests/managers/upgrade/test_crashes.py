@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.api.group import CLUSTERS
 from runtime.builtin_kinds import JOB, POD
 from runtime.errors import TransportError
 from tests import gen
-from tests.managers.cluster.bench import KEY
 from tests.managers.cluster.dying_operator import Dying
-from tests.managers.upgrade.life import NEW, OLD, UpgradeLife, serving
+from tests.managers.upgrade.life import NEW, UpgradeLife, serving
 
 TURNS = 60
 MOST = 20
 """Writes of a whole upgrade of three servers."""
-
-
-async def _restart(life: UpgradeLife) -> UpgradeLife:
-    """Start another operator without any state."""
-    live = life.cluster
-    upgrade_life = UpgradeLife(gen.cluster(version=OLD), life.api)
-    upgrade_life.api.objects[(CLUSTERS, KEY)] = live
-    upgrade_life.gone, upgrade_life.births, upgrade_life.leads = life.gone, life.births, life.leads
-    age = life.outside.clock.now() - upgrade_life.outside.clock.now()
-    await upgrade_life.outside.clock.advance(age.total_seconds())
-    return upgrade_life
 
 
 async def _complete_upgrade(life: UpgradeLife) -> UpgradeLife:
@@ -35,7 +22,7 @@ async def _complete_upgrade(life: UpgradeLife) -> UpgradeLife:
             await life.on()
         except TransportError:
             life.revive()
-            life = await _restart(life)
+            life = await life.restart()
             continue
         if any("status" not in job for job in life.api.of(JOB)):
             life.end_job("Complete")

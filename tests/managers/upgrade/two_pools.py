@@ -97,6 +97,8 @@ class TwoPools(Mesh):
         }
         self.generation = 1
         self.crash_at, self.after, self.writes = crash_at, after, 0
+        self.one_write_per_life = False
+        """The operator dies after each write that changes something."""
         self.created_jobs: list[tuple[str, upgrade_actions.Order]] = []
         self.backups: dict[str, str] = {}
         self.backup_ends = "Completed"
@@ -239,10 +241,16 @@ class TwoPools(Mesh):
         hit = self.writes == self.crash_at
         if hit and not self.after:
             raise CrashedError
+        before = self._stored() if self.one_write_per_life else ""
         change()
         self.follow()
-        if hit:
+        if hit or (self.one_write_per_life and self._stored() != before):
             raise CrashedError
+
+    def _stored(self) -> str:
+        """All that the operator writes."""
+        parts = (self.status, self.sets, self.traffic, self.claims, self.jobs, self.hooks)
+        return repr((*parts, self.backups))
 
     def run(self) -> UpgradeDecision:
         """One pass: decide, render, act, and write the status."""
@@ -352,7 +360,8 @@ class TwoPools(Mesh):
             try:
                 self.run()
             except CrashedError:
-                continue
+                if not self.one_write_per_life:
+                    continue
             self.tick()
         return self
 

@@ -96,6 +96,54 @@ class TestCrashes:
         assert UNDISTURBED[needs_a_person].event_reasons.count("BreakGlassEntered") == 1
 
 
+def snapshots_fail(world: TwoPools) -> None:
+    world.backup_ends = "Failed"
+    world.drive(120)
+
+
+def is_reverted(world: TwoPools) -> None:
+    world.to("Syncing").edit(version=OLD)
+    world.drive(120)
+
+
+def is_reverted_at_once(world: TwoPools) -> None:
+    world.drive(until=lambda: bool(world.lock)).edit(version=OLD)
+    world.drive(120)
+
+
+def is_rolled_back(world: TwoPools) -> None:
+    world.to("DemotingBlue").order(rollback="now")
+    world.drive(120)
+
+
+class TestOneWritePerLife:
+    @pytest.mark.parametrize(
+        "story",
+        [
+            *NAMED.values(),
+            snapshots_fail,
+            is_reverted,
+            is_reverted_at_once,
+            is_rolled_back,
+        ],
+    )
+    def test_an_operator_that_dies_after_each_write_ends_the_upgrade(
+        self, story: Callable[[TwoPools], None]
+    ) -> None:
+        model, world = TwoPools(**EVERYTHING), TwoPools(**EVERYTHING)
+        world.one_write_per_life = True
+        story(model)
+        story(world)
+        assert world.phases == model.phases
+        assert world.known.phase == "Idle"
+        assert (world.release, world.lock) == (model.release, "")
+        assert world.raft.keys() == model.raft.keys()
+        assert world.actions() == model.actions()
+        writes = world.writes
+        world.drive(60)
+        assert world.writes == writes
+
+
 EVENTS = ("crash", "crash-after", "election", "fail", "order", "edit", "pause", "unready")
 MISHAPS = some.lists(
     some.tuples(some.integers(0, 6), some.sampled_from(EVENTS), some.integers(0, 20)), max_size=12

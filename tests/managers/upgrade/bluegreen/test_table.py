@@ -54,7 +54,7 @@ class TestShape:
     def test_a_row_that_waits_for_nobody_says_when_it_looks_again(self) -> None:
         """Only what a person ends, or what is content, needs no timer."""
         silent = {row.guard_label for row in TABLE if row.after is None and not row.blocked}
-        assert silent == {"paused", "leftover lock", "up to date"}
+        assert silent == {"paused", "up to date"}
 
     def test_every_action_is_used_and_has_a_rule(self) -> None:
         assert {row.action for row in TABLE} == set(ACTION_RULES) == {"", *UpgradeAction}
