@@ -32,10 +32,10 @@ from managers.upgrade.bluegreen.effects import free_leftover_lock
 from managers.upgrade.bluegreen.guards import retry_is_due
 from managers.upgrade.bluegreen.pool_guards import (
     rollback_obstacle,
+    stabilization_left,
+    stabilization_runs,
     sync_left,
-    syncs,
-    verified_left,
-    verifies,
+    sync_period_runs,
 )
 from managers.upgrade.bluegreen.table import SAFE_MODE_RECHECK, TABLE
 from managers.upgrade.messages import FROZEN, OBSTRUCTED, PAUSED, REFUSED
@@ -153,10 +153,10 @@ def _outcome(facts: BlueGreenFacts, choice: Choice) -> Outcome:
 def _after(facts: BlueGreenFacts, choice: Choice) -> float | None:
     """Return the seconds to the next reconcile; a wait for a known time is at most a minute."""
     when = choice.transition.when
-    if when is syncs:
+    if when is sync_period_runs:
         return min(sync_left(facts), SAFE_MODE_RECHECK)
-    if when is verifies:
-        return min(verified_left(facts), SAFE_MODE_RECHECK)
+    if when is stabilization_runs:
+        return min(stabilization_left(facts), SAFE_MODE_RECHECK)
     return choice.transition.after
 
 

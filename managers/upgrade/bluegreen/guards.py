@@ -22,11 +22,11 @@ def paused(facts: Facts) -> str | None:
     return "" if facts.cluster.spec.paused else None
 
 
-def acknowledged(facts: Facts) -> str | None:
+def break_glass_ack(facts: Facts) -> str | None:
     return "break glass was acknowledged" if is_acknowledged(facts) else None
 
 
-def unacknowledged(facts: Facts) -> str | None:
+def break_glass_active(facts: Facts) -> str | None:
     break_glass = break_glass_of(facts)
     if not is_active(facts):
         return None
@@ -46,7 +46,7 @@ def lock_free(facts: Facts) -> str | None:
 
 def failed_before(facts: Facts) -> str | None:
     failed_revision = facts.status.failed_revision
-    if not failed_revision or facts.pending("retry"):
+    if facts.begun or not failed_revision or facts.pending("retry"):
         return None
     if failed_revision != facts.next_revision:
         return None
@@ -65,20 +65,16 @@ def not_initialized(facts: Facts) -> str | None:
     return None if facts.cluster.status.initialized else ""
 
 
-def refused(facts: Facts) -> str | None:
+def refusal(facts: Facts) -> str | None:
     return None if facts.begun or facts.refusal is None else facts.refusal.message
 
 
-def aborted(facts: Facts) -> str | None:
-    return None if facts.begun else failed_before(facts)
-
-
-def obstructed(facts: Facts) -> str | None:
+def obstacle(facts: Facts) -> str | None:
     return None if facts.obstacle is None else facts.obstacle.message
 
 
-def obstructed_first(facts: Facts) -> str | None:
-    return None if facts.begun else obstructed(facts)
+def obstacle_before_begin(facts: Facts) -> str | None:
+    return None if facts.begun else obstacle(facts)
 
 
 def _has_leftovers(facts: Facts) -> bool:
@@ -148,14 +144,14 @@ def not_begun(facts: Facts) -> str | None:
 # --- Idle: an upgrade began, and nothing was created yet ----------------------------------------
 
 
-def changed(facts: Facts) -> str | None:
+def spec_changed(facts: Facts) -> str | None:
     """Until the first server of green is created, the target may change."""
     if facts.next_revision == facts.green_revision:
         return None
     return "the spec changed before green was created"
 
 
-def rolled_back(facts: Facts) -> str | None:
+def rollback_request(facts: Facts) -> str | None:
     token = facts.pending("rollback")
     return f"rollback {token} was requested" if token else None
 
@@ -174,7 +170,7 @@ def snapshot_failed(facts: Facts) -> str | None:
     return f"OpenBaoBackup {snapshot.name}: {snapshot.message or snapshot.phase}"
 
 
-def snapshot_exhausted(facts: Facts) -> str | None:
+def last_snapshot_failed(facts: Facts) -> str | None:
     attempts = (facts.status.job_failure_count or 0) + 1
     return snapshot_failed(facts) if attempts >= SNAPSHOT_TRIES else None
 
@@ -230,25 +226,25 @@ def _rolls_back_automatically(facts: Facts) -> bool:
     return facts.auto_rollback.enabled and facts.auto_rollback.on_job_failure
 
 
-def job_exhausted(facts: Facts) -> str | None:
+def job_failed_too_often(facts: Facts) -> str | None:
     """The Job reached its failure limit, and the upgrade rolls back automatically."""
     return _job_failed(facts) if _exhausted(facts) and _rolls_back_automatically(facts) else None
 
 
-def job_held(facts: Facts) -> str | None:
+def job_failed_without_rollback(facts: Facts) -> str | None:
     """The Job failed, and automatic rollback is off: a user decides."""
     return (
         None if _rolls_back_automatically(facts) or facts.pending("retry") else _job_failed(facts)
     )
 
 
-def job_stuck(facts: Facts) -> str | None:
+def job_failed_for_good(facts: Facts) -> str | None:
     """The Job reached its failure limit in a phase that cannot be rolled back."""
     held = _exhausted(facts) or not _rolls_back_automatically(facts)
     return _job_failed(facts) if held and not facts.pending("retry") else None
 
 
-def rollback_job_exhausted(facts: Facts) -> str | None:
+def rollback_job_failed_too_often(facts: Facts) -> str | None:
     """The Job reached its failure limit during a rollback."""
     return _job_failed(facts) if _exhausted(facts) else None
 
@@ -270,15 +266,15 @@ def retry_is_due(facts: Facts) -> bool:
     return _job_failed(facts) is not None or step(facts) in ("failed", "unknown")
 
 
-def job_refused(facts: Facts) -> str | None:
+def job_refusal(facts: Facts) -> str | None:
     if job_done(facts) or facts.job is not None or not facts.job_refused:
         return None
     return f"Job {facts.job_name} cannot be created: {facts.job_refused}"
 
 
-def job_refused_before(facts: Facts) -> str | None:
+def job_refusal_is_old(facts: Facts) -> str | None:
     """The message stays the same, so that a lasting refusal causes no status writes."""
-    return job_refused(facts) if facts.retry_allowed else None
+    return job_refusal(facts) if facts.retry_allowed else None
 
 
 def job_missing(facts: Facts) -> str | None:

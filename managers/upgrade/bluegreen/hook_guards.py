@@ -18,28 +18,28 @@ def is_at(*steps: Step) -> Guard[Facts]:
     return lambda facts: message if step(facts) in steps else None
 
 
-def rejected(facts: Facts) -> str | None:
+def failed_with_rollback(facts: Facts) -> str | None:
     if step(facts) != "failed" or not facts.auto_rollback.enabled:
         return None
     return "the validation hook failed" if facts.auto_rollback.on_validation_failure else None
 
 
-def retried(facts: Facts) -> str | None:
+def retry_request(facts: Facts) -> str | None:
     retry = step(facts) in ("failed", "unknown") and facts.pending("retry")
     return "the validation hook is retried" if retry else None
 
 
-def refused(facts: Facts) -> str | None:
+def job_refusal(facts: Facts) -> str | None:
     if step(facts) != "make" or not facts.hook_refused:
         return None
     return f"the validation hook cannot run: {facts.hook_refused}"
 
 
-def refused_before(facts: Facts) -> str | None:
-    return refused(facts) if facts.retry_allowed else None
+def job_refusal_is_old(facts: Facts) -> str | None:
+    return job_refusal(facts) if facts.retry_allowed else None
 
 
-def undecided(facts: Facts) -> str | None:
+def needs_user(facts: Facts) -> str | None:
     current = step(facts)
     if current == "unknown":
         return "the Job of the hook is gone; check its effect, then set spec.upgrade.requests.retry"

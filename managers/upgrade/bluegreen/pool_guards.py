@@ -43,37 +43,37 @@ def spec_reverted(facts: Facts) -> str | None:
     return f"the spec requests {facts.accepted} again" if same else None
 
 
-def green_broken(facts: Facts) -> str | None:
+def green_cannot_run(facts: Facts) -> str | None:
     return facts.green.trouble or None if facts.auto_rollback.enabled else None
 
 
-def green_alone(facts: Facts) -> str | None:
+def green_leads_early(facts: Facts) -> str | None:
     """Green leads before it has a vote, so it is a separate cluster: never promote it."""
     green_leads = facts.membership is not None and facts.membership.leader == "green"
     return "a server of green leads before it was promoted" if green_leads else None
 
 
-def no_blue(facts: Facts) -> str | None:
+def blue_not_ready(facts: Facts) -> str | None:
     if facts.green.uid or facts.blue.ready:
         return None
     return "no server of blue is ready, so green has no cluster to join"
 
 
-def green_unready(facts: Facts) -> str | None:
+def green_not_ready(facts: Facts) -> str | None:
     if facts.green.ready >= facts.green_replicas:
         return None
     return f"{facts.green.ready} of {facts.green_replicas} servers of green are ready"
 
 
-def green_undeployed(facts: Facts) -> str | None:
-    return green_unready(facts) if _late(facts, DEPLOY_DEADLINE) else None
+def green_not_deployed_in_time(facts: Facts) -> str | None:
+    return green_not_ready(facts) if _late(facts, DEPLOY_DEADLINE) else None
 
 
-def green_unready_late(facts: Facts) -> str | None:
-    return green_unready(facts) if _late(facts, STEP_DEADLINE) and not job_done(facts) else None
+def green_not_ready_in_time(facts: Facts) -> str | None:
+    return green_not_ready(facts) if _late(facts, STEP_DEADLINE) and not job_done(facts) else None
 
 
-def syncs(facts: Facts) -> str | None:
+def sync_period_runs(facts: Facts) -> str | None:
     verification = facts.settings.verification
     if sync_left(facts) <= 0 or verification is None:
         return None
@@ -89,7 +89,7 @@ def sync_left(facts: Facts) -> float:
     return max(0.0, (minimum - facts.waited).total_seconds())
 
 
-def unpromoted(facts: Facts) -> str | None:
+def promotion_not_approved(facts: Facts) -> str | None:
     """Promotion is manual, and no user requested it yet."""
     if not facts.status.manual_promotion_required or facts.pending("promote"):
         return None
@@ -104,7 +104,7 @@ def votes_missing(facts: Facts) -> str | None:
     return f"{facts.membership.green_voters} of {facts.green_replicas} servers of green are voters"
 
 
-def votes_missing_late(facts: Facts) -> str | None:
+def votes_missing_too_long(facts: Facts) -> str | None:
     has_membership = facts.membership is not None
     return votes_missing(facts) if has_membership and _late(facts, STEP_DEADLINE) else None
 
@@ -112,20 +112,20 @@ def votes_missing_late(facts: Facts) -> str | None:
 # --- the cutover --------------------------------------------------------------------------------
 
 
-def traffic_behind(facts: Facts) -> str | None:
+def clients_use_blue(facts: Facts) -> str | None:
     """Blue keeps its votes until clients are sent to green."""
     if job_done(facts) or facts.traffic == facts.green_revision:
         return None
     return "clients are switched to green first"
 
 
-def unfit_to_lead(facts: Facts) -> str | None:
+def green_cannot_lead(facts: Facts) -> str | None:
     """Blue keeps its votes until green alone is a complete, healthy cluster."""
     return None if job_done(facts) else votes_missing(facts)
 
 
-def unfit_to_lead_late(facts: Facts) -> str | None:
-    return None if job_done(facts) else votes_missing_late(facts)
+def green_cannot_lead_in_time(facts: Facts) -> str | None:
+    return None if job_done(facts) else votes_missing_too_long(facts)
 
 
 def green_does_not_lead(facts: Facts) -> str | None:
@@ -139,17 +139,17 @@ def blue_votes(facts: Facts) -> str | None:
     return f"{facts.membership.blue_voters} servers of blue are still voters"
 
 
-def not_handed_over(facts: Facts) -> str | None:
+def hand_over_incomplete(facts: Facts) -> str | None:
     return green_does_not_lead(facts) or blue_votes(facts)
 
 
-def not_handed_over_late(facts: Facts) -> str | None:
+def hand_over_late(facts: Facts) -> str | None:
     """Only a known membership counts: during an election it is unknown for a moment."""
     has_leader = facts.membership is not None and facts.membership.leader is not None
-    return not_handed_over(facts) if has_leader and _late(facts, STEP_DEADLINE) else None
+    return hand_over_incomplete(facts) if has_leader and _late(facts, STEP_DEADLINE) else None
 
 
-def verified_left(facts: Facts) -> float:
+def stabilization_left(facts: Facts) -> float:
     """Return the seconds for which blue is still kept, from the write that green leads."""
     period = float(facts.auto_rollback.stabilization_seconds)
     if facts.status.completed_job != facts.job_name:
@@ -157,13 +157,13 @@ def verified_left(facts: Facts) -> float:
     return max(0.0, period - facts.waited.total_seconds())
 
 
-def verifies(facts: Facts) -> str | None:
-    if verified_left(facts) <= 0:
+def stabilization_runs(facts: Facts) -> str | None:
+    if stabilization_left(facts) <= 0:
         return None
     return f"green leads; blue is kept for {facts.auto_rollback.stabilization_seconds} s"
 
 
-def kept(facts: Facts) -> str | None:
+def cleanup_not_approved(facts: Facts) -> str | None:
     """Cleanup is manual, and no user requested it yet."""
     if not facts.status.manual_cleanup_required or facts.pending("cleanup"):
         return None
@@ -179,9 +179,9 @@ def kept(facts: Facts) -> str | None:
 # --- the removal of blue ------------------------------------------------------------------------
 
 
-def not_alone(facts: Facts) -> str | None:
+def green_needs_blue(facts: Facts) -> str | None:
     """Blue is only removed while green works without it."""
-    return None if job_done(facts) else green_unready(facts) or not_handed_over(facts)
+    return None if job_done(facts) else green_not_ready(facts) or hand_over_incomplete(facts)
 
 
 def blue_servers(facts: Facts) -> str | None:
@@ -275,7 +275,7 @@ def rollback_impossible(facts: Facts) -> str | None:
     return f"the rollback is not possible: {verdict.why}"
 
 
-def blue_unfit(facts: Facts) -> str | None:
+def blue_cannot_lead(facts: Facts) -> str | None:
     """A majority of blue must be ready before blue gets all votes back."""
     needed = facts.blue_replicas // 2 + 1
     if job_done(facts) or facts.blue.ready >= needed:
@@ -293,11 +293,11 @@ def blue_does_not_lead(facts: Facts) -> str | None:
     return None
 
 
-def blue_unfit_late(facts: Facts) -> str | None:
-    return blue_unfit(facts) if _overdue(facts, STEP_DEADLINE) else None
+def blue_cannot_lead_in_time(facts: Facts) -> str | None:
+    return blue_cannot_lead(facts) if _overdue(facts, STEP_DEADLINE) else None
 
 
-def blue_does_not_lead_late(facts: Facts) -> str | None:
+def blue_does_not_lead_in_time(facts: Facts) -> str | None:
     return blue_does_not_lead(facts) if _overdue(facts, STEP_DEADLINE) else None
 
 

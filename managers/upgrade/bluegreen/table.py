@@ -71,10 +71,10 @@ SAFE_MODE_RECHECK: Final = 60.0
 def _common(at: str) -> Transitions:
     return (
         Transition(at, guards.paused, "paused", reason=PAUSED),
-        _do(at, guards.acknowledged, "acknowledged", UpgradeAction.LEAVE_SAFE_MODE),
+        _do(at, guards.break_glass_ack, "acknowledged", UpgradeAction.LEAVE_SAFE_MODE),
         Transition(
             at,
-            guards.unacknowledged,
+            guards.break_glass_active,
             "break glass",
             reason=SAFE_MODE,
             after=SAFE_MODE_RECHECK,
@@ -118,10 +118,10 @@ def _early(at: str) -> Transitions:
         *_back(
             at,
             ROLLBACK_CLEANUP,
-            (guards.rolled_back, "rollback requested"),
+            (guards.rollback_request, "rollback requested"),
             (pools.spec_reverted, "spec reverted"),
-            (pools.green_alone, "green leads"),
-            (pools.green_broken, "green cannot run"),
+            (pools.green_leads_early, "green leads"),
+            (pools.green_cannot_run, "green cannot run"),
         ),
     )
 
@@ -131,10 +131,12 @@ def _late(at: str) -> Transitions:
         *_locked(at),
         # A request that is refused has an event, and does not hold the upgrade.
         *_back(
-            at, ROLLING_BACK, (pools.if_blue_can_lead(guards.rolled_back), "rollback requested")
+            at,
+            ROLLING_BACK,
+            (pools.if_blue_can_lead(guards.rollback_request), "rollback requested"),
         ),
         *_roll_back(at, pools.spec_reverted, "spec reverted"),
-        *_roll_back(at, pools.green_broken, "green cannot run"),
+        *_roll_back(at, pools.green_cannot_run, "green cannot run"),
     )
 
 
@@ -158,7 +160,7 @@ def _job_steps(at: str) -> Transitions:
         _do(at, guards.job_failed, "Job failed", UpgradeAction.COUNT),
         Transition(
             at,
-            guards.job_refused_before,
+            guards.job_refusal_is_old,
             "Job retried",
             None,
             UpgradeAction.MAKE_JOB,
@@ -166,7 +168,7 @@ def _job_steps(at: str) -> Transitions:
             RECHECK,
             True,
         ),
-        Transition(at, guards.job_refused, "Job refused", reason=HELD, after=SLOW, blocked=True),
+        Transition(at, guards.job_refusal, "Job refused", reason=HELD, after=SLOW, blocked=True),
         _do(at, guards.job_missing, "no Job", UpgradeAction.MAKE_JOB, RUNS, RECHECK),
         _wait(at, guards.job_runs, "Job runs"),
     )
@@ -176,18 +178,20 @@ def _job(at: str, back: Transitions) -> Transitions:
     """The Job of a phase in which a failed upgrade is rolled back automatically."""
     return (
         *back,
-        Transition(at, guards.job_held, "Job failed, held", reason=HELD, blocked=True),
+        Transition(
+            at, guards.job_failed_without_rollback, "Job failed, held", reason=HELD, blocked=True
+        ),
         *_job_steps(at),
     )
 
 
 def _early_job(at: str) -> Transitions:
-    back = _back(at, ROLLBACK_CLEANUP, (guards.job_exhausted, "Job failed too often"))
+    back = _back(at, ROLLBACK_CLEANUP, (guards.job_failed_too_often, "Job failed too often"))
     return _job(at, back)
 
 
 def _late_job(at: str) -> Transitions:
-    return _job(at, _roll_back(at, guards.job_exhausted, "Job failed too often"))
+    return _job(at, _roll_back(at, guards.job_failed_too_often, "Job failed too often"))
 
 
 def _break_glass(at: str, when: PhaseGuard, label: str) -> Transition[Facts]:
@@ -207,9 +211,9 @@ _IDLE: Transitions = (
     *_common(IDLE),
     Transition(IDLE, guards.up_to_date, "up to date"),
     _wait(IDLE, guards.not_initialized, "not initialized", "NotInitialized", SAFE_MODE_RECHECK),
-    Transition(IDLE, guards.refused, "refused", reason=REFUSED, blocked=True),
-    Transition(IDLE, guards.aborted, "failed before", reason=BACK, blocked=True),
-    _wait(IDLE, guards.obstructed_first, "obstructed", OBSTRUCTED),
+    Transition(IDLE, guards.refusal, "refused", reason=REFUSED, blocked=True),
+    Transition(IDLE, guards.failed_before, "failed before", reason=BACK, blocked=True),
+    _wait(IDLE, guards.obstacle_before_begin, "obstructed", OBSTRUCTED),
     Transition(
         IDLE, guards.leftover_members, "leftover members", reason=HELD, after=SLOW, blocked=True
     ),
@@ -223,13 +227,13 @@ _IDLE: Transitions = (
     Transition(IDLE, guards.retained_claims, "kept volumes", reason=HELD, after=SLOW, blocked=True),
     _do(IDLE, guards.leftover_claims, "old volumes", UpgradeAction.DELETE_CLAIM, RUNS, RECHECK),
     _do(IDLE, guards.not_begun, "new release requested", UpgradeAction.BEGIN),
-    _do(IDLE, guards.changed, "changed", UpgradeAction.DROP),
-    _do(IDLE, guards.rolled_back, "rollback requested", UpgradeAction.GIVE_UP, BACK),
+    _do(IDLE, guards.spec_changed, "changed", UpgradeAction.DROP),
+    _do(IDLE, guards.rollback_request, "rollback requested", UpgradeAction.GIVE_UP, BACK),
     Transition(IDLE, guards.lock_held_by_another, "lock held", reason=LOCKED, after=SLOW),
     _do(IDLE, guards.lock_free, "no lock", UpgradeAction.ACQUIRE_LOCK, LOCKED),
     _do(
         IDLE,
-        guards.snapshot_exhausted,
+        guards.last_snapshot_failed,
         "third snapshot failed",
         UpgradeAction.GIVE_UP,
         "PreUpgradeBackupFailed",
@@ -237,38 +241,40 @@ _IDLE: Transitions = (
     _do(IDLE, guards.snapshot_failed, "snapshot failed", UpgradeAction.NEXT_SNAPSHOT),
     _do(IDLE, guards.no_snapshot, "no snapshot", UpgradeAction.MAKE_SNAPSHOT, RUNS, RECHECK),
     _wait(IDLE, guards.snapshot_runs, "snapshot runs"),
-    _wait(IDLE, guards.obstructed, "obstructed", OBSTRUCTED),
+    _wait(IDLE, guards.obstacle, "obstructed", OBSTRUCTED),
     Transition(IDLE, always, "checks passed", DEPLOYING, reason=RUNS, after=SOON),
 )
 
 _DEPLOYING: Transitions = (
     *_early(DEPLOYING),
-    _wait(DEPLOYING, pools.no_blue, "blue not ready"),
-    *_back(DEPLOYING, ROLLBACK_CLEANUP, (pools.green_undeployed, "green not ready in time")),
-    _wait(DEPLOYING, pools.green_unready, "green not ready"),
+    _wait(DEPLOYING, pools.blue_not_ready, "blue not ready"),
+    *_back(
+        DEPLOYING, ROLLBACK_CLEANUP, (pools.green_not_deployed_in_time, "green not ready in time")
+    ),
+    _wait(DEPLOYING, pools.green_not_ready, "green not ready"),
     Transition(DEPLOYING, always, "green ready", JOINING, reason=RUNS, after=SOON),
 )
 
 _JOINING: Transitions = (
     *_early(JOINING),
-    *_back(JOINING, ROLLBACK_CLEANUP, (pools.green_unready_late, "green not ready in time")),
-    _wait(JOINING, pools.green_unready, "green not ready"),
+    *_back(JOINING, ROLLBACK_CLEANUP, (pools.green_not_ready_in_time, "green not ready in time")),
+    _wait(JOINING, pools.green_not_ready, "green not ready"),
     *_early_job(JOINING),
     Transition(JOINING, always, "joined", SYNCING, reason=RUNS, after=SOON),
 )
 
 _SYNCING: Transitions = (
     *_early(SYNCING),
-    _wait(SYNCING, pools.green_unready, "green not ready"),
-    _wait(SYNCING, pools.syncs, "minSyncDuration"),
+    _wait(SYNCING, pools.green_not_ready, "green not ready"),
+    _wait(SYNCING, pools.sync_period_runs, "minSyncDuration"),
     *_early_job(SYNCING),
-    _do(SYNCING, hook.retried, "hook retried", UpgradeAction.FORGET_HOOK),
-    *_back(SYNCING, ROLLBACK_CLEANUP, (hook.rejected, "hook failed")),
-    Transition(SYNCING, hook.undecided, "hook held", reason=HELD, blocked=True),
+    _do(SYNCING, hook.retry_request, "hook retried", UpgradeAction.FORGET_HOOK),
+    *_back(SYNCING, ROLLBACK_CLEANUP, (hook.failed_with_rollback, "hook failed")),
+    Transition(SYNCING, hook.needs_user, "hook held", reason=HELD, blocked=True),
     _do(SYNCING, hook.is_at("edited"), "hook edited", UpgradeAction.DROP_HOOK),
     Transition(
         SYNCING,
-        hook.refused_before,
+        hook.job_refusal_is_old,
         "hook Job retried",
         None,
         UpgradeAction.MAKE_HOOK,
@@ -276,44 +282,46 @@ _SYNCING: Transitions = (
         RECHECK,
         True,
     ),
-    Transition(SYNCING, hook.refused, "hook refused", reason=HELD, after=SLOW, blocked=True),
+    Transition(SYNCING, hook.job_refusal, "hook refused", reason=HELD, after=SLOW, blocked=True),
     _do(SYNCING, hook.is_at("make"), "no hook Job", UpgradeAction.MAKE_HOOK),
     _do(SYNCING, hook.is_at("start"), "hook Job suspended", UpgradeAction.START_HOOK),
     _do(SYNCING, hook.is_at(*validation_hook.RECORDED), "hook changed", UpgradeAction.RECORD_HOOK),
     _wait(SYNCING, hook.is_at("wait"), "hook runs"),
-    _wait(SYNCING, pools.unpromoted, "not approved", HELD, SAFE_MODE_RECHECK),
+    _wait(SYNCING, pools.promotion_not_approved, "not approved", HELD, SAFE_MODE_RECHECK),
     Transition(SYNCING, always, "in sync and approved", PROMOTING, reason=RUNS, after=SOON),
 )
 
 _PROMOTING: Transitions = (
     *_late(PROMOTING),
-    *_roll_back(PROMOTING, pools.green_unready_late, "green not ready in time"),
-    _wait(PROMOTING, pools.green_unready, "green not ready"),
+    *_roll_back(PROMOTING, pools.green_not_ready_in_time, "green not ready in time"),
+    _wait(PROMOTING, pools.green_not_ready, "green not ready"),
     *_late_job(PROMOTING),
-    *_roll_back(PROMOTING, pools.votes_missing_late, "green does not vote in time"),
+    *_roll_back(PROMOTING, pools.votes_missing_too_long, "green does not vote in time"),
     _wait(PROMOTING, pools.votes_missing, "green does not vote yet"),
     Transition(PROMOTING, always, "green votes", DEMOTING, reason=RUNS, after=SOON),
 )
 
 _DEMOTING: Transitions = (
     *_late(DEMOTING),
-    *_roll_back(DEMOTING, pools.green_unready_late, "green not ready in time"),
-    _wait(DEMOTING, pools.green_unready, "green not ready"),
-    _wait(DEMOTING, pools.traffic_behind, "clients use blue"),
-    *_roll_back(DEMOTING, pools.unfit_to_lead_late, "green does not vote in time"),
-    _wait(DEMOTING, pools.unfit_to_lead, "green does not vote"),
+    *_roll_back(DEMOTING, pools.green_not_ready_in_time, "green not ready in time"),
+    _wait(DEMOTING, pools.green_not_ready, "green not ready"),
+    _wait(DEMOTING, pools.clients_use_blue, "clients use blue"),
+    *_roll_back(DEMOTING, pools.green_cannot_lead_in_time, "green does not vote in time"),
+    _wait(DEMOTING, pools.green_cannot_lead, "green does not vote"),
     *_late_job(DEMOTING),
-    *_roll_back(DEMOTING, pools.not_handed_over_late, "blue still leads or votes"),
-    _wait(DEMOTING, pools.not_handed_over, "blue leads or votes"),
-    _wait(DEMOTING, pools.verifies, "blue is kept"),
-    _wait(DEMOTING, pools.kept, "cleanup not approved", HELD, SAFE_MODE_RECHECK),
+    *_roll_back(DEMOTING, pools.hand_over_late, "blue still leads or votes"),
+    _wait(DEMOTING, pools.hand_over_incomplete, "blue leads or votes"),
+    _wait(DEMOTING, pools.stabilization_runs, "blue is kept"),
+    _wait(DEMOTING, pools.cleanup_not_approved, "cleanup not approved", HELD, SAFE_MODE_RECHECK),
     Transition(DEMOTING, always, "green leads and is verified", CLEANUP, reason=RUNS, after=SOON),
 )
 
 _CLEANUP: Transitions = (
     *_locked(CLEANUP),
-    _wait(CLEANUP, pools.not_alone, "green needs blue"),
-    Transition(CLEANUP, guards.job_stuck, "Job failed too often", reason=HELD, blocked=True),
+    _wait(CLEANUP, pools.green_needs_blue, "green needs blue"),
+    Transition(
+        CLEANUP, guards.job_failed_for_good, "Job failed too often", reason=HELD, blocked=True
+    ),
     *_job_steps(CLEANUP),
     _do(CLEANUP, pools.blue_servers, "blue exists", UpgradeAction.DELETE_POOL, RUNS, RECHECK),
     _wait(CLEANUP, pools.blue_pods, "blue terminates"),
@@ -342,11 +350,11 @@ _ROLLING_BACK: Transitions = (
     *_locked(ROLLING_BACK),
     _wait(ROLLING_BACK, guards.former_job, "previous Job runs", BACK),
     _break_glass(ROLLING_BACK, pools.rollback_impossible, "blue cannot lead"),
-    _break_glass(ROLLING_BACK, pools.blue_unfit_late, "blue not ready in time"),
-    _wait(ROLLING_BACK, pools.blue_unfit, "blue not ready", BACK),
-    _break_glass(ROLLING_BACK, guards.rollback_job_exhausted, "Job failed too often"),
+    _break_glass(ROLLING_BACK, pools.blue_cannot_lead_in_time, "blue not ready in time"),
+    _wait(ROLLING_BACK, pools.blue_cannot_lead, "blue not ready", BACK),
+    _break_glass(ROLLING_BACK, guards.rollback_job_failed_too_often, "Job failed too often"),
     *_job_steps(ROLLING_BACK),
-    _break_glass(ROLLING_BACK, pools.blue_does_not_lead_late, "blue does not lead in time"),
+    _break_glass(ROLLING_BACK, pools.blue_does_not_lead_in_time, "blue does not lead in time"),
     _wait(ROLLING_BACK, pools.blue_does_not_lead, "blue does not lead", BACK),
     Transition(ROLLING_BACK, always, "blue leads", ROLLBACK_CLEANUP, reason=BACK, after=SOON),
 )
@@ -355,7 +363,7 @@ _ROLLBACK_CLEANUP: Transitions = (
     *_locked(ROLLBACK_CLEANUP),
     _wait(ROLLBACK_CLEANUP, guards.former_job, "previous Job runs", BACK),
     _wait(ROLLBACK_CLEANUP, pools.green_not_removable, "blue does not lead", BACK),
-    _break_glass(ROLLBACK_CLEANUP, guards.rollback_job_exhausted, "Job failed too often"),
+    _break_glass(ROLLBACK_CLEANUP, guards.rollback_job_failed_too_often, "Job failed too often"),
     *_job_steps(ROLLBACK_CLEANUP),
     _do(
         ROLLBACK_CLEANUP,

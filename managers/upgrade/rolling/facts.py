@@ -61,7 +61,7 @@ class RollingFacts:
         return Release(self.upgrade.target_version, self.upgrade.target_image or "")
 
     @property
-    def rolled(self) -> bool:
+    def pods_may_run_target(self) -> bool:
         """Report whether the target was accepted, so that pods may run it."""
         return self.target == self.accepted
 

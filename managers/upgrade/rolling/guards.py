@@ -29,23 +29,23 @@ def up_to_date(facts: RollingFacts) -> str | None:
     return "" if facts.requested == facts.accepted else None
 
 
-def changed(facts: RollingFacts) -> bool:
+def requests_another_release(facts: RollingFacts) -> bool:
     return facts.requested != facts.target
 
 
-def refused(facts: RollingFacts) -> str | None:
-    refusal = facts.verdict(resuming=facts.upgrade.phase == ROLLING).refusal
-    return None if refusal is None else refusal.message
+def refusal(facts: RollingFacts) -> str | None:
+    blocked = facts.verdict(resuming=facts.upgrade.phase == ROLLING).refusal
+    return None if blocked is None else blocked.message
 
 
-def obstructed(facts: RollingFacts) -> str | None:
-    obstacle = facts.verdict(resuming=False).obstacle
-    return None if obstacle is None else obstacle.message
+def obstacle(facts: RollingFacts) -> str | None:
+    wait = facts.verdict(resuming=False).obstacle
+    return None if wait is None else wait.message
 
 
-def retargeted(facts: RollingFacts) -> str | None:
+def new_target(facts: RollingFacts) -> str | None:
     """The spec requests a valid release other than the target of this upgrade."""
-    if not changed(facts) or refused(facts) is not None:
+    if not requests_another_release(facts) or refusal(facts) is not None:
         return None
     return f"the spec now requests {facts.requested}"
 
@@ -68,7 +68,7 @@ def wants_snapshot(facts: RollingFacts) -> str | None:
     return "a snapshot is taken first" if facts.wants_snapshot else None
 
 
-def snapshot_exhausted(facts: RollingFacts) -> str | None:
+def last_snapshot_failed(facts: RollingFacts) -> str | None:
     snapshot = facts.observed.upgrade.snapshot
     if snapshot is None or (facts.upgrade.snapshots or 0) < SNAPSHOT_TRIES:
         return None
@@ -99,7 +99,7 @@ def snapshot_runs(facts: RollingFacts) -> str | None:
 # --- the pods -----------------------------------------------------------------------------------
 
 
-def refused_hand_over(facts: RollingFacts) -> str | None:
+def step_down_job_impossible(facts: RollingFacts) -> str | None:
     """No Job can step down the leader, so its pod must not be replaced."""
     for leader in facts.observed.leaders:
         attempt = facts.observed.attempted(MakeStepDownJob.name, leader.uid)
@@ -108,14 +108,14 @@ def refused_hand_over(facts: RollingFacts) -> str | None:
     return None
 
 
-def hand_over_failed(facts: RollingFacts) -> str | None:
+def step_down_job_failed(facts: RollingFacts) -> str | None:
     job = facts.observed.upgrade.job
     if job is None or job.state != "Failed" or not still_leads(facts):
         return None
     return f"Job {job.name} failed ({job.message or 'no reason given'}); read its log"
 
 
-def hand_over_late(facts: RollingFacts) -> str | None:
+def step_down_late(facts: RollingFacts) -> str | None:
     job = facts.observed.upgrade.job
     if job is None or job.created_at is None or not still_leads(facts):
         return None
@@ -139,7 +139,7 @@ def still_leads(facts: RollingFacts) -> bool:
     return any(leader.name == facts.upgrade.pod for leader in facts.observed.leaders)
 
 
-def late(facts: RollingFacts) -> str | None:
+def pod_late(facts: RollingFacts) -> str | None:
     since = facts.upgrade.step_started_at
     if since is None or facts.observed.now - since < facts.deadline:
         return None
@@ -150,9 +150,9 @@ def late(facts: RollingFacts) -> str | None:
     return message + (f": {pod.waiting}" if pod is not None and pod.waiting else "")
 
 
-def unhealthy_late(facts: RollingFacts) -> str | None:
+def server_unhealthy_late(facts: RollingFacts) -> str | None:
     """All servers are ready without progress: the unhealthy one need not be the next one."""
-    message, quorum = late(facts), facts.observed.quorum
+    message, quorum = pod_late(facts), facts.observed.quorum
     if message is None or quorum is None or quorum.trouble:
         return message
     unhealthy = [
@@ -168,8 +168,8 @@ def unhealthy_late(facts: RollingFacts) -> str | None:
     )
 
 
-def unready_late(facts: RollingFacts) -> str | None:
-    return None if all_ready(facts) else late(facts)
+def pod_unready_late(facts: RollingFacts) -> str | None:
+    return None if all_ready(facts) else pod_late(facts)
 
 
 def all_ready(facts: RollingFacts) -> bool:
@@ -177,7 +177,7 @@ def all_ready(facts: RollingFacts) -> bool:
     return bool(servers) and all(pod.ready for pod in servers)
 
 
-def quorum_refused(facts: RollingFacts) -> str | None:
+def members_unreadable(facts: RollingFacts) -> str | None:
     """A user must act, and no server is known to be unhealthy: the deadline is suspended."""
     quorum = facts.observed.quorum
     if quorum is None or not quorum.refused or not all_ready(facts):
@@ -203,14 +203,14 @@ def in_progress(facts: RollingFacts) -> str | None:
 # --- after a failure ----------------------------------------------------------------------------
 
 
-def retried(facts: RollingFacts) -> str | None:
+def retry_request(facts: RollingFacts) -> str | None:
     return f"retry {facts.retry} was requested" if facts.retry else None
 
 
-def failed(facts: RollingFacts) -> str | None:
-    failure = facts.upgrade.failure
-    return None if failure is None else failure.message
+def failure(facts: RollingFacts) -> str | None:
+    error = facts.upgrade.failure
+    return None if error is None else error.message
 
 
-def retry_or_retargeted(facts: RollingFacts) -> bool:
-    return bool(facts.retry) or retargeted(facts) is not None
+def retry_or_new_target(facts: RollingFacts) -> bool:
+    return bool(facts.retry) or new_target(facts) is not None

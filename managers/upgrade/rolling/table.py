@@ -54,8 +54,8 @@ def _fail(at: str, when: RollingGuard, label: str, reason: str) -> RollingTransi
 
 TRANSITIONS: tuple[RollingTransition, ...] = (
     Transition(IDLE, guards.up_to_date, "up to date"),
-    Transition(IDLE, guards.refused, "refused", blocked=True),
-    Transition(IDLE, guards.obstructed, "obstructed", after=RECHECK),
+    Transition(IDLE, guards.refusal, "refused", blocked=True),
+    Transition(IDLE, guards.obstacle, "obstructed", after=RECHECK),
     Transition(
         IDLE,
         always,
@@ -67,8 +67,8 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
     ),
     #
     _end(PREPARING, guards.up_to_date, "spec reverted"),
-    _end(PREPARING, guards.both(guards.changed, guards.refused), "refused"),
-    _prepare(PREPARING, guards.retargeted, "another release requested"),
+    _end(PREPARING, guards.both(guards.requests_another_release, guards.refusal), "refused"),
+    _prepare(PREPARING, guards.new_target, "another release requested"),
     Transition(PREPARING, guards.lock_held_by_another, "lock held", IDLE, after=SOON),
     Transition(
         PREPARING,
@@ -78,16 +78,16 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         reason="OperationLockBlocked",
         after=1.0,
     ),
-    Transition(PREPARING, guards.obstructed, "obstructed", after=RECHECK),
+    Transition(PREPARING, guards.obstacle, "obstructed", after=RECHECK),
     Transition(
         PREPARING, guards.wants_snapshot, "snapshot first", SNAPSHOT, reason="PreUpgradeSnapshot"
     ),
     Transition(PREPARING, always, "checks passed", ROLLING, reason="UpgradeInProgress", after=SOON),
     #
     _end(SNAPSHOT, guards.up_to_date, "spec reverted"),
-    Transition(SNAPSHOT, guards.retargeted, "another release requested", PREPARING, after=SOON),
+    Transition(SNAPSHOT, guards.new_target, "another release requested", PREPARING, after=SOON),
     Transition(SNAPSHOT, guards.no_lock, "no lock", PREPARING, after=SOON),
-    _fail(SNAPSHOT, guards.snapshot_exhausted, "third snapshot failed", "PreUpgradeBackupFailed"),
+    _fail(SNAPSHOT, guards.last_snapshot_failed, "third snapshot failed", "PreUpgradeBackupFailed"),
     Transition(
         SNAPSHOT, guards.snapshot_failed, "snapshot failed", SNAPSHOT, reason="PreUpgradeSnapshot"
     ),
@@ -107,12 +107,12 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         reason="PreUpgradeSnapshot",
         after=SNAPSHOT_RECHECK,
     ),
-    Transition(SNAPSHOT, guards.obstructed, "obstructed", after=RECHECK),
+    Transition(SNAPSHOT, guards.obstacle, "obstructed", after=RECHECK),
     Transition(
         SNAPSHOT, always, "snapshot completed", ROLLING, reason="UpgradeInProgress", after=SOON
     ),
     #
-    Transition(ROLLING, guards.retargeted, "another release requested", ROLLING, after=SOON),
+    Transition(ROLLING, guards.new_target, "another release requested", ROLLING, after=SOON),
     Transition(
         ROLLING,
         guards.lock_held_by_another,
@@ -129,20 +129,24 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         reason="OperationLockBlocked",
         after=1.0,
     ),
-    _fail(ROLLING, guards.hand_over_failed, "Job failed", "StepDownFailed"),
-    _fail(ROLLING, guards.refused_hand_over, "Job refused", "StepDownFailed"),
-    _fail(ROLLING, guards.hand_over_late, "still leads", "StepDownTimeout"),
-    _fail(ROLLING, guards.unready_late, "pod not back", "PodNotReady"),
+    _fail(ROLLING, guards.step_down_job_failed, "Job failed", "StepDownFailed"),
+    _fail(ROLLING, guards.step_down_job_impossible, "Job refused", "StepDownFailed"),
+    _fail(ROLLING, guards.step_down_late, "still leads", "StepDownTimeout"),
+    _fail(ROLLING, guards.pod_unready_late, "pod not back", "PodNotReady"),
     Transition(
-        ROLLING, guards.quorum_refused, "members unreadable", reason=QUESTION_REFUSED, after=RECHECK
+        ROLLING,
+        guards.members_unreadable,
+        "members unreadable",
+        reason=QUESTION_REFUSED,
+        after=RECHECK,
     ),
     Transition(
         ROLLING, guards.budget_closed, "eviction refused", reason=BUDGET_CLOSED, after=RECHECK
     ),
-    _fail(ROLLING, guards.unhealthy_late, "server unhealthy", "HealthCheckFailed"),
+    _fail(ROLLING, guards.server_unhealthy_late, "server unhealthy", "HealthCheckFailed"),
     Transition(
         ROLLING,
-        guards.both(guards.changed, guards.refused),
+        guards.both(guards.requests_another_release, guards.refusal),
         "refused",
         blocked=True,
         after=ROLL_RECHECK,
@@ -157,34 +161,34 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
     #
     Transition(
         FAILED,
-        guards.both(lambda facts: not facts.rolled, guards.up_to_date),
+        guards.both(lambda facts: not facts.pods_may_run_target, guards.up_to_date),
         "spec reverted",
         IDLE,
         after=SOON,
     ),
     Transition(
         FAILED,
-        guards.both(guards.retry_or_retargeted, guards.lock_held_by_another),
+        guards.both(guards.retry_or_new_target, guards.lock_held_by_another),
         "lock held",
         reason="OperationLockBlocked",
         after=RECHECK,
     ),
     Transition(
         FAILED,
-        guards.both(lambda facts: facts.rolled, guards.retargeted),
+        guards.both(lambda facts: facts.pods_may_run_target, guards.new_target),
         "another release requested",
         ROLLING,
         UpgradeAction.ACQUIRE_LOCK,
     ),
-    _prepare(FAILED, guards.retargeted, "another release requested"),
+    _prepare(FAILED, guards.new_target, "another release requested"),
     Transition(
         FAILED,
-        guards.both(lambda facts: facts.rolled, guards.retried),
+        guards.both(lambda facts: facts.pods_may_run_target, guards.retry_request),
         "retry",
         ROLLING,
         UpgradeAction.ACQUIRE_LOCK,
         after=SOON,
     ),
-    _prepare(FAILED, guards.retried, "retry"),
-    Transition(FAILED, guards.failed, "waits for a user", blocked=True),
+    _prepare(FAILED, guards.retry_request, "retry"),
+    Transition(FAILED, guards.failure, "waits for a user", blocked=True),
 )
