@@ -21,7 +21,7 @@ from contracts.records.upgrade import Release, blue_green_under_way
 from contracts.records.upgrade_decision import UpgradeDecision
 from contracts.state_machine import decide
 from managers.operation_lock.decide import UPGRADE_HOLDER
-from managers.upgrade.bluegreen.decide import direct
+from managers.upgrade.bluegreen.decide import decide_step
 from managers.upgrade.bluegreen.facts import decides, facts_of, frozen_replicas, frozen_target
 from managers.upgrade.condition import upgrading
 from managers.upgrade.rolling.facts import RollingFacts, state_of
@@ -125,7 +125,7 @@ def decide_upgrade(
         return idle
     release = accepted_release(cluster)
     if decides(cluster):
-        decision = direct(facts_of(cluster, observed, release))
+        decision = decide_step(facts_of(cluster, observed, release))
         return replace(decision, finding=upgrading(cluster, decision))
     facts = RollingFacts(cluster, observed, release, deadline)
     transition = decide(TRANSITIONS, state_of(cluster.status), facts)

@@ -48,7 +48,7 @@ _IRREVERSIBLE = (CLEANUP, RESTORING)
 _RETRY_ACTIONS = (UpgradeAction.BEGIN, UpgradeAction.COUNT, UpgradeAction.FORGET_HOOK)
 
 
-def direct(facts: BlueGreenFacts) -> UpgradeDecision:
+def decide_step(facts: BlueGreenFacts) -> UpgradeDecision:
     """Decide the step of this reconcile; `facts.cluster` is the CR as the user wrote it."""
     choice = decide(TABLE, facts.status.phase, facts)
     paused = choice.transition.reason == PAUSED

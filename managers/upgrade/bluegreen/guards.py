@@ -209,7 +209,7 @@ def former_job(facts: Facts) -> str | None:
     return f"Job {facts.former_job} is still running" if facts.former_job else None
 
 
-def _job_failed(facts: Facts) -> str | None:
+def job_failed(facts: Facts) -> str | None:
     job = facts.job
     if job_done(facts) or job is None or not (job.foreign or job.state == "Failed"):
         return None
@@ -228,29 +228,23 @@ def _rolls_back_automatically(facts: Facts) -> bool:
 
 def job_failed_too_often(facts: Facts) -> str | None:
     """The Job reached its failure limit, and the upgrade rolls back automatically."""
-    return _job_failed(facts) if _exhausted(facts) and _rolls_back_automatically(facts) else None
+    return job_failed(facts) if _exhausted(facts) and _rolls_back_automatically(facts) else None
 
 
 def job_failed_without_rollback(facts: Facts) -> str | None:
     """The Job failed, and automatic rollback is off: a user decides."""
-    return (
-        None if _rolls_back_automatically(facts) or facts.pending("retry") else _job_failed(facts)
-    )
+    return None if _rolls_back_automatically(facts) or facts.pending("retry") else job_failed(facts)
 
 
 def job_failed_for_good(facts: Facts) -> str | None:
     """The Job reached its failure limit in a phase that cannot be rolled back."""
     held = _exhausted(facts) or not _rolls_back_automatically(facts)
-    return _job_failed(facts) if held and not facts.pending("retry") else None
+    return job_failed(facts) if held and not facts.pending("retry") else None
 
 
 def rollback_job_failed_too_often(facts: Facts) -> str | None:
     """The Job reached its failure limit during a rollback."""
-    return _job_failed(facts) if _exhausted(facts) else None
-
-
-def job_failed(facts: Facts) -> str | None:
-    return _job_failed(facts)
+    return job_failed(facts) if _exhausted(facts) else None
 
 
 def needs_retry(facts: Facts) -> bool:
@@ -263,7 +257,7 @@ def retry_is_due(facts: Facts) -> bool:
     if facts.status.phase == IDLE:
         failed_revision = facts.status.failed_revision
         return not facts.begun and failed_revision == facts.next_revision
-    return _job_failed(facts) is not None or step(facts) in ("failed", "unknown")
+    return job_failed(facts) is not None or step(facts) in ("failed", "unknown")
 
 
 def job_refusal(facts: Facts) -> str | None:

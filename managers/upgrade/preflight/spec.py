@@ -145,7 +145,7 @@ def lock_is_free(inputs: PreflightInput) -> Answer:
 
 
 def is_no_outage(inputs: PreflightInput) -> Answer:
-    if inputs.strategy == "BlueGreen" or inputs.size > 2:
+    if inputs.is_blue_green or inputs.size > 2:
         return None
     if inputs.size == 1:
         return Warnings(
@@ -158,9 +158,7 @@ def is_no_outage(inputs: PreflightInput) -> Answer:
 
 def has_snapshot(inputs: PreflightInput) -> Answer:
     upgrade = inputs.cluster.spec.upgrade
-    blue_green = (
-        upgrade.blue_green if upgrade is not None and inputs.strategy == "BlueGreen" else None
-    )
+    blue_green = upgrade.blue_green if upgrade is not None and inputs.is_blue_green else None
     if upgrade is not None and (
         upgrade.pre_upgrade_snapshot or (blue_green and blue_green.pre_upgrade_snapshot)
     ):

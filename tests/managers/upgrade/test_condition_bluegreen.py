@@ -14,7 +14,7 @@ from contracts.conditions.catalogue import TYPES
 from contracts.conditions.condition import MESSAGE_MAX, ConditionUpdate, condition
 from contracts.records.upgrade import Release
 from contracts.records.upgrade_decision import UpgradeDecision
-from managers.upgrade.bluegreen.decide import direct
+from managers.upgrade.bluegreen.decide import decide_step
 from managers.upgrade.bluegreen.table import TABLE
 from managers.upgrade.condition import failure_of, upgrading, upgrading_while_paused
 from managers.upgrade.messages import REFUSED, WORDS
@@ -27,7 +27,7 @@ ALLOWED = {kind.name: set(kind.reasons) for kind in TYPES}
 
 def course_of(world: TwoPools) -> UpgradeDecision:
     """The decision of the next pass."""
-    return direct(world.facts())
+    return decide_step(world.facts())
 
 
 def condition_of(world: TwoPools) -> tuple[str, str]:
@@ -126,7 +126,7 @@ def test_the_last_pass_of_the_way_back_says_what_serves() -> None:
     world.trouble.clear()
     world.to("JoiningMesh")
     world.order(rollback="please")
-    world.drive(200, until=lambda: direct(world.facts()).state == "Idle")
+    world.drive(200, until=lambda: decide_step(world.facts()).state == "Idle")
     state, message = condition_of(world)
     assert state == "False UpgradeRollback"
     assert message == f"{OLD} still serves: rollback please was requested"
@@ -162,7 +162,7 @@ def test_time_that_goes_by_changes_no_word(make_world: Callable[[], TwoPools]) -
     world = make_world()
     now = world.facts()
     later = dataclasses.replace(now, now=now.now + timedelta(seconds=1), nonce="f" * 32)
-    first, second = (direct(facts) for facts in (now, later))
+    first, second = (decide_step(facts) for facts in (now, later))
     assert _words(first.outcome) == _words(second.outcome)
     assert _condition_update(world, first) == _condition_update(world, second)
 
@@ -205,7 +205,7 @@ class TestSafeMode:
     def test_it_is_told_in_the_pass_in_which_it_begins(self) -> None:
         world = going_back()
         world.fails = {"bluegreen-repair-consensus": FOR_EVER}
-        world.drive(400, until=lambda: bool(direct(world.facts()).break_glass))
+        world.drive(400, until=lambda: bool(decide_step(world.facts()).break_glass))
         assert world.read().status.break_glass is None
         failure = gen.present(failure_of(world.read(), course_of(world)))
         assert failure.reason == "BreakGlassRequired"

@@ -41,7 +41,7 @@ from contracts.records.upgrade import HookObservation, JobStatus, Release, Snaps
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.bluegreen import validation_hook
-from managers.upgrade.bluegreen.decide import direct
+from managers.upgrade.bluegreen.decide import decide_step
 from tests import gen
 from tests.managers.upgrade.mesh import FOR_EVER, NAME, SIZE, TICK, Judge, Mesh, Work
 
@@ -254,7 +254,7 @@ class TwoPools(Mesh):
 
     def run(self) -> UpgradeDecision:
         """One pass: decide, render, act, and write the status."""
-        course = self.course = direct(self.facts())
+        course = self.course = decide_step(self.facts())
         for pool in (course.blue, course.green):
             if pool is not None and pool.applied:
                 self._apply(pool)

@@ -8,7 +8,7 @@ import pytest
 from contracts.jobs import upgrade_actions
 from contracts.records.bluegreen import ACTIONS
 from contracts.records.upgrade_decision import UpgradeDecision
-from managers.upgrade.bluegreen.decide import direct
+from managers.upgrade.bluegreen.decide import decide_step
 from runtime.outcome import Blocked, Wait
 from tests import gen
 from tests.managers.upgrade.two_pools import (
@@ -104,7 +104,7 @@ class TestGreen:
         alone = dataclasses.replace(facts, membership=world.membership())
         world.raft.pop(green)
         world.leader = "x-0"
-        course = direct(alone)
+        course = decide_step(alone)
         assert (course.state, course.effects) == ("RollbackCleanup", ())
 
     def test_no_job_and_no_vote_before_all_of_green_is_ready(self) -> None:
@@ -124,7 +124,7 @@ class TestGreen:
             green=dataclasses.replace(facts.green, uid=""),
             blue=dataclasses.replace(facts.blue, ready=0),
         )
-        course = direct(nobody)
+        course = decide_step(nobody)
         assert course.state == "DeployingGreen"
         assert "no cluster to join" in gen.expect(Wait, course.outcome).message
 
@@ -143,8 +143,8 @@ class TestTraffic:
     def test_blue_keeps_its_votes_until_clients_are_at_green(self) -> None:
         world = TwoPools().to("DemotingBlue")
         facts = dataclasses.replace(world.facts(), traffic="")
-        assert direct(facts).effects == ()
-        assert direct(dataclasses.replace(facts, traffic=world.revision)).effects != ()
+        assert decide_step(facts).effects == ()
+        assert decide_step(dataclasses.replace(facts, traffic=world.revision)).effects != ()
 
     def test_blue_is_kept_for_the_verification_time(self) -> None:
         world = TwoPools(upgrade={"blueGreen": {"autoRollback": {"stabilizationSeconds": 600}}})

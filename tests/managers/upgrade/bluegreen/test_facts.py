@@ -28,7 +28,7 @@ from contracts.records.upgrade import (
     UpgradeFacts,
     blue_green_under_way,
 )
-from managers.upgrade.bluegreen.decide import direct
+from managers.upgrade.bluegreen.decide import decide_step
 from managers.upgrade.bluegreen.facts import (
     CRASHES,
     OFFER_AGAIN,
@@ -387,4 +387,4 @@ def test_the_decision_of_the_pass_is_that_of_the_table() -> None:
     assert course.release == accepted_release(cluster)
     assert course.upgrade is None
     assert course.finding is not None
-    assert replace(course, finding=None) == direct(facts_of(cluster, observed, course.release))
+    assert replace(course, finding=None) == decide_step(facts_of(cluster, observed, course.release))

@@ -11,7 +11,7 @@ from contracts.jobs import upgrade_actions
 from contracts.records.bluegreen import BlueGreenFacts, Membership, PoolObservation
 from contracts.records.upgrade import JobStatus
 from managers.upgrade.bluegreen import break_glass
-from managers.upgrade.bluegreen.decide import direct
+from managers.upgrade.bluegreen.decide import decide_step
 from runtime.outcome import Blocked, Wait
 from tests import gen
 from tests.managers.upgrade.two_pools import FOR_EVER, TwoPools
@@ -72,7 +72,7 @@ WAITS = [
 
 @pytest.mark.parametrize(("phase", "done", "more"), WAITS)
 def test_nothing_is_done_before_it_is_safe(phase: str, done: bool, more: dict[str, Any]) -> None:
-    course = direct(facts_of(phase, done=done, **more))
+    course = decide_step(facts_of(phase, done=done, **more))
     assert (course.state, course.effects) == (phase, ())
     assert gen.expect(Wait, course.outcome).after
 
@@ -95,7 +95,7 @@ OVERDUE = [
 def test_what_takes_too_long_is_rolled_back(
     phase: str, done: bool, more: dict[str, Any], place: str
 ) -> None:
-    assert direct(facts_of(phase, done=done, late=True, **more)).state == place
+    assert decide_step(facts_of(phase, done=done, late=True, **more)).state == place
 
 
 @pytest.mark.parametrize(("phase", "done", "more", "place"), OVERDUE)
@@ -111,7 +111,7 @@ def test_nothing_goes_back_by_itself_if_a_person_decides(
         update={"upgrade": upgrade.model_copy(update={"blue_green": wish})}
     )
     cluster = facts.cluster.model_copy(update={"spec": spec})
-    assert direct(dataclasses.replace(facts, cluster=cluster)).state == phase
+    assert decide_step(dataclasses.replace(facts, cluster=cluster)).state == phase
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_nothing_goes_back_by_itself_if_a_person_decides(
     ],
 )
 def test_a_way_back_that_takes_too_long_needs_a_person(done: bool, more: dict[str, Any]) -> None:
-    course = direct(facts_of("RollingBack", done=done, late=True, **more))
+    course = decide_step(facts_of("RollingBack", done=done, late=True, **more))
     assert gen.present(course.break_glass).active
     assert isinstance(course.outcome, Blocked)
 
@@ -140,7 +140,7 @@ def test_what_comes_after_a_job_has_all_of_its_time(phase: str, members: Members
     """The Job took longer than the phase may wait; what it did is not seen everywhere yet."""
     facts = facts_of(phase, late=True, membership=members)
     ended = dataclasses.replace(facts, job=JobStatus(facts.job_name, "Succeeded"))
-    course = direct(ended)
+    course = decide_step(ended)
     assert course.state == phase
     assert course.blue_green is not None
     assert course.blue_green.completed_job == facts.job_name
@@ -167,7 +167,7 @@ class TestMembersLeft:
 
     def test_they_are_removed_again(self, phase: str, members: Membership) -> None:
         facts = self.facts(phase, members)
-        course = direct(facts)
+        course = decide_step(facts)
         assert course.state == phase
         assert course.blue_green is not None
         assert course.blue_green.job_failure_count == 1
@@ -190,14 +190,14 @@ class TestMembersLeft:
 
 
 def test_a_job_that_the_api_server_refuses_is_told() -> None:
-    course = direct(facts_of("JoiningMesh", job_refused="exceeded quota"))
+    course = decide_step(facts_of("JoiningMesh", job_refused="exceeded quota"))
     assert "exceeded quota" in gen.expect(Blocked, course.outcome).message
     assert course.effects == ()
 
 
 def test_and_offered_again_after_a_while_with_the_same_words() -> None:
-    before = direct(facts_of("JoiningMesh", job_refused="exceeded quota"))
-    again = direct(facts_of("JoiningMesh", job_refused="exceeded quota", retry_allowed=True))
+    before = decide_step(facts_of("JoiningMesh", job_refused="exceeded quota"))
+    again = decide_step(facts_of("JoiningMesh", job_refused="exceeded quota", retry_allowed=True))
     assert [effect.name for effect in again.effects] == ["make-upgrade-job"]
     assert isinstance(before.outcome, Blocked)
     assert isinstance(again.outcome, Blocked)
@@ -211,8 +211,8 @@ def test_an_order_to_try_again_waits_for_what_is_in_the_way() -> None:
     world.drive(300)
     world.order(retry="again")
     blocked = dataclasses.replace(world.facts(), obstacle=Wait("QuorumLost", "not now"))
-    assert direct(blocked).requests == world.read().status.upgrade_requests
-    course = direct(world.facts())
+    assert decide_step(blocked).requests == world.read().status.upgrade_requests
+    course = decide_step(world.facts())
     assert gen.present(course.requests).last_handled_retry == "again"
 
 

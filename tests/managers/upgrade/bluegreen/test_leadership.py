@@ -10,7 +10,7 @@ import pytest
 from contracts.jobs import upgrade_actions
 from contracts.records.bluegreen import BlueGreenFacts, Membership
 from managers.upgrade.bluegreen import break_glass
-from managers.upgrade.bluegreen.decide import direct
+from managers.upgrade.bluegreen.decide import decide_step
 from runtime.outcome import Blocked, Wait
 from tests.managers.upgrade.two_pools import TwoPools
 
@@ -52,7 +52,7 @@ def test_a_request_is_refused_if_nobody_would_lead_after_it(
     """Without a known leader green has led only if the Job that demotes blue has succeeded."""
     pools = upgrade(releases, phase)
     pools.order(rollback="back")
-    decision = direct(facts_with(pools, membership))
+    decision = decide_step(facts_with(pools, membership))
     refusals = [event.text for event in decision.events if event.reason == "RollbackRefused"]
     assert (decision.state == "RollingBack") is goes_back
     assert bool(refusals) is not goes_back
@@ -87,18 +87,18 @@ def test_nothing_rolls_back_automatically_to_a_release_that_may_not_lead(
     pools = upgrade(releases)
     version = pools.spec["version"]
     pools.edit(version=releases[0])
-    decision = direct(facts_with(pools, GREEN_LEADS))
+    decision = decide_step(facts_with(pools, GREEN_LEADS))
     assert decision.state == "DemotingBlue"
     assert isinstance(decision.outcome, Blocked)
     assert "cannot be rolled back" in decision.outcome.message
     pools.edit(version=version)
-    assert isinstance(direct(facts_with(pools, GREEN_LEADS)).outcome, Wait)
+    assert isinstance(decide_step(facts_with(pools, GREEN_LEADS)).outcome, Wait)
 
 
 def test_between_patches_an_edit_back_rolls_back() -> None:
     pools = upgrade(PATCH)
     pools.edit(version=PATCH[0])
-    assert direct(facts_with(pools, GREEN_LEADS)).state == "RollingBack"
+    assert decide_step(facts_with(pools, GREEN_LEADS)).state == "RollingBack"
 
 
 @pytest.mark.parametrize(("releases", "state"), [(PATCH, "RollingBack"), (IMPOSSIBLE, "")])
@@ -109,13 +109,13 @@ def test_a_job_that_always_fails_rolls_back_or_holds(releases: tuple[str, str], 
     while (job := pools.facts().job) is None or job.state != "Failed":
         pools.run()
         pools.tick()
-    decision = direct(facts_with(pools, GREEN_LEADS))
+    decision = decide_step(facts_with(pools, GREEN_LEADS))
     assert decision.state == (state or "DemotingBlue")
     if state:
         return
     assert isinstance(decision.outcome, Blocked)
     pools.order(retry="again")
-    retried = direct(facts_with(pools, GREEN_LEADS))
+    retried = decide_step(facts_with(pools, GREEN_LEADS))
     assert retried.requests is not None
     assert retried.requests.last_handled_retry == "again"
     assert not isinstance(retried.outcome, Blocked)
@@ -129,9 +129,9 @@ def test_a_rollback_in_which_green_takes_the_lead_is_stopped() -> None:
     assert pools.known.phase == "RollingBack"
     while pools.facts().former_job:
         pools.tick()
-    decision = direct(facts_with(pools, GREEN_LEADS))
+    decision = decide_step(facts_with(pools, GREEN_LEADS))
     assert decision.break_glass is not None
     assert decision.break_glass.active
     assert decision.break_glass.reason == break_glass.REPAIR_FAILED
     assert "cannot become the leader" in (decision.break_glass.message or "")
-    assert direct(facts_with(pools, BLUE_LEADS)).break_glass is None
+    assert decide_step(facts_with(pools, BLUE_LEADS)).break_glass is None

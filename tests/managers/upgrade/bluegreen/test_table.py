@@ -10,7 +10,7 @@ from contracts.jobs import upgrade_actions
 from contracts.records.bluegreen import ACTIONS, IDLE, Membership
 from contracts.state_machine import always, decide, diagram
 from managers.upgrade.bluegreen.action_table import ACTION_RULES
-from managers.upgrade.bluegreen.decide import direct
+from managers.upgrade.bluegreen.decide import decide_step
 from managers.upgrade.bluegreen.table import TABLE
 from managers.upgrade.transition_action import UpgradeAction
 from runtime.outcome import Blocked, Wait
@@ -69,13 +69,13 @@ class TestShape:
 class TestIdle:
     def test_what_is_refused_is_not_begun(self) -> None:
         facts = TwoPools().facts()
-        course = direct(dataclasses.replace(facts, refusal=Blocked("DowngradeBlocked", "no")))
+        course = decide_step(dataclasses.replace(facts, refusal=Blocked("DowngradeBlocked", "no")))
         assert course.outcome == Blocked("DowngradeBlocked", "no")
         assert (course.blue_green, course.effects) == (None, ())
 
     def test_what_is_obstructed_waits(self) -> None:
         facts = TwoPools().facts()
-        course = direct(dataclasses.replace(facts, obstacle=Wait("QuorumLost", "not now")))
+        course = decide_step(dataclasses.replace(facts, obstacle=Wait("QuorumLost", "not now")))
         assert isinstance(course.outcome, Wait)
         assert course.outcome.reason == "QuorumLost"
         assert course.blue_green is None
@@ -106,9 +106,9 @@ class TestIdle:
         assert not world.sets[revision].ending
         assert isinstance(world.run().outcome, Blocked)
         facts = dataclasses.replace(world.facts(), membership=None)
-        assert direct(facts).effects == ()
+        assert decide_step(facts).effects == ()
         alone = dataclasses.replace(world.facts(), membership=Membership("blue", 3, 3))
-        assert [effect.name for effect in direct(alone).effects] == ["delete-server-set"]
+        assert [effect.name for effect in decide_step(alone).effects] == ["delete-server-set"]
 
 
 class TestDecisions:
@@ -125,7 +125,7 @@ class TestDecisions:
 
     def test_a_decision_is_the_same_for_the_same_facts(self) -> None:
         facts = TwoPools().to("Syncing").facts()
-        assert direct(facts) == direct(facts)
+        assert decide_step(facts) == decide_step(facts)
         assert decide(TABLE, "Syncing", facts) == decide(TABLE, "Syncing", facts)
 
     def test_green_follows_for_as_long_as_is_asked(self) -> None:
