@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from contracts.datacenter.dependencies import (
     container_order,
@@ -38,32 +41,41 @@ def record(body: BootstrapService) -> ServiceRecord:
     return ServiceRecord(f"id-{body.name}", INFO, DesiredService(body, ServiceSource("declared")))
 
 
-@pytest.mark.parametrize(
-    ("graph", "expected"),
-    [
-        ({}, None),
-        ({"a": ("b", "c"), "b": ("c",), "c": ()}, None),
-        ({"a": ("nobody",)}, None),
-        ({"a": ("a",)}, ("a", "a")),
-        ({"a": ("b",), "b": ("a",)}, ("a", "b", "a")),
-        ({"c": ("a",), "b": ("c",), "a": ("b",)}, ("a", "b", "c", "a")),
-        ({"z": ("x",), "x": ("y",), "y": ("x",)}, ("x", "y", "x")),
-        ({"x": ("y",), "y": ("z", "a"), "z": (), "a": ("x", "z")}, ("a", "x", "y", "a")),
-    ],
+NAMES = "abcdef"
+# Each name depends on any others, itself and a missing one included.
+GRAPHS = st.fixed_dictionaries(
+    {name: st.lists(st.sampled_from([*NAMES, "gone"]), unique=True) for name in NAMES}
 )
-def test_a_circle_is_named_from_its_first_name(
-    graph: dict[str, tuple[str, ...]], expected: tuple[str, ...] | None
-) -> None:
-    assert find_cycle(graph) == expected
-    assert find_cycle(dict(reversed(graph.items()))) == expected
+# Only on names before it, so that there is no cycle.
+FORWARD = st.fixed_dictionaries(
+    {
+        name: st.lists(st.sampled_from([*NAMES[: NAMES.index(name)], "gone"]), unique=True)
+        for name in NAMES
+    }
+)
 
 
-def test_each_name_of_a_circle_depends_on_the_next() -> None:
-    graph = {str(n): [str((n * 7 + 3) % 10)] for n in range(10)}
+@given(GRAPHS, st.randoms())
+def test_a_cycle_is_named_from_its_first_name(graph: dict[str, list[str]], rng: Random) -> None:
     cycle = find_cycle(graph)
-    assert cycle is not None
-    assert cycle[0] == cycle[-1] == min(cycle)
-    assert all(after in graph[before] for before, after in pairwise(cycle))
+    shuffled = {name: rng.sample(graph[name], len(graph[name])) for name in rng.sample(NAMES, 6)}
+    assert find_cycle(shuffled) == cycle
+    if cycle is not None:
+        assert cycle[0] == cycle[-1] == min(cycle)
+        assert len(cycle) == len(set(cycle)) + 1
+        assert all(after in graph[before] for before, after in pairwise(cycle))
+
+
+@given(FORWARD)
+def test_without_a_cycle_there_is_none(graph: dict[str, list[str]]) -> None:
+    assert find_cycle(graph) is None
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 6])
+def test_a_cycle_is_found(length: int) -> None:
+    ring = NAMES[:length]
+    graph = {name: [ring[at - 1]] for at, name in enumerate(ring)}
+    assert find_cycle({**graph, "z": ["a"]}) == (*"a", *reversed(ring))
 
 
 def test_all_vaults_are_waited_for_and_each_name_once() -> None:
@@ -77,43 +89,34 @@ def test_all_vaults_are_waited_for_and_each_name_once() -> None:
     assert dependencies([parse_service("a", "openbao:ready")]) == {"a": ("openbao:ready",)}
 
 
+@given(FORWARD, st.permutations(NAMES))
+def test_services_come_after_their_dependencies_and_else_in_their_order(
+    graph: dict[str, list[str]], listed: list[str]
+) -> None:
+    order = [s.name for s in creation_order(parse_service(name, *graph[name]) for name in listed)]
+    assert sorted(order) == sorted(NAMES)
+    for at, name in enumerate(order):
+        assert not set(graph[name]) & set(order[at:])
+        # Nothing that could come now, and is listed before it, comes later.
+        free = [other for other in order[at:] if not set(graph[other]) & set(order[at:])]
+        assert name == min(free, key=listed.index)
+
+
 @pytest.mark.parametrize(
     ("services", "expected"),
     [
-        ([], ""),
-        ([parse_service("c"), parse_service("a"), parse_service("b")], "c a b"),
-        ([parse_service("a", "c"), parse_service("b"), parse_service("c")], "b c a"),
+        ([parse_service("a", "openbao:ready"), parse_service("b"), cluster("v", "b")], "b v a"),
         (
-            [
-                parse_service("a", "b"),
-                parse_service("b", "c"),
-                parse_service("c"),
-                parse_service("d"),
-            ],
-            "c b a d",
-        ),
-        (
-            [parse_service("a", "openbao:ready"), parse_service("b", "nobody"), cluster("v", "b")],
-            "b v a",
-        ),
-        (
-            [
-                parse_service("a", "b"),
-                parse_service("b", "a"),
-                parse_service("c", "a"),
-                parse_service("d"),
-            ],
+            [*(parse_service(*names) for names in ("ab", "ba", "ca")), parse_service("d")],
             "d a b c",
         ),
         ([parse_service("a", "a"), parse_service("b")], "b a"),
     ],
 )
-def test_services_are_made_behind_what_they_depend_on(
+def test_vaults_come_before_their_users_and_cycles_last(
     services: list[BootstrapService], expected: str
 ) -> None:
-    assert [
-        bootstrap_service.name for bootstrap_service in creation_order(services)
-    ] == expected.split()
+    assert [ordered.name for ordered in creation_order(services)] == expected.split()
 
 
 def test_an_order_of_services_holds_the_services_themselves() -> None:

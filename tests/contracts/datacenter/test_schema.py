@@ -1,6 +1,7 @@
 """The CRDs of datacenters: structural, bounded, described, cluster-scoped, with every rule."""
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -43,24 +44,38 @@ def _root(definition: Schema) -> Schema:
     return root
 
 
+@dataclass(frozen=True)
+class Kind:
+    """A definition, what is expected of it, and the path of its services."""
+
+    made: Schema
+    short: str
+    rules: tuple[RuleOf[Any], ...]
+    path: str
+
+    @property
+    def nodes(self) -> dict[str, Schema]:
+        return _nodes(_root(self.made))
+
+
 each_kind = pytest.mark.parametrize(
-    ("made", "short", "rules", "path"),
+    "kind",
     [
-        pytest.param(crd, short, rules, path, id=plural)
+        pytest.param(Kind(crd, short, rules, path), id=plural)
         for crd, (plural, short, rules, path) in zip(crds(), KINDS, strict=True)
     ],
 )
 
 
 @each_kind
-def test_a_kind_is_of_the_platform(made: Schema, short: str, rules: Any, path: str) -> None:
-    spec = made["spec"]
+def test_a_kind_is_of_the_platform(kind: Kind) -> None:
+    spec = kind.made["spec"]
     assert spec["scope"] == "Cluster"
     assert spec["group"] == "openbao.org"
-    assert spec["names"]["shortNames"] == [short]
+    assert spec["names"]["shortNames"] == [kind.short]
     assert spec["names"]["categories"] == ["openbao"]
     (version,) = spec["versions"]
-    assert ("subresources" in version) == (short != "bss")
+    assert ("subresources" in version) == (kind.short != "bss")
     assert version["name"] == "v1alpha1"
 
 
@@ -72,27 +87,23 @@ def test_the_kinds_are_those_of_the_names() -> None:
 
 
 @each_kind
-def test_the_text_fits_an_annotation(made: Schema, short: str, rules: Any, path: str) -> None:
+def test_the_text_fits_an_annotation(kind: Kind) -> None:
     """`kubectl apply` stores the whole object in one, of at most 262144 bytes."""
-    assert len(json.dumps(made, separators=(",", ":"))) < 250_000
+    assert len(json.dumps(kind.made, separators=(",", ":"))) < 250_000
 
 
 @each_kind
-def test_every_node_is_structural_bounded_and_merged_by_something(
-    made: Schema, short: str, rules: Any, path: str
-) -> None:
-    crd_checks.every_node_is_structural(_nodes(_root(made)))
-    crd_checks.every_node_is_bounded(_nodes(_root(made)))
-    crd_checks.every_list_says_how_it_is_merged(_nodes(_root(made)))
+def test_every_node_is_structural_bounded_and_merged_by_something(kind: Kind) -> None:
+    crd_checks.every_node_is_structural(kind.nodes)
+    crd_checks.every_node_is_bounded(kind.nodes)
+    crd_checks.every_list_says_how_it_is_merged(kind.nodes)
 
 
 @each_kind
-def test_every_field_is_described_with_its_default(
-    made: Schema, short: str, rules: Any, path: str
-) -> None:
+def test_every_field_is_described_with_its_default(kind: Kind) -> None:
     fields = {
         path: node
-        for path, node in _nodes(_root(made)).items()
+        for path, node in kind.nodes.items()
         if path.startswith(("spec", "status")) and path[-1] not in "]}"
     }
     assert len(fields) > 20
@@ -103,47 +114,40 @@ def test_every_field_is_described_with_its_default(
 
 
 @each_kind
-def test_every_rule_with_cel_is_in_the_schema_with_its_message(
-    made: Schema, short: str, rules: Any, path: str
-) -> None:
-    nodes = _nodes(_root(made))
-    crd_checks.every_rule_with_cel_is_in_the_schema(nodes, rules)
+def test_every_rule_with_cel_is_in_the_schema_with_its_message(kind: Kind) -> None:
+    nodes = kind.nodes
+    crd_checks.every_rule_with_cel_is_in_the_schema(nodes, kind.rules)
     crd_checks.a_message_with_a_value_says_the_same(nodes)
-    assert sum(1 for rule in rules if rule.cel) > 30
+    assert sum(1 for rule in kind.rules if rule.cel) > 30
 
 
 @each_kind
-def test_every_rule_names_a_field_that_exists(
-    made: Schema, short: str, rules: tuple[RuleOf[Any], ...], path: str
-) -> None:
-    nodes = _nodes(_root(made))
+def test_every_rule_names_a_field_that_exists(kind: Kind) -> None:
+    nodes = kind.nodes
     known = {*nodes, "metadata.name"}
-    assert {rule.field for rule in rules} <= known
-    assert {rule.at for rule in rules} <= known
-    assert all(rule.field.startswith(rule.at) for rule in rules)
+    assert {rule.field for rule in kind.rules} <= known
+    assert {rule.at for rule in kind.rules} <= known
+    assert all(rule.field.startswith(rule.at) for rule in kind.rules)
 
 
 @each_kind
-def test_every_keyed_list_of_a_service_is_checked_in_code_too(
-    made: Schema, short: str, rules: Any, path: str
-) -> None:
+def test_every_keyed_list_of_a_service_is_checked_in_code_too(kind: Kind) -> None:
     keys_by_list = {
-        node.removeprefix(f"{path}."): "".join(schema.get("x-kubernetes-list-map-keys", ()))
-        for node, schema in _nodes(_root(made)).items()
-        if node.startswith(f"{path}.") and schema.get("x-kubernetes-list-type") in ("map", "set")
+        node.removeprefix(f"{kind.path}."): "".join(schema.get("x-kubernetes-list-map-keys", ()))
+        for node, schema in kind.nodes.items()
+        if node.startswith(f"{kind.path}.")
+        and schema.get("x-kubernetes-list-type") in ("map", "set")
     }
     assert keys_by_list == KEYS
 
 
 @each_kind
-def test_the_columns_show_fields_that_exist(
-    made: Schema, short: str, rules: Any, path: str
-) -> None:
-    nodes = _nodes(_root(made))
-    crd_checks.the_columns_show_fields_that_exist(made, nodes)
-    (version,) = made["spec"]["versions"]
+def test_the_columns_show_fields_that_exist(kind: Kind) -> None:
+    nodes = kind.nodes
+    crd_checks.the_columns_show_fields_that_exist(kind.made, nodes)
+    (version,) = kind.made["spec"]["versions"]
     columns = version["additionalPrinterColumns"]
-    assert [column["name"] for column in columns] == COLUMNS[short]
+    assert [column["name"] for column in columns] == COLUMNS[kind.short]
     assert {column["name"] for column in columns if column.get("priority")} <= WIDE
 
 

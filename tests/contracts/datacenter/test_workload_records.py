@@ -18,6 +18,9 @@ def test_whatever_a_change_of_rolls_out_has_another_name() -> None:
     wishes = [
         desired_service(),
         desired_service(replicas=2),
+        desired_service(kind="DaemonSet"),
+        desired_service(dependsOn=["b"]),
+        desired_service(volumePolicy="Delete"),
         desired_service(labels={"team": "net"}),
         desired_service(annotations={"a": "b"}),
         desired_service(deletionPolicy="Orphan"),
