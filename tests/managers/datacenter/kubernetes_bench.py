@@ -12,7 +12,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from contracts.api.group import API_VERSION, CLUSTERS
+from contracts.api.group import CLUSTERS
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
 from managers.context.context import FIELD_MANAGER, MARKS
 from managers.datacenter.lifecycle.service import DatacenterService
@@ -39,8 +39,8 @@ from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.api_server.writes import WriteTarget
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Request, Resource, is_terminating, key_of
+from tests.contracts.datacenter import services
 from tests.gen.api import FakeApi, StillInformer
-from tests.managers.datacenter.bodies import IMAGE
 from tests.managers.datacenter.provider_bench import COUNTED, MINE
 
 OWN = (DATACENTERS, SERVICE_SETS, WORKLOADS)
@@ -82,35 +82,19 @@ VAULT: Object = {
 }
 
 
-def body(name: str, **more: Any) -> Object:
-    """A service as people write it."""
-    return {"name": name, "services": [{"name": "main", "image": IMAGE}], **more}
+body = services.service
+"""A service as people write it."""
 
 
-def datacenter(*services: Object, name: str = NAME, **spec: Any) -> Object:
+def datacenter(*bodies: Object, name: str = NAME, **spec: Any) -> Object:
     """A Datacenter as people write it; without services it declares an empty list."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": DATACENTERS.kind,
-        "metadata": {"name": name},
-        "spec": {
-            "namespace": f"dc-{name}",
-            "region": "eu-central",
-            "labels": {"tier": "edge"},
-            "bootstrapServices": [*services],
-            **spec,
-        },
-    }
+    place = {"namespace": f"dc-{name}", "region": "eu-central", "labels": {"tier": "edge"}}
+    return services.datacenter_object(*bodies, name=name, **place | spec)
 
 
-def service_set(name: str, *services: Object, priority: int = 0, **selector: Any) -> Object:
+def service_set(name: str, *bodies: Object, priority: int = 0, **selector: Any) -> Object:
     """A BootstrapServiceSet for every datacenter that it selects."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": SERVICE_SETS.kind,
-        "metadata": {"name": name},
-        "spec": {"selector": selector, "priority": priority, "services": [*services]},
-    }
+    return services.set_object(*bodies, name=name, priority=priority, selector=selector)
 
 
 class Counting(FakeWire):

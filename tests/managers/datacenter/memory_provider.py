@@ -101,10 +101,6 @@ class MemoryProvider:
         """Keep the workload of a service for that many further calls of `deprovision`."""
         self._deletion_calls[name] = calls
 
-    def lose(self, record_id: str) -> None:
-        """Remove the workload of a record, as if a user had deleted it."""
-        del self.workloads[record_id]
-
     def names_of(self, verb: str) -> list[str]:
         """The names of the services for which `verb` was called, in order."""
         return [call.partition(" ")[2] for call in self.calls if call.startswith(f"{verb} ")]

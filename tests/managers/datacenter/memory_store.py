@@ -23,13 +23,9 @@ Key = tuple[str, str]
 
 
 class MemoryStore:
-    """A managers.datacenter.interfaces.WorkloadStore. Every method is atomic: none awaits.
-
-    `writes` counts the changes.
-    """
+    """A managers.datacenter.interfaces.WorkloadStore. Every method is atomic: none awaits."""
 
     def __init__(self) -> None:
-        self.writes = 0
         self._records: dict[Key, ServiceRecord] = {}
         self._ids = itertools.count(1)
         self._versions = itertools.count(1)
@@ -85,7 +81,6 @@ class MemoryStore:
         if not self._latest(record).retiring:
             raise StoreConflictError(f"{record.name} is not retiring and cannot be removed")
         del self._records[_key(record)]
-        self.writes += 1
         return True
 
     def _existing(self, record: ServiceRecord) -> ServiceRecord:
@@ -103,7 +98,6 @@ class MemoryStore:
     def _put(self, record: ServiceRecord) -> ServiceRecord:
         stored = replace(record, version=str(next(self._versions)))
         self._records[_key(stored)] = stored
-        self.writes += 1
         return stored
 
 

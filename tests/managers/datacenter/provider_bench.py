@@ -276,6 +276,14 @@ def cluster() -> ServiceRecord:
     return bodies.record(bodies.desired_service(bodies.openbao("vault")))
 
 
+def with_metadata(**fields: Any) -> Callable[[Object], Object]:
+    """A change that somebody makes to the metadata of an object."""
+    return lambda live: {**live, "metadata": {**live["metadata"], **fields}}
+
+
+HELD = with_metadata(finalizers=["example.com/x"])
+
+
 async def refusal_of(bench: Bench, record: ServiceRecord) -> tuple[str, bool]:
     """Reason of the error of one call, and whether it is terminal."""
     with pytest.raises(ProviderError) as raised:

@@ -34,18 +34,7 @@ def seconds(count: float) -> timedelta:
 
 @pytest.mark.parametrize(
     ("attempts", "after"),
-    [
-        (1, 5),
-        (2, 10),
-        (3, 20),
-        (4, 40),
-        (5, 80),
-        (6, 160),
-        (7, 320),
-        (8, 600),
-        (9, 600),
-        (999, 600),
-    ],
+    [*enumerate((5, 10, 20, 40, 80, 160, 320, 600, 600), start=1), (999, 600)],
 )
 def test_delays_double_up_to_ten_minutes(attempts: int, after: int) -> None:
     assert delay(attempts, MIDDLE) == seconds(after)

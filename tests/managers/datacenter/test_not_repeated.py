@@ -1,43 +1,59 @@
-"""The first ten of the eighteen defects of the Go package `bootstrap`, none of which is here.
+"""Defects of the Go package `bootstrap` that are not here, each test with the number of its defect.
 
-Each test has the number of its defect, and drives the operator's reconcilers over an API server in
-memory. The others are in test_not_repeated_fleet.py.
+Each drives the operator's reconcilers over an API server in memory. Others are tested elsewhere:
+
+| defect | where |
+|---|---|
+| 2: the order of hooks is that of a map | sources/test_merge.py, test_registry.py |
+| 5: a changed body and a failed deprovision are two records | lifecycle/test_plan.py |
+| 7: a change of replicas or labels alone | provider/test_kubernetes.py |
+| 8: Running although no pod is ready | provider/test_readiness.py, test_reconcile_gates.py |
+| 9: what exists already blocks a service | provider/test_kubernetes.py, test_kubernetes_faults.py |
+| 12: two servers do everything twice | test_reconcile_gates.py, test_crash.py, test_stores.py |
+| 14: the state of the datacenter is ignored | test_reconcile_gates.py |
+| 16: an order to redeploy is repeated | test_reconcile.py, sources/test_merge.py |
+| 17: nobody validates what is requested | tests/contracts/datacenter, sources, test_reconcile.py |
 """
 
 from __future__ import annotations
 
-import asyncio
-import copy
-from itertools import permutations
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
+from contracts.datacenter.workload_records import DatacenterInfo
 from managers.datacenter.lifecycle.state_machine import STATES
+from managers.datacenter.sources import entry_points
+from managers.datacenter.sources.hooks import DEADLINE, Body, HookContext
 from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
-from runtime.testing.api_server.faults import Fault, FaultKind, NoFaults, ScriptedFaults
+from runtime.clock import Clock
+from runtime.testing.api_server.faults import Fault, FaultKind
 from runtime.types import Object, Resource, uid_of
+from tests.baoctl.datacenter_world import World, play
 from tests.managers.datacenter.bodies import IMAGE, service
 from tests.managers.datacenter.kubernetes_bench import (
     NAMESPACE,
+    PASSES,
     VAULT,
     Operator,
     Server,
     body,
     datacenter,
 )
-from tests.managers.datacenter.provider_bench import Always, Nth, refusing, writes
+from tests.managers.datacenter.provider_bench import LATER, Nth, every, refusing
 from tests.managers.datacenter.service_bench import Given
 
 CHILDREN = (CLUSTERS, CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET)
+EVERYTHING = (DATACENTERS, WORKLOADS, *CHILDREN)
 NAME = "fra1-shipper"
 RECORD = "fra1.shipper"
-BUSY = Fault(FaultKind.INTERNAL)
 LONG = 721.0
 """Seconds that are longer than every wait."""
-SHIPPER = body("shipper")
+SHIPPER, DNS = body("shipper"), body("dns", kind="DaemonSet")
+SERVING = [{"name": "main", "image": IMAGE, "ports": [{"name": "http", "port": 8080}]}]
 
 
 def whole(**more: Any) -> Object:
@@ -96,32 +112,6 @@ async def test_01_a_hook_that_fails_tears_nothing_down(
     assert server.names(WORKLOADS, *CHILDREN) == []
 
 
-# --- 2: the order of hooks is that of a map -------------------------------------------------------
-
-
-@pytest.mark.parametrize("order", list(permutations("abc")), ids="-".join)
-async def test_02_the_order_in_which_hooks_come_decides_nothing(
-    server: Server, operator: Operator, order: tuple[str, ...]
-) -> None:
-    hooks = {
-        "a": Given("a", service("shipper", replicas=1), priority=1),
-        "b": Given("b", service("shipper", replicas=2), priority=5),
-        "c": Given("c", service("shipper", replicas=3), priority=5),
-    }
-    restarted = Operator(server, seed=2)
-    for one, names in ((operator, order), (restarted, order[::-1])):
-        for name in names:
-            one.registry.register(hooks[name])
-    server.put(DATACENTERS, datacenter())
-    await operator.settle()
-    assert server.live(DEPLOYMENT, NAME, NAMESPACE)["spec"]["replicas"] == 2
-    message = server.condition("NoConflicts")[2]
-    assert "declared by hook/b and hook/c" in message
-    assert "declared by hook/b and hook/a" in message
-    await restarted.round()
-    assert restarted.names_of == []
-
-
 # --- 3: stuck in provisioning ---------------------------------------------------------------------
 
 
@@ -141,76 +131,42 @@ async def test_03_no_stored_state_keeps_a_service_from_being_made(
     )
 
 
-@pytest.mark.parametrize("silent", ["/deployments", f"bootstrapworkloads/{RECORD}/status"])
-async def test_03_a_pass_that_is_cut_short_is_taken_up_again(
-    server: Server, operator: Operator, silent: str
-) -> None:
-    server.put(DATACENTERS, datacenter(SHIPPER))
-    await operator.tick()
-    operator.wire.faults = ScriptedFaults(Fault(FaultKind.SILENCE), where=silent)
-    cut = asyncio.create_task(operator.record("shipper"))
-    await server.clock.settle()
-    assert not cut.done()
-    cut.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await cut
-    await Operator(server, seed=2).settle()
-    assert (server.states, uid_and_writes(server)[1]) == ({RECORD: "Running"}, 1)
-
-
 # --- 4: wanted again while it retires -------------------------------------------------------------
 
 
-async def test_04_a_service_wanted_again_behind_a_failed_retire_comes_back(
-    server: Server, operator: Operator
-) -> None:
-    server.put(DATACENTERS, datacenter(SHIPPER))
-    await operator.settle()
-    first, record = uid_and_writes(server)[0], uid_of(server.live(WORKLOADS, RECORD))
-    operator.wire.faults = Always("DELETE /apis/apps", BUSY)
-    server.edit(bootstrapServices=[])
-    await operator.settle()
-    assert server.states == {RECORD: "Retiring"}
-    server.edit(bootstrapServices=[SHIPPER])
-    await operator.settle()
-    assert (server.states, uid_and_writes(server)[0]) == ({RECORD: "Retiring"}, first)
-    operator.wire.faults = NoFaults()
-    await server.clock.advance(LONG)
-    await operator.settle()
-    assert server.states == {RECORD: "Running"}
-    assert uid_of(server.live(WORKLOADS, RECORD)) != record
-    assert uid_and_writes(server)[0] != first
-
-
-# --- 5: a changed body and a deprovision that fails -----------------------------------------------
-
-
-async def test_05_a_changed_body_and_a_failing_deprovision_count_in_one_record(
-    server: Server, operator: Operator
-) -> None:
-    server.put(DATACENTERS, datacenter(SHIPPER))
-    await operator.settle()
-    record = uid_of(server.live(WORKLOADS, RECORD))
-    await operator.events_sent()
-    # Another kind: the former object has to go.
-    server.edit(bootstrapServices=[body("shipper", kind="DaemonSet")])
-    operator.wire.faults = Always("DELETE /apis/apps", BUSY)
-    for attempts in (1, 2, 3):
+async def test_04_a_service_may_be_wanted_again_at_each_moment_of_its_end() -> None:
+    desired = body("shipper", services=SERVING)
+    ends = []
+    for moment in range(PASSES):
+        server = Server()
+        operator = Operator(server)
+        server.put(DATACENTERS, datacenter(desired, DNS))
         await operator.settle()
+        record = uid_of(server.live(WORKLOADS, RECORD))
+        server.edit(bootstrapServices=[DNS])
+        for step in range(moment):
+            if step % 2:
+                server.controllers()
+            else:
+                await operator.round()
+        ended = RECORD not in server.states
+        server.edit(bootstrapServices=[desired, DNS])
+        await operator.settle()
+        assert server.states == {"fra1.dns": "Running", RECORD: "Running"}, moment
+        assert server.names(DEPLOYMENT, SERVICE) == [f"Deployment {NAME}", f"Service {NAME}"]
         live = server.live(WORKLOADS, RECORD)
-        assert (uid_of(live), live["status"]["attempts"]) == (record, attempts)
-        assert server.names(WORKLOADS) == [f"BootstrapWorkload {RECORD}"]
-        await server.clock.advance(LONG)
-    assert await operator.events_sent() == [
-        f"BootstrapWorkload {RECORD} {suffix}" for suffix in ("Started", "Failed")
-    ]
-    operator.wire.faults = NoFaults()
-    await operator.settle()
-    assert server.states == {RECORD: "Running"}
-    assert server.names(*CHILDREN) == [f"DaemonSet {NAME}"]
+        # Only one that had not begun to go is the same.
+        assert (uid_of(live) == record) == (moment == 0)
+        owners = server.live(DEPLOYMENT, NAME, NAMESPACE)["metadata"]["ownerReferences"]
+        assert [owner["uid"] for owner in owners] == [uid_of(live)]
+        ends.append(ended)
+        if ended:
+            break
+    assert ends[-1] is True
+    assert len(ends) > 4
 
 
-# --- 6 and 7: every change is a new one, or no change at all --------------------------------------
+# --- 6: every change is a new one -----------------------------------------------------------------
 
 SPOOL: Object = {"name": "spool", "mountPath": "/spool", "kind": "Persistent", "size": "1Gi"}
 KINDS: dict[str, tuple[Resource, Object, Object]] = {
@@ -252,121 +208,131 @@ async def test_06_a_change_is_made_in_place(
     assert server.names(WORKLOADS) == [f"BootstrapWorkload {RECORD}"]
 
 
-async def test_07_replicas_alone_and_labels_alone_arrive(
-    server: Server, operator: Operator
-) -> None:
-    server.put(DATACENTERS, datacenter(SHIPPER))
-    await operator.settle()
-    server.edit(bootstrapServices=[body("shipper", replicas=4)])
-    await operator.settle()
-    assert server.live(DEPLOYMENT, NAME, NAMESPACE)["spec"]["replicas"] == 4
-    server.edit(bootstrapServices=[body("shipper", replicas=4, labels={"team": "net"})])
-    await operator.settle()
-    live = server.live(DEPLOYMENT, NAME, NAMESPACE)
-    assert live["metadata"]["labels"]["team"] == "net"
-    assert live["spec"]["template"]["metadata"]["labels"]["team"] == "net"
-    assert live["spec"]["replicas"] == 4
-    # Pods are found by what never changes.
-    assert "team" not in live["spec"]["selector"]["matchLabels"]
-    assert deletions(server) == []
+# --- 10 and 11: half of a deprovision counts as one, and a datacenter leaves its services ---------
 
-
-# --- 8: running means that it was made ------------------------------------------------------------
-
-UNWELL: dict[str, Object] = {
-    "Deployment": {"replicas": 1, "updatedReplicas": 1, "unavailableReplicas": 1},
-    "DaemonSet": {"desiredNumberScheduled": 1, "updatedNumberScheduled": 1, "numberReady": 0},
-    "StatefulSet": {"replicas": 1, "updatedReplicas": 1, "readyReplicas": 0},
-    "OpenBaoCluster": {"readyReplicas": 0, "conditions": [{"type": "Ready", "status": "False"}]},
+FAULTS = {
+    "500": Fault(FaultKind.INTERNAL),
+    "409": refusing(409, "Conflict"),
+    "429": Fault(FaultKind.TOO_MANY, LATER),
 }
 
 
-@BY_KIND
-async def test_08_running_is_what_the_workload_says(
-    server: Server, operator: Operator, resource: Resource, first: Object, then: Object
-) -> None:
-    server.put(DATACENTERS, datacenter(first))
-    for _ in range(3):
-        await operator.round()
-    assert server.names(resource) == [f"{resource.kind} {NAME}"]
-    assert server.states == {RECORD: "Provisioning"}
-    server.controllers()
-    await operator.round()
-    assert server.states == {RECORD: "Running"}
-    server.says(resource, NAME, **copy.deepcopy(UNWELL[resource.kind]))
-    await operator.round()
-    await operator.round()
-    assert server.states == {RECORD: "Provisioning"}
-    assert server.ready() == ("False", "ServicesNotRunning")
-
-
-# --- 9: what is there already is in the way for ever ----------------------------------------------
-
-
-@pytest.mark.parametrize("trouble", [FaultKind.INTERNAL, FaultKind.LOST_REPLY], ids=["500", "lost"])
-async def test_09_what_was_made_by_half_is_finished(trouble: FaultKind) -> None:
-    for number in range(1, 20):
-        server = Server()
-        operator = Operator(server)
-        server.put(DATACENTERS, datacenter(whole()))
-        await operator.tick()
-        spoiled = operator.wire.faults = Nth(writes, number, Fault(trouble))
-        await operator.settle()
-        # Another process tries again, and remembers nothing of what was made.
-        successor = Operator(server, seed=2)
-        await server.clock.advance(LONG)
-        await successor.settle()
-        assert server.states == {RECORD: "Running"}, number
-        assert server.names(*CHILDREN) == [
-            f"ConfigMap {NAME}-files",
-            f"Deployment {NAME}",
-            f"Service {NAME}",
-        ]
-        if not spoiled.struck():
-            assert number > 4
-            return
-    raise AssertionError("more writes than anybody makes")
-
-
-async def test_09_what_others_made_is_not_taken_over(server: Server, operator: Operator) -> None:
-    metadata = {"name": NAME, "namespace": NAMESPACE}
-    server.api.put(DEPLOYMENT, {"metadata": metadata, "spec": {"replicas": 9}}, manager="somebody")
-    theirs = server.live(DEPLOYMENT, NAME, NAMESPACE)["spec"]
-    server.put(DATACENTERS, datacenter(SHIPPER))
-    await operator.settle()
-    assert server.live(WORKLOADS, RECORD)["status"]["lastError"]["reason"] == "Foreign"
-    assert server.live(DEPLOYMENT, NAME, NAMESPACE)["spec"] == theirs
-
-
-# --- 10: half of a deprovision counts as one ------------------------------------------------------
-
-
-@pytest.mark.parametrize("fault", [BUSY, refusing(409, "Conflict")], ids=["500", "409"])
-@pytest.mark.parametrize(
-    "where",
-    [
-        "DELETE /apis/apps/v1/namespaces/dc-fra1/deployments",
-        "DELETE /api/v1/namespaces/dc-fra1/services",
-        "DELETE /api/v1/namespaces/dc-fra1/configmaps",
-        "GET /apis/apps/v1/namespaces/dc-fra1/deployments",
-    ],
-    ids=["workload", "service", "config map", "proof"],
-)
-async def test_10_a_service_is_gone_when_each_of_its_objects_is(
-    server: Server, operator: Operator, where: str, fault: Fault
-) -> None:
-    server.put(DATACENTERS, datacenter(whole()))
+async def delete_datacenter(number: int, fault: Fault) -> tuple[bool, list[str], list[str]]:
+    """Delete a datacenter; whether the n-th call failed, what is left, and what was told."""
+    server = Server()
+    operator = Operator(server)
+    shop = body("shop", dependsOn=["dns"], services=SERVING)
+    server.put(DATACENTERS, datacenter(shop, DNS))
     await operator.settle()
     await operator.events_sent()
-    server.edit(bootstrapServices=[])
-    operator.wire.faults = Always(where, fault)
-    for _ in range(10):
-        server.controllers()
+    server.delete(DATACENTERS, "fra1")
+    spoiled = operator.wire.faults = Nth(every, number, fault)
+    for _ in range(PASSES):
         await operator.round()
+        gone = DATACENTERS.kind + " fra1" not in server.names(DATACENTERS)
+        # Whoever is gone has left nothing.
+        assert not gone or server.names(*EVERYTHING) == []
+        if gone:
+            break
+        server.controllers()
         await server.clock.advance(LONG)
-    assert server.states == {RECORD: "Retiring"}
-    assert f"BootstrapWorkload {RECORD} Retired" not in await operator.events_sent()
-    operator.wire.faults = NoFaults()
+    return spoiled.struck(), server.names(*EVERYTHING), await operator.events_sent()
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+async def test_10_each_call_of_a_deletion_may_fail(fault: Fault) -> None:
+    calls = 0
+    for number in range(1, 100):
+        struck, left, events_sent = await delete_datacenter(number, fault)
+        assert left == [], number
+        retired = [event for event in events_sent if event.endswith("Retired")]
+        assert sorted(retired) == [
+            "BootstrapWorkload fra1.dns Retired",
+            "BootstrapWorkload fra1.shop Retired",
+        ], number
+        if not struck:
+            break
+        calls = number
+    assert calls > 20
+
+
+# --- 13: one datacenter after the other -----------------------------------------------------------
+
+
+class Slow:
+    """A hook that gives one datacenter no answer for as long as anybody waits."""
+
+    name, priority = "slow", 0
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> Iterable[Body]:
+        if datacenter.name == "dc0":
+            await self._clock.sleep(3600.0)
+        return [service("shipper")]
+
+
+def test_13_a_datacenter_that_is_slow_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main(world: World) -> None:
+        slow = Slow(world.simulation.clock)
+        monkeypatch.setattr(
+            entry_points, "register_hooks", lambda registry: registry.register(slow)
+        )
+        async with world.operator():
+            for number in range(8):
+                world.put(DATACENTERS, datacenter(name=f"dc{number}", namespace=NAMESPACE))
+            await world.rest(DEADLINE - 2.0)
+            assert sorted(world.states) == [f"dc{number}.shipper" for number in range(1, 8)]
+            assert "status" not in world.live(DATACENTERS, "dc0")
+            await world.rest(3.0)
+            error = world.live(DATACENTERS, "dc0")["status"]["sources"][1]["error"]
+            assert error == "timed out after 5 s"
+
+    play(main)
+
+
+# --- 15: what goes wrong is reported to nobody ----------------------------------------------------
+
+
+async def test_15_a_provider_that_was_wrong_is_corrected_for_good(
+    server: Server, operator: Operator
+) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER, provider="nomad"))
+    await operator.settle()
+    await operator.events_sent()
+    server.edit(provider="kubernetes")
+    await operator.settle()
+    assert server.ready() == ("True", "AllRunning")
+    assert await operator.events_sent() == [f"BootstrapWorkload {RECORD} Succeeded"]
+    # Who made it takes it away.
+    server.edit(bootstrapServices=[])
     await operator.settle()
     assert server.names(WORKLOADS, *CHILDREN) == []
     assert await operator.events_sent() == [f"BootstrapWorkload {RECORD} Retired"]
+
+
+# --- 18: all services share one namespace ---------------------------------------------------------
+
+
+async def test_18_services_of_two_datacenters_never_meet(
+    server: Server, operator: Operator
+) -> None:
+    for name, namespace in (("fra1", "dc-fra1"), ("ams1", "dc-ams1"), ("lon1", "dc-fra1")):
+        server.put(DATACENTERS, datacenter(SHIPPER, name=name, namespace=namespace))
+    for _ in range(4):
+        await operator.round()
+    namespaces = {
+        (live["metadata"]["namespace"], live["metadata"]["name"])
+        for live in server.api.objects(DEPLOYMENT)
+    }
+    assert namespaces == {
+        ("dc-fra1", "fra1-shipper"),
+        ("dc-ams1", "ams1-shipper"),
+        ("dc-fra1", "lon1-shipper"),
+    }
+    selectors = [
+        sorted(live["spec"]["selector"]["matchLabels"].items())
+        for live in server.api.objects(DEPLOYMENT)
+    ]
+    assert len({tuple(selector) for selector in selectors}) == 3

@@ -120,31 +120,6 @@ async def test_what_did_not_change_costs_no_request(server: Server, operator: Op
     assert await restarted.events_sent() == []
 
 
-async def test_an_edit_is_rolled_out_in_place(server: Server, operator: Operator) -> None:
-    server.put(DATACENTERS, datacenter(SHIPPER))
-    await operator.settle()
-    before = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)
-    await operator.events_sent()
-    server.edit(bootstrapServices=[body("shipper", replicas=2)])
-    await operator.round()
-    await operator.round()
-    after = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)
-    assert after["metadata"]["uid"] == before["metadata"]["uid"]
-    assert after["spec"]["replicas"] == 2
-    assert server.condition() == (
-        "False",
-        "ServicesNotRunning",
-        "shipper: its controller has not observed its current spec",
-    )
-    assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/1"
-    await operator.settle()
-    assert server.ready() == ("True", "AllRunning")
-    assert await operator.events_sent() == [
-        "BootstrapWorkload fra1.shipper Started",
-        "BootstrapWorkload fra1.shipper Succeeded",
-    ]
-
-
 async def test_a_service_that_is_taken_out_retires(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER, DNS))
     await operator.settle()

@@ -4,16 +4,13 @@ twice.
 
 from __future__ import annotations
 
-import pytest
-
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.workload_records import DatacenterInfo
-from managers.datacenter.reconcile import NotRecordedError, ValidDatacenter, _read
+from managers.datacenter.reconcile import ValidDatacenter, _read
 from managers.datacenter.store.workload_object import body_of
 from runtime.memo import SIZE
 from tests.managers.datacenter.bodies import desired_service, service
 from tests.managers.datacenter.kubernetes_bench import NAMESPACE, Operator, Server, body, datacenter
-from tests.managers.datacenter.provider_bench import Always, refusing
 
 COUNT = SIZE // 2 + 10
 SHIPPER, DNS = body("shipper"), body("dns", kind="DaemonSet")
@@ -72,13 +69,3 @@ async def test_a_new_datacenter_is_told_of_once_its_records_have_begun() -> None
     server.edit(bootstrapServices=[SHIPPER, DNS])
     await operator.tick()
     assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/2"
-
-
-async def test_a_new_datacenter_whose_records_cannot_be_made_is_told_of_at_once() -> None:
-    server = Server()
-    operator = Operator(server)
-    server.put(DATACENTERS, datacenter(SHIPPER))
-    operator.wire.faults = Always("POST", refusing(500, "InternalError", "etcd has no space"))
-    with pytest.raises(NotRecordedError, match="etcd has no space"):
-        await operator.tick()
-    assert "etcd has no space" in server.condition()[2]

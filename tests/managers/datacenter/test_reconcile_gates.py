@@ -69,17 +69,6 @@ async def test_in_maintenance_nothing_but_statuses_is_written(
     assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 2
 
 
-async def test_in_maintenance_a_quiet_datacenter_costs_no_request(
-    server: Server, operator: Operator
-) -> None:
-    await running(server, operator, SHIPPER)
-    server.edit(state="Maintenance")
-    await operator.round()
-    assert operator.names_of == ["PATCH datacenters/status fra1"]
-    await operator.round()
-    assert operator.names_of == []
-
-
 async def test_offline_nobody_asks_about_the_namespace(server: Server, operator: Operator) -> None:
     await running(server, operator, SHIPPER, DNS)
     server.edit(state="Offline", bootstrapServices=[body("shipper", replicas=2)])
@@ -240,35 +229,6 @@ async def test_a_source_that_still_fails_is_told_of_a_namesake(
 
 
 # --- two processes ------------------------------------------------------------------------------
-
-
-async def test_two_processes_do_not_fight(server: Server) -> None:
-    both = (Operator(server, seed=1), Operator(server, seed=2))
-    server.put(DATACENTERS, datacenter(SHIPPER, DNS))
-    server.put(SERVICE_SETS, service_set("vaults", VAULT, READER, body("shipper")))
-    for _ in range(20):
-        for operator in both:
-            await operator.round()
-        server.controllers()
-    assert server.ready() == ("True", "AllRunning")
-    for operator in both:
-        operator.wire.requests.clear()
-    for _ in range(5):
-        for operator in both:
-            await operator.round()
-            await server.clock.advance(700.0)
-    assert [operator.names_of for operator in both] == [[], []]
-    server.edit(bootstrapServices=[body("shipper", replicas=2)])
-    for _ in range(20):
-        for operator in both:
-            await operator.round()
-        server.controllers()
-    assert server.states == {
-        "fra1.reader": "Running",
-        "fra1.shipper": "Running",
-        "fra1.vault": "Running",
-    }
-    assert sum(len(operator.names_of) for operator in both) < 40
 
 
 async def test_who_sees_an_old_world_does_no_harm(server: Server) -> None:

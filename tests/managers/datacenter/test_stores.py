@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from contracts.datacenter import names
 from contracts.datacenter.kinds import WORKLOADS
 from contracts.datacenter.workload_records import ServiceProgress, ServiceRecord
 from managers.datacenter.interfaces import StoreConflictError
@@ -34,11 +33,6 @@ class TestMemory(StoreContract):
         live = await store.get(record.id)
         assert live is not None
         assert live.datacenter.labels == {"tier": "edge"}
-
-    async def test_writes_are_counted(self, store: MemoryStore) -> None:
-        record = await store.record(await store.insert(FRA, SHIPPER), RUNNING)
-        await store.record(record, RUNNING)
-        assert store.writes == 2
 
 
 class TestKubernetes(StoreContract):
@@ -104,36 +98,6 @@ async def test_a_new_generation_is_acknowledged(cluster: Cluster) -> None:
     await cluster.store.record(record, RUNNING)
     assert cluster.live["metadata"]["generation"] == 2
     assert cluster.live["status"]["observedGeneration"] == 2
-
-
-async def test_a_condition_keeps_its_time_while_its_answer_stays(cluster: Cluster) -> None:
-    record = await cluster.store.record(await cluster.store.insert(FRA, SHIPPER), FAILED)
-    since = {
-        condition["type"]: condition["lastTransitionTime"]
-        for condition in cluster.live["status"]["conditions"]
-    }
-    await cluster.clock.advance(60)
-    record = await cluster.store.record(record, replace(FAILED, attempts=4))
-    again = {
-        condition["type"]: condition["lastTransitionTime"]
-        for condition in cluster.live["status"]["conditions"]
-    }
-    assert again == since
-    await cluster.store.record(record, RUNNING)
-    after = {
-        condition["type"]: condition["lastTransitionTime"]
-        for condition in cluster.live["status"]["conditions"]
-    }
-    assert after == {"Ready": "2030-01-01T00:01:00Z", "Stalled": "2030-01-01T00:00:00Z"}
-
-
-async def test_two_processes_write_one_record(cluster: Cluster) -> None:
-    other = cluster.new_store()
-    cluster.store = cluster.new_store()
-    await cluster.store.insert(FRA, SHIPPER)
-    with pytest.raises(StoreConflictError):
-        await other.insert(FRA, SHIPPER)
-    assert len(cluster.server.objects(WORKLOADS)) == 1
 
 
 async def test_what_another_process_wrote_is_not_overwritten(cluster: Cluster) -> None:
@@ -215,10 +179,3 @@ async def test_an_unreadable_record_can_be_let_go(cluster: Cluster) -> None:
     assert going.datacenter == FRA
     await cluster.store.remove(await cluster.store.record(going, ServiceProgress("Retiring")))
     assert cluster.server.get(WORKLOADS, KEY) is None
-
-
-async def test_records_have_the_names_of_the_contract(cluster: Cluster) -> None:
-    await cluster.store.insert(FRA, SHIPPER)
-    assert [obj["metadata"]["name"] for obj in cluster.server.objects(WORKLOADS)] == [
-        names.workload_name("fra1", "shipper")
-    ]

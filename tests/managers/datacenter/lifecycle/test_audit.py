@@ -11,7 +11,7 @@ from contracts.datacenter.service_spec import BootstrapService
 from managers.datacenter.lifecycle.service import NO_OPTIONS, ReconcileOptions
 from tests.managers.datacenter.bodies import service
 from tests.managers.datacenter.memory_store import MemoryStore
-from tests.managers.datacenter.service_bench import BUSY, DELETING, DNS, SHIPPER, Bench, Given
+from tests.managers.datacenter.service_bench import BUSY, DNS, SHIPPER, Bench, Given
 
 
 async def records_of(
@@ -88,18 +88,6 @@ async def test_each_failed_attempt_is_on_record(bench: Bench) -> None:
         ("Failed", "Unavailable", 2),
         ("Provisioning", "Unavailable", 2),
         ("Running", "", 2),
-    ]
-
-
-async def test_each_failed_attempt_to_take_it_away_is_on_record(bench: Bench) -> None:
-    await bench.run([SHIPPER])
-    bench.provider.fail("deprovision shipper", BUSY)
-    records = await records_of(bench, [SHIPPER], DELETING)
-    assert [record.get("reason") for record in records[1:]] == ["", "Unavailable"]
-    assert steps(records) == [
-        ("shipper", "workload_retired"),
-        ("shipper", "service_retiring"),
-        ("shipper", "service_retiring"),
     ]
 
 

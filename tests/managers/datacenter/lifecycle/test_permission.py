@@ -41,21 +41,6 @@ async def test_without_a_grant_nothing_is_created_and_others_run(bench: Bench) -
     assert bench.events.count("shipper Failed") == 1
 
 
-async def test_a_hook_cannot_allow_itself_anything(bench: Bench) -> None:
-    bench.registry.register(Given("telemetry", SHIPPER))
-    await bench.run([DNS])
-    assert (await bench.states())["shipper"] == "Failed"
-    await bench.run([DNS], where=OPEN)
-    assert (await bench.states())["shipper"] == "Running"
-
-
-async def test_a_grant_lets_it_go_on_at_once(bench: Bench) -> None:
-    await bench.run([SHIPPER])
-    await bench.run([SHIPPER], where=OPEN)
-    progress = (await bench.record()).progress
-    assert (progress.state, progress.failure, progress.attempts) == ("Running", None, 0)
-
-
 async def test_a_withdrawn_grant_changes_nothing_of_what_runs_and_says_so(bench: Bench) -> None:
     await bench.run([SHIPPER], where=OPEN)
     calls = list(bench.provider.calls)

@@ -5,8 +5,6 @@ What one pass over a datacenter does, and what stops it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from structlog.testing import capture_logs
 
@@ -19,11 +17,11 @@ from contracts.datacenter.workload_records import (
 )
 from managers.datacenter.interfaces import ProviderError, StoreConflictError
 from runtime.errors import LeaseLost
-from runtime.outcome import Done, Outcome, Wait
+from runtime.outcome import Done, Wait
 from tests.managers.datacenter.bodies import datacenter, service
 from tests.managers.datacenter.memory_provider import MemoryProvider
 from tests.managers.datacenter.memory_store import MemoryStore
-from tests.managers.datacenter.service_bench import BROKEN, BUSY, DNS, FRA, SHIPPER, Bench, Given
+from tests.managers.datacenter.service_bench import BUSY, DNS, FRA, SHIPPER, Bench, Given
 
 # --- what the services of a datacenter always did -------------------------------------------------
 
@@ -39,79 +37,7 @@ async def test_what_is_declared_runs(bench: Bench) -> None:
     assert await bench.service.list_by_datacenter(FRA) == report.records
 
 
-async def test_what_a_hook_gives_runs(bench: Bench) -> None:
-    bench.registry.register(Given("net", SHIPPER))
-    await bench.run(None)
-    assert (await bench.record()).desired.source.name == "hook/net"
-    assert await bench.states() == {"shipper": "Running"}
-
-
-async def test_both_are_united(bench: Bench) -> None:
-    bench.registry.register(Given("net", DNS))
-    await bench.run([SHIPPER])
-    assert await bench.states() == {"dns": "Running", "shipper": "Running"}
-
-
-async def test_what_is_declared_wins(bench: Bench) -> None:
-    bench.registry.register(Given("net", service("shipper", replicas=9), priority=1000))
-    report = await bench.run([SHIPPER])
-    assert (await bench.record()).desired.service == SHIPPER
-    assert [conflict.loser for conflict in report.merge_result.conflicts] == ["hook/net"]
-
-
-async def test_idempotent_three_passes_one_provision(bench: Bench) -> None:
-    for _ in range(3):
-        await bench.run()
-    assert bench.provider.names_of("provision") == ["shipper"]
-
-
-async def test_a_hook_filters_by_the_shape_of_the_datacenter(bench: Bench) -> None:
-    hook = Given("net", SHIPPER)
-    bench.registry.register(hook)
-    await bench.run(None, where=replace(FRA, region="us-east"))
-    assert await bench.states() == {}
-    assert hook.names_of[0].labels == {"tier": "edge"}
-
-
-async def test_what_nobody_wants_any_more_is_retired(bench: Bench) -> None:
-    await bench.run([SHIPPER, DNS])
-    await bench.run([DNS])
-    assert await bench.states() == {"dns": "Running"}
-    assert bench.provider.names_of("deprovision") == ["shipper"]
-    assert len(bench.provider.workloads) == 1
-
-
-async def test_retry_after_a_transient_error(bench: Bench) -> None:
-    bench.provider.fail("provision shipper", BUSY)
-    report = await bench.run()
-    record = await bench.record()
-    assert (record.progress.state, record.progress.attempts) == ("Failed", 1)
-    assert record.progress.message == "the server is busy"
-    assert isinstance(report.outcome, Wait)
-    assert report.outcome.after is not None
-    await bench.clock.advance(report.outcome.after)
-    await bench.run()
-    assert (await bench.record()).id == record.id
-    assert (await bench.record()).progress.state == "Running"
-
-
 # --- what goes wrong elsewhere --------------------------------------------------------------------
-
-
-async def test_a_source_that_fails_tears_nothing_down(bench: Bench) -> None:
-    hook = Given("net", SHIPPER)
-    bench.registry.register(hook)
-    await bench.run([DNS])
-    bench.events.clear()
-    hook.error = RuntimeError("no inventory")
-    for _ in range(3):
-        await bench.run([DNS])
-    assert await bench.states() == {"dns": "Running", "shipper": "Running"}
-    assert bench.events_sent == [("fra1", "Warning", "SourceDegraded")]
-    assert bench.notes[-1] == "source hook/net: RuntimeError: no inventory"
-    hook.error, hook.bodies = None, ()
-    await bench.run([DNS])
-    assert await bench.states() == {"dns": "Running"}
 
 
 async def test_a_source_that_begins_to_fail_is_logged_once_as_a_warning(bench: Bench) -> None:
@@ -149,14 +75,6 @@ async def test_a_declaration_that_breaks_a_rule_keeps_what_was_declared(bench: B
     assert "spec.bootstrapServices[0].name" in source.error
 
 
-async def test_a_declaration_left_out_is_not_an_empty_one(bench: Bench) -> None:
-    await bench.run([SHIPPER])
-    await bench.run(None)
-    assert await bench.states() == {"shipper": "Running"}
-    await bench.run([])
-    assert await bench.states() == {}
-
-
 async def test_a_conflict_is_told_once_and_again_when_it_came_back(bench: Bench) -> None:
     hook = Given("net", service("shipper", replicas=9))
     bench.registry.register(hook)
@@ -169,12 +87,6 @@ async def test_a_conflict_is_told_once_and_again_when_it_came_back(bench: Bench)
     hook.bodies = (SHIPPER,)
     await bench.run()
     assert bench.events_sent.count(("fra1", "Warning", "Conflict")) == 2
-
-
-async def test_one_failing_service_stops_no_other(bench: Bench) -> None:
-    bench.provider.fail("provision dns", BROKEN)
-    await bench.run([DNS, SHIPPER])
-    assert await bench.states() == {"dns": "Failed", "shipper": "Running"}
 
 
 async def test_a_defect_of_a_provider_is_a_failure_of_one_record(bench: Bench) -> None:
@@ -283,19 +195,72 @@ async def test_a_provider_that_cannot_look_is_a_failure_that_ends_by_itself(benc
 # --- single records -------------------------------------------------------------------------------
 
 
-async def test_a_record_that_changed_since_it_was_read_is_looked_at_again(bench: Bench) -> None:
-    await bench.service.converge(FRA, [SHIPPER])
-    stale = await bench.record()
-    await bench.run()
-    bench.events.clear()
-    outcome: Outcome = await bench.service.drive(stale, [stale])
-    assert isinstance(outcome, Wait)
-    assert (outcome.reason, outcome.after) == ("Superseded", 1.0)
-    assert bench.events == []
-
-
 async def test_converge_touches_no_provider(bench: Bench) -> None:
     report = await bench.service.converge(FRA, [SHIPPER])
     assert bench.provider.calls == []
     assert report.outcomes == {}
     assert await bench.states() == {"shipper": "Pending"}
+
+
+async def test_a_provision_that_was_decided_on_an_outdated_record_is_not_begun(
+    bench: Bench,
+) -> None:
+    await bench.service.converge(FRA, [service("shipper")])
+    stale = await bench.record()
+    await bench.service.converge(FRA, [service("shipper", replicas=2)])
+    outcome = await bench.service.drive(stale, [stale])
+    assert isinstance(outcome, Wait)
+    assert (outcome.reason, outcome.after) == ("Superseded", 1.0)
+    assert bench.provider.names_of("provision") == []
+
+
+async def test_re_added_while_a_failed_retire_sits_in_retiring(bench: Bench) -> None:
+    await bench.run()
+    first = await bench.record()
+    bench.provider.fail("deprovision shipper", BUSY)
+    await bench.run([])
+    assert await bench.states() == {"shipper": "Retiring"}
+    report = await bench.run()
+    assert await bench.states() == {"shipper": "Retiring"}
+    assert report.planned.insert == ()
+    await bench.clock.advance(6)
+    report = await bench.run()
+    assert await bench.states() == {}
+    assert report.outcome == Wait("Superseded", "to be recreated: shipper", 1.0)
+    await bench.run()
+    successor = await bench.record()
+    assert successor.progress.state == "Running"
+    assert successor.id != first.id
+    assert list(bench.provider.workloads) == [successor.id]
+
+
+async def test_a_retire_that_goes_on_forgets_its_failure(bench: Bench) -> None:
+    await bench.run()
+    bench.provider.fail("deprovision shipper", BUSY)
+    bench.provider.delay_deletion("shipper", 1)
+    await bench.run([])
+    await bench.clock.advance(6)
+    report = await bench.run([])
+    progress = (await bench.record()).progress
+    assert (progress.state, progress.failure, progress.next_retry) == ("Retiring", None, None)
+    assert report.outcome == Wait("Retiring", "its objects are being deleted", 5.0)
+    await bench.run([])
+    assert await bench.states() == {}
+
+
+class Raced(MemoryStore):
+    """A store in which somebody else is always faster to let a record go."""
+
+    async def remove(self, record: ServiceRecord) -> bool:
+        await super().remove(record)
+        return await super().remove(record)
+
+
+async def test_who_lets_a_record_go_tells_of_it_and_nobody_else(bench: Bench) -> None:
+    bench.store = bench.memory = Raced()
+    bench.restart()
+    await bench.run()
+    assert bench.events == ["shipper Started", "shipper Succeeded"]
+    await bench.run([])
+    assert await bench.states() == {}
+    assert bench.events == []

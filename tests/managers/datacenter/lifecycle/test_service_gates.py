@@ -6,11 +6,8 @@ What the state of a datacenter and dependencies let happen.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-import pytest
-
-from runtime.outcome import Done, Wait
+from runtime.outcome import Wait
 from tests.managers.datacenter.bodies import datacenter, openbao, service
 from tests.managers.datacenter.service_bench import (
     BUSY,
@@ -18,72 +15,12 @@ from tests.managers.datacenter.service_bench import (
     DNS,
     FRA,
     READER,
-    SHIPPER,
     SHOP,
     VAULT,
     Bench,
-    Given,
 )
 
 # --- states of the datacenter ---------------------------------------------------------------------
-
-
-async def test_maintenance_looks_and_changes_nothing(bench: Bench) -> None:
-    await bench.run([SHIPPER, DNS])
-    closed = replace(FRA, state="Maintenance")
-    bench.provider.make_unhealthy("dns", "image cannot be pulled")
-    report = await bench.run([service("shipper", replicas=3), SHOP], where=closed)
-    assert await bench.states() == {"dns": "Provisioning", "shipper": "Running"}
-    assert (await bench.record("dns")).progress.message == "image cannot be pulled"
-    assert bench.provider.names_of("provision") == ["dns", "shipper"]
-    assert bench.provider.names_of("deprovision") == []
-    assert "spec.state is Maintenance" in report.planned.blocked
-
-
-async def test_offline_asks_nobody(bench: Bench) -> None:
-    await bench.run()
-    before = list(bench.provider.calls)
-    away = replace(FRA, state="Offline")
-    report = await bench.run([], where=away)
-    progress = (await bench.record()).progress
-    assert bench.provider.calls == before
-    assert progress.state == "Running"
-    assert progress.message == (
-        "the datacenter is Offline: its services are not observed, and this status may be outdated"
-    )
-    assert report.outcome == Done(600.0)
-    await bench.run()
-    assert (await bench.record()).progress.message == ""
-
-
-async def test_draining_makes_and_changes_and_retires_nothing(bench: Bench) -> None:
-    await bench.run([SHIPPER, DNS])
-    draining = replace(FRA, state="Draining")
-    await bench.run([service("shipper", replicas=3), SHOP], where=draining)
-    assert await bench.states() == {"dns": "Running", "shipper": "Running", "shop": "Running"}
-    assert bench.provider.names_of("deprovision") == []
-    assert (await bench.record()).desired.service.replicas == 3
-
-
-@pytest.mark.parametrize("state", ["Active", "Draining"])
-async def test_a_deletion_retires_in_reverse_order(bench: Bench, state: Any) -> None:
-    bench.registry.register(Given("net", SHIPPER))
-    await bench.run([SHOP, DNS])
-    report = await bench.run([SHOP, DNS], DELETING, replace(FRA, state=state))
-    gone = bench.provider.names_of("deprovision")
-    assert gone.index("shop") < gone.index("dns")
-    assert sorted(gone) == ["dns", "shipper", "shop"]
-    assert report.records == ()
-    assert bench.provider.workloads == {}
-
-
-@pytest.mark.parametrize("state", ["Maintenance", "Offline"])
-async def test_a_deletion_waits_while_nothing_may_happen(bench: Bench, state: Any) -> None:
-    await bench.run()
-    report = await bench.run(None, DELETING, replace(FRA, state=state))
-    assert [record.retiring for record in report.records] == [False]
-    assert report.planned.blocked.startswith(f"spec.state is {state}, which blocks the deletion")
-    assert bench.provider.names_of("deprovision") == []
 
 
 async def test_a_retire_that_began_waits_for_the_end_of_maintenance(bench: Bench) -> None:
@@ -109,13 +46,6 @@ async def test_a_service_is_made_behind_what_it_depends_on(bench: Bench) -> None
     bench.provider.make_healthy("dns")
     await bench.run([SHOP, DNS])
     assert await bench.states() == {"dns": "Running", "shop": "Running"}
-
-
-async def test_a_dependency_that_nobody_declares_is_named(bench: Bench) -> None:
-    await bench.run([SHOP])
-    record = await bench.record("shop")
-    assert record.progress.state == "Pending"
-    assert record.progress.message == "waits until these are Running: dns"
 
 
 async def test_a_dependency_is_looked_at_and_not_believed(bench: Bench) -> None:
@@ -168,23 +98,6 @@ async def test_who_asks_for_a_vault_is_told_of_each(bench: Bench) -> None:
     ]
 
 
-async def test_every_vault_must_be_ready(bench: Bench) -> None:
-    bench.provider.make_unhealthy("archive")
-    await bench.run([READER, VAULT, openbao("archive")])
-    record = await bench.record("reader")
-    assert (record.progress.state, record.progress.message) == (
-        "Pending",
-        "waits until these are Running: archive",
-    )
-
-
-async def test_without_a_vault_openbao_is_not_ready(bench: Bench) -> None:
-    await bench.run([READER])
-    assert (await bench.record("reader")).progress.message == (
-        "waits until these are Running: openbao:ready"
-    )
-
-
 async def test_who_does_not_ask_for_a_vault_is_told_of_none(bench: Bench) -> None:
     await bench.run([service("reader", depends_on=("vault",)), VAULT])
     assert bench.provider.workloads[(await bench.record("reader")).id].vaults == ()
@@ -198,15 +111,6 @@ async def test_what_others_need_goes_last(bench: Bench) -> None:
     await bench.run([])
     assert await bench.states() == {}
     assert bench.provider.names_of("deprovision") == ["shop", "dns"]
-
-
-async def test_a_provider_that_was_named_wrongly_can_be_corrected(bench: Bench) -> None:
-    wrong = datacenter("ams1", provider="nomad")
-    await bench.run(where=wrong)
-    right = replace(wrong, provider="memory")
-    await bench.run(where=right)
-    (record,) = await bench.memory.list_by_datacenter(right)
-    assert (record.progress.state, record.progress.failure) == ("Running", None)
 
 
 async def test_what_a_provider_that_nobody_has_never_made_goes_at_once(bench: Bench) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from contracts.datacenter.objects import State
+from contracts.datacenter.workload import ServiceState
 from contracts.datacenter.workload_records import (
     Failure,
     Observation,
@@ -20,11 +21,9 @@ from contracts.datacenter.workload_records import (
     ServiceRecord,
 )
 from contracts.records.event import EventRecord
-from contracts.state_machine import diagram
 from managers.datacenter.backoff import RETIRE
 from managers.datacenter.lifecycle.state_machine import (
     STATES,
-    TABLE,
     UNKNOWN_PROVIDER,
     ServiceFacts,
     ServiceVerdict,
@@ -78,117 +77,87 @@ def facts(
     )
 
 
+MAINTENANCE: dict[ServiceState, tuple[Any, ...]] = {
+    "Pending": (NOTHING,),
+    "Provisioning": (OLD,),
+    "Failed": (NOTHING, failing(after=0)),
+    "Retiring": (WELL,),
+}
+RUNS = ServiceVerdict("Running", "", "")
+CREATES = ServiceVerdict("Provisioning", MAKE, "provision")
+UPDATES = ServiceVerdict("Provisioning", CHANGE, "provision")
+STARTS = ServiceVerdict("Provisioning", "1 of 2 pods are ready", "")
+WAITS = ServiceVerdict("Pending", "waits until these are Running: vault", "")
+FAILS = ServiceVerdict("Failed", "the server is busy", "")
+REJECTED = ServiceVerdict("Failed", "no image", "")
+DELETES = ServiceVerdict("Retiring", TAKE, "deprovision")
+UNKNOWN = replace(BROKEN, failure=Failure(UNKNOWN_PROVIDER, "x", NOW))
+VAULT = ("vault",)
+
 CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
-    "nothing is there yet": (facts(NOTHING), ServiceVerdict("Provisioning", MAKE, "provision")),
-    "a dependency is missing": (
+    "nothing is there yet": (facts(NOTHING), CREATES),
+    "a dependency is missing": (facts(NOTHING, unmet_dependencies=VAULT), WAITS),
+    "two dependencies are missing": (
         facts(NOTHING, unmet_dependencies=("vault", "dns")),
-        ServiceVerdict("Pending", "waits until these are Running: vault, dns", ""),
+        replace(WAITS, message="waits until these are Running: vault, dns"),
     ),
-    "part of it is there": (facts(PART), ServiceVerdict("Provisioning", CHANGE, "provision")),
+    "part of it is there": (facts(PART), UPDATES),
     "part of it is there, and a dependency is not": (
-        facts(PART, unmet_dependencies=("vault",)),
-        ServiceVerdict("Provisioning", CHANGE, "provision"),
+        facts(PART, unmet_dependencies=VAULT),
+        UPDATES,
     ),
-    "another body runs": (facts(OLD), ServiceVerdict("Provisioning", CHANGE, "provision")),
+    "another body runs": (facts(OLD), UPDATES),
     "another body runs, and a dependency does not": (
-        facts(OLD, unmet_dependencies=("vault",)),
-        ServiceVerdict("Provisioning", CHANGE, "provision"),
+        facts(OLD, unmet_dependencies=VAULT),
+        UPDATES,
     ),
-    "pods start": (facts(STARTING), ServiceVerdict("Provisioning", "1 of 2 pods are ready", "")),
-    "pods say why not": (
-        facts(PULLING),
-        ServiceVerdict("Provisioning", "image cannot be pulled", ""),
-    ),
-    "all is well": (facts(WELL), ServiceVerdict("Running", "", "")),
-    "an attempt failed, and the next is later": (
-        facts(NOTHING, failing()),
-        ServiceVerdict("Failed", "the server is busy", ""),
-    ),
-    "a change failed, and the next attempt is later": (
-        facts(OLD, failing()),
-        ServiceVerdict("Failed", "the server is busy", ""),
-    ),
-    "the next attempt is due": (
-        facts(NOTHING, failing(after=0)),
-        ServiceVerdict("Provisioning", CHANGE, "provision"),
-    ),
-    "the desired_service changed after a failure": (
-        facts(NOTHING, failing(after=500, digest="old")),
-        ServiceVerdict("Provisioning", MAKE, "provision"),
-    ),
-    "a terminal failure": (facts(NOTHING, BROKEN), ServiceVerdict("Failed", "no image", "")),
+    "pods start": (facts(STARTING), STARTS),
+    "pods say why not": (facts(PULLING), replace(STARTS, message="image cannot be pulled")),
+    "all is well": (facts(WELL), RUNS),
+    "an attempt failed, and the next is later": (facts(NOTHING, failing()), FAILS),
+    "a change failed, and the next attempt is later": (facts(OLD, failing()), FAILS),
+    "the next attempt is due": (facts(NOTHING, failing(after=0)), UPDATES),
+    "the desired_service changed after a failure": (facts(NOTHING, failing(500, "old")), CREATES),
+    "a terminal failure": (facts(NOTHING, BROKEN), REJECTED),
     "a terminal failure of another desired_service": (
         facts(NOTHING, replace(BROKEN, digest="old")),
-        ServiceVerdict("Provisioning", MAKE, "provision"),
+        CREATES,
     ),
     "a failure, and a dependency is gone": (
-        facts(NOTHING, failing(after=0), unmet_dependencies=("vault",)),
-        ServiceVerdict("Pending", "waits until these are Running: vault", ""),
+        facts(NOTHING, failing(after=0), unmet_dependencies=VAULT),
+        WAITS,
     ),
-    "it is as wanted in spite of a failure": (
-        facts(WELL, BROKEN),
-        ServiceVerdict("Running", "", ""),
-    ),
-    "it starts in spite of a failure": (
-        facts(STARTING, BROKEN),
-        ServiceVerdict("Provisioning", "1 of 2 pods are ready", ""),
-    ),
-    "nobody knew its provider, and now somebody does": (
-        facts(NOTHING, replace(BROKEN, failure=Failure(UNKNOWN_PROVIDER, "x", NOW))),
-        ServiceVerdict("Provisioning", MAKE, "provision"),
-    ),
-    "Draining goes on making": (
-        facts(NOTHING, datacenter_state="Draining"),
-        ServiceVerdict("Provisioning", MAKE, "provision"),
-    ),
-    "Maintenance makes nothing": (
-        facts(NOTHING, datacenter_state="Maintenance"),
-        ServiceVerdict("Pending", CLOSED, ""),
-    ),
-    "Maintenance changes nothing": (
-        facts(OLD, datacenter_state="Maintenance"),
-        ServiceVerdict("Provisioning", CLOSED, ""),
-    ),
-    "Maintenance tries nothing again": (
-        facts(NOTHING, failing(after=0), datacenter_state="Maintenance"),
-        ServiceVerdict("Failed", CLOSED, ""),
-    ),
-    "Maintenance looks on": (
-        facts(WELL, datacenter_state="Maintenance"),
-        ServiceVerdict("Running", "", ""),
-    ),
-    "Maintenance retires nothing": (
-        facts(WELL, retiring=True, datacenter_state="Maintenance"),
-        ServiceVerdict("Retiring", CLOSED, ""),
-    ),
-    "it is to go": (facts(WELL, retiring=True), ServiceVerdict("Retiring", TAKE, "deprovision")),
-    "it is to go, and was never made": (
-        facts(NOTHING, retiring=True),
-        ServiceVerdict("Retiring", TAKE, "deprovision"),
-    ),
+    "it is as wanted in spite of a failure": (facts(WELL, BROKEN), RUNS),
+    "it starts in spite of a failure": (facts(STARTING, BROKEN), STARTS),
+    "nobody knew its provider, and now somebody does": (facts(NOTHING, UNKNOWN), CREATES),
+    "Draining goes on making": (facts(NOTHING, datacenter_state="Draining"), CREATES),
+    "Maintenance looks on": (facts(WELL, datacenter_state="Maintenance"), RUNS),
+    **{
+        f"Maintenance in {state}": (
+            facts(*observed, datacenter_state="Maintenance", retiring=state == "Retiring"),
+            ServiceVerdict(state, CLOSED, ""),
+        )
+        for state, observed in MAINTENANCE.items()
+    },
+    "it is to go": (facts(WELL, retiring=True), DELETES),
+    "it is to go, and was never made": (facts(NOTHING, retiring=True), DELETES),
     "it is to go, and waits for nobody": (
-        facts(NOTHING, retiring=True, unmet_dependencies=("vault",)),
-        ServiceVerdict("Retiring", TAKE, "deprovision"),
+        facts(NOTHING, retiring=True, unmet_dependencies=VAULT),
+        DELETES,
     ),
-    "it is to go, and failed for good before": (
-        facts(PART, BROKEN, retiring=True),
-        ServiceVerdict("Retiring", TAKE, "deprovision"),
-    ),
+    "it is to go, and failed for good before": (facts(PART, BROKEN, retiring=True), DELETES),
     "others depend on it": (
         facts(WELL, retiring=True, dependents=("dns", "shop")),
         ServiceVerdict("Retiring", "waits until these are deleted: dns, shop", ""),
     ),
-    "others depend on it, and it stays": (
-        facts(WELL, dependents=("shop",)),
-        ServiceVerdict("Running", "", ""),
-    ),
+    "others depend on it, and it stays": (facts(WELL, dependents=("shop",)), RUNS),
     "a retire failed, and the next attempt is later": (
         facts(WELL, failing(digest=RETIRE), retiring=True),
-        ServiceVerdict("Retiring", "the server is busy", ""),
+        replace(FAILS, state="Retiring"),
     ),
     "a retire failed, and the next attempt is due": (
-        facts(WELL, failing(after=0, digest=RETIRE), retiring=True),
-        ServiceVerdict("Retiring", TAKE, "deprovision"),
+        facts(WELL, failing(0, RETIRE), retiring=True),
+        DELETES,
     ),
     "it was proven to be gone": (
         facts(WELL, retiring=True, gone=True),
@@ -224,23 +193,6 @@ def test_a_datacenter_that_is_offline_shows_what_was_known() -> None:
         )
         assert verdict == ServiceVerdict(state, message, "")
         assert progress_of(service_facts, verdict) == ServiceProgress(state, message, attempts=3)
-
-
-def test_the_diagram_has_every_state() -> None:
-    assert diagram(TABLE) == (
-        "stateDiagram-v2\n"
-        "    [*] --> Pending\n"
-        "    Pending --> Retiring: marked for deletion\n"
-        "    Pending --> Failed: the last attempt failed\n"
-        "    Pending --> Provisioning: all dependencies are Running / provision\n"
-        "    Provisioning --> Retiring: marked for deletion\n"
-        "    Provisioning --> Running: up to date and healthy\n"
-        "    Provisioning --> Failed: the last attempt failed\n"
-        "    Running --> Retiring: marked for deletion\n"
-        "    Running --> Provisioning: unhealthy, outdated or incomplete\n"
-        "    Failed --> Provisioning: the next attempt is due / provision\n"
-        "    Retiring --> Retired: all objects are deleted / remove\n"
-    )
 
 
 def record_progress(facts: ServiceFacts) -> ServiceProgress:

@@ -16,6 +16,7 @@ from runtime.testing.api_server.faults import Fault, FaultKind
 from runtime.types import Object, ObjectKey, Resource
 from tests.managers.datacenter.provider_bench import (
     FILES,
+    HELD,
     LATER,
     NAME,
     NAMESPACE,
@@ -144,15 +145,6 @@ class TestProvision:
         await bench.provision(record)
         assert bench.names_of == []
 
-    async def test_what_is_missing_is_made_again(self) -> None:
-        bench, record = Bench(), shipper()
-        await bench.provision(record)
-        bench.server.remove(SERVICE, ObjectKey(NAMESPACE, NAME))
-        assert (await bench.observe(record)).digest == ""
-        await bench.provision(record)
-        assert bench.live(SERVICE, NAME) is not None
-        assert (await bench.observe(record)).digest == record.desired.digest
-
     async def test_what_is_not_wanted_any_more_goes(self) -> None:
         bench = Bench()
         await bench.provision(events_sent(), VAULT)
@@ -229,11 +221,7 @@ class TestRefusals:
     async def test_what_is_being_deleted_is_waited_for(self) -> None:
         bench, record = Bench(), shipper()
         await bench.provision(record)
-
-        def held(live: Object) -> Object:
-            return {**live, "metadata": {**live["metadata"], "finalizers": ["example.com/x"]}}
-
-        bench.edit(SERVICE, NAME, held)
+        bench.edit(SERVICE, NAME, HELD)
         bench.server.remove(SERVICE, ObjectKey(NAMESPACE, NAME))
         assert await refusal_of(bench, record) == ("Terminating", False)
         assert (await bench.observe(record)).digest == ""

@@ -6,11 +6,11 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.datacenter.workload_records import ServiceRecord, Vault
-from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, SERVICE, STATEFUL_SET
+from runtime.builtin_kinds import CONFIG_MAP, SERVICE, STATEFUL_SET
 from runtime.types import Object, ObjectKey, Resource
 from tests.managers.datacenter import bodies
 from tests.managers.datacenter.provider_bench import (
-    FILES,
+    HELD,
     NAME,
     NAMESPACE,
     OPENBAO,
@@ -125,21 +125,10 @@ class TestAnew:
     async def test_a_vault_that_goes_makes_room(self) -> None:
         bench = Bench()
         await bench.bring(cluster())
-
-        def held(live: Object) -> Object:
-            return {**live, "metadata": {**live["metadata"], "finalizers": ["example.com/x"]}}
-
-        bench.edit(CLUSTERS, "fra1-vault", held)
+        bench.edit(CLUSTERS, "fra1-vault", HELD)
         bench.server.remove(CLUSTERS, ObjectKey(NAMESPACE, "fra1-vault"))
         await bench.bring(bodies.record(bodies.desired_service(bodies.service("vault"))))
         assert bench.names() == ["Deployment fra1-vault"]
-
-    async def test_a_daemon_set_replaces_a_deployment(self) -> None:
-        bench = Bench()
-        await bench.bring(shipper())
-        await bench.bring(shipper(kind="DaemonSet"))
-        assert bench.names() == [f"ConfigMap {FILES}", f"DaemonSet {NAME}", f"Service {NAME}"]
-        assert bench.live(DAEMON_SET, NAME) is not None
 
 
 class TestVaults:

@@ -10,7 +10,6 @@ from contracts.api.group import CLUSTERS
 from contracts.datacenter import names
 from contracts.datacenter.workload_records import ServiceRecord
 from contracts.naming import labels
-from managers.datacenter.interfaces import ProviderError
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import CONFIG_MAP, DEPLOYMENT, SERVICE, STATEFUL_SET
 from runtime.errors import LeaseLost
@@ -18,12 +17,12 @@ from runtime.testing.api_server.faults import Fault, FaultKind
 from runtime.types import Object, ObjectKey, Resource
 from tests.managers.datacenter.provider_bench import (
     FILES,
+    HELD,
     LATER,
     NAME,
     NAMESPACE,
     SPOOL,
     VAULT,
-    Always,
     Bench,
     Nth,
     cluster,
@@ -31,6 +30,7 @@ from tests.managers.datacenter.provider_bench import (
     every,
     refusing,
     shipper,
+    with_metadata,
     with_volume,
     writes,
 )
@@ -106,32 +106,6 @@ class TestCrashes:
                 return
         raise AssertionError("more calls than anybody makes")
 
-    @pytest.mark.parametrize(
-        ("fault", "reason", "terminal"),
-        [
-            (Fault(FaultKind.INTERNAL), "Unavailable", False),
-            (Fault(FaultKind.TOO_MANY, LATER), "Unavailable", False),
-            (refusing(403, "Forbidden"), "Forbidden", True),
-        ],
-    )
-    async def test_nothing_counts_as_gone_while_the_server_does_not_say_so(
-        self, fault: Fault, reason: str, terminal: bool
-    ) -> None:
-        record = shipper()
-        bench = await bench_with(record)
-        for method, last in (("DELETE", False), ("GET", True)):
-            if last:
-                bench.wire.faults = Always("nothing", fault)
-                for _ in range(2):
-                    assert await bench.provider.deprovision(record) is False
-                    bench.controllers()
-                    bench.sync()
-            bench.wire.faults = Always(method, fault)
-            with pytest.raises(ProviderError) as raised:
-                await bench.provider.deprovision(record)
-            assert (raised.value.reason, raised.value.terminal) == (reason, terminal)
-        assert bench.names() == []
-
     async def test_who_may_no_longer_write_is_told_so(self) -> None:
         lost = False
 
@@ -190,12 +164,8 @@ class TestRetiring:
     async def test_what_belongs_to_others_is_left_alone(self) -> None:
         record = shipper()
         bench = await bench_with(record)
-
-        def taken(live: Object) -> Object:
-            other = Owner("example.com/v1", "Other", "", "o", "uid-other").reference()
-            return {**live, "metadata": {**live["metadata"], "ownerReferences": [other]}}
-
-        bench.edit(SERVICE, NAME, taken)
+        other = Owner("example.com/v1", "Other", "", "o", "uid-other").reference()
+        bench.edit(SERVICE, NAME, with_metadata(ownerReferences=[other]))
         await bench.retire(record)
         assert bench.names() == [f"Service {NAME}"]
 
@@ -221,11 +191,7 @@ class TestRetiring:
             await bench.provider.deprovision(record)
             bench.controllers()
             bench.sync()
-
-        def taken(live: Object) -> Object:
-            return {**live, "metadata": {**live["metadata"], "ownerReferences": []}}
-
-        bench.edit(resource, name, taken)
+        bench.edit(resource, name, with_metadata(ownerReferences=[]))
         # The caches show it as it was.
         assert await bench.provider.deprovision(record) is False
         live = bench.live(resource, name) or {}
@@ -234,11 +200,7 @@ class TestRetiring:
     async def test_a_vault_takes_its_own_objects_away(self) -> None:
         record = cluster()
         bench = await bench_with(record)
-
-        def held(live: Object) -> Object:
-            return {**live, "metadata": {**live["metadata"], "finalizers": ["example.com/x"]}}
-
-        bench.edit(CLUSTERS, "fra1-vault", held)
+        bench.edit(CLUSTERS, "fra1-vault", HELD)
         bench.sync()
         assert await bench.provider.deprovision(record) is False
         live = bench.live(CLUSTERS, "fra1-vault") or {}
@@ -299,12 +261,8 @@ class TestRetiring:
         bench = await bench_with(record)
         other = Owner("example.com/v1", "Other", "", "o", "uid-other").reference()
         other = {**other, "controller": False}
-
-        def shared(live: Object) -> Object:
-            owners = [other, *live["metadata"]["ownerReferences"]]
-            return {**live, "metadata": {**live["metadata"], "ownerReferences": owners}}
-
-        bench.edit(DEPLOYMENT, NAME, shared)
+        owners = (bench.live(DEPLOYMENT, NAME) or {})["metadata"]["ownerReferences"]
+        bench.edit(DEPLOYMENT, NAME, with_metadata(ownerReferences=[other, *owners]))
         await bench.retire(record)
         live = bench.live(DEPLOYMENT, NAME) or {}
         assert live["metadata"]["ownerReferences"] == [other]

@@ -212,75 +212,30 @@ def test_config_maps() -> None:
     }
 
 
-def test_who_waits_for_no_vault_is_told_nothing() -> None:
-    assert render(record(), (VAULT,)) == render(record(), ())
-
-
-def test_a_change_of_anything_is_another_wish() -> None:
-    marks = {
-        object_of(desired, "Deployment")["metadata"]["annotations"][names.DESIRED_HASH]
-        for desired in (
-            record(),
-            record(replicas=2),
-            record(labels={"a": "b"}),
-            record(volume_policy="Delete"),
-        )
-    }
-    assert len(marks) == 4
-
-
 def last(desired: ServiceRecord, kind: str) -> Intent:
     (intent,) = [each for each in render(desired, ()) if each.resource.kind == kind]
     return intent
 
 
-CLAIM = "spec.volumeClaimTemplates"
+def with_volume(**changes: Any) -> ServiceRecord:
+    """A StatefulSet whose volume has these fields."""
+    return record(part(volumes=({**DATA, **changes},)), kind="StatefulSet")
+
+
+CLAIM = ("spec.volumeClaimTemplates",)
+ADDRESS = ("spec.clusterIP",)
 PORTS = part(ports=(HTTP,))
+RETAINED = record(part(volumes=(DATA,)), kind="StatefulSet", volume_policy="Delete", replicas=2)
 FIXED: dict[str, tuple[str, ServiceRecord, ServiceRecord, tuple[str, ...]]] = {
-    "same": (
-        "StatefulSet",
-        record(part(volumes=(DATA,)), kind="StatefulSet"),
-        record(part(volumes=({**DATA, "size": "1Gi"},)), kind="StatefulSet", replicas=2),
-        (),
-    ),
-    "size": (
-        "StatefulSet",
-        record(part(volumes=(DATA,)), kind="StatefulSet"),
-        record(part(volumes=({**DATA, "size": "2Gi"},)), kind="StatefulSet"),
-        (CLAIM,),
-    ),
-    "class": (
-        "StatefulSet",
-        record(part(volumes=({**DATA, "storage_class_name": "fast"},)), kind="StatefulSet"),
-        record(part(volumes=(DATA,)), kind="StatefulSet"),
-        (CLAIM,),
-    ),
-    "one less": (
-        "StatefulSet",
-        record(part(volumes=(DATA,)), kind="StatefulSet"),
-        record(part(), kind="StatefulSet"),
-        (CLAIM,),
-    ),
-    "name": (
-        "StatefulSet",
-        record(part(volumes=(DATA,)), kind="StatefulSet"),
-        record(part(volumes=({**DATA, "name": "other"},)), kind="StatefulSet"),
-        (CLAIM,),
-    ),
-    "retention": (
-        "StatefulSet",
-        record(part(volumes=(DATA,)), kind="StatefulSet"),
-        record(part(volumes=(DATA,)), kind="StatefulSet", volume_policy="Delete"),
-        (),
-    ),
+    "same": ("StatefulSet", with_volume(), with_volume(size="1Gi"), ()),
+    "size": ("StatefulSet", with_volume(), with_volume(size="2Gi"), CLAIM),
+    "class": ("StatefulSet", with_volume(storage_class_name="fast"), with_volume(), CLAIM),
+    "one less": ("StatefulSet", with_volume(), record(kind="StatefulSet"), CLAIM),
+    "name": ("StatefulSet", with_volume(), with_volume(name="other"), CLAIM),
+    "retention": ("StatefulSet", with_volume(), RETAINED, ()),
     "service": ("Service", record(PORTS), record(PORTS, kind="DaemonSet"), ()),
-    "headless": ("Service", record(PORTS), record(PORTS, kind="StatefulSet"), ("spec.clusterIP",)),
-    "one address": (
-        "Service",
-        record(PORTS, kind="StatefulSet"),
-        record(PORTS),
-        ("spec.clusterIP",),
-    ),
+    "headless": ("Service", record(PORTS), record(PORTS, kind="StatefulSet"), ADDRESS),
+    "one address": ("Service", record(PORTS, kind="StatefulSet"), record(PORTS), ADDRESS),
     "deployment": ("Deployment", record(), record(replicas=7), ()),
 }
 

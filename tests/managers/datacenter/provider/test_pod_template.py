@@ -132,15 +132,6 @@ def test_annotations_tell_of_files_and_of_the_last_order() -> None:
     }
 
 
-def test_another_content_is_another_template() -> None:
-    one, other = (
-        template(part(config_files=({"path": "/etc/x", "content": content},)))
-        for content in ("1", "2")
-    )
-    assert one["metadata"]["annotations"] != other["metadata"]["annotations"]
-    assert one["spec"] == other["spec"]
-
-
 def test_inits_and_sidecars_start_in_their_order() -> None:
     spec = template(
         part("main"),

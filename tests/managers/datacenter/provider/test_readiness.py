@@ -82,65 +82,50 @@ DS: Kind = "DaemonSet"
 BAO: Kind = "OpenBaoCluster"
 WELL = ""
 
+SETTLED: dict[Kind, tuple[dict[str, Any], int]] = {
+    DEP: (deployment(2, 2, 2, 2), 2),
+    STS: (stateful_set(3, 3, 3, "a", "a"), 3),
+    DS: (daemon_set(4, 4, 4), 4),
+    BAO: (cluster(AVAILABLE, READY), 3),
+}
+BUSY_QUOTA = with_status(deployment(2, 1, 1, 1), conditions=[QUOTA])
+LATER = with_status(deployment(1, 1, 1, 1), conditions=[{**LATE, "status": "True"}])
+UNAVAILABLE = {**AVAILABLE, "status": "False", "reason": "NotReady"}
+NO_STATUS = {"metadata": {"generation": 1}, "spec": {"replicas": 2}}
+OLD_POD = "pods of the previous spec that have to terminate: 1"
+UPDATING = "its controller has not completed the update"
+
 CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
-    "deployment": (DEP, deployment(2, 2, 2, 2), (2, 2), WELL),
+    **{kind: (kind, live, (count, count), WELL) for kind, (live, count) in SETTLED.items()},
+    **{
+        f"{kind} not observed": (
+            kind,
+            with_status(live, observedGeneration=1),
+            (count, count),
+            NOT_OBSERVED,
+        )
+        for kind, (live, count) in SETTLED.items()
+    },
     "deployment without a number": (DEP, deployment(None, 1, 1, 1), (1, 1), WELL),
     "deployment of none": (DEP, deployment(0, 0, 0, 0), (0, 0), WELL),
-    "deployment not observed": (
-        DEP,
-        with_status(deployment(2, 2, 2, 2), observedGeneration=1),
-        (2, 2),
-        NOT_OBSERVED,
-    ),
-    "deployment without a status": (
-        DEP,
-        {"metadata": {"generation": 1}, "spec": {"replicas": 2}},
-        (0, 2),
-        NOT_OBSERVED,
-    ),
+    "deployment without a status": (DEP, NO_STATUS, (0, 2), NOT_OBSERVED),
     "deployment rolling": (
         DEP,
         deployment(2, 1, 3, 2),
         (2, 2),
         "1 of 2 pods have the current spec",
     ),
-    "deployment with old pods": (
-        DEP,
-        deployment(2, 2, 3, 2),
-        (2, 2),
-        "pods of the previous spec that have to terminate: 1",
-    ),
-    "deployment of none with pods": (
-        DEP,
-        deployment(0, 0, 1, 1),
-        (1, 0),
-        "pods of the previous spec that have to terminate: 1",
-    ),
-    "deployment not available": (
-        DEP,
-        deployment(2, 2, 2, 1),
-        (1, 2),
-        "1 of 2 pods are available",
-    ),
+    "deployment with old pods": (DEP, deployment(2, 2, 3, 2), (2, 2), OLD_POD),
+    "deployment of none with pods": (DEP, deployment(0, 0, 1, 1), (1, 0), OLD_POD),
+    "deployment not available": (DEP, deployment(2, 2, 2, 1), (1, 2), "1 of 2 pods are available"),
     "deployment late": (
         DEP,
         with_status(deployment(2, 1, 3, 2), conditions=[LATE]),
         (2, 2),
         "it has timed out",
     ),
-    "deployment that progresses": (
-        DEP,
-        with_status(deployment(1, 1, 1, 1), conditions=[{**LATE, "status": "True"}]),
-        (1, 1),
-        WELL,
-    ),
-    "deployment over its quota": (
-        DEP,
-        with_status(deployment(2, 1, 1, 1), conditions=[QUOTA]),
-        (1, 2),
-        "exceeded quota",
-    ),
-    "stateful set": (STS, stateful_set(3, 3, 3, "a", "a"), (3, 3), WELL),
+    "deployment that progresses": (DEP, LATER, (1, 1), WELL),
+    "deployment over its quota": (DEP, BUSY_QUOTA, (1, 2), "exceeded quota"),
     "stateful set of none": (STS, stateful_set(0, 0, 0, "a", "a"), (0, 0), WELL),
     "stateful set rolling": (
         STS,
@@ -154,58 +139,18 @@ CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
         (2, 3),
         "2 of 3 pods are ready",
     ),
-    "stateful set not complete": (
-        STS,
-        stateful_set(3, 3, 3, "a", "b"),
-        (3, 3),
-        "its controller has not completed the update",
-    ),
-    "stateful set not observed": (
-        STS,
-        with_status(stateful_set(3, 3, 3, "a", "a"), observedGeneration=1),
-        (3, 3),
-        NOT_OBSERVED,
-    ),
-    "daemon set": (DS, daemon_set(4, 4, 4), (4, 4), WELL),
+    "stateful set not complete": (STS, stateful_set(3, 3, 3, "a", "b"), (3, 3), UPDATING),
     "daemon set without nodes": (DS, daemon_set(0, 0, 0), (0, 0), WELL),
-    "daemon set rolling": (
-        DS,
-        daemon_set(4, 3, 4),
-        (4, 4),
-        "3 of 4 pods have the current spec",
-    ),
+    "daemon set rolling": (DS, daemon_set(4, 3, 4), (4, 4), "3 of 4 pods have the current spec"),
     "daemon set not available": (DS, daemon_set(4, 4, 3), (3, 4), "3 of 4 pods are available"),
-    "daemon set not observed": (
-        DS,
-        with_status(daemon_set(4, 4, 4), observedGeneration=1),
-        (4, 4),
-        NOT_OBSERVED,
-    ),
-    "cluster": (BAO, cluster(AVAILABLE, READY), (3, 3), WELL),
     "cluster not ready": (
         BAO,
         cluster(AVAILABLE, UNREADY, ready=2),
         (2, 3),
         "a leader is waited for",
     ),
-    "cluster not available": (
-        BAO,
-        cluster({**AVAILABLE, "status": "False", "reason": "NotReady"}, READY),
-        (3, 3),
-        "NotReady",
-    ),
-    "cluster that says nothing": (
-        BAO,
-        cluster(ready=0),
-        (0, 3),
-        "condition Ready has no message",
-    ),
-    "cluster not observed": (
-        BAO,
-        with_status(cluster(AVAILABLE, READY), observedGeneration=1),
-        (3, 3),
-        NOT_OBSERVED,
-    ),
+    "cluster not available": (BAO, cluster(UNAVAILABLE, READY), (3, 3), "NotReady"),
+    "cluster that says nothing": (BAO, cluster(ready=0), (0, 3), "condition Ready has no message"),
 }
 
 

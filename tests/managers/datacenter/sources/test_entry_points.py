@@ -96,46 +96,41 @@ async def test_an_entry_point_is_a_hook_or_makes_one(what: str, source: ServiceS
     ]
 
 
+NO_HOOK = "None is not a hook: pass an object with name, priority and services"
+BROKEN = {
+    "told_something": (
+        " could not be loaded: TypeError: told_something() missing 1 required positional argument: "
+        "'what'; fix the package or uninstall it"
+    ),
+    "leaving": (" could not be loaded: SystemExit: no licence; fix the package or uninstall it"),
+    "nothing": f": {NO_HOOK}",
+    "number": (
+        " could not be loaded: TypeError: 'int' object is not callable; fix the package or "
+        "uninstall it"
+    ),
+    "nameless": (
+        ": FunctionHook.name must be 1 to 253 letters, digits, dots, dashes or underscores, with a "
+        "letter or digit at both ends (got ''): give the hook a stable name"
+    ),
+}
+MISSING = (
+    " could not be loaded: ModuleNotFoundError: No module named 'no_such_module'; fix the package "
+    "or uninstall it"
+)
+
+
 @pytest.mark.parametrize(
-    ("broken", "error"),
+    ("broken", "why"),
     [
-        (
-            point("x", "y", "no_such_module"),
-            "entry point x = no_such_module:y could not be loaded: ModuleNotFoundError: No module "
-            "named 'no_such_module'; fix the package or uninstall it",
-        ),
-        (
-            point("x", "told_something"),
-            f"entry point x = {MODULE}:told_something could not be loaded: TypeError: "
-            "told_something() missing 1 required positional argument: 'what'; fix the package or "
-            "uninstall it",
-        ),
-        (
-            point("x", "leaving"),
-            f"entry point x = {MODULE}:leaving could not be loaded: SystemExit: no licence; fix "
-            "the package or uninstall it",
-        ),
-        (
-            point("x", "nothing"),
-            f"entry point x = {MODULE}:nothing: None is not a hook: pass an object with name, "
-            "priority and services",
-        ),
-        (
-            point("x", "number"),
-            f"entry point x = {MODULE}:number could not be loaded: TypeError: 'int' object is not "
-            "callable; fix the package or uninstall it",
-        ),
-        (
-            point("x", "nameless"),
-            f"entry point x = {MODULE}:nameless: FunctionHook.name must be 1 to 253 letters, "
-            "digits, dots, dashes or underscores, with a letter or digit at both ends (got ''): "
-            "give the hook a stable name",
-        ),
+        (point("x", "y", "no_such_module"), MISSING),
+        *((point("x", what), why) for what, why in BROKEN.items()),
     ],
+    ids=lambda case: getattr(case, "value", ""),
 )
 async def test_a_broken_entry_point_is_a_failed_source_beside_the_others(
-    broken: EntryPoint, error: str
+    broken: EntryPoint, why: str
 ) -> None:
+    error = f"entry point x = {broken.value}{why}"
     with capture_logs() as logs:
         results = await answers([broken, point("z", "factory")])
     assert [(result.source.name, result.error) for result in results] == [

@@ -76,18 +76,6 @@ async def test_an_empty_list_is_a_successful_nothing() -> None:
     assert await call_with([]) == SourceResult(SOURCE, ())
 
 
-async def test_a_hook_chooses_its_datacenters() -> None:
-    def only_edge(ctx: HookContext, info: DatacenterInfo) -> list[Body]:
-        return [service("a")] if info.labels.get("tier") == "edge" else []
-
-    hook = FunctionHook("network", only_edge)
-    hooks = [
-        await call_hook(SOURCE, hook, place, ManualClock())
-        for place in (FRA1, datacenter("fra2", labels={"tier": "core"}))
-    ]
-    assert hooks == [SourceResult(SOURCE, (service("a"),)), SourceResult(SOURCE, ())]
-
-
 async def test_a_hook_is_told_its_deadline_and_whom_it_serves() -> None:
     seen: list[tuple[float, DatacenterInfo]] = []
 
@@ -121,8 +109,6 @@ NO_LIST = "services: must be a list of services; use a list"
     [
         (None, "returned None: return an empty list for no services"),
         ("log-shipper", f"{NO_LIST} (got log-shipper)"),
-        ({"name": "a"}, f"{NO_LIST} (got {{'name': 'a'}})"),
-        (7, f"{NO_LIST} (got 7)"),
     ],
 )
 async def test_an_answer_that_is_no_list_fails(value: Any, error: str) -> None:
@@ -132,12 +118,8 @@ async def test_an_answer_that_is_no_list_fails(value: Any, error: str) -> None:
 @pytest.mark.parametrize(
     ("value", "field"),
     [
-        pytest.param([{**RAW, "name": "Shipper"}], "services[0].name: ", id="its name"),
-        pytest.param([RAW, {**RAW, "kind": "Pod"}], "services[1].kind: ", id="its kind"),
-        pytest.param([{**RAW, "hostPath": "/"}], "services[0].hostPath: ", id="no such field"),
         pytest.param([service("a", services=())], "services[0]", id="no Main container"),
         pytest.param([RAW, RAW], "services[1].name: ", id="a name twice"),
-        pytest.param([None], "services[0]", id="nothing in the list"),
         pytest.param([service("a")] * (SERVICES_MAX + 1), "services: ", id="too many"),
     ],
 )
@@ -194,20 +176,6 @@ async def test_long_errors_are_cut() -> None:
     assert names.error.endswith("xxx...")
 
 
-async def test_a_hook_that_does_not_answer_in_time_fails() -> None:
-    clock = ManualClock()
-
-    async def endless(ctx: HookContext, info: DatacenterInfo) -> list[Body]:
-        await asyncio.Event().wait()
-        return []
-
-    task = asyncio.create_task(call_hook(SOURCE, FunctionHook("network", endless), FRA1, clock))
-    await clock.advance(4.9)
-    assert not task.done()
-    await clock.advance(0.1)
-    assert await task == SourceResult(SOURCE, None, "timed out after 5 s")
-
-
 async def test_a_cancelled_caller_is_cancelled() -> None:
     clock = ManualClock()
     stopped: list[str] = []
@@ -246,7 +214,9 @@ async def test_one_slow_hook_costs_the_others_nothing_and_no_answer_is_missing()
         (ServiceSource("hook/fine"), Coded(lambda ctx, info: [service("a")])),
     ]
     task = asyncio.create_task(call_hooks(sources, FRA1, clock, deadline=3))
-    await clock.advance(3)
+    await clock.advance(2.9)
+    assert not task.done()
+    await clock.advance(0.1)
     assert await task == (
         SourceResult(ServiceSource("hook/slow1"), None, "timed out after 3 s"),
         SourceResult(ServiceSource("hook/broken"), None, "OSError: down"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -155,12 +157,6 @@ def test_a_source_that_fails_keeps_what_it_gave() -> None:
     assert errors(desired_state) == {"declared": "", "hook/network": "timed out after 5 s"}
 
 
-def test_only_a_successful_answer_retires() -> None:
-    records = [record(desired_service(service("a"), "hook/network"))]
-    assert sources_by_service(merge_result([failed_source(HOOK)], records)) == {"a": "hook/network"}
-    assert sources_by_service(merge_result([good(HOOK)], records)) == {}
-
-
 def test_a_source_that_fails_keeps_its_priority_with_its_services() -> None:
     """An unreadable set has lost its priority, but not the name that it has won."""
     records = [record(desired_service(service("a", replicas=3), "set/edge", 10))]
@@ -176,12 +172,6 @@ def test_a_source_that_fails_keeps_its_priority_with_its_services() -> None:
     assert [report.source for report in desired_state.sources] == [SET, ServiceSource("hook/b", 5)]
 
 
-def test_one_that_ranks_higher_takes_the_name_of_a_source_that_fails() -> None:
-    records = [record(desired_service(service("a", replicas=3), "hook/network"))]
-    desired_state = merge_result([failed_source(HOOK), good(SET, service("a"))], records)
-    assert sources_by_service(desired_state) == {"a": "set/edge"}
-
-
 @pytest.mark.parametrize("answers", [[silent()], []], ids=["left out", "nobody was asked"])
 def test_without_a_list_what_was_declared_is_left_alone(answers: list[SourceResult]) -> None:
     before = desired_service(service("a"))
@@ -189,53 +179,87 @@ def test_without_a_list_what_was_declared_is_left_alone(answers: list[SourceResu
     assert (desired_state.services, errors(desired_state)) == ((before,), {"declared": ""})
 
 
-def test_an_empty_list_retires_what_was_declared_and_nothing_else() -> None:
-    records = [
-        record(desired_service(service("a"))),
-        record(desired_service(service("b"), "hook/network")),
-    ]
-    assert sources_by_service(merge_result([good(DECLARED), failed_source(HOOK)], records)) == {
-        "b": "hook/network"
-    }
+OF_HOOK = record(desired_service(service("a"), "hook/network"))
+OF_OTHER = record(desired_service(service("b"), "hook/other"))
+GOING = replace(OF_HOOK, retiring=True)
+BY_HOOK = {"a": "hook/network"}
+ANSWERED = {"declared": ""}
+REFUSED = {"hook/network": "refused"}
+# Answers, existing records, forgotten sources; the services by source, and the errors.
+KEPT: dict[str, tuple[Any, Any, Any, dict[str, str], dict[str, str]]] = {
+    "a source that fails keeps its services": (
+        [failed_source(HOOK)],
+        [OF_HOOK],
+        [],
+        BY_HOOK,
+        REFUSED,
+    ),
+    "a valid answer retires": ([good(HOOK)], [OF_HOOK], [], {}, {"hook/network": ""}),
+    "a source of a higher rank takes the name": (
+        [failed_source(HOOK), good(SET, service("a"))],
+        [OF_HOOK],
+        [],
+        {"a": "set/edge"},
+        {"set/edge": "", **REFUSED},
+    ),
+    "an empty list retires what was declared": (
+        [good(DECLARED), failed_source(HOOK)],
+        [record(desired_service(service("b"))), OF_HOOK],
+        [],
+        BY_HOOK,
+        ANSWERED | REFUSED,
+    ),
+    "an unregistered source keeps its services": (
+        [silent()],
+        [OF_HOOK],
+        [],
+        BY_HOOK,
+        {**ANSWERED, "hook/network": UNREGISTERED},
+    ),
+    "a forgotten source retires": (
+        [silent()],
+        [OF_HOOK, OF_OTHER],
+        ["hook/network"],
+        {"b": "hook/other"},
+        {**ANSWERED, "hook/other": UNREGISTERED},
+    ),
+    "a deleted set retires": (
+        [silent()],
+        [record(desired_service(service("a"), "set/edge"))],
+        [],
+        {},
+        ANSWERED,
+    ),
+    "a registered source is not forgotten": (
+        [failed_source(HOOK)],
+        [OF_HOOK],
+        ["hook/network"],
+        BY_HOOK,
+        {"hook/network": f"refused; {STILL_REGISTERED}"},
+    ),
+    "a failure requests no retiring service": ([failed_source(HOOK)], [GOING], [], {}, REFUSED),
+    "an answer requests a retiring service": (
+        [good(HOOK, service("a"))],
+        [GOING],
+        [],
+        BY_HOOK,
+        {"hook/network": ""},
+    ),
+}
 
 
-def test_a_source_that_nobody_registers_any_more_keeps_its_services_and_says_so() -> None:
-    desired_state = merge_result(
-        [silent()], [record(desired_service(service("a"), "hook/network"))]
-    )
-    assert sources_by_service(desired_state) == {"a": "hook/network"}
-    assert errors(desired_state)["hook/network"] == UNREGISTERED
-    assert "spec.forgetSources" in UNREGISTERED
-
-
-def test_a_source_that_is_forgotten_retires() -> None:
-    records = [
-        record(desired_service(service("a"), "hook/network")),
-        record(desired_service(service("b"), "hook/other")),
-    ]
-    desired_state = merge_result([silent()], records, forgotten=["hook/network"])
-    assert sources_by_service(desired_state) == {"b": "hook/other"}
-    assert errors(desired_state) == {"declared": "", "hook/other": UNREGISTERED}
-
-
-def test_a_set_that_is_gone_retires_without_a_word() -> None:
-    desired_state = merge_result([silent()], [record(desired_service(service("a"), "set/edge"))])
-    assert (sources_by_service(desired_state), errors(desired_state)) == ({}, {"declared": ""})
-
-
-def test_a_registered_source_that_fails_is_not_forgotten() -> None:
-    records = [record(desired_service(service("a"), "hook/network"))]
-    desired_state = merge_result([failed_source(HOOK, "boom")], records, forgotten=["hook/network"])
-    assert sources_by_service(desired_state) == {"a": "hook/network"}
-    assert errors(desired_state) == {"hook/network": f"boom; {STILL_REGISTERED}"}
-
-
-def test_what_is_retiring_already_is_not_wanted_back_by_a_failure() -> None:
-    records = [record(desired_service(service("a"), "hook/network"), retiring=True)]
-    assert sources_by_service(merge_result([failed_source(HOOK)], records)) == {}
-    assert sources_by_service(merge_result([good(HOOK, service("a"))], records)) == {
-        "a": "hook/network"
-    }
+@pytest.mark.parametrize(
+    ("answers", "records", "forgotten", "expected", "reported"), KEPT.values(), ids=KEPT
+)
+def test_which_services_are_kept(
+    answers: list[SourceResult],
+    records: list[ServiceRecord],
+    forgotten: list[str],
+    expected: dict[str, str],
+    reported: dict[str, str],
+) -> None:
+    desired_state = merge_result(answers, records, forgotten=forgotten)
+    assert (sources_by_service(desired_state), errors(desired_state)) == (expected, reported)
 
 
 # --- orders to replace pods ---------------------------------------------------------------------

@@ -67,16 +67,6 @@ def test_a_service_that_waits_for_itself_is_left_out(answers: list[SourceResult]
     assert "cycle: v -> v; existing" in errors(desired_state)["declared"]
 
 
-def test_a_vault_may_not_wait_for_what_waits_for_vaults() -> None:
-    desired_state = merge_result(
-        [
-            good(DECLARED, openbao("v", depends_on=("a",)), openbao("w")),
-            good(HOOK, service("a", depends_on=("openbao:ready",))),
-        ]
-    )
-    assert sources_by_service(desired_state) == {"w": "declared"}
-
-
 def test_records_that_wait_for_each_other_already_are_kept_and_told_of() -> None:
     records = [
         record(desired_service(service("a", depends_on=("b",)))),

@@ -8,7 +8,6 @@ import pytest
 
 from contracts.datacenter.kinds import SERVICE_SET_KIND
 from contracts.datacenter.objects import DatacenterSelector
-from contracts.datacenter.rules.all_rules import check_services
 from contracts.datacenter.workload_records import DatacenterInfo, ServiceSource
 from managers.datacenter.sources.hooks import FunctionHook, call_hook, call_hooks
 from managers.datacenter.sources.merge import SourceResult, merge
@@ -17,7 +16,7 @@ from managers.datacenter.sources.service_sets import SetHandler, SetHook, read_s
 from runtime.cache.stored import EventHandler
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, key_of
-from tests.managers.datacenter.bodies import datacenter, desired_service, openbao, record, service
+from tests.managers.datacenter.bodies import datacenter, desired_service, record, service
 
 FRA1 = datacenter()
 
@@ -50,11 +49,6 @@ class Mirror:
 
     async def answers(self, place: DatacenterInfo = FRA1) -> tuple[SourceResult, ...]:
         return await call_hooks(self.registry.snapshot(), place, ManualClock())
-
-
-@pytest.mark.parametrize("body", [service("a"), openbao("v")])
-def test_the_bodies_of_these_tests_pass_the_rules(body: Any) -> None:
-    assert check_services([body], "services", "fra1") == []
 
 
 # --- which datacenters --------------------------------------------------------------------------
@@ -184,30 +178,3 @@ async def test_a_set_that_is_made_anew_before_its_end_is_told_goes_on() -> None:
     mirror.objects[key_of(renewed)] = renewed
     mirror.handler.on_delete(a_set())
     assert await mirror.answers() == (SourceResult(ServiceSource("set/edge"), (service("b"),)),)
-
-
-async def test_a_set_that_is_gone_retires_its_services_and_one_that_fails_does_not() -> None:
-    mirror = Mirror()
-    mirror.put(a_set())
-    records = [record(desired_service(service("a"), "set/edge"))]
-
-    async def desired() -> list[str]:
-        desired_state = merge(await mirror.answers(), records, {}, frozenset())
-        return [entry.name for entry in desired_state.services]
-
-    assert await desired() == ["a"]
-    mirror.put(a_set(services="broken"))
-    assert await desired() == ["a"]
-    mirror.drop("edge")
-    assert await desired() == []
-
-
-async def test_a_datacenter_that_leaves_the_selector_lets_the_services_go() -> None:
-    mirror = Mirror()
-    mirror.put(a_set(selector={"labels": {"tier": "edge"}}))
-    records = [record(desired_service(service("a"), "set/edge"))]
-    services = [
-        merge(await mirror.answers(place), records, {}, frozenset()).services
-        for place in (FRA1, datacenter(labels={"tier": "core"}))
-    ]
-    assert services == [(desired_service(service("a"), "set/edge"),), ()]
