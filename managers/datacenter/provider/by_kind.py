@@ -25,15 +25,22 @@ class ServicesProvider:
         return self._workloads.name
 
     async def observe(self, record: ServiceRecord) -> Observation:
-        """Read the state of the service."""
+        """Read the state of the service; if its kind became another one, only that it exists."""
+        if _has_objects(record) != _is_objects(record):
+            # Stored before each attempt: without the reference, nobody could tell its provider.
+            progress = record.progress
+            return Observation(
+                present=True,
+                provider_ref=progress.provider_ref,
+                service_refs=progress.service_refs,
+            )
         if _is_objects(record):
             return await self._others.observe(record)
         return await self._workloads.observe(record)
 
     async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
         """Create or update all objects; raises the errors of the two providers, and KindFixed."""
-        was_objects = record.progress.provider_ref.startswith(f"{OBJECTS_KIND} ")
-        if record.progress.provider_ref and was_objects != _is_objects(record):
+        if _has_objects(record) != _is_objects(record):
             message = (
                 f"kind {record.desired.service.kind}: a service cannot change from or to kind "
                 f"{OBJECTS_KIND}; revert the kind, or remove the service and add it again after "
@@ -47,10 +54,16 @@ class ServicesProvider:
 
     async def deprovision(self, record: ServiceRecord) -> bool:
         """Delete the objects of the record; True once all of them are gone."""
-        if _is_objects(record):
+        if _has_objects(record):
             return await self._others.deprovision(record)
         return await self._workloads.deprovision(record)
 
 
 def _is_objects(record: ServiceRecord) -> bool:
     return record.desired.service.kind == OBJECTS_KIND
+
+
+def _has_objects(record: ServiceRecord) -> bool:
+    """Return whether what exists is of kind Objects; if nothing does, whether the service is."""
+    ref = record.progress.provider_ref
+    return ref.startswith(f"{OBJECTS_KIND} ") if ref else _is_objects(record)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from contracts.api.meta import thaw
@@ -22,7 +22,8 @@ from contracts.datacenter.service_spec import OBJECTS_KIND
 from contracts.datacenter.workload_records import Observation, ServiceRecord
 from contracts.naming import labels
 from managers.context.context import FIELD_MANAGER, MARKS
-from managers.datacenter.provider.kind_discovery import KindDiscovery
+from managers.datacenter.interfaces import ProviderError
+from managers.datacenter.provider.kind_discovery import KIND_NOT_SERVED, KindDiscovery
 from managers.datacenter.provider.kubernetes import apply_error, as_provider_error, owner_of
 from managers.datacenter.provider.listed_objects import ListedObjects
 from managers.datacenter.provider.objects import orphaning_patch
@@ -74,11 +75,21 @@ class ObjectsProvider:
         self._verified: dict[str, tuple[str, Mapping[ObjectRef, str]]] = {}
 
     async def observe(self, record: ServiceRecord) -> Observation:
-        """List the objects of a record by label, and compare them with its body."""
+        """List the objects of a record by label, and compare them with its body.
+
+        A kind that is not served is no error here: a dependency may install its definition.
+        """
         with as_provider_error():
             if record.retiring:
                 return _observation(record, _State((), await self._present(record)), complete=False)
-            state = await self._find(record)
+            try:
+                state = await self._find(record)
+            except ProviderError as error:
+                if error.reason != KIND_NOT_SERVED:
+                    raise
+                served = _State((), await self._present(record))
+                observed = _observation(record, served, complete=False)
+                return replace(observed, healthy=False, message=error.message)
         return _observation(record, state, complete=self._is_complete(record, state))
 
     async def provision(self, record: ServiceRecord) -> None:

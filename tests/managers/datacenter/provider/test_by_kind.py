@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from contracts.datacenter.grants import ObjectKind
 from contracts.datacenter.workload_records import ServiceProgress, ServiceRecord
 from managers.datacenter.interfaces import ProviderError
 from managers.datacenter.provider.by_kind import ServicesProvider
@@ -17,6 +18,7 @@ from runtime.testing.clock import ManualClock
 from tests.contracts.datacenter.services import cluster_role
 from tests.managers.datacenter.bodies import desired_service, record, service
 from tests.managers.datacenter.memory_provider import MemoryProvider
+from tests.managers.datacenter.service_bench import DNS, FRA, Bench
 
 OBJECTS = record(
     desired_service(service("a", kind="Objects", services=(), objects=(cluster_role(),)))
@@ -29,12 +31,14 @@ def _unused_caches(caches: object) -> None:
 
 
 class World:
-    """The provider, and what reached the part of it that runs pods."""
+    """The provider over an API server that serves no other kind, and what its workloads were asked.
 
-    def __init__(self) -> None:
+    `workloads` may be those of a bench."""
+
+    def __init__(self, workloads: MemoryProvider | None = None) -> None:
         server = FakeApiServer(ManualClock(), random.Random(1))
         wire = FakeWire(server, random.Random(1), latency=(0.0, 0.0))
-        self.workloads = MemoryProvider()
+        self.workloads = workloads or MemoryProvider()
         others = ObjectsProvider(client_of(wire), _unused_caches)  # type: ignore[arg-type]  # makes nothing
         self.provider = ServicesProvider(self.workloads, others)
 
@@ -70,3 +74,57 @@ async def test_the_kind_of_workload_may_change() -> None:
     world = World()
     await world.provider.provision(_ran_as(SHIPPER, "DaemonSet dc-fra1/fra1-a"), ())
     assert world.workloads.names_of("provision") == ["a"]
+
+
+# --- over a store -------------------------------------------------------------------------------
+
+ALLOWED = replace(
+    FRA, object_kinds=(ObjectKind(group="rbac.authorization.k8s.io", kind="ClusterRole"),)
+)
+ROLES = OBJECTS.desired.service
+
+
+async def failure_of(bench: Bench, name: str) -> tuple[str, str]:
+    """State of a service, and the reason of its failure."""
+    progress = (await bench.record(name)).progress
+    return progress.state, progress.failure.reason if progress.failure else ""
+
+
+async def test_a_service_that_becomes_objects_fails_and_is_removed_with_its_pods(
+    bench: Bench,
+) -> None:
+    bench.providers["memory"] = World(bench.provider).provider
+    await bench.run([service("a")])
+    ref = (await bench.record("a")).progress.provider_ref
+    for _ in range(2):
+        await bench.run([ROLES], where=ALLOWED)
+        assert await failure_of(bench, "a") == ("Failed", "KindFixed")
+    assert (await bench.record("a")).progress.provider_ref == ref
+    assert len(bench.provider.workloads) == 1
+    await bench.run([], where=ALLOWED)
+    assert await bench.states() == {}
+    assert bench.provider.workloads == {}
+
+
+async def test_objects_that_become_a_service_run_no_pods(bench: Bench) -> None:
+    bench.providers["memory"] = World(bench.provider).provider
+    await bench.service.converge(FRA, [service("a")])
+    record = await bench.record("a")
+    await bench.memory.record(record, ServiceProgress(provider_ref="Objects a"))
+    await bench.run([service("a")])
+    assert await failure_of(bench, "a") == ("Failed", "KindFixed")
+    assert bench.provider.workloads == {}
+
+
+async def test_objects_of_a_kind_without_a_definition_wait_for_their_dependencies(
+    bench: Bench,
+) -> None:
+    bench.providers["memory"] = World(bench.provider).provider
+    bench.provider.make_unhealthy("dns")
+    issuers = ROLES.model_copy(update={"depends_on": ("dns",)})
+    await bench.run([DNS, issuers], where=ALLOWED)
+    assert await failure_of(bench, "a") == ("Pending", "")
+    bench.provider.make_healthy("dns")
+    await bench.run([DNS, issuers], where=ALLOWED)
+    assert await failure_of(bench, "a") == ("Failed", "KindNotServed")
+    assert bench.events.count("a Failed") == 1
