@@ -22,7 +22,8 @@ _API_VERSION = re.compile(r"(?:([a-z0-9][-a-z0-9.]*)/)?(v[a-z0-9]+)")
 
 
 class KindDiscovery:
-    """Finds resources by kind. Results are cached: plural and scope of a kind never change."""
+    """Finds resources by kind. Results are cached until `forget`: plural and scope of a kind are
+    immutable, but its definition may be deleted and created again."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -44,6 +45,10 @@ class KindDiscovery:
             "CustomResourceDefinition first, in a service that this one depends on"
         )
         raise ProviderError(KIND_NOT_SERVED, message)
+
+    def forget(self, resource: Resource) -> None:
+        """Drop a resource that the API server does not serve any more."""
+        self._known.pop((resource.api_version, resource.kind), None)
 
     async def preferred(self, group: str, kind: str) -> Resource | None:
         """Return the resource of a kind in the version that the API server prefers, if any."""

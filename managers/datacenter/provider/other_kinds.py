@@ -176,6 +176,8 @@ class ObjectsProvider:
         try:
             listed = await self._client.list(resource, namespace, options=options)
         except NotFound:
+            # Of a missing namespace it would be an empty list.
+            self._discovery.forget(resource)
             return {}
         owner = owner_of(record)
         return {

@@ -1,0 +1,89 @@
+"""managers.datacenter.provider.other_kinds where a definition changes after it was discovered.
+
+What needs no such change is in tests/integration/test_datacenter_objects.py.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from managers.context.context import FIELD_MANAGER, MARKS
+from managers.datacenter.interfaces import ProviderError
+from managers.datacenter.provider.other_kinds import ObjectsProvider
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import ApplyCache
+from runtime.client.transport import HttpRequest, HttpResponse
+from runtime.metrics.metrics import Metrics
+from runtime.testing.api_server.kinds import custom
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.api_server.wire import FakeWire, client_of
+from runtime.testing.clock import ManualClock
+from runtime.types import ObjectKey, Resource
+from tests.contracts.datacenter.services import objects
+from tests.managers.datacenter.bodies import desired_service, record, service
+
+ISSUERS = Resource("example.com", "v1", "Issuer", "issuers")
+OWN = {"apiVersion": "example.com/v1", "kind": "Issuer", "metadata": {"name": "own"}, "spec": {}}
+RECORD = record(desired_service(service(**objects(OWN, name="issuers"), services=())))
+
+
+class Discovery(FakeWire):
+    """A wire to a server that announces the kinds of `served`."""
+
+    served: tuple[Resource, ...] = ()
+
+    async def request(self, call: HttpRequest, /) -> HttpResponse:
+        if call.path != "/apis/example.com/v1" or not self.served:
+            return await super().request(call)
+        listed = [
+            {"kind": kind.kind, "name": kind.plural, "namespaced": kind.namespaced}
+            for kind in self.served
+        ]
+        return HttpResponse(200, orjson.dumps({"resources": listed}))
+
+
+class World:
+    """A server, and a provider over it."""
+
+    def __init__(self) -> None:
+        clock, rng = ManualClock(), random.Random(1)
+        self.server = FakeApiServer(clock, rng)
+        self.wire = Discovery(self.server, rng, latency=(0.0, 0.0))
+        client = client_of(self.wire)
+        self.provider = ObjectsProvider(
+            client,
+            lambda caches: OwnedApply(
+                client,
+                caches,
+                field_manager=FIELD_MANAGER,
+                marks=MARKS,
+                metrics=Metrics(),
+                settled=ApplyCache(clock, rng),
+            ),
+        )
+
+
+async def test_a_definition_that_is_replaced_is_discovered_again() -> None:
+    world = World()
+    world.wire.served = (ISSUERS,)
+    assert not (await world.provider.observe(RECORD)).present
+    everywhere = replace(ISSUERS, namespaced=False)
+    world.wire.served = (everywhere,)
+    world.server.serve(custom(everywhere))
+    await world.provider.provision(RECORD)
+    assert world.server.get(everywhere, ObjectKey("", "own")) is not None
+    assert (await world.provider.observe(RECORD)).digest == RECORD.desired.digest
+
+
+async def test_a_definition_that_is_deleted_is_reported() -> None:
+    world = World()
+    world.wire.served = (ISSUERS,)
+    await world.provider.observe(RECORD)
+    world.wire.served = ()
+    with pytest.raises(ProviderError, match="does not serve kind Issuer") as raised:
+        await world.provider.provision(RECORD)
+    assert (raised.value.reason, raised.value.terminal) == ("KindNotServed", False)
