@@ -9,7 +9,6 @@ called by runtime.controller.controller.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
@@ -30,7 +29,7 @@ from contracts.datacenter.workload_records import (
     ServiceRecord,
     ServiceSource,
 )
-from managers.datacenter.lifecycle.plan import GATES
+from managers.datacenter.lifecycle.plan import GATES, list_names
 from managers.datacenter.lifecycle.service import (
     DatacenterReport,
     DatacenterService,
@@ -64,7 +63,6 @@ FIRST_STATUS_DELAY: Final = 5.0
 DELETION_REQUEUE: Final = 10.0
 PARSED_MAX: Final = 4096
 """Maximum number of parsed Datacenters in the cache."""
-NAMES_MAX: Final = 5
 FALLBACK_STATE: Final[State] = "Maintenance"
 Grant = TypeVar("Grant")
 NODE_ACCESS: Final = TypeAdapter(NodeAccess)
@@ -225,7 +223,7 @@ class DatacenterReconciler:
         if records and not GATES[info.state].writes:
             message = (
                 f"spec.state is {info.state}, in which no service is deleted: set it to Draining "
-                f"to delete these services: {_names(records)}"
+                f"to delete these services: {list_names(records)}"
             )
             await self._write_status(
                 live, DatacenterSummary(DatacenterCondition("False", "Deleting", message), records)
@@ -234,7 +232,7 @@ class DatacenterReconciler:
         report = await self._service.converge(info, None, ReconcileOptions(deleting=True))
         if not report.records:
             return Done()
-        message = f"waiting for the deletion of these services: {_names(report.records)}"
+        message = f"waiting for the deletion of these services: {list_names(report.records)}"
         await self._write_status(
             live,
             DatacenterSummary(DatacenterCondition("False", "Deleting", message), report.records),
@@ -262,12 +260,6 @@ def _raise_failures(report: DatacenterReport) -> None:
 def _next_hook_call(report: DatacenterReport) -> float:
     degraded = any(source.error for source in report.merge_result.sources)
     return DEGRADED_HOOK_INTERVAL if degraded else HOOK_INTERVAL
-
-
-def _names(records: Iterable[ServiceRecord]) -> str:
-    record_names = [record.name for record in records]
-    more = f" and {len(record_names) - NAMES_MAX} more" if len(record_names) > NAMES_MAX else ""
-    return ", ".join(record_names[:NAMES_MAX]) + more
 
 
 class BootstrapWorkloadReconciler:
