@@ -220,10 +220,12 @@ class DatacenterReconciler:
     async def _finalize(self, live: Object) -> Outcome:
         info = _read(live).info
         records = await self._store.list_by_datacenter(info)
-        if records and not GATES[info.state].writes:
+        # The garbage collector would delete invalid ones with the Datacenter, in every state.
+        remaining = [*(record.name for record in records), *self._store.invalid(info)]
+        if remaining and not GATES[info.state].writes:
             message = (
                 f"spec.state is {info.state}, in which no service is deleted: set it to Draining "
-                f"to delete these services: {list_names(records)}"
+                f"to delete these services: {list_names(remaining)}"
             )
             await self._write_status(
                 live, DatacenterSummary(DatacenterCondition("False", "Deleting", message), records)
@@ -232,7 +234,8 @@ class DatacenterReconciler:
         report = await self._service.converge(info, None, ReconcileOptions(deleting=True))
         if not report.records:
             return Done()
-        message = f"waiting for the deletion of these services: {list_names(report.records)}"
+        names_left = list_names([record.name for record in report.records])
+        message = f"waiting for the deletion of these services: {names_left}"
         await self._write_status(
             live,
             DatacenterSummary(DatacenterCondition("False", "Deleting", message), report.records),

@@ -109,7 +109,7 @@ def _deletion_blocked(state: State, records: Sequence[ServiceRecord]) -> str:
     if not records:
         return ""
     return (
-        f"spec.state is {state}, which blocks the deletion of {list_names(records)}; set "
+        f"spec.state is {state}, which blocks the deletion of {_names(records)}; set "
         "it to Active or Draining"
     )
 
@@ -127,12 +127,16 @@ def _changes_blocked(state: State, changes: RecordPlan) -> str:
 
 def _retirement_blocked(state: State, records: Sequence[ServiceRecord]) -> str:
     return (
-        f"spec.state is {state}: no source requests {list_names(records)} any more; set it to "
+        f"spec.state is {state}: no source requests {_names(records)} any more; set it to "
         "Active to retire them"
     )
 
 
-def list_names(records: Sequence[ServiceRecord]) -> str:
-    """Return the names of records for a message, at most NAMES_MAX of them."""
-    more = f" and {len(records) - NAMES_MAX} more" if len(records) > NAMES_MAX else ""
-    return ", ".join(record.name for record in records[:NAMES_MAX]) + more
+def _names(records: Iterable[ServiceRecord]) -> str:
+    return list_names([record.name for record in records])
+
+
+def list_names(names: Sequence[str]) -> str:
+    """Return names for a message, at most NAMES_MAX of them."""
+    more = f" and {len(names) - NAMES_MAX} more" if len(names) > NAMES_MAX else ""
+    return ", ".join(names[:NAMES_MAX]) + more

@@ -90,6 +90,15 @@ class KubernetesStore:
         records = [record for obj in objects if (record := self._read(obj, datacenter)) is not None]
         return tuple(sorted(records, key=lambda record: record.name))
 
+    def invalid(self, datacenter: DatacenterInfo) -> tuple[str, ...]:
+        """Return the services whose BootstrapWorkload has no record because it is invalid."""
+        objects = self._workloads.by_index(DATACENTER_INDEX, datacenter.name)
+        return tuple(
+            labels_of(obj).get(names.BOOTSTRAP, key_of(obj).name)
+            for obj in objects
+            if not is_terminating(obj) and self._read(obj, datacenter) is None
+        )
+
     async def get(self, record_id: str) -> ServiceRecord | None:
         """Return a record by its id, with its stored datacenter; None when it is gone."""
         objects = self._workloads.by_index(UID_INDEX, record_id)

@@ -5,6 +5,7 @@ What the state of a datacenter lets happen, its end, and two of us.
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -166,6 +167,22 @@ async def test_a_deletion_waits_for_the_state_and_says_so(
     server.edit(state="Draining")
     await operator.settle()
     assert server.names(*EVERYTHING) == []
+
+
+async def test_a_deletion_waits_for_a_record_that_cannot_be_read_too(
+    server: Server, operator: Operator
+) -> None:
+    await running(server, operator, SHIPPER, state="Active")
+    live = copy.deepcopy(server.live(WORKLOADS, "fra1.shipper"))
+    live["spec"]["service"]["kind"] = "OfALaterVersion"
+    server.api.put(WORKLOADS, live, manager="somebody")
+    server.edit(state="Maintenance")
+    server.delete(DATACENTERS, "fra1")
+    await operator.settle()
+    answer, reason, message = server.condition()
+    assert (answer, reason) == ("False", "Deleting")
+    assert message.endswith("to delete these services: shipper")
+    assert server.names(DATACENTERS) == ["Datacenter fra1"]
 
 
 @pytest.mark.parametrize("state", ["Active", "Draining", "Maintenance", "Offline"])
