@@ -75,11 +75,6 @@ def test_each_grant_is_for_itself() -> None:
     assert _refusals(_mounts("/var/log"), NodeAccess(run_as_root=True)) != {}
 
 
-def test_whoever_asks_for_nothing_needs_nothing() -> None:
-    assert _refusals(service(), NO_ACCESS) == {}
-    assert _refusals(service(runAsUser=1), NO_ACCESS) == {}
-
-
 ROUGH = (
     "/var/log/../lib", "/var/..", "/var//log", "//var", "/var/./log", "/var/log/.", "/.",
     "/var/log/", "/", "var/log", "/var/..log",

@@ -31,7 +31,7 @@ from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.api_server.writes import WriteTarget
 from runtime.testing.clock import ManualClock
-from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of
+from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of, uid_of
 from tests.gen.api import StillInformer
 from tests.managers.datacenter import bodies
 
@@ -157,6 +157,10 @@ class Bench:
             for obj in self.server.objects(resource)
         )
 
+    def uids(self) -> set[str]:
+        """The UIDs of everything that is there."""
+        return {uid_of(obj) for resource in RESOURCES for obj in self.server.objects(resource)}
+
     def state(self) -> dict[str, Object]:
         """Everything that is there, without what differs from run to run."""
         objects = {}
@@ -272,8 +276,9 @@ def events_sent(**changes: Any) -> ServiceRecord:
     return shipper(depends_on=("openbao:ready",), **changes)
 
 
-def cluster() -> ServiceRecord:
-    return bodies.record(bodies.desired_service(bodies.openbao("vault")))
+def cluster(**spec: Any) -> ServiceRecord:
+    vault = bodies.openbao("vault").to_object()["openbao"]
+    return bodies.record(bodies.desired_service(bodies.openbao("vault", openbao=vault | spec)))
 
 
 def with_metadata(**fields: Any) -> Callable[[Object], Object]:

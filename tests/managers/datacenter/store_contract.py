@@ -15,7 +15,6 @@ from contracts.datacenter.workload_records import (
     Failure,
     ServiceProgress,
     ServiceRecord,
-    ServiceSource,
 )
 from managers.datacenter.interfaces import StoreConflictError, WorkloadStore
 from tests.managers.datacenter.bodies import datacenter, desired_service, openbao, service
@@ -120,16 +119,11 @@ class StoreContract:
 
     async def test_an_update_changes_the_wish_alone(self, store: WorkloadStore) -> None:
         record = await store.record(await store.insert(FRA, SHIPPER), RUNNING)
-        changed = desired_service(service("shipper", replicas=3), "declared", redeploy="again-2")
+        changed = desired_service(service("shipper", replicas=3), "set/net", -3, "again-2")
         after = await store.update(record, changed)
         assert (after.id, after.desired, after.progress) == (record.id, changed, RUNNING)
         assert after.version != record.version
         assert await live_record(store, record) == after
-
-    async def test_a_change_of_the_source_is_kept(self, store: WorkloadStore) -> None:
-        record = await store.insert(FRA, SHIPPER)
-        after = await store.update(record, replace(SHIPPER, source=ServiceSource("set/net", -3)))
-        assert after.desired.source == ServiceSource("set/net", -3)
 
     async def test_a_record_keeps_its_name(self, store: WorkloadStore) -> None:
         record = await store.insert(FRA, SHIPPER)

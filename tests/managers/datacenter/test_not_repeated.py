@@ -5,8 +5,9 @@ Each drives the operator's reconcilers over an API server in memory. Others are 
 | defect | where |
 |---|---|
 | 2: the order of hooks is that of a map | sources/test_merge.py, test_registry.py |
+| 3: stuck in provisioning | lifecycle/test_state_machine.py, test_crash.py |
 | 5: a changed body and a failed deprovision are two records | lifecycle/test_plan.py |
-| 7: a change of replicas or labels alone | provider/test_kubernetes.py |
+| 6, 7: a change makes a new service, or is ignored | provider/test_kubernetes.py |
 | 8: Running although no pod is ready | provider/test_readiness.py, test_reconcile_gates.py |
 | 9: what exists already blocks a service | provider/test_kubernetes.py, test_kubernetes_faults.py |
 | 12: two servers do everything twice | test_reconcile_gates.py, test_crash.py, test_stores.py |
@@ -25,19 +26,17 @@ import pytest
 from contracts.api.group import CLUSTERS
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.workload_records import DatacenterInfo
-from managers.datacenter.lifecycle.state_machine import STATES
 from managers.datacenter.sources import entry_points
 from managers.datacenter.sources.hooks import DEADLINE, Body, HookContext
 from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
 from runtime.clock import Clock
 from runtime.testing.api_server.faults import Fault, FaultKind
-from runtime.types import Object, Resource, uid_of
+from runtime.types import Resource, uid_of
 from tests.baoctl.datacenter_world import World, play
 from tests.managers.datacenter.bodies import IMAGE, service
 from tests.managers.datacenter.kubernetes_bench import (
     NAMESPACE,
     PASSES,
-    VAULT,
     Operator,
     Server,
     body,
@@ -56,27 +55,10 @@ SHIPPER, DNS = body("shipper"), body("dns", kind="DaemonSet")
 SERVING = [{"name": "main", "image": IMAGE, "ports": [{"name": "http", "port": 8080}]}]
 
 
-def whole(**more: Any) -> Object:
-    """A service of three objects: its files, its Service and what runs it."""
-    main = {
-        "name": "main",
-        "image": IMAGE,
-        "ports": [{"name": "http", "port": 8080}],
-        "configFiles": [{"path": "/etc/shipper.conf", "content": "flush 5\n"}],
-        **more,
-    }
-    return body("shipper", services=[main])
-
-
 def uid_and_writes(server: Server, resource: Resource = DEPLOYMENT) -> tuple[str, int]:
     """Which object runs it, and how often its spec was written."""
     metadata = server.live(resource, NAME, NAMESPACE)["metadata"]
     return metadata["uid"], metadata["generation"]
-
-
-def deletions(server: Server) -> list[str]:
-    """Everything that was ever taken away."""
-    return [call.path for call in server.api.requests if call.method == "DELETE"]
 
 
 # --- 1: an error of a hook tears its services down ------------------------------------------------
@@ -112,25 +94,6 @@ async def test_01_a_hook_that_fails_tears_nothing_down(
     assert server.names(WORKLOADS, *CHILDREN) == []
 
 
-# --- 3: stuck in provisioning ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("stored", [*STATES, "Unheard"])
-async def test_03_no_stored_state_keeps_a_service_from_being_made(
-    server: Server, operator: Operator, stored: str
-) -> None:
-    server.put(DATACENTERS, datacenter(SHIPPER))
-    await operator.tick()
-    record = server.live(WORKLOADS, RECORD)
-    server.write_status(WORKLOADS, record, {"state": stored, "message": "left by a former process"})
-    assert server.names(*CHILDREN) == []
-    await Operator(server, seed=2).settle()
-    assert (server.states, server.names(*CHILDREN)) == (
-        {RECORD: "Running"},
-        [f"Deployment {NAME}"],
-    )
-
-
 # --- 4: wanted again while it retires -------------------------------------------------------------
 
 
@@ -164,48 +127,6 @@ async def test_04_a_service_may_be_wanted_again_at_each_moment_of_its_end() -> N
             break
     assert ends[-1] is True
     assert len(ends) > 4
-
-
-# --- 6: every change is a new one -----------------------------------------------------------------
-
-SPOOL: Object = {"name": "spool", "mountPath": "/spool", "kind": "Persistent", "size": "1Gi"}
-KINDS: dict[str, tuple[Resource, Object, Object]] = {
-    "Deployment": (DEPLOYMENT, whole(), whole(args=["-v"])),
-    "DaemonSet": (
-        DAEMON_SET,
-        {**whole(), "kind": "DaemonSet"},
-        {**whole(args=["-v"]), "kind": "DaemonSet"},
-    ),
-    "StatefulSet": (
-        STATEFUL_SET,
-        {**whole(volumes=[SPOOL]), "kind": "StatefulSet"},
-        {**whole(volumes=[SPOOL], args=["-v"]), "kind": "StatefulSet"},
-    ),
-    "OpenBaoCluster": (
-        CLUSTERS,
-        {**VAULT, "name": "shipper"},
-        {**VAULT, "name": "shipper", "openbao": {**VAULT["openbao"], "replicas": 5}},
-    ),
-}
-BY_KIND = pytest.mark.parametrize(("resource", "first", "then"), KINDS.values(), ids=KINDS)
-
-
-@BY_KIND
-async def test_06_a_change_is_made_in_place(
-    server: Server, operator: Operator, resource: Resource, first: Object, then: Object
-) -> None:
-    server.put(DATACENTERS, datacenter(first))
-    await operator.settle()
-    record, (before, generation) = (
-        uid_of(server.live(WORKLOADS, RECORD)),
-        uid_and_writes(server, resource),
-    )
-    server.edit(bootstrapServices=[then])
-    await operator.settle()
-    assert uid_and_writes(server, resource) == (before, generation + 1)
-    assert uid_of(server.live(WORKLOADS, RECORD)) == record
-    assert deletions(server) == []
-    assert server.names(WORKLOADS) == [f"BootstrapWorkload {RECORD}"]
 
 
 # --- 10 and 11: half of a deprovision counts as one, and a datacenter leaves its services ---------

@@ -55,17 +55,3 @@ async def test_both_reconcilers_read_a_record_alike() -> None:
     await operator.tick()
     (after,) = await operator.store.list_by_datacenter(desired.info)
     assert after is before
-
-
-async def test_a_new_datacenter_is_told_of_once_its_records_have_begun() -> None:
-    server = Server()
-    operator = Operator(server)
-    server.put(DATACENTERS, datacenter(SHIPPER))
-    await operator.round()
-    assert "status" not in server.live(DATACENTERS, "fra1")
-    await operator.tick()
-    assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/1"
-    # From then on every change is told of at once.
-    server.edit(bootstrapServices=[SHIPPER, DNS])
-    await operator.tick()
-    assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/2"

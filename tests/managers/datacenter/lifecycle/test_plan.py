@@ -72,11 +72,14 @@ WANTED = wanting(
 )
 
 
+RETIRE_ALL = {"change": "retire", "drop": "retire", "keep": "retire"}
+
+
 @pytest.mark.parametrize(
     ("state", "deleting", "expected", "blocked"),
     [
         ("Active", False, {"new": "insert", "change": "update", "drop": "retire"}, ""),
-        ("Active", True, {"change": "retire", "drop": "retire", "keep": "retire"}, ""),
+        ("Active", True, RETIRE_ALL, ""),
         (
             "Draining",
             False,
@@ -84,34 +87,22 @@ WANTED = wanting(
             "spec.state is Draining: no source requests drop any more; set it to Active to retire "
             "them",
         ),
-        ("Draining", True, {"change": "retire", "drop": "retire", "keep": "retire"}, ""),
-        (
-            "Maintenance",
-            False,
-            {},
-            "spec.state is Maintenance: no service is changed (1 would be created, 1 would be "
-            "updated, 1 would be retired); set it to Active to continue",
-        ),
-        (
-            "Maintenance",
-            True,
-            {},
-            "spec.state is Maintenance, which blocks the deletion of change, drop, going, keep; "
-            "set it to Active or Draining",
-        ),
-        (
-            "Offline",
-            False,
-            {},
-            "spec.state is Offline: no service is changed (1 would be created, 1 would be updated, "
-            "1 would be retired); set it to Active to continue",
-        ),
-        (
-            "Offline",
-            True,
-            {},
-            "spec.state is Offline, which blocks the deletion of change, drop, going, keep; set it "
-            "to Active or Draining",
+        ("Draining", True, RETIRE_ALL, ""),
+        *(
+            (state, deleting, {}, f"spec.state is {state}{blocked}")
+            for state in ("Maintenance", "Offline")
+            for deleting, blocked in (
+                (
+                    False,
+                    ": no service is changed (1 would be created, 1 would be updated, 1 would be "
+                    "retired); set it to Active to continue",
+                ),
+                (
+                    True,
+                    ", which blocks the deletion of change, drop, going, keep; set it to Active or "
+                    "Draining",
+                ),
+            )
         ),
     ],
 )

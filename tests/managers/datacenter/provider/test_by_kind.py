@@ -5,11 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-import pytest
-
 from contracts.datacenter.grants import ObjectKind
-from contracts.datacenter.workload_records import ServiceProgress, ServiceRecord
-from managers.datacenter.interfaces import ProviderError
+from contracts.datacenter.workload_records import ServiceProgress
 from managers.datacenter.provider.by_kind import ServicesProvider
 from managers.datacenter.provider.other_kinds import ObjectsProvider
 from runtime.testing.api_server.server import FakeApiServer
@@ -53,26 +50,10 @@ async def test_what_runs_pods_goes_to_the_provider_of_workloads() -> None:
     assert world.workloads.names_of("provision") == ["a"]
 
 
-def _ran_as(record: ServiceRecord, ref: str) -> ServiceRecord:
-    return replace(record, progress=ServiceProgress(provider_ref=ref))
-
-
-@pytest.mark.parametrize(
-    "record",
-    [_ran_as(SHIPPER, "Objects a"), _ran_as(OBJECTS, "Deployment dc-fra1/fra1-a")],
-    ids=["objects become pods", "pods become objects"],
-)
-async def test_a_service_keeps_its_provider(record: ServiceRecord) -> None:
-    world = World()
-    with pytest.raises(ProviderError, match="add it again after its removal") as caught:
-        await world.provider.provision(record, ())
-    assert (caught.value.reason, caught.value.terminal) == ("KindFixed", True)
-    assert world.workloads.calls == []
-
-
 async def test_the_kind_of_workload_may_change() -> None:
     world = World()
-    await world.provider.provision(_ran_as(SHIPPER, "DaemonSet dc-fra1/fra1-a"), ())
+    ran = replace(SHIPPER, progress=ServiceProgress(provider_ref="DaemonSet dc-fra1/fra1-a"))
+    await world.provider.provision(ran, ())
     assert world.workloads.names_of("provision") == ["a"]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from contracts.datacenter.workload_records import Observation, ServiceRecord
@@ -32,6 +30,10 @@ from tests.managers.datacenter.provider_bench import (
     shipper,
     with_volume,
 )
+
+DEPLOYMENTS, SERVICES = f"PATCH deployments {NAME}", f"PATCH services {NAME}"
+CONFIG_MAPS = f"PATCH configmaps {FILES}"
+OTHER_FILE = {"path": "/etc/shipper.conf", "content": "flush 6"}
 
 
 def owner_of(live: Object | None) -> Object:
@@ -79,37 +81,34 @@ class TestProvision:
         assert bench.names_of == []
 
     @pytest.mark.parametrize(
-        ("change", "calls"),
+        ("record", "then", "calls"),
         [
-            ({"replicas": 3}, [f"PATCH deployments {NAME}"]),
+            (shipper(), shipper(replicas=3), [DEPLOYMENTS]),
+            (shipper(), shipper(labels={"team": "b"}), [CONFIG_MAPS, SERVICES, DEPLOYMENTS]),
+            (shipper(), shipper(redeploy="again"), [DEPLOYMENTS]),
+            (shipper(), shipper(part={"config_files": (OTHER_FILE,)}), [CONFIG_MAPS, DEPLOYMENTS]),
+            (with_volume(), with_volume(replicas=3), [f"PATCH statefulsets {NAME}"]),
             (
-                {"labels": {"team": "b"}},
-                [
-                    f"PATCH configmaps {FILES}",
-                    f"PATCH services {NAME}",
-                    f"PATCH deployments {NAME}",
-                ],
+                shipper(kind="DaemonSet"),
+                shipper(kind="DaemonSet", redeploy="again"),
+                [f"PATCH daemonsets {NAME}"],
             ),
-            ({"redeploy": "again"}, [f"PATCH deployments {NAME}"]),
-            (
-                {"part": {"config_files": ({"path": "/etc/shipper.conf", "content": "flush 6"},)}},
-                [f"PATCH configmaps {FILES}", f"PATCH deployments {NAME}"],
-            ),
+            (cluster(), cluster(replicas=5), ["PATCH openbaoclusters fra1-vault"]),
         ],
-        ids=["replicas", "labels", "redeploy", "files"],
+        ids=["replicas", "labels", "redeploy", "files", "StatefulSet", "DaemonSet", "vault"],
     )
-    async def test_a_change_is_made_in_place(self, change: Any, calls: list[str]) -> None:
+    async def test_a_change_is_made_in_place(
+        self, record: ServiceRecord, then: ServiceRecord, calls: list[str]
+    ) -> None:
         bench = Bench()
-        await bench.provision(shipper())
-        before = bench.live(DEPLOYMENT, NAME) or {}
-        bench.server.requests.clear()
-        record = shipper(**change)
-        assert (await bench.observe(record)).digest not in ("", record.desired.digest)
         await bench.provision(record)
+        before = bench.uids()
+        bench.server.requests.clear()
+        assert (await bench.observe(then)).digest not in ("", then.desired.digest)
+        await bench.provision(then)
         assert bench.names_of == calls
-        after = bench.live(DEPLOYMENT, NAME) or {}
-        assert after["metadata"]["uid"] == before["metadata"]["uid"]
-        assert (await bench.observe(record)).digest == record.desired.digest
+        assert bench.uids() == before
+        assert (await bench.observe(then)).digest == then.desired.digest
 
     async def test_what_somebody_changed_is_seen_and_mended(self) -> None:
         bench, record = Bench(), shipper(replicas=2)

@@ -178,7 +178,3 @@ def test_hooks_of_installed_packages_are_found_and_their_package_is_named() -> N
     assert bad.error.startswith(
         f"entry point bad = {MODULE}:nowhere of network-extension could not be loaded: "
     )
-
-
-def test_without_packages_there_is_nothing() -> None:
-    assert discover([]) == ()

@@ -225,10 +225,6 @@ async def test_one_slow_hook_costs_the_others_nothing_and_no_answer_is_missing()
     )
 
 
-async def test_nobody_to_ask() -> None:
-    assert await call_hooks([], FRA1, ManualClock()) == ()
-
-
 # --- functions ----------------------------------------------------------------------------------
 
 
