@@ -15,6 +15,7 @@ from managers.datacenter.reconcile import NotRecordedError
 from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT
 from runtime.errors import LeaseLost
 from runtime.outcome import Blocked, Done, Wait
+from tests.contracts.datacenter.services import on_each_node
 from tests.managers.datacenter.bodies import service
 from tests.managers.datacenter.kubernetes_bench import (
     KEY,
@@ -236,6 +237,18 @@ async def test_two_sources_of_one_name_are_told_of(server: Server, operator: Ope
     await operator.settle()
     assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 3
     assert server.condition("NoConflicts")[:2] == ("True", "NoConflict")
+
+
+async def test_services_have_the_node_access_of_their_datacenter(
+    server: Server, operator: Operator
+) -> None:
+    logs = {"name": "logs", "mountPath": "/logs", "kind": "HostPath", "hostPath": "/var/log"}
+    server.put(DATACENTERS, datacenter(on_each_node(logs, name="agent")))
+    await operator.settle()
+    assert server.states == {"fra1.agent": "Failed"}
+    server.edit(nodeAccess={"hostPaths": ["/var/log"]})
+    await operator.settle()
+    assert server.states == {"fra1.agent": "Running"}
 
 
 # --- what cannot be read ------------------------------------------------------------------------

@@ -223,16 +223,6 @@ async def test_records_of_a_datacenter_that_somebody_tore_away_still_end(
     assert server.names(*EVERYTHING) == []
 
 
-async def test_a_namesake_begins_anew(server: Server, operator: Operator) -> None:
-    await running(server, operator, SHIPPER)
-    first = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["metadata"]["uid"]
-    server.delete(DATACENTERS, "fra1")
-    await operator.settle()
-    await running(server, operator, SHIPPER)
-    assert server.ready() == ("True", "AllRunning")
-    assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["metadata"]["uid"] != first
-
-
 async def test_a_source_that_still_fails_is_told_of_a_namesake(
     server: Server, operator: Operator
 ) -> None:

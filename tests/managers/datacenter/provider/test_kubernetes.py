@@ -197,11 +197,6 @@ class TestRefusals:
         bench.wire.faults = Always("PATCH", fault)
         assert await refusal_of(bench, shipper()) == answer
 
-    async def test_a_namespace_that_is_not_there(self) -> None:
-        bench = Bench()
-        bench.server.writes.strict_namespaces = True
-        assert await refusal_of(bench, shipper()) == ("NamespaceNotFound", False)
-
     async def test_a_namespace_that_goes(self) -> None:
         bench = Bench()
         bench.server.put(NAMESPACES, {"metadata": {"name": NAMESPACE}})
