@@ -209,13 +209,15 @@ def _job_unstarted(facts: BackupFacts) -> str | None:
     if facts.job is None or not facts.job.unstarted(facts.now, facts.resumed):
         return None
     return (
-        f"the pod of {_job(facts)} has not started, and the Job was deleted: check its image, the "
-        "quota of the namespace and the capacity of the nodes"
+        f"no pod of {_job(facts)} runs, and the Job was deleted: check its image, the quota of the "
+        "namespace, and the capacity and state of the nodes"
     )
 
 
 def _job_runs(facts: BackupFacts) -> str | None:
     job, started = facts.job, facts.status.started_at
+    if job is not None and job.stopping:
+        return f"the pod of {_job(facts)} ends: waits for its report"
     if job is not None and not job.ready and started and facts.now - started > POD_PATIENCE:
         return f"{_job(facts)} has no running pod yet: check the events of the Job and its pod"
     return _job_is_made(facts)

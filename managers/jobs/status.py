@@ -11,8 +11,8 @@ Complete or Failed, not earlier: from 1.31 on Kubernetes sets them when all pods
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -28,9 +28,16 @@ from runtime.types import Object, Resource, controller_of, is_terminating, time_
 JobState = Literal["Active", "Succeeded", "Failed"]
 # Longer than a node takes to start, and to pull an image.
 START_PATIENCE = timedelta(minutes=10)
+# Longer than the longest activeDeadlineSeconds (contracts.builders.job) and the grace of a pod. A
+# pod on a lost node never ends.
+STOP_PATIENCE = timedelta(minutes=70)
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
 """The Job controller sets it on pods."""
 _ENDS: Mapping[str, JobState] = {"Complete": "Succeeded", "Failed": "Failed"}
+_ANNOUNCEMENTS = ("FailureTarget", "SuccessCriteriaMet")
+"""Conditions that precede those of _ENDS while the pod still terminates."""
+_ENDED_PODS = ("terminating", "failed", "succeeded", "uncountedTerminatedPods")
+"""Fields about pods that ended or are being stopped. Such a pod is not counted in `ready`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +46,16 @@ class JobObservation:
 
     `foreign`: its controller is not the run, so the other fields have no meaning. `ready`: its pod
     is ready; if the pod cannot start (no image, no capacity, a quota), the Job stays Active until
-    its deadline. `reason` and `message` are those of Kubernetes (BackoffLimitExceeded,
-    DeadlineExceeded), "" while it runs.
+    its deadline. `stopping`: its pod has ended or is being stopped, and may still report. `reason`
+    and `message` are those of Kubernetes (BackoffLimitExceeded, DeadlineExceeded), "" while it
+    runs.
     """
 
     uid: str
     state: JobState
     foreign: bool = False
     ready: bool = False
+    stopping: bool = False
     terminating: bool = False
     created_at: datetime | None = None
     finished_at: datetime | None = None
@@ -56,50 +65,52 @@ class JobObservation:
     def unstarted(self, now: datetime, resumed: datetime | None = None) -> bool:
         """Return whether its pod is late to start. `resumed`: end of the last pause.
 
-        Only for a Job that has not ended and has reported nothing: immediately after its pod has
-        ended, a Job looks the same.
+        Only for a Job that has not ended and has reported nothing. A pod that is stopped has time
+        to report.
         """
         created_at = self.created_at
+        patience = STOP_PATIENCE if self.stopping else START_PATIENCE
         return (
             self.state == "Active"
             and not self.ready
             and created_at is not None
-            and now - counted_from(created_at, resumed) > START_PATIENCE
+            and now - counted_from(created_at, resumed) > patience
         )
 
 
 def job_observation(job: Object, owner_uid: str) -> JobObservation:
     """Read a Job on behalf of the run with this UID."""
     status: Mapping[str, Any] = job.get("status") or {}
-    end = _end(status.get("conditions") or ())
+    conditions = status.get("conditions") or ()
+    end = _first_true(conditions, _ENDS)
     controller = controller_of(job)
     observed = JobObservation(
         uid=uid_of(job),
         state="Active" if end is None else _ENDS[end["type"]],
         foreign=controller is None or controller.uid != owner_uid,
         ready=bool(status.get("ready")),
+        stopping=_first_true(conditions, _ANNOUNCEMENTS) is not None
+        or any(map(status.get, _ENDED_PODS)),
         terminating=is_terminating(job),
         created_at=time_of(job["metadata"].get("creationTimestamp")),
     )
     if end is None:
         return observed
     finished = status.get("completionTime") or end.get("lastTransitionTime")
-    return JobObservation(
-        uid=observed.uid,
-        state=observed.state,
-        foreign=observed.foreign,
-        terminating=observed.terminating,
-        created_at=observed.created_at,
+    return replace(
+        observed,
+        ready=False,
         finished_at=time_of(finished),
         reason=end.get("reason") or "",
         message=end.get("message") or "",
     )
 
 
-def _end(conditions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def _first_true(
+    conditions: Sequence[Mapping[str, Any]], types: Collection[str]
+) -> Mapping[str, Any] | None:
     return next(
-        (c for c in conditions if c.get("type") in _ENDS and c.get("status") == "True"),
-        None,
+        (c for c in conditions if c.get("type") in types and c.get("status") == "True"), None
     )
 
 

@@ -149,7 +149,7 @@ def _job_gone(facts: RestoreTestFacts) -> str | None:
 def _job_unstarted(facts: RestoreTestFacts) -> str | None:
     if facts.job is None or not facts.job.unstarted(facts.now, facts.resumed):
         return None
-    return f"the pod of Job {_job(facts)} does not start: check its events"
+    return f"no pod of Job {_job(facts)} runs: check its events and its node"
 
 
 def _job_runs(facts: RestoreTestFacts) -> str | None:

@@ -173,6 +173,21 @@ class TestFailures:
         assert (bench.phase(), bench.jobs) == (("Failed", "JobNotStarted"), [])
         assert bench.holder == ""
 
+    async def test_a_pod_that_is_stopped_after_ten_minutes_may_still_report(self) -> None:
+        """The deadline of its Job has passed, or it is evicted: it has 30 seconds to report."""
+        bench = await running()
+        born = {**bench.object(JOB, JOB_NAME)["metadata"]}
+        bench.change(JOB, JOB_NAME, metadata={**born, "creationTimestamp": "2030-01-01T00:00:00Z"})
+        await bench.clock.advance(1200)
+        bench.change(JOB, JOB_NAME, status={"ready": 0, "terminating": 1})
+        await bench.run()
+        assert bench.phase() == ("Running", "BackupRunning")
+        assert "waits for its report" in bench.status()["message"]
+        assert (bench.jobs, len(bench.api.of(ROLE))) == ([JOB_NAME], 1)
+        bench.report()
+        await bench.run()
+        assert bench.phase() == ("Completed", "BackupCompleted")
+
     async def test_a_foreign_job_of_that_name_is_not_changed(self) -> None:
         foreign: Object = {
             "apiVersion": "batch/v1",

@@ -11,6 +11,7 @@ from contracts.jobs.cloud_identity import ADDRESSES
 from contracts.naming import labels
 from managers.jobs.status import (
     START_PATIENCE,
+    STOP_PATIENCE,
     JobObservation,
     Rights,
     job_observation,
@@ -108,7 +109,11 @@ STARTS: dict[str, tuple[JobObservation, timedelta, bool]] = {
     "it runs": (replace(ACTIVE, ready=True), LATE, False),
     "it is over": (replace(ACTIVE, state="Failed"), LATE, False),
     "nobody knows since when": (replace(ACTIVE, created_at=None), LATE, False),
-}
+    "it is stopped, and may still report": (replace(ACTIVE, stopping=True), LATE, False),
+    "its node was lost while it was stopped": (
+        replace(ACTIVE, stopping=True), STOP_PATIENCE + timedelta(seconds=1), True,
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("observation", "after", "overdue"), STARTS.values(), ids=STARTS.keys())
@@ -116,6 +121,26 @@ def test_a_pod_that_does_not_start_is_reported(
     observation: JobObservation, after: timedelta, overdue: bool
 ) -> None:
     assert observation.unstarted(datetime.fromisoformat(MADE) + after) is overdue
+
+
+STOPS: dict[str, dict[str, Any]] = {
+    "it was evicted": {"ready": 0, "terminating": 1},
+    "it failed": {"ready": 0, "failed": 1},
+    "it ended, and is not counted yet": {"uncountedTerminatedPods": {"succeeded": ["uid"]}},
+    "its deadline has passed": {"conditions": [{"type": "FailureTarget", "status": "True"}]},
+}
+
+
+@pytest.mark.parametrize("sentence", STOPS)
+def test_a_pod_that_ends_was_started(sentence: str) -> None:
+    observation = job_observation(job(**STOPS[sentence]), RUN.uid)
+    assert (observation.state, observation.stopping) == ("Active", True)
+    assert not observation.unstarted(datetime.fromisoformat(MADE) + LATE)
+
+
+def test_a_pod_that_runs_or_waits_does_not_end() -> None:
+    for status in ({"active": 1, "ready": 1}, {"active": 1, "uncountedTerminatedPods": {}}, {}):
+        assert not job_observation(job(**status), RUN.uid).stopping
 
 
 RIGHTS = Rights("x", "backup-nightly", "x-backup-serviceaccount", BACKUPS)
