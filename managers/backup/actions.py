@@ -30,7 +30,7 @@ from managers.jobs.status import JobObservation, Rights
 from managers.operation_lock.client import OtherClusterError
 from managers.operation_lock.decide import RENEWAL, Acquired, LockConflict, LockRequest
 from runtime.apply.ownership import Owner
-from runtime.errors import ApiError, NotFound
+from runtime.errors import ApiError, NotFound, ServerError
 from runtime.outcome import Wait
 from runtime.types import Object, ObjectKey
 
@@ -147,6 +147,9 @@ class BackupActions:
             return await self._settle(
                 replace(result, decision=refused(result.decision, "JobRefused", str(error)))
             )
+        except ServerError:
+            # The Job may have been created: it must not run without the lock.
+            raise
         except ApiError:
             # No Job was created, and it is unknown when one can be: release the lock.
             await self.release_lock(facts)

@@ -6,11 +6,11 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from runtime.builtin_kinds import JOB, ROLE, ROLE_BINDING
-from runtime.errors import TransportError
+from runtime.errors import ServerError, TransportError
 from runtime.outcome import Wait
 from runtime.types import Object, ObjectKey
 from tests import gen
-from tests.gen.api import READS, Call, FakeApi
+from tests.gen.api import READS, Call, FakeApi, api_error
 from tests.managers.backup.bench import STORE, Bench, by_hand
 from tests.managers.cluster.dying_operator import OneWritePerLife
 
@@ -41,6 +41,14 @@ class Crashing(FakeApi):
     async def answering(self, call: Call) -> None:
         if self.hit:
             raise Crash
+
+
+class LosesTheAnswer(FakeApi):
+    """Creates the Job, and answers that it ran out of time, as etcd does."""
+
+    async def answering(self, call: Call) -> None:
+        if str(call) == f"create Job {JOB_NAME}":
+            raise api_error(500)
 
 
 WRITES = 16
@@ -85,6 +93,15 @@ async def test_two_leaders_create_one_job() -> None:
     uid = bench.uid(JOB, JOB_NAME)
     await former(ObjectKey(gen.NAMESPACE, NAME))
     assert (bench.uid(JOB, JOB_NAME), bench.status()["jobUID"]) == (uid, uid)
+
+
+async def test_a_job_whose_creation_failed_for_the_operator_runs_with_the_lock() -> None:
+    bench = Bench(None, by_hand(), api=LosesTheAnswer())
+    with pytest.raises(ServerError):
+        await bench.run()
+    assert (bench.jobs, bench.holder) == ([JOB_NAME], "openbaobackup/by-hand")
+    await bench.run()
+    assert (bench.phase()[0], bench.holder) == ("Running", "openbaobackup/by-hand")
 
 
 @pytest.mark.parametrize("prefix", ["", "another", "prod/prod"])
