@@ -158,13 +158,13 @@ def _manifest(
 
 async def _delete_unfinished(store: JobStore, key: str, error: BaseException) -> None:
     """Delete an object without a manifest. If that fails, it still does not count as a snapshot."""
-    try:
-        await store.delete(key)
-    except JobFailure as refusal:
-        log.warning("an unfinished snapshot remains in the store", key=key, why=str(refusal))
-        if isinstance(error, JobFailure):
-            text = f"{error}; the object remains in the store and does not count as a snapshot"
-            raise JobFailure(error.failure, text) from None
+    why = await store.discard(key)
+    if not why:
+        return
+    log.warning("an unfinished snapshot may remain in the store", key=key, why=why)
+    if isinstance(error, JobFailure):
+        text = f"{error}; the object may remain in the store, and does not count as a snapshot"
+        raise JobFailure(error.failure, text) from None
 
 
 async def _remove_outdated(

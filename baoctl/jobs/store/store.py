@@ -38,6 +38,10 @@ PARTS_MAX: Final = 10_000
 PIECES_AHEAD: Final = 8
 CLEAN_UP_SECONDS: Final = 15.0
 """How long a stopped job waits until its upload is aborted; pods get 30 s."""
+DISCARD_SECONDS: Final = 10.0
+"""How long a job waits until an object that does not count is deleted: its report waits for it."""
+LISTED_MAX: Final = 250_000
+"""Keys that are listed, at most; a snapshot every 15 minutes adds 70,000 in a year."""
 _STREAM: Final = 1 << 20
 _END: Final = b""
 # Not all exceptions of obstore are a BaseError; RuntimeError is from _Handover.
@@ -65,6 +69,10 @@ class Fetched:
     digest: str
 
 
+class ObjectTooLarge(JobFailure):
+    """An object exceeds the limit of `JobStore.read`."""
+
+
 class JobStore:
     """One open store.
 
@@ -80,7 +88,8 @@ class JobStore:
         """Store a stream of unknown length; the object exists only after its successful end.
 
         Raises the exceptions of the stream, and stores nothing then. A cancellation waits until the
-        upload is aborted.
+        upload is aborted. If the answer to the last request is lost, the object may exist, and is
+        deleted.
         """
         handover = _Handover(pieces)
         feeding = asyncio.create_task(handover.feed())
@@ -91,11 +100,15 @@ class JobStore:
         except asyncio.CancelledError:
             handover.stop()
             await asyncio.wait({sending}, timeout=CLEAN_UP_SECONDS)
+            if handover.all_sent:
+                await self.discard(key)
             raise
         except JobFailure:
             # The library replaces an exception of the stream with its own.
             if handover.error is not None:
                 raise handover.error from None
+            if handover.all_sent:
+                await self.discard(key)
             raise
         finally:
             handover.stop()
@@ -132,7 +145,7 @@ class JobStore:
     def _read(self, key: str, limit: int) -> bytes:
         result = obstore.get(self._store, key)
         if result.meta["size"] > limit:
-            raise JobFailure(
+            raise ObjectTooLarge(
                 "Storage", f"{key} has {result.meta['size']} bytes; the limit is {limit}"
             )
         return bytes(result.bytes())
@@ -163,12 +176,24 @@ class JobStore:
                     on_piece(content)
         return Fetched(size, f"sha256:{digest.hexdigest()}")
 
-    async def keys(self, prefix: str) -> list[str]:
-        """Return all keys below a prefix that ends with a slash, unsorted."""
+    async def keys(self, prefix: str, limit: int = LISTED_MAX) -> list[str]:
+        """Return all keys below a prefix that ends with a slash, unsorted.
+
+        Raises Storage for more than `limit` keys.
+        """
 
         def collect() -> list[str]:
             pages = obstore.list(self._store, prefix.rstrip("/"), chunk_size=1000)
-            return [str(meta["path"]) for page in pages for meta in page]
+            keys: list[str] = []
+            for page in pages:
+                keys += [str(meta["path"]) for meta in page]
+                if len(keys) > limit:
+                    raise JobFailure(
+                        "Storage",
+                        f"there are more than {limit} objects below {prefix}: remove old ones by "
+                        "hand, or set another spec.backup.target.pathPrefix",
+                    )
+            return keys
 
         return await self._run(prefix, collect)
 
@@ -176,9 +201,22 @@ class JobStore:
         """Delete an object if it exists."""
         await self._optional(key, lambda: obstore.delete(self._store, key))
 
+    async def discard(self, key: str) -> str:
+        """Delete an object within DISCARD_SECONDS; return why it may remain, "" if it is deleted.
+
+        Never raises JobFailure.
+        """
+        deleting = asyncio.ensure_future(self.delete(key))
+        done, _ = await asyncio.wait({deleting}, timeout=DISCARD_SECONDS)
+        if not done:
+            deleting.cancel()
+            return f"the store did not delete it within {DISCARD_SECONDS:g} s"
+        return str(deleting.exception() or "")
+
     def _sync(self, key: str) -> None:
         if self._env.provider == "pvc":
-            sync_file(Path(self._env.volume_path, self._env.bucket, key))
+            volume = Path(self._env.volume_path)
+            sync_file(volume / self._env.bucket / key, volume)
 
     async def _optional(self, key: str, call: Callable[[], Result]) -> Result | None:
         """Return the result of a call; None if the object does not exist."""
@@ -289,6 +327,8 @@ class _Handover:
         self._stopped = False
         self.error: BaseException | None = None
         """What the stream raised."""
+        self.all_sent = False
+        """The thread has read the whole stream, and may complete the upload."""
 
     async def feed(self) -> None:
         """Read the stream until it ends or raises."""
@@ -317,6 +357,7 @@ class _Handover:
         if self._stopped:
             raise RuntimeError("the stream failed or was stopped")
         if piece == _END:
+            self.all_sent = True
             raise StopIteration
         self._loop.call_soon_threadsafe(self._room.release)
         return piece
