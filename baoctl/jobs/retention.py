@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.store.store import JobStore
+from baoctl.jobs.store.store import JobStore, ObjectTooLarge
 from contracts.jobs.env import RetentionEnv
 from contracts.jobs.snapshot_manifest import MANIFEST_MAX, ManifestError, read_manifest
 from contracts.naming import snapshot_keys
@@ -77,6 +77,16 @@ def retained_message(count: int) -> str:
     )
 
 
+def postdated_message(count: int) -> str:
+    """Return the message about snapshots with a later time than the new one; "" for none."""
+    if not count:
+        return ""
+    return (
+        f"{count} snapshots are kept because their keys have a later time than this one: a clock "
+        "was wrong. Remove them by hand"
+    )
+
+
 async def retain(
     store: JobStore, rules: RetentionEnv, just_stored: BackupKey, cluster_uid: str, clock: Clock
 ) -> Removed:
@@ -86,9 +96,11 @@ async def retain(
     # Clocks of two jobs may differ, so the newest by key may not be the last one created.
     rules = replace(rules, protected=(*rules.protected, just_stored.text))
     work = _Work(store, rules, just_stored, cluster_uid)
+    # The clock of this machine may be ahead of that of the operator, which chose all keys.
+    now = min(clock.now(), just_stored.at)
     try:
         async with Deadline(clock, SECONDS):
-            await work.run(clock.now())
+            await work.run(now)
     except JobFailure as error:
         return Removed(work.deleted, f"stopped after {work.deleted}: {error}")
     except TimeoutError:
@@ -109,18 +121,22 @@ class _Work:
         prefix = snapshot_keys.list_prefix(
             self.just_stored.prefix, self.just_stored.namespace, self.just_stored.cluster
         )
-        complete, left_over = pair_keys(await self.store.keys(prefix), self.just_stored)
+        listed, left_over = pair_keys(await self.store.keys(prefix), self.just_stored)
+        # A snapshot of a clock that was ahead must not take the place of later ones.
+        complete = [key for key in listed if key.at <= self.just_stored.at]
         # If nothing is outdated even with all of them, no manifest has to be read.
         if not select_outdated(complete, self.rules, now) and not left_over:
             return
         own = await self._own(complete)
         to_remove = select_outdated(own, self.rules, now)
+        kept = (
+            retained_message(len(complete) - len(own)),
+            postdated_message(len(listed) - len(complete)),
+        )
         if self.rules.dry_run:
             names = ", ".join(key.text for key in to_remove)
             plan = f"dry run: would remove {len(to_remove)}{': ' if to_remove else ''}{names}"
-            self.message = "; ".join(
-                filter(None, (plan, retained_message(len(complete) - len(own))))
-            )
+            self.message = "; ".join(filter(None, (plan, *kept)))
             return
         for key in to_remove:
             # The manifest last: if this run is interrupted, the next one can continue.
@@ -128,18 +144,20 @@ class _Work:
             await self.store.delete(key.manifest)
             self.deleted += 1
         for key in await self._own(left_over):
-            await self.store.delete(key.manifest)
-        self.message = retained_message(len(complete) - len(own))
+            # The listing may be older than the snapshot.
+            if await self.store.size(key.text) is None:
+                await self.store.delete(key.manifest)
+        self.message = "; ".join(filter(None, kept))
 
     async def _own(self, keys: Sequence[BackupKey]) -> list[BackupKey]:
         gate = asyncio.Semaphore(READS_AT_A_TIME)
 
         async def is_own(key: BackupKey) -> bool:
-            async with gate:
-                content = await self.store.read(key.manifest, MANIFEST_MAX)
             try:
+                async with gate:
+                    content = await self.store.read(key.manifest, MANIFEST_MAX)
                 manifest = read_manifest(content or b"")
-            except ManifestError:
+            except (ObjectTooLarge, ManifestError):
                 return False
             return manifest.cluster_uid == self.cluster_uid and manifest.key == key.text
 

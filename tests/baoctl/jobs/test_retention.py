@@ -1,13 +1,20 @@
-"""Which snapshots go, as a table; what is done about it is in tests/integration."""
+"""Which snapshots go, as a table, and what retention does in a store in memory.
+
+What it does in a real store is tested in tests/integration/test_backup_job.py.
+"""
 
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from obstore.store import MemoryStore
 
-from baoctl.jobs.retention import pair_keys, retained_message, select_outdated
-from contracts.jobs.env import RetentionEnv
+from baoctl.jobs.retention import Removed, pair_keys, retain, retained_message, select_outdated
+from baoctl.jobs.store.store import LISTED_MAX, JobStore
+from contracts.jobs.env import RetentionEnv, StoreEnv
+from contracts.jobs.snapshot_manifest import MANIFEST_MAX, Manifest
 from contracts.naming.snapshot_keys import BackupKey, manifest_key
+from runtime.testing.clock import ManualClock
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 DAY = 86_400
@@ -78,3 +85,72 @@ def test_what_no_retention_ever_removes_is_counted_for_a_person() -> None:
     assert retained_message(0) == ""
     assert retained_message(3).startswith("3 more snapshots of this name are kept")
     assert "by hand" in retained_message(3)
+
+
+class Memory(JobStore):
+    """A store in memory; a listing may omit the objects that were written last."""
+
+    def __init__(self, *keys: BackupKey) -> None:
+        super().__init__(StoreEnv("s3", "b"), MemoryStore(), None)
+        self.snapshots = keys
+        self.not_listed: set[str] = set()
+
+    async def keys(self, prefix: str, limit: int = LISTED_MAX) -> list[str]:
+        return [key for key in await super().keys(prefix, limit) if key not in self.not_listed]
+
+    async def filled(self) -> "Memory":
+        """Write the snapshots and their manifests."""
+        for key in self.snapshots:
+            await self.write(key.text, b"a snapshot")
+            await self.write(key.manifest, _manifest(key))
+        return self
+
+    async def left(self) -> list[int]:
+        """Return the numbers of the snapshots that have both objects."""
+        names = set(await super().keys("p/n/c/"))
+        return [
+            number for number, key in enumerate(self.snapshots) if {key.text, key.manifest} <= names
+        ]
+
+    async def retained(self, rules: RetentionEnv, now: datetime = NOW) -> Removed:
+        """Run the retention of the Job that stored the first snapshot."""
+        return await retain(self, rules, self.snapshots[0], "uid", ManualClock(now))
+
+
+def _manifest(key: BackupKey) -> bytes:
+    return Manifest(
+        key=key.text, size=10, digest="sha256:0", cluster_id="id", version="2.4.0", index=1,
+        term=1, namespace="n", cluster="c", cluster_uid="uid", backup="b",
+        taken_at=key.at.isoformat(),
+    ).to_bytes()  # fmt: skip
+
+
+async def test_a_node_whose_clock_is_ahead_removes_nothing_by_age() -> None:
+    store = await Memory(*snapshots_of_ages(0, 1, 2)).filled()
+    rules = RetentionEnv(max_age_seconds=30 * DAY)
+    assert await store.retained(rules, NOW + timedelta(days=365)) == Removed()
+    assert await store.left() == [0, 1, 2]
+
+
+async def test_snapshots_of_a_clock_that_was_ahead_do_not_replace_later_ones() -> None:
+    store = await Memory(*snapshots_of_ages(0, 1, 2, 3, -400, -401, -402)).filled()
+    removed = await store.retained(RetentionEnv(3))
+    assert await store.left() == [0, 1, 2, 4, 5, 6]
+    assert removed.deleted == 1
+    assert removed.message.startswith("3 snapshots are kept because their keys have a later time")
+
+
+async def test_an_object_with_the_name_of_a_manifest_does_not_stop_retention() -> None:
+    store = await Memory(*snapshots_of_ages(0, 1, 2, 3)).filled()
+    await store.write(store.snapshots[3].manifest, b"x" * (MANIFEST_MAX + 1))
+    assert await store.retained(RetentionEnv(1)) == Removed(2, retained_message(1))
+    assert await store.left() == [0, 3]
+
+
+async def test_the_manifest_of_a_snapshot_that_is_not_listed_yet_stays() -> None:
+    store = await Memory(*snapshots_of_ages(0, 1, 2)).filled()
+    store.not_listed = {store.snapshots[1].text, store.snapshots[2].text}
+    await store.delete(store.snapshots[2].text)
+    await store.retained(RetentionEnv(5))
+    assert await store.left() == [0, 1]
+    assert await store.size(store.snapshots[2].manifest) is None
