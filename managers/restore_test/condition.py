@@ -62,8 +62,9 @@ def _late(
     if spec is None:
         return ""
     successful, resumed = count_and_resumed
-    if spec.schedule and test_status.next_scheduled_test is not None:
-        scheduled = test_status.next_scheduled_test
+    scheduled = test_status.next_scheduled_test
+    # The time of a former schedule says nothing, and the present one may be invalid.
+    if spec.schedule and spec.schedule == test_status.schedule and scheduled is not None:
         start = counted_from(scheduled, resumed)
         if scheduled <= now and cron.next_after(spec.schedule, start) <= now:
             return f"the test scheduled for {rfc3339(scheduled)} has not run"

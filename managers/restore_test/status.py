@@ -157,16 +157,16 @@ def _with_last(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTes
 
 def _with_schedule(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTestStatus:
     schedule = facts.spec.schedule if facts.spec else None
-    if schedule is None:
-        return status.model_copy(update={"schedule": None, "next_scheduled_test": None})
     if status.schedule == schedule and status.next_scheduled_test is not None:
         return status
-    return status.model_copy(
-        update={
-            "schedule": schedule,
-            "next_scheduled_test": cron.next_after(schedule, facts.now),
-        }
-    )
+    following = None
+    if schedule is not None:
+        try:
+            following = cron.next_after(schedule, facts.now)
+        except ValueError:
+            # The API server cannot check the schedule; the workload reconciler reports it.
+            schedule = None
+    return status.model_copy(update={"schedule": schedule, "next_scheduled_test": following})
 
 
 def _with_active(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTestStatus:

@@ -44,6 +44,13 @@ def after(
 
 
 WEEKLY = {"schedule": EVERY_WEEK}
+
+
+def passed_and_due(before: timedelta) -> RestoreTestStatus:
+    """Return the status when the next test of the weekly schedule was due long ago."""
+    return result("Passed", schedule=EVERY_WEEK, next_scheduled_test=NOW - before)
+
+
 CASES: Mapping[str, tuple[OpenBaoCluster, str, str]] = {
     "no status": (after(WEEKLY, None), "Unknown", "NeverTested"),
     "the first test runs": (
@@ -59,12 +66,17 @@ CASES: Mapping[str, tuple[OpenBaoCluster, str, str]] = {
         after(WEEKLY, result("Unknown", "JobGone")), "Unknown", "RestoreTestInconclusive",
     ),
     "the next one is late by less than an interval": (
-        after(WEEKLY, result("Passed", next_scheduled_test=NOW - timedelta(hours=7))),
+        after(WEEKLY, passed_and_due(timedelta(hours=7))),
         "True", "RestoreTestPassed",
     ),
     "the next one is late by an interval": (
-        after(WEEKLY, result("Passed", next_scheduled_test=NOW - timedelta(hours=7) - WEEK)),
-        "False", "RestoreTestStale",
+        after(WEEKLY, passed_and_due(timedelta(hours=7) + WEEK)), "False", "RestoreTestStale",
+    ),
+    "the next one of a former schedule is late": (
+        after({"schedule": "0 6 * * *"}, passed_and_due(2 * WEEK)), "True", "RestoreTestPassed",
+    ),
+    "the schedule was replaced by one that is never due": (
+        after({"schedule": "0 0 31 2 *"}, passed_and_due(2 * WEEK)), "True", "RestoreTestPassed",
     ),
     "fewer snapshots than twice the interval": (
         after({"everySuccessfulBackups": 3}, result("Passed", last_backup_count=4), 9),

@@ -359,6 +359,20 @@ async def test_a_foreign_job_of_that_name_is_not_changed() -> None:
     assert "ttlSecondsAfterFinished" not in job["spec"]
 
 
+@pytest.mark.parametrize("schedule", ["0 0 31 2 *", "61 * * * *"])
+async def test_a_schedule_that_is_never_due_does_not_stop_other_tests(schedule: str) -> None:
+    """The API server cannot check it; the workload reconciler reports it."""
+    world = World(every=None)
+    live = gen.present(world.server.get(CLUSTERS, CLUSTER))
+    backup = {**live["spec"]["backup"], "restoreTest": {"schedule": schedule}}
+    world.server.put(CLUSTERS, {**live, "spec": {**live["spec"], "backup": backup}})
+    world.ask("one")
+    await world.step()
+    world.says()
+    await world.step()
+    assert gen.present(world.backup.status.proof).outcome == "Passed"
+
+
 async def test_a_paused_cluster_is_not_changed() -> None:
     world = World()
     live = gen.present(world.server.get(CLUSTERS, CLUSTER))
