@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from baoctl.jobs.context import JobContext
 from baoctl.jobs.leader_client import LeaderSession
+from contracts.builders.job import RESTORE_SECONDS
 from contracts.jobs.env import RestoreEnv
 from managers.bao.client import BaoError, Denied
 from managers.bao.models import ServerHealth
@@ -47,12 +48,18 @@ class Confirmation:
 
 
 async def find_evidence(at: LeaderSession) -> RestoreEvidence:
-    """Check whether the token is stored, and was issued to this job."""
+    """Check whether the token is stored, and can be lost only with the data.
+
+    A token that expires, or has a number of uses, may be refused although the data is unchanged.
+    """
     try:
         token = await at.bao.read(at.leader.address, at.token, LOOKUP)
     except (Denied, BaoError):
         return RestoreEvidence(proves=False)
-    return RestoreEvidence(proves=token.get("type") == "service")
+    expires, ttl = token.get("expire_time"), token.get("ttl")
+    lasts = expires is None or (isinstance(ttl, int) and ttl >= RESTORE_SECONDS)
+    stored = token.get("type") == "service"
+    return RestoreEvidence(proves=stored and lasts and not token.get("num_uses"))
 
 
 async def confirm(
