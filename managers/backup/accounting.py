@@ -13,8 +13,14 @@ from contracts.api.backup import TERMINAL, OpenBaoBackup
 from contracts.api.cluster.status_backup import BackupStatus
 
 
-def to_count(backups: Iterable[OpenBaoBackup], cluster_uid: str) -> tuple[OpenBaoBackup, ...]:
-    """Return the finished backups of this cluster that are not counted, in order of completion."""
+def to_count(
+    backups: Iterable[OpenBaoBackup], cluster_uid: str, last_counted: str | None = None
+) -> tuple[OpenBaoBackup, ...]:
+    """Return the finished backups of this cluster that are not counted, in order of completion.
+
+    The one that the cluster counted last is first, whenever it completed: only its mark is missing,
+    and after another count it would be counted again.
+    """
     uncounted = [
         backup
         for backup in backups
@@ -23,7 +29,11 @@ def to_count(backups: Iterable[OpenBaoBackup], cluster_uid: str) -> tuple[OpenBa
         and backup.spec.origin != "PreUpgrade"
         and backup.status.cluster_uid == cluster_uid
     ]
-    return tuple(sorted(uncounted, key=_completion))
+    return tuple(
+        sorted(
+            uncounted, key=lambda backup: (backup.metadata.uid != last_counted, _completion(backup))
+        )
+    )
 
 
 def counted(status: BackupStatus, backup: OpenBaoBackup) -> BackupStatus:

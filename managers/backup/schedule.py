@@ -95,7 +95,8 @@ class ScheduleReconciler:
     # --- counts ---------------------------------------------------------------------------------
 
     async def _count(self, live: Object) -> Object:
-        for backup in to_count(self._caches.backups_of(key_of(live)), uid_of(live)):
+        last = stored(live).last_counted
+        for backup in to_count(self._caches.backups_of(key_of(live)), uid_of(live), last):
             uncounted = stored(live).last_counted != backup.metadata.uid
             live = await self._record.change(live, _count_of(backup))
             if uncounted:

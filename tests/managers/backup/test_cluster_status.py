@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from contracts.api.group import CLUSTERS, RESTORES
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from managers.backup.schedule_plan import COMPLETED_KEPT, FAILED_KEPT
 from runtime.errors import TransportError, status_error
 from runtime.testing.clock import EPOCH as NOW
@@ -70,6 +70,17 @@ class TestCounting:
         await bench.tick()
         assert bench.record["consecutiveFailures"] == 1
         assert bench.status("a")["counted"] is True
+
+    async def test_an_earlier_backup_that_appears_after_the_crash_is_counted_second(self) -> None:
+        """Its result was written late. Counted first, it would hide that the other is counted."""
+        bench = Bench(None, fresh("late", "Failed", 2))
+        bench.api.refuse("patch OpenBaoBackup late", TransportError("cut"))
+        with pytest.raises(TransportError):
+            await bench.tick()
+        bench.api.with_objects((BACKUPS, fresh("early", "Failed", 1)))
+        bench.restart()
+        await bench.tick()
+        assert bench.record["consecutiveFailures"] == 2
 
     async def test_backups_before_upgrades_or_of_a_former_cluster_are_not_counted(self) -> None:
         before = fresh("a")
