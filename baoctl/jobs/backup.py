@@ -50,6 +50,10 @@ async def back_up(env: BackupEnv, context: JobContext) -> BackupReport:
     began = context.clock.monotonic()
     key = _key(env)
     async with open_store(env.store, context.environ, context.policy) as store:
+        # First: they may fill the volume. No other job of the cluster uploads now.
+        partial = await store.delete_partial(snapshot_keys.list_prefix(*key.place))
+        if partial:
+            log.info("files of killed jobs deleted", files=partial)
         manifest = await _store_one(env, context, store)
         seconds = context.clock.monotonic() - began
         log.info("snapshot stored", key=env.key, size=manifest.size, seconds=round(seconds, 3))

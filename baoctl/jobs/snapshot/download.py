@@ -41,7 +41,11 @@ async def stage(
 
     fetched = await store.fetch(key, path, limit, feed)
     if fetched is None:
-        raise JobFailure("Storage", f"{key} is not in the store; check the key, prefix and bucket")
+        raise JobFailure(
+            "Storage",
+            f"{key} is not in the store: retention may have removed it. Choose another snapshot, "
+            "or check the key, prefix and bucket",
+        )
     try:
         meta = archive.finish()
     except NotASnapshot as error:

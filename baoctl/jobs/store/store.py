@@ -25,8 +25,8 @@ from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.store.egress_policy import EgressPolicy
 from baoctl.jobs.store.egress_proxy import EgressProxy, Rules
 from baoctl.jobs.store.errors import is_missing_bucket, is_unreachable, store_failure
-from baoctl.jobs.store.fsync import sync_file
 from baoctl.jobs.store.settings import StoreSettings, settings
+from baoctl.jobs.store.volume import delete_partial_files, sync_file
 from contracts.jobs.env import StoreEnv
 
 Result = TypeVar("Result")
@@ -212,6 +212,16 @@ class JobStore:
             deleting.cancel()
             return f"the store did not delete it within {DISCARD_SECONDS:g} s"
         return str(deleting.exception() or "")
+
+    async def delete_partial(self, prefix: str) -> list[str]:
+        """Delete what killed uploads left below a prefix of a volume; return the file names.
+
+        An object store hides them; its owner deletes them with a lifecycle rule.
+        """
+        if self._env.provider != "pvc":
+            return []
+        root = Path(self._env.volume_path, self._env.bucket)
+        return await asyncio.to_thread(delete_partial_files, root, prefix)
 
     def _sync(self, key: str) -> None:
         if self._env.provider == "pvc":

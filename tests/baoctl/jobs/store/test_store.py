@@ -17,7 +17,6 @@ from obstore.store import MemoryStore
 
 from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.store.egress_policy import EgressPolicy
-from baoctl.jobs.store.fsync import paths_to_sync
 from baoctl.jobs.store.store import JobStore, open_store
 from contracts.jobs.env import StoreEnv
 
@@ -134,10 +133,3 @@ async def test_a_listing_is_bounded() -> None:
     assert len(await store.keys("l/c/", 3)) == 3
     with pytest.raises(JobFailure, match="more than 2 objects below l/c/: remove old ones"):
         await store.keys("l/c/", 2)
-
-
-def test_the_directories_of_a_file_are_synced_up_to_the_volume() -> None:
-    names = paths_to_sync(Path("/v/bucket/ns/c/one.snap"), Path("/v"))
-    assert [str(name) for name in names] == [
-        "/v/bucket/ns/c/one.snap", "/v/bucket/ns/c", "/v/bucket/ns", "/v/bucket", "/v",
-    ]  # fmt: skip
