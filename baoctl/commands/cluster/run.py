@@ -13,7 +13,9 @@ from baoctl.commands.api_client import RequestError, Session
 from baoctl.commands.cluster.run_steps import ENDS, progress_of
 from baoctl.commands.cluster.run_view import run_view
 from baoctl.exit_codes import ExitCode
+from contracts.conditions.message import clean_message
 from runtime.clock import Deadline
+from runtime.errors import Transient
 from runtime.types import Object, ObjectKey, Resource
 
 PERIOD: Final = 1.0
@@ -28,21 +30,27 @@ def run_name(api: Session, cluster: str, purpose: str) -> str:
 async def await_end(api: Session, kind: Resource, name: str, seconds: float) -> Object:
     """Show the progress, and return the object when its phase is final.
 
-    Raises RequestError.
+    The API server may be unavailable meanwhile, for example during its upgrade. Raises
+    RequestError.
     """
+    problem = ""
     try:
         async with Deadline(api.clock, seconds):
             with run_view(api.clock) as show:
                 while True:
-                    live = await api.client.get(kind, ObjectKey(api.namespace, name))
-                    progress = progress_of(kind, live)
-                    show(progress)
-                    if progress.phase in ENDS:
-                        return live
+                    try:
+                        live = await api.client.get(kind, ObjectKey(api.namespace, name))
+                    except Transient as error:
+                        problem = f"; the last request failed: {error}"
+                    else:
+                        problem, progress = "", progress_of(kind, live)
+                        show(progress)
+                        if progress.phase in ENDS:
+                            return live
                     await api.clock.sleep(PERIOD)
     except TimeoutError:
         text = (
             f"{kind.kind} {name} has not finished in {seconds:g} s and continues: "
-            f"kubectl -n {api.namespace} get {kind.plural} {name}"
+            f"kubectl -n {api.namespace} get {kind.plural} {name}{clean_message(problem)}"
         )
         raise RequestError(text, ExitCode.NOT_READY) from None

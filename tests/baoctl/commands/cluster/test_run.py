@@ -15,18 +15,22 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from baoctl.commands.api_client import RequestError, Session
+from baoctl.commands.cluster.run import await_end
 from baoctl.commands.cluster.run_steps import BACKUP_STEPS, ENDS, RESTORE_STEPS, progress_of
 from baoctl.commands.cluster.run_view import LineView, StepView
 from contracts.api.backup import TERMINAL
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from contracts.api.restore import ENDED
 from e2e.rig.paths import REPOSITORY
+from runtime.errors import TransportError
 from runtime.testing.clock import ManualClock
 from runtime.testing.wait import eventually
 from runtime.types import Resource
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import keep, world
 from tests.baoctl.commands.cluster.looks import healthy, with_spec
+from tests.gen.api import Call, FakeApi
 
 WIDTH = 60
 JOB = {"phase": "Running", "key": "k", "jobUID": "u1", "message": "Job backup-x takes the snapshot"}
@@ -153,6 +157,42 @@ def test_without_a_terminal_each_change_is_a_line(capsys: pytest.CaptureFixture[
         "Running: Job backup-x takes the snapshot",
         "Completed: stored as k",
     ]
+
+
+RUN = {"metadata": {"name": "r1", "namespace": "ns", "uid": "u"}, "status": {"phase": "Completed"}}
+
+
+class Unavailable(FakeApi):
+    """Does not answer for some reads."""
+
+    def __init__(self, reads: int) -> None:
+        super().__init__()
+        self.reads = reads
+        self.with_objects((RESTORES, RUN))
+
+    async def answering(self, call: Call) -> None:
+        self.reads -= 1
+        if self.reads >= 0:
+            raise TransportError("connection refused")
+
+
+async def test_a_restart_of_the_api_server_does_not_end_the_wait() -> None:
+    clock = ManualClock()
+    waiting = asyncio.create_task(
+        await_end(Session(Unavailable(9), clock, "ns"), RESTORES, "r1", 60)
+    )
+    await clock.advance(10)
+    assert (await waiting)["status"] == RUN["status"]
+
+
+async def test_a_wait_that_ends_names_the_last_failed_request() -> None:
+    clock = ManualClock()
+    waiting = asyncio.create_task(
+        await_end(Session(Unavailable(1000), clock, "ns"), RESTORES, "r1", 60)
+    )
+    await clock.advance(60)
+    with pytest.raises(RequestError, match="get openbaorestores r1; the last request failed: conn"):
+        await waiting
 
 
 class Terminal:
