@@ -18,7 +18,6 @@ from baoctl.jobs.leader_client import Leader, LeaderSession, find_leader, sessio
 from baoctl.jobs.retention import Removed, retain
 from baoctl.jobs.snapshot.upload import StoredSnapshot, take
 from baoctl.jobs.store.store import JobStore, open_store
-from contracts.api.cluster.status_backup import Snapshot
 from contracts.api.job_result import BackupReport
 from contracts.jobs.env import BackupEnv
 from contracts.jobs.snapshot_manifest import Manifest
@@ -60,7 +59,7 @@ async def back_up(env: BackupEnv, context: JobContext) -> BackupReport:
         removed = await _remove_outdated(env, context, store, key)
     return BackupReport(
         outcome="Succeeded",
-        snapshot=_snapshot(manifest),
+        snapshot=manifest.as_status(),
         seconds=round(seconds, 3),
         deleted=removed.deleted,
         retention_message=removed.message[:1024],
@@ -182,16 +181,3 @@ async def _remove_outdated(
     if removed.deleted or removed.message:
         log.info("retention", deleted=removed.deleted, message=removed.message)
     return removed
-
-
-def _snapshot(manifest: Manifest) -> Snapshot:
-    return Snapshot(
-        key=manifest.key,
-        index=manifest.index,
-        term=manifest.term,
-        seal=manifest.seal or None,
-        digest=manifest.digest,
-        cluster_id=manifest.cluster_id or None,
-        version=manifest.version or None,
-        size=manifest.size,
-    )

@@ -48,6 +48,10 @@ from runtime.process import logs
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
+STOPPED: Final = (
+    "the job was stopped before it finished: its time limit passed, or its pod was evicted or "
+    "deleted; check the events of the pod"
+)
 Work = Callable[[Any, "Job"], Awaitable[JobReport]]
 """Runs a mode with its record of variables. Raises JobFailure."""
 
@@ -161,7 +165,7 @@ async def outcome(
     except JobEnvError as error:
         return _failed(mode, "Config", str(error))
     except asyncio.CancelledError:
-        return _failed(mode, mode.stopped, "the job was stopped before it finished")
+        return _failed(mode, mode.stopped, STOPPED)
     except Exception as error:
         log.exception("the job failed with an unexpected error")
         return _failed(mode, "Config", f"unexpected {type(error).__name__}; see the log of the job")

@@ -15,7 +15,6 @@ it seals itself.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +24,7 @@ import structlog
 from baoctl.jobs.context import JobContext
 from baoctl.jobs.failures import JobFailure, shorten
 from baoctl.jobs.leader_client import LeaderSession, session
-from baoctl.jobs.snapshot.download import DownloadedSnapshot, manifest_of, stage
+from baoctl.jobs.snapshot.download import DownloadedSnapshot, manifest_of, pieces_of, stage
 from baoctl.jobs.store.store import open_store
 from baoctl.jobs.submission_permit import SubmissionPermit, take_claim
 from baoctl.jobs.verify_restore import Confirmation, RestoreEvidence, confirm, find_evidence
@@ -39,7 +38,6 @@ from runtime.client.client import Client
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
-PIECE = 1 << 20
 FILE = "snapshot"
 
 
@@ -52,21 +50,14 @@ class StagedSnapshot:
 
     def as_status(self, key: str) -> Snapshot:
         """Return the snapshot for the status."""
-        snapshot = Snapshot(
-            key=key,
-            digest=self.staged.digest,
-            size=self.staged.size,
-            index=self.staged.meta.index,
-            term=self.staged.meta.term,
-        )
-        manifest = self.manifest
-        if manifest is None:
-            return snapshot
+        snapshot = self.manifest.as_status() if self.manifest else Snapshot(key=key)
+        staged = self.staged
         return snapshot.model_copy(
             update={
-                "cluster_id": manifest.cluster_id or None,
-                "version": manifest.version or None,
-                "seal": manifest.seal or None,
+                "digest": staged.digest,
+                "size": staged.size,
+                "index": staged.meta.index,
+                "term": staged.meta.term,
             }
         )
 
@@ -209,7 +200,7 @@ async def _send_and_confirm(
     address, send_error = at.leader.address, ""
     log.info("sending the snapshot", to=at.leader.pod, force=env.force)
     try:
-        await at.bao.restore(address, at.token, _pieces(staged.path), force=env.force)
+        await at.bao.restore(address, at.token, pieces_of(staged.path), force=env.force)
     except (Denied, NotSentError) as error:
         return _failed(str(error), untouched=True)
     except BaoError as error:
@@ -236,9 +227,3 @@ def _failed(message: str, *, untouched: bool = False) -> RestoreReport:
     return RestoreReport(
         outcome="Failed", failure="Snapshot", message=shorten(message), untouched=untouched
     )
-
-
-async def _pieces(path: Path) -> AsyncIterator[bytes]:
-    with path.open("rb") as file:
-        while piece := await asyncio.to_thread(file.read, PIECE):
-            yield piece

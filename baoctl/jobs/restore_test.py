@@ -14,15 +14,15 @@ data.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from baoctl.jobs.failures import JobFailure, shorten
+from baoctl.jobs.snapshot.download import pieces_of
 from baoctl.jobs.snapshot.inspect import Archive, Meta, NotASnapshot
 from baoctl.jobs.store.store import Fetched, JobStore
-from contracts.api.cluster.status_backup import Snapshot
 from contracts.api.cluster.status_errors import SNAPSHOT_MAX
 from contracts.api.job_result import RestoreTestReport
 from contracts.exit_codes import FailureClass
@@ -121,23 +121,7 @@ async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> RestoreTe
         checks=tuple(map(shorten, trial.lines)),
         finished_at=clock.now(),
         seconds=round(clock.monotonic() - began, 3),
-        snapshot=_snapshot(trial),
-    )
-
-
-def _snapshot(trial: TestRun) -> Snapshot | None:
-    manifest = trial.manifest
-    if manifest is None:
-        return None
-    return Snapshot(
-        key=manifest.key,
-        index=manifest.index,
-        term=manifest.term,
-        seal=manifest.seal or None,
-        digest=manifest.digest,
-        cluster_id=manifest.cluster_id or None,
-        version=manifest.version or None,
-        size=manifest.size,
+        snapshot=trial.manifest.as_status() if trial.manifest else None,
     )
 
 
@@ -222,7 +206,7 @@ async def _start_server(trial: TestRun) -> str:
         # The pod was restarted: the data are from an earlier attempt.
         raise CheckFailed("ServerUnavailable", "the server of the test is not empty")
     trial.root = await trial.bao.initialize(trial.address)
-    active = await _until(trial, START_SECONDS, _leads)
+    active = await _until(trial, START_SECONDS, lambda now: now.leads)
     if active is None:
         raise CheckFailed("ServerUnavailable", "the empty server of the test does not unseal")
     trial.own_id = active.cluster_id
@@ -232,7 +216,7 @@ async def _start_server(trial: TestRun) -> str:
 async def _restore(trial: TestRun) -> str:
     """The server checks the snapshot against its seal, and accepts it."""
     try:
-        await trial.bao.restore(trial.address, trial.root, _pieces(trial.file), force=False)
+        await trial.bao.restore(trial.address, trial.root, pieces_of(trial.file), force=False)
     except Denied as refusal:
         if _OTHER_SEAL in str(refusal):
             seal = trial.expected_manifest().seal or "a key that its manifest does not name"
@@ -250,7 +234,7 @@ async def _restore(trial: TestRun) -> str:
 
 async def _wait_for_data(trial: TestRun) -> str:
     """The server answers again, unsealed, with the cluster id of the snapshot."""
-    health = await _until(trial, RETURN_SECONDS, lambda now: _leads(now) and _other(trial, now))
+    health = await _until(trial, RETURN_SECONDS, lambda now: now.leads and _other(trial, now))
     manifest = trial.expected_manifest()
     if health is None:
         message = "the server accepted the snapshot, but did not unseal with its data"
@@ -259,10 +243,6 @@ async def _wait_for_data(trial: TestRun) -> str:
         message = f"the data are of cluster {health.cluster_id}, not of {manifest.cluster_id}"
         raise CheckFailed("ClusterIDDiffers", message)
     return f"unsealed: automatically, as cluster {health.cluster_id}"
-
-
-def _leads(health: ServerHealth) -> bool:
-    return health.initialized and not health.sealed and not health.standby
 
 
 def _other(trial: TestRun, health: ServerHealth) -> bool:
@@ -285,12 +265,6 @@ async def _until(
         if trial.clock.monotonic() >= deadline:
             return None
         await trial.clock.sleep(POLL_SECONDS)
-
-
-async def _pieces(file: Path) -> AsyncIterator[bytes]:
-    with file.open("rb") as source:
-        while piece := await asyncio.to_thread(source.read, _PIECE):
-            yield piece
 
 
 # --- the restored data ---------------------------------------------------------------------------

@@ -75,7 +75,7 @@ async def confirm(
     well_since: float | None = None
     while clock.monotonic() - began < PATIENCE:
         healths = await _server_healths(env, context, at)
-        leaders = [address for address, health in healths.items() if _leads(health)]
+        leaders = [address for address, health in healths.items() if health.leads]
         gone = len(leaders) == 1 and evidence.proves and await _is_gone(at, leaders[0])
         if gone:
             return Confirmation("Applied", "the leader has the data of the snapshot")
@@ -114,10 +114,6 @@ async def _health(
         return address, await at.bao.health(address)
     except (OSError, BaoError):
         return None
-
-
-def _leads(health: ServerHealth) -> bool:
-    return health.initialized and not health.sealed and not health.standby
 
 
 async def _is_gone(at: LeaderSession, leader: str) -> bool:

@@ -310,7 +310,6 @@ class TestEnv(Env):
     """sha256:HEX."""
     expected_size: int = _variable("TEST_EXPECTED_SIZE", _NUMBER, default=0)
     expected_index: int = _variable("TEST_EXPECTED_INDEX", _NUMBER, default=0)
-    expected_seal: str = _variable("TEST_EXPECTED_SEAL", default="")
     canary_path: str = _variable("TEST_CANARY_PATH", default="")
     scratch_path: str = _variable("TEST_SCRATCH_PATH", default=SCRATCH_PATH)
 

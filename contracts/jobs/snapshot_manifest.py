@@ -1,6 +1,6 @@
 """The manifest of a snapshot in the store: a JSON object at the key of the snapshot + `.json`.
 
-Uses the standard library. The backup job writes it last, so a snapshot without a manifest is
+Uses contracts.api. The backup job writes it last, so a snapshot without a manifest is
 incomplete; restores, restore tests and retention read it. Pure. Contains no secret.
 """
 
@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
+
+from contracts.api.cluster.status_backup import Snapshot
 
 FORMAT: Final = "openbao.org/snapshot/v1"
 MANIFEST_MAX: Final = 64 * 1024
@@ -69,6 +71,19 @@ class Manifest:
             _NAMES[name]: value for name, value in asdict(self).items()
         }
         return json.dumps(document, indent=2, sort_keys=True).encode() + b"\n"
+
+    def as_status(self) -> Snapshot:
+        """Return the snapshot for a status."""
+        return Snapshot(
+            key=self.key,
+            index=self.index,
+            term=self.term,
+            seal=self.seal or None,
+            digest=self.digest,
+            cluster_id=self.cluster_id or None,
+            version=self.version or None,
+            size=self.size,
+        )
 
     @property
     def taken(self) -> datetime:

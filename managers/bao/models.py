@@ -30,6 +30,11 @@ class ServerHealth(BaseModel):
     version: Word = ""
     cluster_id: Word = ""
 
+    @property
+    def leads(self) -> bool:
+        """Whether the server is the active node."""
+        return self.initialized and not self.sealed and not self.standby
+
 
 class Member(BaseModel):
     """One server in the raft configuration."""

@@ -51,4 +51,4 @@ async def _is_active(bao: Bao, pod: PodFacts) -> bool | None:
         health = await bao.health(pod.ip)
     except BaoError:
         return None
-    return health.initialized and not health.sealed and not health.standby
+    return health.leads

@@ -34,7 +34,6 @@ def job_of(
         expected_digest=snapshot.digest or "",
         expected_size=snapshot.size or 0,
         expected_index=snapshot.index or 0,
-        expected_seal=snapshot.seal or "",
     )
     job = restore_test_job(template, backup.target, env, sidecar)
     # Each run has its own name: the Job of the last test may still exist.

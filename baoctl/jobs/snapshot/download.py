@@ -1,12 +1,15 @@
 """Downloads a snapshot from its store to a disk, and inspects it before it is used.
 
-Uses store.store and snapshot.inspect. Called by baoctl.jobs.restore.
+Uses store.store and snapshot.inspect. Called by baoctl.jobs.restore and restore_test.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.snapshot.inspect import Archive, Meta, NotASnapshot
@@ -14,6 +17,8 @@ from baoctl.jobs.store.store import JobStore
 from contracts.api.cluster.status_errors import SNAPSHOT_MAX
 from contracts.jobs.snapshot_manifest import MANIFEST_MAX, Manifest, ManifestError, read_manifest
 from contracts.naming.snapshot_keys import manifest_key
+
+PIECE: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,13 @@ async def stage(
     except NotASnapshot as error:
         raise JobFailure("Verification", f"{key} is not a valid snapshot: {error}") from None
     return DownloadedSnapshot(path, fetched.size, fetched.digest, meta)
+
+
+async def pieces_of(path: Path) -> AsyncIterator[bytes]:
+    """Read a file in pieces."""
+    with path.open("rb") as file:
+        while piece := await asyncio.to_thread(file.read, PIECE):
+            yield piece
 
 
 async def manifest_of(store: JobStore, key: str) -> Manifest | None:
