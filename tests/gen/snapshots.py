@@ -1,11 +1,14 @@
 """Snapshots as OpenBao makes them, small, for tests that damage them."""
 
 import gzip
+import hashlib
 import io
 import json
 import tarfile
+from typing import Any
 
 from baoctl.jobs.snapshot.inspect import META, SEALED, STATE, SUMS
+from contracts.jobs.snapshot_manifest import Manifest
 
 
 def members(state: bytes = b"x" * 5000, index: int = 7) -> dict[str, bytes]:
@@ -28,3 +31,17 @@ def archive_of(files: dict[str, bytes]) -> bytes:
 def snapshot(state: bytes = b"x" * 5000, index: int = 7) -> bytes:
     """A whole snapshot."""
     return archive_of(members(state, index))
+
+
+def digest_of(content: bytes) -> str:
+    """The digest of an object, as a manifest has it."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def manifest_for(key: str, content: bytes = b"", **fields: Any) -> Manifest:
+    """The manifest of a snapshot with this content, which the cluster `c` in `ns` took."""
+    default = {
+        "cluster_id": "id", "version": "2.4.0", "index": 1, "term": 1, "namespace": "ns",
+        "cluster": "c", "cluster_uid": "u", "backup": "b", "taken_at": "2026-01-01T03:00:00Z",
+    }  # fmt: skip
+    return Manifest(key=key, size=len(content), digest=digest_of(content), **{**default, **fields})

@@ -4,7 +4,6 @@ Everything is real: an OpenBao server that initialized itself with the role of b
 Only the names of pods are resolved here, because there is no DNS of a Kubernetes cluster.
 """
 
-import hashlib
 import ipaddress
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,10 +18,10 @@ from contracts.api.cluster.job_roles import DEFAULTS
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
 from contracts.hcl.roles import backup_role
 from contracts.jobs.env import BackupEnv, RetentionEnv, RunEnv, ServerEnv, StoreEnv
-from contracts.jobs.snapshot_manifest import Manifest
 from contracts.naming.snapshot_keys import BackupKey, manifest_key
 from e2e.harness.stores import BUCKET, Store
 from runtime.clock import SystemClock
+from tests.gen.snapshots import manifest_for
 from tests.integration.account_tokens import AUDIENCE, ISSUER, Signer
 from tests.integration.bao_server import BaoServer, serve
 
@@ -115,12 +114,9 @@ def place(folder: Path, source: Source, store: Store) -> Place:
 def store_snapshot(store: Store, key: BackupKey, cluster_uid: str = CLUSTER_UID) -> str:
     """Write a snapshot and its manifest to the store, as an earlier Job does."""
     content = b"a snapshot"
-    manifest = Manifest(
-        key=key.text, size=len(content), digest=f"sha256:{hashlib.sha256(content).hexdigest()}",
-        cluster_id="id", version="2.4.0", index=1, term=1, namespace=key.namespace,
-        cluster=key.cluster, cluster_uid=cluster_uid, backup="b",
-        taken_at=key.at.isoformat(timespec="seconds"),
-    )  # fmt: skip
+    manifest = manifest_for(
+        key.text, content, namespace=key.namespace, cluster=key.cluster, cluster_uid=cluster_uid
+    )
     store.write(key.text, content, BUCKET)
     store.write(manifest_key(key.text), manifest.to_bytes(), BUCKET)
     return key.text

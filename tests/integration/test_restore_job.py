@@ -1,6 +1,5 @@
 """The restore Job with a real server, a store in a folder, and the fake API server."""
 
-import hashlib
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
@@ -33,6 +32,7 @@ from runtime.testing.api_server.kinds import Kind
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.types import Object, ObjectKey
+from tests.gen.snapshots import manifest_for
 from tests.integration.account_tokens import AUDIENCE, ISSUER, Signer
 from tests.integration.bao_server import BaoServer, serve
 
@@ -165,16 +165,10 @@ async def _snapshot(server: BaoServer, folder: Path, signer: Signer) -> tuple[by
         health = await client.health(LOOPBACK)
         async with client.snapshot(LOOPBACK, token) as pieces:
             content = b"".join([piece async for piece in pieces])
-    manifest = Manifest(
-        key=KEY, size=len(content), digest=_digest(content), cluster_id=health.cluster_id,
-        version=health.version, index=1, term=1, namespace=NS, cluster="c", cluster_uid="u",
-        backup="b", taken_at="2026-01-01T03:00:00Z", seal=SEAL,
-    )  # fmt: skip
+    manifest = manifest_for(
+        KEY, content, cluster_id=health.cluster_id, version=health.version, seal=SEAL
+    )
     return content, manifest
-
-
-def _digest(content: bytes) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -6,7 +6,6 @@ store is a folder, as with provider pvc.
 
 import asyncio
 import gzip
-import hashlib
 import io
 import json
 import os
@@ -40,6 +39,7 @@ from e2e.rig.versions import OPENBAO
 from managers.bao.client import Bao
 from runtime.client.write_guard import unguarded
 from runtime.clock import SystemClock
+from tests.gen.snapshots import digest_of, manifest_for
 from tests.integration.account_tokens import AUDIENCE, ISSUER, Signer
 from tests.integration.bao_server import free_port, serve
 
@@ -85,11 +85,10 @@ async def server_snapshot(
                 content = b"".join([piece async for piece in pieces])
     meta = _members(content)["meta.json"]
     document = json.loads(meta)
-    manifest = Manifest(
-        key=KEY, size=len(content), digest=_digest(content), cluster_id=health.cluster_id,
-        version=health.version, index=document["Index"], term=document["Term"], namespace="ns",
-        cluster="c", cluster_uid="u", backup="b", taken_at="2026-01-01T03:00:00Z",
-        seal="static:operator-generated-v1", mounts=mounts, canary=canary, canary_path=CANARY,
+    manifest = manifest_for(
+        KEY, content, cluster_id=health.cluster_id, version=health.version,
+        index=document["Index"], term=document["Term"], seal="static:operator-generated-v1",
+        mounts=mounts, canary=canary, canary_path=CANARY,
     )  # fmt: skip
     yield Taken(content, manifest, render_config(config), folder / "unseal", signer)
 
@@ -104,10 +103,6 @@ def _config(signer: Signer) -> ConfigInput:
     )
     oidc = OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), roles)
     return ConfigInput("c", "ns", oidc=oidc, requests=requests)
-
-
-def _digest(content: bytes) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def _members(content: bytes) -> dict[str, bytes]:
@@ -206,8 +201,8 @@ async def test_different_content_is_detected(
     # Each server takes six seconds to restart.
     assert [
         *await asyncio.gather(
-            reason("canary", _digest(b"another bird")),
-            reason("mounts", _digest(b"another engine")),
+            reason("canary", digest_of(b"another bird")),
+            reason("mounts", digest_of(b"another engine")),
             reason("cluster_id", "11111111-2222-3333-4444-555555555555"),
         )
     ] == [("Failed", "CanaryDiffers"), ("Failed", "MountsDiffer"), ("Failed", "ClusterIDDiffers")]
@@ -265,9 +260,9 @@ async def test_a_changed_byte_and_truncation_are_detected_before_the_restore(
         ("byte", changed, {}, "SnapshotCorrupt"),
         ("cut", cut, {}, "SnapshotIncomplete"),
         # The manifest has the digest of the corrupt content.
-        ("byte-noted", changed, {"digest": _digest(changed)}, "SnapshotCorrupt"),
-        ("cut-noted", cut, {"digest": _digest(cut), "size": len(cut)}, "SnapshotIncomplete"),
-        ("empty", b"", {"digest": _digest(b""), "size": 0}, "SnapshotIncomplete"),
+        ("byte-noted", changed, {"digest": digest_of(changed)}, "SnapshotCorrupt"),
+        ("cut-noted", cut, {"digest": digest_of(cut), "size": len(cut)}, "SnapshotIncomplete"),
+        ("empty", b"", {"digest": digest_of(b""), "size": 0}, "SnapshotIncomplete"),
         ("index", None, {"index": 1}, "SnapshotCorrupt"),
         ("gone", None, {"manifest": None}, "SnapshotMissing"),
     )
@@ -289,7 +284,7 @@ async def test_a_corrupt_state_in_a_valid_archive_is_detected_by_the_server(
             tmp_path,
             server_snapshot,
             content=content,
-            digest=_digest(content),
+            digest=digest_of(content),
             size=len(content),
         )
     assert (report.outcome, report.reason) == ("Failed", "SnapshotCorrupt")

@@ -14,14 +14,11 @@ from managers.bao.client import Bao
 from managers.bao.models import ServerHealth
 from runtime.client.write_guard import unguarded
 from tests.gen.executors import KEY, restore_env, target
+from tests.gen.snapshots import manifest_for
 
 STAGING, PROD = "id-of-staging", "id-of-prod"
 VERSION = "2.4.0"
-MANIFEST = Manifest(
-    key=KEY, size=1, digest="sha256:0", cluster_id=STAGING, version=VERSION, index=1, term=1,
-    namespace="ns", cluster="staging", cluster_uid="u", backup="b",
-    taken_at="2026-01-01T03:00:00Z",
-)  # fmt: skip
+MANIFEST = manifest_for(KEY, cluster_id=STAGING, version=VERSION, cluster="staging")
 
 
 async def compare(manifest: Manifest | None = MANIFEST, runs: str = VERSION, **orders: Any) -> None:

@@ -12,9 +12,10 @@ from obstore.store import MemoryStore
 from baoctl.jobs.retention import Removed, pair_keys, retain, retained_message, select_outdated
 from baoctl.jobs.store.store import LISTED_MAX, JobStore
 from contracts.jobs.env import RetentionEnv, StoreEnv
-from contracts.jobs.snapshot_manifest import MANIFEST_MAX, Manifest
+from contracts.jobs.snapshot_manifest import MANIFEST_MAX
 from contracts.naming.snapshot_keys import BackupKey, manifest_key
 from runtime.testing.clock import ManualClock
+from tests.gen.snapshots import manifest_for
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 DAY = 86_400
@@ -102,7 +103,8 @@ class Memory(JobStore):
         """Write the snapshots and their manifests."""
         for key in self.snapshots:
             await self.write(key.text, b"a snapshot")
-            await self.write(key.manifest, _manifest(key))
+            manifest = manifest_for(key.text, cluster_uid="uid")
+            await self.write(key.manifest, manifest.to_bytes())
         return self
 
     async def left(self) -> list[int]:
@@ -115,14 +117,6 @@ class Memory(JobStore):
     async def retained(self, rules: RetentionEnv, now: datetime = NOW) -> Removed:
         """Run the retention of the Job that stored the first snapshot."""
         return await retain(self, rules, self.snapshots[0], "uid", ManualClock(now))
-
-
-def _manifest(key: BackupKey) -> bytes:
-    return Manifest(
-        key=key.text, size=10, digest="sha256:0", cluster_id="id", version="2.4.0", index=1,
-        term=1, namespace="n", cluster="c", cluster_uid="uid", backup="b",
-        taken_at=key.at.isoformat(),
-    ).to_bytes()  # fmt: skip
 
 
 async def test_a_node_whose_clock_is_ahead_removes_nothing_by_age() -> None:
