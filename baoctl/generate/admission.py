@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from baoctl.generate.yaml_file import to_yaml
 from contracts.admission.datacenters import GATES as DATACENTER_GATES
 from contracts.admission.policies import POLICIES
 from contracts.admission.policy import PARAMETERS, PART_OF, PREFIX, AdmissionPolicy, as_objects
@@ -29,26 +28,18 @@ _PLATFORM_FILE = "datacenters.yaml"
 _KUSTOMIZE = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
 
 
-class _Dumper(yaml.CSafeDumper):
-    """Writes repeated values in full instead of YAML aliases."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        """Never use an alias."""
-        return True
-
-
 def manifests() -> dict[Path, str]:
     """Return all files by their path in the repository."""
     files = {FOLDER / f"{policy.name}.yaml": _manifest(policy) for policy in POLICIES}
     names = sorted(path.name for path in files)
-    files[FOLDER / _PARAMETERS_FILE] = _HEADER + _PARAMETERS_NOTE + _yaml(parameters())
+    files[FOLDER / _PARAMETERS_FILE] = _HEADER + _PARAMETERS_NOTE + to_yaml(parameters())
     files[FOLDER / _ROLES_FILE] = _roles(DELEGATED)
     files[FOLDER / "kustomization.yaml"] = (
-        _HEADER + _NAMESPACE_NOTE + _yaml(_kustomization([_PARAMETERS_FILE, _ROLES_FILE, *names]))
+        _HEADER + _NAMESPACE_NOTE + to_yaml(_kustomization([_PARAMETERS_FILE, _ROLES_FILE, *names]))
     )
     files[PEOPLE / _ROLES_FILE] = _roles((*USUAL, *FORMER))
     files[PEOPLE / _PLATFORM_FILE] = _roles(PLATFORM)
-    files[PEOPLE / "kustomization.yaml"] = _HEADER + _yaml(
+    files[PEOPLE / "kustomization.yaml"] = _HEADER + to_yaml(
         {**_KUSTOMIZE, "resources": [_ROLES_FILE, _PLATFORM_FILE]}
     )
     return files
@@ -103,16 +94,12 @@ def _kustomization(resources: list[str]) -> dict[str, Any]:
 
 
 def _manifest(policy: AdmissionPolicy) -> str:
-    objects = (_yaml(body) for body in as_objects(policy, NAMESPACE))
+    objects = (to_yaml(body) for body in as_objects(policy, NAMESPACE))
     return f"{_HEADER}# {policy.why}\n" + "---\n".join(objects)
 
 
 def _roles(roles: Iterable[UserRole]) -> str:
-    return _HEADER + "---\n".join(f"# {role.why}\n{_yaml(role.to_object())}" for role in roles)
-
-
-def _yaml(body: dict[str, Any]) -> str:
-    return yaml.dump(body, Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True)
+    return _HEADER + "---\n".join(f"# {role.why}\n{to_yaml(role.to_object())}" for role in roles)
 
 
 def markdown() -> str:

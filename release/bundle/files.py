@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from baoctl.generate.yaml_file import to_yaml
 from release.bundle.csv import PACKAGE, Texts, service_version
 from release.bundle.objects import Parts, divide
 from release.manifests import DEFAULT_MODE, Checkout, Object
@@ -52,8 +53,8 @@ def bundle_files(checkout: Checkout, version: str, image: str, home: str) -> Map
     }
     return {
         "bundle.Dockerfile": "\n".join(_dockerfile()) + "\n",
-        "metadata/annotations.yaml": _text({"annotations": _MEDIA}),
-        **{path: _text(one) for path, one in manifests.items()},
+        "metadata/annotations.yaml": to_yaml({"annotations": _MEDIA}),
+        **{path: to_yaml(one) for path, one in manifests.items()},
     }
 
 
@@ -70,7 +71,7 @@ def extras_file(checkout: Checkout, version: str) -> str:
         "install.\n"
         "# Apply it with the bundle: kubectl apply --server-side -f FILE\n"
     )
-    return header + "---\n".join(_text(one) for one in divided(checkout).extras)
+    return header + "---\n".join(to_yaml(one) for one in divided(checkout).extras)
 
 
 def divided(checkout: Checkout) -> Parts:
@@ -97,7 +98,3 @@ def _dockerfile() -> Iterator[str]:
         yield f"LABEL {name}={value}"
     yield "COPY manifests /manifests/"
     yield "COPY metadata /metadata/"
-
-
-def _text(content: object) -> str:
-    return yaml.dump(content, Dumper=yaml.CSafeDumper, sort_keys=False, width=100)

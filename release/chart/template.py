@@ -8,8 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import yaml
-
+from baoctl.generate.yaml_file import to_yaml
 from release.manifests import MODES
 
 _LINE = re.compile(r"^(?P<indent> *)(?P<dash>- )?'@line (?P<name>[a-z-]+)@'(?:: null)?$", re.M)
@@ -92,14 +91,6 @@ annotations:
 _END = "{{- end }}\n"
 
 
-class _Dumper(yaml.CSafeDumper):
-    """Writes repeated values in full."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        """Never use an alias."""
-        return True
-
-
 def value(name: str) -> str:
     """Return the marker of a value."""
     return f"@value {name}@"
@@ -112,9 +103,8 @@ def line(name: str) -> str:
 
 def text(content: Any, lines: Mapping[str, str] = LINES) -> str:
     """Return an object with markers as a template, without a condition."""
-    written = yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True)
     # Escape texts of the object that look like an action.
-    written = written.replace("{{", '{{ "{{" }}')
+    written = to_yaml(content).replace("{{", '{{ "{{" }}')
     written = _LINE.sub(lambda match: _lines(match, lines), written)
     return _VALUE.sub(lambda match: VALUES[match["name"]], written)
 
