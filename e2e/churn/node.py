@@ -5,18 +5,12 @@ from base64 import b64decode
 from collections.abc import Iterable
 
 from contracts.naming import labels, names
+from contracts.owned_kinds import PRUNED
 from e2e.churn.servers import Servers
 from runtime.builtin_kinds import (
-    CONFIG_MAP,
-    NETWORK_POLICY,
     POD,
-    POD_DISRUPTION_BUDGET,
     PVC,
-    ROLE,
-    ROLE_BINDING,
     SECRET,
-    SERVICE,
-    SERVICE_ACCOUNT,
     STATEFUL_SET,
 )
 from runtime.client.client import Client
@@ -33,18 +27,8 @@ from runtime.types import (
 )
 
 POLL_SECONDS = 0.2
-OWNED: tuple[Resource, ...] = (
-    STATEFUL_SET,
-    POD,
-    CONFIG_MAP,
-    NETWORK_POLICY,
-    POD_DISRUPTION_BUDGET,
-    ROLE,
-    ROLE_BINDING,
-    SECRET,
-    SERVICE,
-    SERVICE_ACCOUNT,
-)
+# Owners first: _collect must see a StatefulSet before its pods.
+COLLECTED: tuple[Resource, ...] = (STATEFUL_SET, POD, *PRUNED, SECRET)
 _MANAGER = "simulated-node"
 _REVISION = "controller-revision-hash"
 
@@ -74,7 +58,7 @@ class Node:
         """Return the remaining objects of clusters in the namespace."""
         objects = [
             f"{resource.kind} {key_of(obj).name}"
-            for resource in (*OWNED, PVC)
+            for resource in (*COLLECTED, PVC)
             for obj in await self._list(resource)
             if labels.CLUSTER in labels_of(obj) or labels.INSTANCE in labels_of(obj)
         ]
@@ -83,7 +67,7 @@ class Node:
     async def _collect(self) -> None:
         """Delete objects without a living owner."""
         alive = {uid_of(obj) for obj in await self._list(self._owners)}
-        for resource in OWNED:
+        for resource in COLLECTED:
             for obj in await self._list(resource):
                 alive.add(uid_of(obj))
                 owner = controller_of(obj)

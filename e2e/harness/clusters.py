@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels, names
+from contracts.owned_kinds import OWNED
 from e2e.harness.bao import AUDIENCE, Server
 from e2e.harness.installation import ACCOUNT
 from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
@@ -26,19 +27,7 @@ from runtime.builtin_kinds import (
 )
 from runtime.types import Resource, is_terminating, labels_of, uid_of
 
-CHILDREN: tuple[Resource, ...] = (
-    CONFIG_MAP,
-    NETWORK_POLICY,
-    POD,
-    POD_DISRUPTION_BUDGET,
-    PVC,
-    ROLE,
-    ROLE_BINDING,
-    SECRET,
-    SERVICE,
-    SERVICE_ACCOUNT,
-    STATEFUL_SET,
-)
+CHILDREN: tuple[Resource, ...] = (*OWNED, POD, PVC, SECRET)
 OPERATOR_ROLE = "openbao-operator"
 
 

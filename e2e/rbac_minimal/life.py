@@ -7,6 +7,7 @@ has the objects of a cluster of several servers, without the time to start them.
 from functools import partial
 from typing import Any
 
+from contracts import owned_kinds
 from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.naming import labels, names
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, SERVICE_MONITOR, TLS_ROUTE
@@ -24,13 +25,10 @@ from runtime.builtin_kinds import (
     INGRESS,
     NETWORK_POLICY,
     POD,
-    POD_DISRUPTION_BUDGET,
     PVC,
-    ROLE,
     ROLE_BINDING,
     SECRET,
     SERVICE,
-    SERVICE_ACCOUNT,
     STATEFUL_SET,
 )
 from runtime.types import Resource, annotations_of, labels_of, uid_of
@@ -44,20 +42,7 @@ HTTP, TLS, POLICY, MONITOR = (
     kind.resources[0] for kind in (HTTP_ROUTE, TLS_ROUTE, BACKEND_TLS_POLICY, SERVICE_MONITOR)
 )
 # Kinds whose objects are created, repaired, and deleted when the desired state lacks them.
-PRUNED: tuple[Resource, ...] = (
-    CONFIG_MAP,
-    INGRESS,
-    NETWORK_POLICY,
-    POD_DISRUPTION_BUDGET,
-    ROLE,
-    ROLE_BINDING,
-    SERVICE,
-    SERVICE_ACCOUNT,
-    HTTP,
-    TLS,
-    POLICY,
-    MONITOR,
-)
+PRUNED: tuple[Resource, ...] = (*owned_kinds.PRUNED, HTTP, TLS, POLICY, MONITOR)
 OWNED: tuple[Resource, ...] = (*PRUNED, STATEFUL_SET)
 _GROUP = "rbac.authorization.k8s.io"
 # The smallest body of each kind that the API server accepts.

@@ -17,18 +17,12 @@ import yaml
 
 from baoctl.generate.main import ROOT
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
+from contracts.owned_kinds import OWNED
 from managers.certs.x509 import KeyPair, issue_server, make_authority
 from runtime.builtin_kinds import (
-    CONFIG_MAP,
-    NETWORK_POLICY,
     POD,
-    POD_DISRUPTION_BUDGET,
     PVC,
-    ROLE,
-    ROLE_BINDING,
     SECRET,
-    SERVICE,
-    SERVICE_ACCOUNT,
     STATEFUL_SET,
 )
 from runtime.client.client import Client
@@ -36,14 +30,8 @@ from runtime.clock import SystemClock
 from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
 
 FOLDER = ROOT / "tests" / "golden" / "other-operator"
-KINDS: Mapping[str, Resource] = {
-    kind.kind: kind
-    for kind in (
-        CONFIG_MAP, NETWORK_POLICY, POD_DISRUPTION_BUDGET, ROLE, ROLE_BINDING, SERVICE,
-        SERVICE_ACCOUNT, STATEFUL_SET,
-    )
-}  # fmt: skip
-EVERY_KIND = (*KINDS.values(), POD, PVC, SECRET)
+KINDS: Mapping[str, Resource] = {kind.kind: kind for kind in OWNED}
+EVERY_KIND = (*OWNED, POD, PVC, SECRET)
 MANAGER = "openbao-operator"
 """The field manager of the public Go operator, and of this operator."""
 NAME = "vault"
