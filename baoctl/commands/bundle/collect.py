@@ -7,19 +7,18 @@ be readable; Collected.unread lists all other reads that failed, with the reason
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final, TypeVar
 
 from baoctl.commands.api_client import Session
 from baoctl.commands.bundle.contents import Collected, MissingPart
 from baoctl.commands.cluster import tree
-from baoctl.commands.cluster.fetch import concerns_cluster, read_cluster
+from baoctl.commands.cluster.fetch import Lists, concerns_cluster, observation_of, read_cluster
 from baoctl.commands.cluster.observed import ClusterObservation, number, parts, text
 from contracts.api.group import BACKUPS, CLUSTER_KIND, RESTORES
 from contracts.naming import labels
-from runtime.builtin_kinds import CONFIG_MAP, EVENT, POD, PVC, SECRET, STATEFUL_SET
+from runtime.builtin_kinds import CONFIG_MAP, EVENT, POD, SECRET
 from runtime.client.listing import LIST_ALL, ListOptions
 from runtime.errors import ApiError, NotFound, TransportError
 from runtime.types import Object, ObjectKey, Resource, key_of, labels_of
@@ -38,12 +37,7 @@ LOG_BYTES: Final = 256 << 10
 """Maximum bytes of the log of one container."""
 _RESTARTED: Final = {True: "&previous=true", False: ""}
 
-DIAGNOSED_KINDS: Final = (POD, PVC, STATEFUL_SET, SECRET, EVENT)
-"""Kinds that a diagnosis needs."""
-
 T = TypeVar("T")
-Lists = Mapping[Resource, Sequence[Object] | None]
-"""The objects of each kind; None if they cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,23 +155,6 @@ async def collect(
         unread=tuple(reads.unread),
     )
     return BundleReading(collected, observation_of(live, by_kind, api.clock.now()), version or b"")
-
-
-def observation_of(live: Object, lists: Lists, now: datetime) -> ClusterObservation:
-    """Return the observation for a diagnosis, from the lists of a namespace."""
-    name = key_of(live).name
-    selector = labels.servers(name).items()
-    secrets = lists[SECRET]
-    return ClusterObservation(
-        now=now,
-        cluster=live,
-        pods=tuple(pod for pod in lists[POD] or () if selector <= labels_of(pod).items()),
-        claims=tuple(lists[PVC] or ()),
-        stateful_sets=tuple(lists[STATEFUL_SET] or ()),
-        secrets=None if secrets is None else tuple(key_of(secret).name for secret in secrets),
-        events=tuple(event for event in lists[EVENT] or () if concerns_cluster(name, event)),
-        denied=tuple(kind.plural for kind in DIAGNOSED_KINDS if lists[kind] is None),
-    )
 
 
 def log_requests(pods: Sequence[Object], prefix: str = "") -> tuple[LogRequest, ...]:

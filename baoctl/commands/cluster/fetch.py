@@ -7,8 +7,9 @@ reads that failed; only the cluster itself has to be readable.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final, TypeVar
 
 from baoctl.commands.api_client import RequestError, Session
@@ -38,7 +39,7 @@ from runtime.builtin_kinds import (
 from runtime.client.listing import ListOptions
 from runtime.errors import ApiError, NotFound, TransportError
 from runtime.leader.shard import count_of_group, lease_of_shard, shard_of
-from runtime.types import Object, ObjectKey, Resource, key_of
+from runtime.types import Object, ObjectKey, Resource, key_of, labels_of
 
 OPERATOR: Final = "openbao-operator"
 """Name of the Deployment, and of the Lease without shards."""
@@ -51,7 +52,12 @@ LOGS_MAX: Final = 3
 NAMED: Final = 10
 _HOLDERS: Final = {"openbaobackup": BACKUPS, "openbaorestore": RESTORES}
 
+DIAGNOSED_KINDS: Final = (POD, PVC, STATEFUL_SET, SECRET, EVENT)
+"""Kinds that a diagnosis needs."""
+
 T = TypeVar("T")
+Lists = Mapping[Resource, Sequence[Object] | None]
+"""The objects of each kind; None if they cannot be read."""
 
 
 @dataclass(slots=True)
@@ -118,39 +124,45 @@ def _not_served() -> RequestError:
 
 async def observe(api: Session, name: str) -> ClusterObservation:
     """Read the objects that `baoctl status` shows."""
-    live = await read_cluster(api, name)
-    reads, by_cluster = _Reads(api), ListOptions(label_selector=f"{labels.CLUSTER}={name}")
-    servers = ListOptions(label_selector=labels.selector_text(labels.servers(name)))
-    pods, claims, sets = await asyncio.gather(
-        reads.listed(POD, api.namespace, servers),
-        reads.listed(PVC, api.namespace, by_cluster),
-        reads.listed(STATEFUL_SET, api.namespace, by_cluster),
-    )
-    return ClusterObservation(
-        now=api.clock.now(),
-        cluster=live,
-        pods=tuple(sorted(pods or (), key=lambda pod: key_of(pod))),
-        claims=claims or (),
-        stateful_sets=sets or (),
-        denied=tuple(reads.denied),
-    )
+    return await _observe(api, name, (POD, PVC, STATEFUL_SET))
 
 
 async def examine(api: Session, name: str, operator_namespace: str) -> ClusterObservation:
     """Read all that a diagnosis needs: also events, names of Secrets, logs, the operator."""
-    observed = await observe(api, name)
+    observed = await _observe(api, name, DIAGNOSED_KINDS)
+    return await with_surroundings(api, observed, operator_namespace)
+
+
+async def _observe(api: Session, name: str, kinds: tuple[Resource, ...]) -> ClusterObservation:
+    live = await read_cluster(api, name)
+    by_cluster = ListOptions(label_selector=f"{labels.CLUSTER}={name}")
+    options = {
+        POD: ListOptions(label_selector=labels.selector_text(labels.servers(name))),
+        SECRET: ListOptions(metadata_only=True),
+        EVENT: ListOptions(limit=EVENTS_MAX),
+    }
     reads = _Reads(api)
-    names_only = ListOptions(metadata_only=True)
-    secrets, events, surroundings = await asyncio.gather(
-        reads.listed(SECRET, api.namespace, names_only),
-        reads.listed(EVENT, api.namespace, ListOptions(limit=EVENTS_MAX)),
-        with_surroundings(api, observed, operator_namespace),
+    lists = await asyncio.gather(
+        *(reads.listed(kind, api.namespace, options.get(kind, by_cluster)) for kind in kinds)
     )
-    return replace(
-        surroundings,
+    return observation_of(live, dict(zip(kinds, lists, strict=True)), api.clock.now())
+
+
+def observation_of(live: Object, lists: Lists, now: datetime) -> ClusterObservation:
+    """Return the observation of a cluster, from the lists of its namespace."""
+    name = key_of(live).name
+    selector = labels.servers(name).items()
+    servers = (pod for pod in lists.get(POD) or () if selector <= labels_of(pod).items())
+    secrets = lists.get(SECRET)
+    return ClusterObservation(
+        now=now,
+        cluster=live,
+        pods=tuple(sorted(servers, key=key_of)),
+        claims=tuple(lists.get(PVC) or ()),
+        stateful_sets=tuple(lists.get(STATEFUL_SET) or ()),
         secrets=None if secrets is None else tuple(key_of(secret).name for secret in secrets),
-        events=tuple(event for event in events or () if concerns_cluster(name, event)),
-        denied=tuple(dict.fromkeys((*surroundings.denied, *reads.denied))),
+        events=tuple(event for event in lists.get(EVENT) or () if concerns_cluster(name, event)),
+        denied=tuple(kind.plural for kind in DIAGNOSED_KINDS if lists.get(kind, ()) is None),
     )
 
 
