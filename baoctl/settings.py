@@ -15,6 +15,7 @@ from baoctl import variables
 from baoctl.api_server_settings import ApiServerSettings, api_server_settings
 from baoctl.variables import SettingError
 from contracts import image_reference
+from contracts.ip_address import is_ip
 from managers.context.installation import Installation, Mode, Platform
 from managers.images.trust import Trust
 from runtime.leader.shard import SHARDS_MAX, Shard
@@ -111,7 +112,7 @@ def from_environment(
         leader_election=True,
         identity=f"{pod or socket.gethostname()}_{uuid.uuid4()}",
         workers=WORKERS,
-        listen=variables.text(env, "LISTEN_ADDRESS", "", variables.is_address, variables.ADDRESS),
+        listen=variables.text(env, "LISTEN_ADDRESS", "", is_ip, variables.ADDRESS),
         port=variables.port(env, "METRICS_PORT", 8080),
         log_level=variables.log_level(env),
         platform=platform,

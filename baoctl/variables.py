@@ -1,16 +1,17 @@
 """Parses environment variables and options of a process; each has a rule, named in the error.
 
-Uses only the standard library. Called by baoctl.settings, baoctl.cli and baoctl.jobs. An invalid
+Uses contracts.ip_address. Called by baoctl.settings, baoctl.cli and baoctl.jobs. An invalid
 value ends the process before it does anything, with one line and exit status 2; jobs have other
 exit statuses (contracts.exit_codes).
 """
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
+
+from contracts.ip_address import is_ip
 
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 """The levels of runtime.process.logs, which is too expensive to import for `baoctl --help`."""
@@ -89,18 +90,9 @@ def is_object_name(text: str) -> bool:
     return len(text) <= 253 and bool(_SUBDOMAIN.fullmatch(text))
 
 
-def is_address(text: str) -> bool:
-    """Whether this is an IPv4 or IPv6 address, without a zone."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return "%" not in text
-
-
 def is_host(text: str) -> bool:
     """Whether this is an IP address or a host name."""
-    return is_address(text) or (len(text) <= 253 and bool(_HOST.fullmatch(text)))
+    return is_ip(text) or (len(text) <= 253 and bool(_HOST.fullmatch(text)))
 
 
 def is_registry(text: str) -> bool:

@@ -12,6 +12,7 @@ import click
 
 from baoctl import variables
 from baoctl.options import MANIFEST, content_of, fits
+from contracts.ip_address import is_ip
 
 
 @click.command("render")
@@ -43,7 +44,7 @@ from baoctl.options import MANIFEST, content_of, fits
     multiple=True,
     default=("10.96.0.1",),
     show_default=True,
-    callback=fits(variables.is_address, variables.ADDRESS),
+    callback=fits(is_ip, variables.ADDRESS),
     help="Address of the API server as pods see it; repeatable.",
 )
 def render_command(

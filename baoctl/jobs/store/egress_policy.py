@@ -1,8 +1,9 @@
 """Which addresses a store may have. Each connection is checked after its name is resolved.
 
-Uses contracts.cloud_metadata; pure. Called by store.egress_proxy. Users write the endpoint of a
-store, and a pod of the operator connects to it. So loopback, link-local addresses, the metadata
-services of clouds and the control plane of Kubernetes are refused, in every notation.
+Uses contracts.cloud_metadata and contracts.ip_address; pure. Called by store.egress_proxy. Users
+write the endpoint of a store, and a pod of the operator connects to it. So loopback, link-local
+addresses, the metadata services of clouds and the control plane of Kubernetes are refused, in every
+notation.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from contracts.cloud_metadata import Network, is_metadata
+from contracts.ip_address import is_ip
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -65,7 +67,7 @@ def policy_of(environ: Mapping[str, str], forbidden: tuple[str, ...]) -> EgressP
     Each of `forbidden` is ADDRESS:PORT. Raises ValueError for an invalid one.
     """
     hosts = environ.get("KUBERNETES_SERVICE_HOST", "")
-    service = {ipaddress.ip_address(hosts)} if hosts and is_address(hosts) else set()
+    service = {ipaddress.ip_address(hosts)} if hosts and is_ip(hosts) else set()
     return EgressPolicy(frozenset(service), frozenset(map(_pair, forbidden)))
 
 
@@ -102,12 +104,3 @@ def _pair(text: str) -> tuple[Address, int]:
         return ipaddress.ip_address(host.strip("[]")), int(port)
     except ValueError:
         raise ValueError(f"{text[:80]!r}: must be ADDRESS:PORT") from None
-
-
-def is_address(text: str) -> bool:
-    """Whether the text is an IPv4 or IPv6 address."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True

@@ -15,8 +15,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.store import google_credentials
-from baoctl.jobs.store.egress_policy import is_address
 from baoctl.jobs.store.egress_proxy import EgressEndpoint
+from contracts.ip_address import is_ip
 from contracts.jobs.env import StoreEnv
 
 Secret = Mapping[str, str]
@@ -121,7 +121,7 @@ def _s3(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSetti
 def _virtual_hosted(env: StoreEnv, endpoint: SplitResult) -> bool:
     host = endpoint.hostname or ""
     # A certificate for *.host covers one label, and an IP address has no subdomains.
-    return not (env.use_path_style or is_address(host) or "." in env.bucket)
+    return not (env.use_path_style or is_ip(host) or "." in env.bucket)
 
 
 def _sts(endpoint: SplitResult, region: str) -> tuple[str, EgressEndpoint]:

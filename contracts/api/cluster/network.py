@@ -36,15 +36,6 @@ _LabelKey = Annotated[str, Field(min_length=1, max_length=317)]
 _LabelValue = Annotated[str, Field(max_length=63)]
 
 
-def is_ip(text: str) -> bool:
-    """Whether the text is an IPv4 or IPv6 address."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
-
-
 def is_cidr(text: str) -> bool:
     """Whether the text is a CIDR; host bits after the prefix are allowed."""
     try:

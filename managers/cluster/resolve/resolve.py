@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from contracts.api.cluster.network import is_ip
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.meta import ApiModel
 from contracts.api.values.duration import parse_duration
@@ -15,6 +14,7 @@ from contracts.builders.pod_part import PodPart
 from contracts.hcl.render import ConfigInput, Join, OidcBootstrap, render_config, restart_text
 from contracts.hcl.stanzas import metrics_port
 from contracts.hcl_quote import UnwritableError
+from contracts.ip_address import is_ip
 from contracts.naming import labels, names
 from contracts.pools.voter_pool import serving_pool
 from contracts.records.exposure import ExposureSpec

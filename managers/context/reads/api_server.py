@@ -15,7 +15,7 @@ import orjson
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from contracts.api.cluster.network import is_ip
+from contracts.ip_address import is_ip
 from contracts.records.environment import ApiEndpoints
 from contracts.records.observed import TokenIssuer
 from runtime.builtin_kinds import ENDPOINT_SLICE, SERVICE
