@@ -1,16 +1,16 @@
 """The steps of the demo."""
 
-import http.client
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from e2e.demo import speed, table, trouble
-from e2e.demo.api import Api, ApiError, connect
+from e2e.demo import speed, table
+from e2e.demo.api import Api
 from e2e.demo.bao import OpenBao
 from e2e.demo.data_check import DataCheck
 from e2e.demo.errors import DemoError
-from e2e.demo.install import apply, install, leader, operator_pods
+from e2e.demo.frame import operator_in, print_commands, print_durations
+from e2e.demo.install import apply, leader, operator_pods
 from e2e.demo.journal import Journal, cluster_views
 from e2e.demo.manifests import OPERATOR_NAMESPACE
 from e2e.demo.memory import Memory, of_pod
@@ -36,21 +36,8 @@ class Numbers:
 
 def run(place: Place, screen: Screen, quiet: float) -> None:
     """Run the demo. Raises DemoError, RigError, ApiError, OSError."""
-    screen.heading(f"OpenBao operator, a demo {place.title}")
-    with screen.step("Kubernetes"):
-        place.up(screen)
-    with screen.step("The operator image"):
-        installation = place.image(screen)
-    with connect(place.kubectl) as api:
-        sample = Sample.load()
-        try:
-            with screen.step("The operator: two replicas, one leader"):
-                install(place.kubectl, api, installation, screen)
-            Story(place, screen, api, sample).tell(quiet)
-        except (DemoError, ApiError, OSError, http.client.HTTPException):
-            screen.waiting("")
-            trouble.show(place.kubectl, api, sample.home, sample.name, screen)
-            raise
+    with operator_in(place, screen, "a demo") as (api, sample):
+        Story(place, screen, api, sample).tell(quiet)
 
 
 @dataclass(slots=True)
@@ -146,9 +133,7 @@ class Story:
         screen.heading("Objects")
         kinds = "openbaocluster,pods,svc,pvc"
         screen.plain(self.place.kubectl("get", kinds, "-n", self.sample.home).rstrip())
-        screen.heading("Durations")
-        rows = [(step.title, duration(step.seconds)) for step in screen.steps]
-        screen.plain(table.plain(("step", "took"), [*rows, ("all", duration(screen.elapsed))]))
+        print_durations(screen)
         screen.heading("Speed and memory")
         screen.plain(
             table.plain(("since the apply", "reached"), speed.milestone_rows(numbers.milestones))
@@ -167,18 +152,14 @@ class Story:
 
     def _print_next_steps(self) -> None:
         screen, home, name = self.screen, self.sample.home, self.sample.name
-        screen.heading("Next steps")
-        lines = self.place.environment_lines()
-        lines += [
+        lines = [
+            *self.place.environment_lines(),
             f"kubectl -n {home} get openbaocluster {name} -o yaml      # read the conditions",
             f"kubectl -n {home} delete service {name}-public           # it is recreated",
             f"kubectl -n {OPERATOR_NAMESPACE} logs deployment/openbao-operator --all-pods -f",
         ]
-        for line in lines:
-            screen.plain(f"  {line}")
-        screen.heading("Clean up afterwards")
-        for line in self.place.stop_lines(home, name):
-            screen.plain(f"  {line}")
+        print_commands(screen, "Next steps", lines)
+        print_commands(screen, "Clean up afterwards", self.place.stop_lines(home, name))
         available = seconds_to(self.numbers.milestones, "Available")
         took = f"Available after {duration(available)}, " if available is not None else ""
         screen.heading(f"Succeeded: {took}everything in {duration(screen.elapsed)}.")

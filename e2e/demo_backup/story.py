@@ -1,7 +1,6 @@
 """The steps of the demo of backup and restore."""
 
 import copy
-import http.client
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,12 +8,12 @@ from pathlib import Path
 
 from contracts.api.group import BACKUP_KIND, RESTORE_KIND
 from contracts.naming import labels, names
-from e2e.demo import table, trouble
-from e2e.demo.api import Api, ApiError, connect
+from e2e.demo.api import Api
 from e2e.demo.bao import DeniedError, OpenBao
 from e2e.demo.data_check import SECRET_PATH, DataCheck
 from e2e.demo.errors import DemoError
-from e2e.demo.install import apply, install
+from e2e.demo.frame import operator_in, print_commands, print_durations
+from e2e.demo.install import apply
 from e2e.demo.journal import Journal, cluster_views
 from e2e.demo.objects import Object, name_of
 from e2e.demo.place import OnRig
@@ -23,7 +22,6 @@ from e2e.demo.screen import Screen, duration
 from e2e.demo.waiting import until_condition
 from e2e.demo_backup.runs import Runs
 from e2e.harness.stores import CREDENTIALS, Ground, Store, s3_store
-from e2e.harness.waiting import NotSoError
 from e2e.rig import Rig
 
 # Once a year: the demo requests its snapshots by OpenBaoBackups.
@@ -36,24 +34,12 @@ _POLL_SECONDS = 0.25
 def run(rig: Rig, screen: Screen, folder: Path) -> None:
     """Run the demo; the store keeps its files in the folder. Raises as e2e.demo does."""
     place = OnRig(rig)
-    screen.heading(f"OpenBao operator, a demo of backup and restore {place.title}")
-    with screen.step("Kubernetes"):
-        place.up(screen)
-    with screen.step("The operator image"):
-        installation = place.image(screen)
-    with connect(place.kubectl) as api:
-        sample = Sample.load()
-        try:
-            with screen.step("The operator: two replicas, one leader"):
-                install(place.kubectl, api, installation, screen)
-            with s3_store(Ground.of_rig(rig), folder) as store:
-                Story(place, screen, api, sample, store).tell()
-        except NotSoError as error:
-            raise DemoError(str(error)) from error
-        except (DemoError, ApiError, OSError, http.client.HTTPException):
-            screen.waiting("")
-            trouble.show(place.kubectl, api, sample.home, sample.name, screen)
-            raise
+    title = "a demo of backup and restore"
+    with (
+        operator_in(place, screen, title) as (api, sample),
+        s3_store(Ground.of_rig(rig), folder) as store,
+    ):
+        Story(place, screen, api, sample, store).tell()
 
 
 @dataclass(slots=True)
@@ -162,20 +148,16 @@ class Story:
 
     def _results(self) -> None:
         screen = self.screen
-        screen.heading("Durations")
-        rows = [(step.title, duration(step.seconds)) for step in screen.steps]
-        screen.plain(table.plain(("step", "took"), [*rows, ("all", duration(screen.elapsed))]))
-        screen.heading("Next steps (the store stopped with the demo)")
+        print_durations(screen)
         home = self.sample.home
-        for line in (
+        commands = (
             *self.place.environment_lines(),
             f"kubectl -n {home} get openbaobackups,openbaorestores",
             f"kubectl -n {home} get openbaocluster {self.sample.name} -o yaml   # status.backup",
-        ):
-            screen.plain(f"  {line}")
-        screen.heading("Clean up afterwards")
-        for line in self.place.stop_lines(home, self.sample.name):
-            screen.plain(f"  {line}")
+        )
+        print_commands(screen, "Next steps (the store stopped with the demo)", commands)
+        stop_lines = self.place.stop_lines(home, self.sample.name)
+        print_commands(screen, "Clean up afterwards", stop_lines)
         screen.heading(f"Succeeded: data restored, everything in {duration(screen.elapsed)}.")
 
 

@@ -1,14 +1,14 @@
 """The steps of the upgrade demo."""
 
-import http.client
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from contracts.naming import labels
-from e2e.demo import audit, speed, table, trouble
-from e2e.demo.api import Api, ApiError, connect
+from e2e.demo import audit, speed, table
+from e2e.demo.api import Api
 from e2e.demo.errors import DemoError
-from e2e.demo.install import apply, install
+from e2e.demo.frame import operator_in, print_commands, print_durations
+from e2e.demo.install import apply
 from e2e.demo.journal import Journal, Moment, View, cluster_views
 from e2e.demo.objects import Object, condition, labels_of
 from e2e.demo.place import OnRig
@@ -23,7 +23,6 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.service_writer import ServiceWriter
 from e2e.harness.upgrade_history import CLUSTERS, JOBS, History, is_complete, is_server
 from e2e.harness.upgrades import change
-from e2e.harness.waiting import NotSoError
 from e2e.harness.writing import may_write
 from e2e.rig import Rig
 from e2e.rig.versions import OPENBAO, OPENBAO_PREVIOUS
@@ -40,24 +39,10 @@ _POLL_SECONDS = 0.25
 def run(rig: Rig, screen: Screen, strategy: str) -> None:
     """Run the demo. Raises the errors of e2e.demo."""
     place = OnRig(rig)
-    screen.heading(f"OpenBao operator, a demo of an upgrade {place.title}")
-    with screen.step("Kubernetes"):
-        place.up(screen)
-        rig.load_openbao((FROM, TO))
-    with screen.step("The operator image"):
-        installation = place.image(screen)
-    with connect(place.kubectl) as api:
-        sample = Sample.load()
-        try:
-            with screen.step("The operator: two replicas, one leader"):
-                install(place.kubectl, api, installation, screen)
-            Story(place, screen, api, _with_client_login(sample, strategy)).tell()
-        except NotSoError as error:
-            raise DemoError(str(error)) from error
-        except (DemoError, ApiError, OSError, http.client.HTTPException):
-            screen.waiting("")
-            trouble.show(place.kubectl, api, sample.home, sample.name, screen)
-            raise
+    with operator_in(place, screen, "a demo of an upgrade") as (api, sample):
+        with screen.step("The OpenBao images"):
+            rig.load_openbao((FROM, TO))
+        Story(place, screen, api, _with_client_login(sample, strategy)).tell()
 
 
 def _with_client_login(sample: Sample, strategy: str) -> Sample:
@@ -159,19 +144,14 @@ class Story:
 
     def _print_next_steps(self) -> None:
         screen, home, name = self.screen, self.sample.home, self.sample.name
-        screen.heading("Durations")
-        rows = [(step.title, duration(step.seconds)) for step in screen.steps]
-        screen.plain(table.plain(("step", "took"), [*rows, ("all", duration(screen.elapsed))]))
-        screen.heading("Next steps")
-        for line in (
+        print_durations(screen)
+        commands = (
             *self.place.environment_lines(),
             f"kubectl -n {home} get openbaocluster {name} -o yaml   # status.release",
             f"kubectl -n {home} get jobs   # the Jobs of the upgrade",
-        ):
-            screen.plain(f"  {line}")
-        screen.heading("Clean up afterwards")
-        for line in self.place.stop_lines(home, name):
-            screen.plain(f"  {line}")
+        )
+        print_commands(screen, "Next steps", commands)
+        print_commands(screen, "Clean up afterwards", self.place.stop_lines(home, name))
         screen.heading(f"Succeeded: {FROM} to {TO}, everything in {duration(screen.elapsed)}.")
 
 
