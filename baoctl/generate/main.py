@@ -5,6 +5,7 @@ command.
 """
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -97,51 +98,34 @@ def main() -> None:
     """Write the files that are generated from code."""
 
 
-@main.command()
-@click.option("--check", is_flag=True, help="Write nothing; fail when the file is not up to date.")
-@click.option(
-    "--root", type=click.Path(path_type=Path, file_okay=False), default=ROOT, help="Repository."
-)
+def _command(function: Callable[[bool, Path], None]) -> click.Command:
+    """Register a command with the options --check and --root."""
+    check = click.option(
+        "--check", is_flag=True, help="Write nothing; fail when a file is not up to date."
+    )
+    root = click.option(
+        "--root", type=click.Path(path_type=Path, file_okay=False), default=ROOT, help="Repository."
+    )
+    return main.command()(check(root(function)))
+
+
+@_command
 def crd(check: bool, root: Path) -> None:
     """Write config/crd."""
-    stale = [path for path, text in crd_files().items() if _text(root / path) != text]
-    if check and stale:
-        paths = ", ".join(map(str, stale))
-        click.echo(f"{paths} is not up to date: run `python -m baoctl.generate crd`", err=True)
-        sys.exit(1)
-    for path in stale:
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(crd_files()[path], encoding="utf-8")
+    _write(root, crd_files(), (), "crd", check=check)
 
 
-@main.command()
-@click.option("--check", is_flag=True, help="Write nothing; fail when a file is not up to date.")
-@click.option(
-    "--root", type=click.Path(path_type=Path, file_okay=False), default=ROOT, help="Repository."
-)
+@_command
 def conditions(check: bool, root: Path) -> None:
     """Write the tables of docs/status.md, and add new entries to the list of conditions."""
-    stale = []
-    for path, text in (
-        (STATUS_PAGE, page_with_catalogue((root / STATUS_PAGE).read_text(encoding="utf-8"))),
-        (SHOWN_FILE, with_shown((root / SHOWN_FILE).read_text(encoding="utf-8"))),
-    ):
-        if (root / path).read_text(encoding="utf-8") == text:
-            continue
-        stale.append(str(path))
-        if not check:
-            (root / path).write_text(text, encoding="utf-8")
-    if check and stale:
-        paths = ", ".join(stale)
-        click.echo(f"not up to date: {paths}: run `python -m baoctl.generate conditions`", err=True)
-        sys.exit(1)
+    files = {
+        STATUS_PAGE: page_with_catalogue((root / STATUS_PAGE).read_text(encoding="utf-8")),
+        SHOWN_FILE: with_shown((root / SHOWN_FILE).read_text(encoding="utf-8")),
+    }
+    _write(root, files, (), "conditions", check=check)
 
 
-@main.command()
-@click.option("--check", is_flag=True, help="Write nothing; fail when a file is not up to date.")
-@click.option(
-    "--root", type=click.Path(path_type=Path, file_okay=False), default=ROOT, help="Repository."
-)
+@_command
 def rights(check: bool, root: Path) -> None:
     """Write deploy/rbac, and the table of docs/security.md."""
     page = (root / SECURITY_PAGE).read_text(encoding="utf-8")
@@ -153,11 +137,7 @@ def rights(check: bool, root: Path) -> None:
     _write(root, files, (rbac.FOLDER,), "rights", check=check)
 
 
-@main.command()
-@click.option("--check", is_flag=True, help="Write nothing; fail when a file is not up to date.")
-@click.option(
-    "--root", type=click.Path(path_type=Path, file_okay=False), default=ROOT, help="Repository."
-)
+@_command
 def admission(check: bool, root: Path) -> None:
     """Write deploy/admission, deploy/people, and the tables of docs/admission.md."""
     page = (root / ADMISSION_PAGE).read_text(encoding="utf-8")
@@ -170,11 +150,7 @@ def admission(check: bool, root: Path) -> None:
     _write(root, files, folders, "admission", check=check)
 
 
-@main.command()
-@click.option("--check", is_flag=True, help="Write nothing; fail when a file is not up to date.")
-@click.option(
-    "--root", type=click.Path(path_type=Path, file_okay=False), default=ROOT, help="Repository."
-)
+@_command
 def diagrams(check: bool, root: Path) -> None:
     """Write the diagrams of the pages from the tables of transitions."""
     texts = {
@@ -194,11 +170,7 @@ def diagrams(check: bool, root: Path) -> None:
     _write(root, files, (), "diagrams", check=check)
 
 
-@main.command()
-@click.option("--check", is_flag=True, help="Write nothing; fail when the file is not up to date.")
-@click.option(
-    "--root", type=click.Path(path_type=Path, file_okay=False), default=ROOT, help="Repository."
-)
+@_command
 def packages(check: bool, root: Path) -> None:
     """Write the listing of all packages into docs/architecture.md."""
     page = (root / ARCHITECTURE_PAGE).read_text(encoding="utf-8")
@@ -210,11 +182,7 @@ def packages(check: bool, root: Path) -> None:
     _write(root, files, (), "packages", check=check)
 
 
-@main.command()
-@click.option("--check", is_flag=True, help="Write nothing; fail when a file is not up to date.")
-@click.option(
-    "--root", type=click.Path(path_type=Path, file_okay=False), default=ROOT, help="Repository."
-)
+@_command
 def pages(check: bool, root: Path) -> None:
     """Write docs/fields-*.md from the CRDs, docs/cli.md, docs/decisions.md from docs/adr,
     docs/versions.md, and docs/alerts.md from deploy/alerts."""
