@@ -11,32 +11,19 @@ import copy
 from dataclasses import dataclass
 
 from contracts.naming import labels, names
+from contracts.owned_kinds import PRUNED
 from e2e.demo.objects import Object
 from e2e.harness.clusters import Cluster
 from e2e.harness.waiting import until
 from e2e.rig import Rig
 from runtime.builtin_kinds import (
-    CONFIG_MAP,
-    NETWORK_POLICY,
     POD,
     POD_DISRUPTION_BUDGET,
-    ROLE,
-    ROLE_BINDING,
     SERVICE,
-    SERVICE_ACCOUNT,
     STATEFUL_SET,
 )
 from runtime.types import uid_of
 
-OWNED = (
-    CONFIG_MAP,
-    NETWORK_POLICY,
-    POD_DISRUPTION_BUDGET,
-    ROLE,
-    ROLE_BINDING,
-    SERVICE,
-    SERVICE_ACCOUNT,
-)
 UNMARKED: Object = {"metadata": {"annotations": {labels.INTENT_HASH: None, labels.OWNER_UID: None}}}
 UNLABELLED = {labels.COMPONENT: None, labels.WORKLOAD_POOL: None}
 SERVERS = {
@@ -62,7 +49,7 @@ def make_foreign(rig: Rig, cluster: Cluster) -> None:
     """Change every object of the cluster without ending a pod."""
     api, namespace, name = cluster.api, cluster.namespace, cluster.name
     api.delete(SERVICE, namespace, names.active_service(name))
-    for kind in OWNED:
+    for kind in PRUNED:
         for obj in api.list(kind, namespace, f"{labels.CLUSTER}={name}"):
             change = copy.deepcopy(UNMARKED)
             if kind == SERVICE:

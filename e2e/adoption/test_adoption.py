@@ -9,7 +9,8 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels
-from e2e.adoption.foreign import OWNED, FormerCluster, make_foreign
+from contracts.owned_kinds import OWNED
+from e2e.adoption.foreign import FormerCluster, make_foreign
 from e2e.conftest import MakeNamespace
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import Identity
@@ -28,7 +29,7 @@ ROLL_SECONDS = 180.0
 def versions(cluster: Cluster) -> dict[tuple[str, str], str]:
     """UID and content of each object of the cluster except pods, without metadata and status."""
     revisions = {}
-    for kind in (*OWNED, STATEFUL_SET):
+    for kind in OWNED:
         selector = f"{labels.CLUSTER}={cluster.name}"
         for obj in cluster.api.list(kind, cluster.namespace, selector):
             spec = {key: obj.get(key) for key in ("spec", "data", "rules", "subjects")}
