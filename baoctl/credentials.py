@@ -28,7 +28,7 @@ async def credentials_of(
     if settings.kubeconfig is None:
         return _of_pod(settings, clock)
     try:
-        return await from_kubeconfig(_existing(settings.kubeconfig), context, clock)
+        return await from_kubeconfig(_existing_paths(settings.kubeconfig), context, clock)
     except TransportError as error:
         which = f"context {context!r}" if context else "current context"
         rule = f"must be a kubeconfig whose {which} can be used: {_line(error)}"
@@ -46,7 +46,7 @@ def _of_pod(settings: ApiServerSettings, clock: Clock) -> Credentials:
         raise SettingError("KUBERNETES_SERVICE_HOST", settings.pod_host or "", rule) from error
 
 
-def _existing(paths: str) -> str:
+def _existing_paths(paths: str) -> str:
     """Return the paths if a file exists; the library treats a missing file as an empty one."""
     files = [Path(path).expanduser() for path in paths.split(_SEPARATOR) if path]
     if not any(file.is_file() for file in files):

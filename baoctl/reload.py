@@ -113,7 +113,7 @@ def _print(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
-def _expected(measure: Callable[[bytes], str]) -> Callable[[str], ExpectedFile]:
+def _parser_of(measure: Callable[[bytes], str]) -> Callable[[str], ExpectedFile]:
     def parse(text: str) -> ExpectedFile:
         path, equals, digest = text.rpartition("=")
         if not equals or not path or len(digest) != hashlib.sha256().digest_size * 2:
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             default=[],
             dest="expected",
             metavar="PATH=SHA256",
-            type=_expected(measure),
+            type=_parser_of(measure),
         )
     parser.add_argument("--asked", help="Time of the request; only the operator reads it.")
     parser.add_argument("--seconds", type=float, default=240.0)

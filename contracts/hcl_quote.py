@@ -65,10 +65,10 @@ def _literal(value: Any, indent: int, depth: int) -> str:
         parts = [
             f"{quote(key)} = {_literal(item, indent + 2, depth - 1)}" for key, item in _items(value)
         ]
-        return _enclosed("{", parts, "}", indent, "")
+        return _enclose("{", parts, "}", indent, "")
     if isinstance(value, list | tuple):
         parts = [_literal(item, indent + 2, depth - 1) for item in value if item is not None]
-        return _enclosed("[", parts, "]", indent, ",")
+        return _enclose("[", parts, "]", indent, ",")
     return _scalar(value)
 
 
@@ -105,7 +105,7 @@ def _items(value: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return sorted((key, item) for key, item in value.items() if item is not None)
 
 
-def _enclosed(start: str, parts: list[str], end: str, indent: int, separator: str) -> str:
+def _enclose(start: str, parts: list[str], end: str, indent: int, separator: str) -> str:
     if not parts:
         return start + end
     inner = "".join(f"{' ' * (indent + 2)}{part}{separator}\n" for part in parts)

@@ -123,8 +123,8 @@ def offers(version: str, feature: str) -> bool:
     release = _release(version)
     if release is None:
         return False
-    return _parsed(feature_range.since) <= release and (
-        feature_range.until is None or release < _parsed(feature_range.until)
+    return _parse(feature_range.since) <= release and (
+        feature_range.until is None or release < _parse(feature_range.until)
     )
 
 
@@ -173,5 +173,5 @@ def _release(version: str) -> semver.Version | None:
         return None
 
 
-def _parsed(version: str) -> semver.Version:
+def _parse(version: str) -> semver.Version:
     return semver.Version.parse(version)

@@ -92,7 +92,7 @@ def secret_access(cluster: OpenBaoCluster) -> SecretAccess:
     name = cluster.metadata.name
     if not names.is_cluster_name(name):
         return SecretAccess(frozenset(), frozenset())
-    writers = frozenset(_written(cluster))
+    writers = frozenset(_written_secrets(cluster))
     # Servers use it until they are replaced, also after a change of the spec.
     readers = {names.tls_server_secret(name), *_certificates(cluster), *_pull_secrets(cluster)}
     if cluster.spec.unseal.secret_name is not None:
@@ -105,7 +105,7 @@ def kept_secrets(cluster: OpenBaoCluster | None, name: str) -> tuple[str, ...]:
 
     `cluster` is None if its spec cannot be read.
     """
-    return tuple(_own_keys(name, "")) if cluster is None else _kept(cluster)
+    return tuple(_own_keys(name, "")) if cluster is None else _retained_secrets(cluster)
 
 
 def _ring_of(live: Object) -> str:
@@ -116,14 +116,18 @@ def _ring_of(live: Object) -> str:
     return keys if isinstance(keys, str) else ""
 
 
-def _written(cluster: OpenBaoCluster) -> tuple[str, ...]:
+def _written_secrets(cluster: OpenBaoCluster) -> tuple[str, ...]:
     name = cluster.metadata.name
     if cluster.spec.tls.mode != "OperatorManaged":
-        return _kept(cluster)
-    return (names.tls_ca_secret(name), names.tls_server_secret(name), *_kept(cluster))
+        return _retained_secrets(cluster)
+    return (
+        names.tls_ca_secret(name),
+        names.tls_server_secret(name),
+        *_retained_secrets(cluster),
+    )
 
 
-def _kept(cluster: OpenBaoCluster) -> tuple[str, ...]:
+def _retained_secrets(cluster: OpenBaoCluster) -> tuple[str, ...]:
     spec, status, name = cluster.spec, cluster.status, cluster.metadata.name
     kept: list[str] = []
     if spec.unseal.type == "static" and spec.unseal.secret_name is None:

@@ -87,13 +87,13 @@ class KeyRing:
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Parse the result of `str`; None for any other text, also an empty one."""
-        parts = _parsed(text) if len(text) <= _TEXT_MAX else None
+        parts = _parse(text) if len(text) <= _TEXT_MAX else None
         return None if parts is None else cls(*parts)
 
 
 # Every reconcile reads the same few key rings, and users may write any number of others.
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> tuple[UnsealKey, UnsealKey | None, bool] | None:
+def _parse(text: str) -> tuple[UnsealKey, UnsealKey | None, bool] | None:
     parts = text.split(",")
     recovered = parts[-1] == _RECOVERED
     matches = [_KEY.fullmatch(part) for part in (parts[:-1] if recovered else parts)]

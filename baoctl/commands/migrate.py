@@ -196,7 +196,7 @@ def migrate(document: Object) -> Migrated:
             change = rule.edit(edited["spec"])
             if change:
                 changes.append(f"{rule.field}: {change}, because {rule.why}")
-    return Migrated(edited, tuple(changes), tuple(_left(edited)))
+    return Migrated(edited, tuple(changes), tuple(_violations(edited)))
 
 
 def _without_server_fields(document: Object) -> Iterator[str]:
@@ -215,7 +215,7 @@ def _without_server_fields(document: Object) -> Iterator[str]:
         yield f"metadata: removed {', '.join(present)}, because the API server writes them"
 
 
-def _left(document: Object) -> Iterator[str]:
+def _violations(document: Object) -> Iterator[str]:
     metadata = {"namespace": "default", "uid": NO_UID, **(document.get("metadata") or {})}
     whole = {**document, "metadata": metadata}
     try:

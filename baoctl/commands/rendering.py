@@ -77,12 +77,12 @@ def rendering(manifest: Object, options: RenderOptions) -> Rendering:
     if broken:
         raise RenderError(f"InvalidSpec: {'; '.join(map(str, broken))}", ExitCode.REFUSED)
     owner = owner_of(live)
-    resolved = _resolved(cluster, owner, options, assume_observed(cluster, options))
+    resolved = _resolve(cluster, owner, options, assume_observed(cluster, options))
     observed = replace(
         assume_observed(cluster, options), secrets=assumed_secrets(cluster, resolved)
     )
     # Resolve again, because part of the resolved state depends on the Secrets.
-    resolved = _resolved(cluster, owner, options, observed)
+    resolved = _resolve(cluster, owner, options, observed)
     desired = merge_plans(resolved, observed)
     intents = tuple(desired.intents)
     if not desired.complete:
@@ -127,7 +127,7 @@ def _as_stored(manifest: Object, options: RenderOptions) -> Object:
     return {**manifest, "metadata": metadata, "status": status}
 
 
-def _resolved(
+def _resolve(
     cluster: OpenBaoCluster, owner: Owner, options: RenderOptions, observed: Observed
 ) -> Resolved:
     resolved = resolve(cluster, owner, observed, options.installation)

@@ -16,19 +16,19 @@ def package_tree(paths: Iterable[str]) -> str:
         while "/" in package:
             package, _, name = package.rpartition("/")
             packages.setdefault(package, set()).add(f"{name}/")
-    return "\n".join(_listed(package, packages) for package in sorted(packages))
+    return "\n".join(_package_text(package, packages) for package in sorted(packages))
 
 
-def _listed(package: str, packages: Mapping[str, set[str]]) -> str:
+def _package_text(package: str, packages: Mapping[str, set[str]]) -> str:
     entries = sorted(packages[package] - {"__init__", "__main__"}, key=_folders_first)
-    return f"{package}/\n" + "".join(f"{line}\n" for line in _wrapped(entries))
+    return f"{package}/\n" + "".join(f"{line}\n" for line in _wrap(entries))
 
 
 def _folders_first(entry: str) -> tuple[bool, str]:
     return not entry.endswith("/"), entry
 
 
-def _wrapped(entries: Iterable[str]) -> list[str]:
+def _wrap(entries: Iterable[str]) -> list[str]:
     return textwrap.wrap(
         "  ".join(entries), 100, initial_indent="    ", subsequent_indent="    ",
         break_on_hyphens=False,

@@ -143,9 +143,9 @@ class AdmissionPolicy:
             "validations": [validation.body() for validation in self.validations],
         }
         if self.conditions:
-            body["matchConditions"] = [_named(condition) for condition in self.conditions]
+            body["matchConditions"] = [_variable(condition) for condition in self.conditions]
         if self.variables:
-            body["variables"] = [_named(variable) for variable in self.variables]
+            body["variables"] = [_variable(variable) for variable in self.variables]
         return body
 
     def binding_spec(self, namespace: str) -> Object:
@@ -196,5 +196,5 @@ def _object(kind: str, policy: AdmissionPolicy, spec: Object) -> Object:
     }
 
 
-def _named(named: NamedExpression) -> Object:
+def _variable(named: NamedExpression) -> Object:
     return {"name": named.name, "expression": named.expression}

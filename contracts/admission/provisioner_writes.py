@@ -126,7 +126,7 @@ def _map(field: str, of: str) -> str:
     return f"dyn({of}).metadata.?{field}.orValue(dyn({{}}))"
 
 
-def _kept(field: str, free: str) -> str:
+def _is_unchanged(field: str, free: str) -> str:
     """CEL: the map is unchanged, except for the keys that `free` selects."""
     new, old = _map(field, "object"), _map(field, "oldObject")
     return (
@@ -152,7 +152,8 @@ RESTRICT_NAMESPACES = AdmissionPolicy(
             field="metadata",
             expression=(
                 "request.operation != 'UPDATE' || ("
-                f"{_kept('labels', f'({_LEVEL} || {_OURS})')} && {_kept('annotations', _OURS)} && "
+                f"{_is_unchanged('labels', f'({_LEVEL} || {_OURS})')} && "
+                f"{_is_unchanged('annotations', _OURS)} && "
                 "dyn(object).?spec == dyn(oldObject).?spec && "
                 "dyn(object).metadata.?finalizers == dyn(oldObject).metadata.?finalizers && "
                 "dyn(object).metadata.?ownerReferences == dyn(oldObject).metadata.?ownerReferences)"

@@ -41,7 +41,7 @@ class Use:
         parts = [f"!{name}.hasValue()", f"({same})"]
         if self.default:
             parts.append(f"{name}.orValue('') == {self.default}")
-        return " || ".join((*parts, self._allowed()))
+        return " || ".join((*parts, self._may_use()))
 
     def message_expression(self) -> str:
         """CEL for the message to a user without the verb use."""
@@ -64,7 +64,7 @@ class Use:
         own = "request.namespace"
         return f"{optional(self.namespace_field)}.orValue({own})" if self.namespace_field else own
 
-    def _allowed(self) -> str:
+    def _may_use(self) -> str:
         namespace = self._namespace()
         where = f".namespace({namespace})" if namespace else ""
         return (

@@ -95,7 +95,7 @@ RESTORE_AT_MOST: Final = 5
 """The largest number of Secrets that a restore can name."""
 
 
-def _named(references: tuple[Reference, ...], spec: str) -> str:
+def _all_entries(references: tuple[Reference, ...], spec: str) -> str:
     return " + ".join(reference.entries(spec) for reference in references)
 
 
@@ -108,8 +108,8 @@ def _may(resource: str, namespace: str, name: str = "") -> str:
 def secret_variables(references: tuple[Reference, ...]) -> tuple[NamedExpression, ...]:
     """The Secrets that a request adds, and whether its user may read all of the namespace."""
     return (
-        NamedExpression("named", _named(references, NOW)),
-        NamedExpression("namedBefore", _named(references, BEFORE)),
+        NamedExpression("named", _all_entries(references, NOW)),
+        NamedExpression("namedBefore", _all_entries(references, BEFORE)),
         NamedExpression(
             "brought", "variables.named.filter(entry, !(entry in variables.namedBefore))"
         ),

@@ -129,7 +129,8 @@ def voter_pools(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
     if status is None:
         return _first_alone(cluster.metadata.name)
     blue, green = (
-        _named(cluster, revision) for revision in (status.blue_revision, status.green_revision)
+        _pool_of_revision(cluster, revision)
+        for revision in (status.blue_revision, status.green_revision)
     )
     if green.revision in ("", blue.revision):
         return (blue,)
@@ -142,7 +143,7 @@ def _first_alone(cluster: str) -> tuple[ServerPool, ...]:
     return (ServerPool(cluster),)
 
 
-def _named(cluster: OpenBaoCluster, revision: str | None) -> ServerPool:
+def _pool_of_revision(cluster: OpenBaoCluster, revision: str | None) -> ServerPool:
     """Return the pool of a revision of the untrusted status; an invalid one counts as none."""
     is_revision = revision is not None and _REVISION.fullmatch(revision) is not None
     return ServerPool(cluster.metadata.name, revision if is_revision and revision else "")

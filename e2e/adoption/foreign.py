@@ -84,10 +84,12 @@ def _stateful_set(rig: Rig, cluster: Cluster) -> None:
         "ownerReferences": live["metadata"]["ownerReferences"],
     }
     stateful_set = api.create(STATEFUL_SET, {"metadata": metadata, "spec": spec})
-    until("the new StatefulSet owns the pods", lambda: _owned(cluster, uid_of(stateful_set)), 30.0)
+    until(
+        "the new StatefulSet owns the pods", lambda: _is_owned(cluster, uid_of(stateful_set)), 30.0
+    )
 
 
-def _owned(cluster: Cluster, uid: str) -> bool:
+def _is_owned(cluster: Cluster, uid: str) -> bool:
     owners = [pod["metadata"].get("ownerReferences") or [{}] for pod in cluster.pods()]
     live = cluster.api.get(STATEFUL_SET, cluster.namespace, cluster.name)
     current = live.get("status", {}).get("observedGeneration") == live["metadata"]["generation"]

@@ -42,7 +42,7 @@ def no_guards(rig: Rig, mallory: Mallory) -> Iterator[None]:
     """Replace the CRD by one with the same fields that accepts any value of the right type."""
     unrestricted = yaml.safe_load(CRD.read_text(encoding="utf-8"))
     for version in unrestricted["spec"]["versions"]:
-        version["schema"]["openAPIV3Schema"] = _unrestricted(version["schema"]["openAPIV3Schema"])
+        version["schema"]["openAPIV3Schema"] = _without_bounds(version["schema"]["openAPIV3Schema"])
     rig.kubectl("replace", "-f", "-", input=orjson.dumps(unrestricted).decode())
     forbidden = next(attempt for attempt in ATTEMPTS if attempt.rule == "schema")
     body = manifest(mallory.namespace, "probe", **forbidden.spec)
@@ -58,14 +58,14 @@ def no_guards(rig: Rig, mallory: Mallory) -> Iterator[None]:
         wait_established(rig.kubectl, "-f", str(CRD))
 
 
-def _unrestricted(schema: Any, *, names: bool = False) -> Any:
+def _without_bounds(schema: Any, *, names: bool = False) -> Any:
     """Copy a schema without restrictions; the keys of `properties` are field names."""
     if isinstance(schema, list):
-        return [_unrestricted(part) for part in schema]
+        return [_without_bounds(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     return {
-        key: _unrestricted(part, names=key == "properties" and not names)
+        key: _without_bounds(part, names=key == "properties" and not names)
         for key, part in schema.items()
         if names or key not in _BOUNDS
     }

@@ -57,7 +57,7 @@ def _snapshots(store: Store) -> set[str]:
     return {key for key in store.keys(PREFIX) if key.endswith(".snap")}
 
 
-def _stored(store: Store, cluster: Cluster, age: timedelta, **changes: str) -> str:
+def _store_snapshot(store: Store, cluster: Cluster, age: timedelta, **changes: str) -> str:
     """Put a snapshot of a certain age into the store, as a Job of that time would have."""
     at = datetime.now(UTC).replace(microsecond=0) - age
     tag = changes.pop("tag", "")
@@ -90,10 +90,10 @@ def test_retention_deletes_old_snapshots_and_nothing_else(
 ) -> None:
     first, report = _back_up(cluster, store, "first")
     assert report.get("deleted", 0) == 0
-    old = [_stored(store, cluster, timedelta(days=days)) for days in (3, 2)]
+    old = [_store_snapshot(store, cluster, timedelta(days=days)) for days in (3, 2)]
     foreign = {
-        _stored(store, cluster, timedelta(days=4), uid="a cluster that had this name"),
-        _stored(store, cluster, timedelta(days=5), tag=PRE_UPGRADE),
+        _store_snapshot(store, cluster, timedelta(days=4), uid="a cluster that had this name"),
+        _store_snapshot(store, cluster, timedelta(days=5), tag=PRE_UPGRADE),
     }
     bare = first.replace(first[-13:-5], "00000000")
     store.write(bare, b"without a manifest")
@@ -133,7 +133,7 @@ def test_retention_deletes_old_snapshots_and_nothing_else(
 
 
 def test_a_maximum_age_never_deletes_the_newest_snapshot(cluster: Cluster, store: Store) -> None:
-    aged = _stored(store, cluster, timedelta(hours=3))
+    aged = _store_snapshot(store, cluster, timedelta(hours=3))
     _set_retention(cluster, maxAge="1s")
     newest, report = _back_up(cluster, store, "aged")
     assert report["deleted"] >= 1

@@ -157,7 +157,7 @@ class Node:
         }
         await self._client.create(POD, body, field_manager=_MANAGER)
         address = self._servers.start(cluster, name, leads=leads, pair=pair)
-        status = _running(template["spec"]["containers"], address)
+        status = _running_status(template["spec"]["containers"], address)
         ops = [{"op": "add", "path": "/status", "value": status}]
         await self._client.json_patch(POD, key, ops, subresource="status")
 
@@ -200,7 +200,7 @@ def _with_claims(pod_spec: Object, spec: Object, name: str) -> Object:
     return {**pod_spec, "volumes": [*(pod_spec.get("volumes") or ()), *claims]}
 
 
-def _running(containers: Iterable[Object], address: str) -> Object:
+def _running_status(containers: Iterable[Object], address: str) -> Object:
     now = "2026-01-01T00:00:00Z"
     return {
         "phase": "Running",

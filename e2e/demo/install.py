@@ -39,7 +39,7 @@ def install(kubectl: Kubectl, api: Api, installation: Installation, screen: Scre
     screen.say(f"applied {len(objects)} objects; operator image {installation.image}")
     wait_established(kubectl, f"crd/{CRD}")
     until = time.monotonic() + READY_SECONDS
-    while (missing := _missing(api)) is not None:
+    while (missing := _unmet_condition(api)) is not None:
         if time.monotonic() > until:
             raise DemoError(f"the operator was not ready after {READY_SECONDS:.0f} s: {missing}")
         screen.waiting(missing)
@@ -71,7 +71,7 @@ def leader(api: Api) -> str | None:
     return pod if pod in {name_of(live) for live in operator_pods(api)} else None
 
 
-def _missing(api: Api) -> str | None:
+def _unmet_condition(api: Api) -> str | None:
     """Return what is missing; None if the operator is ready."""
     deployment = api.get(_DEPLOYMENT)
     status = status_of(deployment)

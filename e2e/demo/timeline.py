@@ -43,9 +43,9 @@ def bring_up(
     marks: list[tuple[str, float | None]] = [
         ("first child", _first_child(entries, cluster)),
         ("StatefulSet", _first(entries, "statefulsets", of(cluster, lambda _: True))),
-        ("first pod scheduled", _first(entries, "pods", of(first_pod, _scheduled))),
+        ("first pod scheduled", _first(entries, "pods", of(first_pod, _is_scheduled))),
         ("first pod runs", _first(entries, "pods", of(first_pod, _runs))),
-        ("initialised", _first(entries, "pods", of(first_pod, _initialised))),
+        ("initialised", _first(entries, "pods", of(first_pod, _is_initialized))),
         ("first pod Ready", _first(entries, "pods", of(first_pod, is_ready))),
     ]
     if replicas > 1:
@@ -89,7 +89,7 @@ def _holds(kind: str) -> Test:
     return lambda obj: holds(obj, kind)
 
 
-def _scheduled(pod: Object) -> bool:
+def _is_scheduled(pod: Object) -> bool:
     pod_scheduled = condition(pod, "PodScheduled")
     return pod_scheduled is not None and pod_scheduled["status"] == "True"
 
@@ -99,5 +99,5 @@ def _runs(pod: Object) -> bool:
     return any("running" in (container.get("state") or {}) for container in containers)
 
 
-def _initialised(pod: Object) -> bool:
+def _is_initialized(pod: Object) -> bool:
     return labels.registration(labels_of(pod)).initialized is True

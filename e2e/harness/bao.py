@@ -63,15 +63,15 @@ class Server:
 
     def get(self, path: str, token: str) -> Answer:
         """Read."""
-        return self._granted(*self._call("GET", path, token, None))
+        return self._checked(*self._call("GET", path, token, None))
 
     def post(self, path: str, token: str, body: Answer) -> Answer:
         """Write."""
-        return self._granted(*self._call("POST", path, token, body))
+        return self._checked(*self._call("POST", path, token, body))
 
     def delete(self, path: str, token: str) -> None:
         """Delete."""
-        self._granted(*self._call("DELETE", path, token, None))
+        self._checked(*self._call("DELETE", path, token, None))
 
     def members(self, token: str) -> list[Answer]:
         """List the members of the raft cluster."""
@@ -79,7 +79,7 @@ class Server:
         members: list[Answer] = config["servers"]
         return members
 
-    def _granted(self, code: int, body: Answer) -> Answer:
+    def _checked(self, code: int, body: Answer) -> Answer:
         if code not in (200, 204):
             raise BaoError(code, "; ".join(body.get("errors") or ("no reason given",)))
         return body

@@ -48,7 +48,7 @@ class Signed:
 def authority(name: str, issuer: Signed | None = None) -> Signed:
     """Create a self-signed CA, or an intermediate CA."""
     key = ec.generate_private_key(ec.SECP256R1())
-    return _signed(name, key, issuer, names=(), days=30)
+    return _sign(name, key, issuer, names=(), days=30)
 
 
 def leaf(
@@ -56,10 +56,10 @@ def leaf(
 ) -> Signed:
     """Create a server certificate with an RSA key."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    return _signed(names[0], key, issuer, names=(*names, *addresses), days=days)
+    return _sign(names[0], key, issuer, names=(*names, *addresses), days=days)
 
 
-def _signed(
+def _sign(
     name: str, key: Key, issuer: Signed | None, *, names: tuple[str, ...], days: float
 ) -> Signed:
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])

@@ -159,7 +159,7 @@ def fault_proxy(
     proxy = FaultProxy(face, upstream, context)
     server = _Server((ground.here, port), _handler(proxy))
     if store.authority is not None:
-        tls = _served(store.authority, ground.here, folder)
+        tls = _server_context(store.authority, ground.here, folder)
         server.socket = tls.wrap_socket(
             server.socket, server_side=True, do_handshake_on_connect=False
         )
@@ -182,7 +182,7 @@ class _Server(ThreadingHTTPServer):
         """Do not log: connections that end early are expected."""
 
 
-def _served(authority: Signed, address: str, folder: Path) -> ssl.SSLContext:
+def _server_context(authority: Signed, address: str, folder: Path) -> ssl.SSLContext:
     served = certificates.leaf(authority, ("store",), addresses=(address,))
     folder.mkdir(parents=True, exist_ok=True)
     files = folder / "proxy.crt", folder / "proxy.key"

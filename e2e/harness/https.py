@@ -34,13 +34,13 @@ class Site:
             content = None if body is None else orjson.dumps(body)
             connection.request(method, f"/v1/{path}", body=content, headers=headers)
             response = connection.getresponse()
-            return response.status, _parsed(response.read())
+            return response.status, _parse(response.read())
         finally:
             connection.close()
             raw.close()
 
 
-def _parsed(content: bytes) -> Object:
+def _parse(content: bytes) -> Object:
     try:
         response = orjson.loads(content)
     except ValueError:

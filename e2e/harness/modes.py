@@ -41,7 +41,7 @@ def namespace_controller(rig: Rig, api: Api, folder: Path) -> Identity:
 def bind_namespace(api: Api, namespace: str) -> None:
     """Bind the permissions of that account in one namespace."""
     role = ("ClusterRole", f"e2e-{_in_each(NAMESPACES).name}")
-    _put(api, ROLE_BINDING, _binding("e2e-namespaces", role, namespace))
+    _create_or_update(api, ROLE_BINDING, _binding("e2e-namespaces", role, namespace))
 
 
 def as_in_a_pod(api: Api) -> dict[str, str]:
@@ -55,18 +55,20 @@ def _in_each(part: RbacManifest) -> Role:
 
 
 def _account(rig: Rig, api: Api, folder: Path, account: str, part: RbacManifest) -> Identity:
-    _put(api, SERVICE_ACCOUNT, {"metadata": {"name": account, "namespace": NAMESPACE}})
+    _create_or_update(api, SERVICE_ACCOUNT, {"metadata": {"name": account, "namespace": NAMESPACE}})
     for role in (LEASE_ROLE, TOKEN_ROLE):
-        _put(api, ROLE_BINDING, _binding(account, ("Role", role), NAMESPACE, role))
+        _create_or_update(api, ROLE_BINDING, _binding(account, ("Role", role), NAMESPACE, role))
     for held in part.roles:
         name = f"{account}-{held.name}" if held.scope != IN_EACH else f"e2e-{held.name}"
         if held.scope == "own namespace":
-            _put(api, ROLE, _role(name, held.rights, NAMESPACE))
-            _put(api, ROLE_BINDING, _binding(account, ("Role", name), NAMESPACE, name))
+            _create_or_update(api, ROLE, _role(name, held.rights, NAMESPACE))
+            _create_or_update(api, ROLE_BINDING, _binding(account, ("Role", name), NAMESPACE, name))
             continue
-        _put(api, CLUSTER_ROLE, _role(name, held.rights))
+        _create_or_update(api, CLUSTER_ROLE, _role(name, held.rights))
         if held.scope == "everywhere":
-            _put(api, CLUSTER_BINDING, _binding(account, ("ClusterRole", name), None, name))
+            _create_or_update(
+                api, CLUSTER_BINDING, _binding(account, ("ClusterRole", name), None, name)
+            )
     return identity(rig, api, folder, account)
 
 
@@ -89,7 +91,7 @@ def _binding(
     }
 
 
-def _put(api: Api, resource: Resource, body: Object) -> None:
+def _create_or_update(api: Api, resource: Resource, body: Object) -> None:
     """Create it, or update the existing one of a kept rig."""
     try:
         api.create(resource, body)

@@ -48,7 +48,7 @@ class Operator:
 
     def lines(self) -> list[Object]:
         """Read the log; lines that are not JSON become {"msg": text, "level": "raw"}."""
-        return [_parsed(line) for line in self.log.read_bytes().splitlines() if line.strip()]
+        return [_parse(line) for line in self.log.read_bytes().splitlines() if line.strip()]
 
     def has_logged(self, event: str) -> bool:
         """Whether a line with this message is in the log."""
@@ -65,7 +65,7 @@ class Operator:
     def freeze(self) -> None:
         """Stop an operator of e2e.harness.freezing_operator between two callbacks of its loop."""
         self.process.send_signal(signal.SIGUSR1)
-        until(f"{self.name} is frozen", self._frozen, 5.0, every=0.002)
+        until(f"{self.name} is frozen", self._is_stopped, 5.0, every=0.002)
 
     def stop(self) -> int:
         """Send SIGTERM, SIGKILL after a timeout, and return the exit status."""
@@ -104,7 +104,7 @@ class Operator:
         # utime and stime
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def _frozen(self) -> bool:
+    def _is_stopped(self) -> bool:
         return self._stat()[0] == "T"
 
     def _stat(self) -> list[str]:
@@ -121,7 +121,7 @@ class Operator:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
 
-def _parsed(line: bytes) -> Object:
+def _parse(line: bytes) -> Object:
     try:
         record = orjson.loads(line)
     except ValueError:

@@ -135,8 +135,8 @@ class Registry:
         layout = self._folder / f"bundle-{hashlib.sha256(bundle).hexdigest()}"
         (layout / "blobs" / "sha256").mkdir(parents=True)
         (layout / "oci-layout").write_text('{"imageLayoutVersion":"1.0.0"}')
-        layer = _stored(layout, BUNDLE, bundle)
-        empty = _stored(layout, "application/vnd.oci.empty.v1+json", b"{}")
+        layer = _store_blob(layout, BUNDLE, bundle)
+        empty = _store_blob(layout, "application/vnd.oci.empty.v1+json", b"{}")
         manifest = {
             "schemaVersion": 2,
             "mediaType": _MANIFEST,
@@ -144,7 +144,7 @@ class Registry:
             "config": empty,
             "layers": [layer],
         }
-        child = _stored(layout, _MANIFEST, orjson.dumps(manifest)) | {"artifactType": BUNDLE}
+        child = _store_blob(layout, _MANIFEST, orjson.dumps(manifest)) | {"artifactType": BUNDLE}
         index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [child]}
         (layout / "index.json").write_bytes(orjson.dumps(index))
         name = self.image(digest.replace(":", "-"))
@@ -217,7 +217,7 @@ class Registry:
         return done.stdout
 
 
-def _stored(layout: Path, kind: str, content: bytes) -> dict[str, Any]:
+def _store_blob(layout: Path, kind: str, content: bytes) -> dict[str, Any]:
     """Store a blob of an image layout and return its descriptor."""
     name = hashlib.sha256(content).hexdigest()
     (layout / "blobs" / "sha256" / name).write_bytes(content)

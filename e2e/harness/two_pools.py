@@ -102,7 +102,7 @@ class TwoPools:
         ]  # fmt: skip
         selections: list[Selection] = []
         for at, live in entries:
-            now = Selection(_selected(live, self._marks(at)), at)
+            now = Selection(_selected_revisions(live, self._marks(at)), at)
             if selections and (start is None or at <= start):
                 selections[-1] = now
             elif not selections or now.revisions != selections[-1].revisions:
@@ -182,7 +182,7 @@ def notes_of(obj: Object) -> dict[str, str]:
     return obj["metadata"].get("annotations") or {}
 
 
-def _selected(service: Object, marks: Sequence[Mapping[str, str]]) -> frozenset[str]:
+def _selected_revisions(service: Object, marks: Sequence[Mapping[str, str]]) -> frozenset[str]:
     selector = (service["spec"].get("selector") or {}).items()
     return frozenset(
         pod_labels.get(labels.REVISION, "")

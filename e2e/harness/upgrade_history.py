@@ -185,13 +185,13 @@ def _restarts(pod: Object) -> int:
 
 
 def _step_down(entries: Sequence[JournalEntry]) -> StepDown:
-    ends = [(entry, _ended(entry.object)) for entry in entries if _ended(entry.object)]
+    ends = [(entry, _end_of(entry.object)) for entry in entries if _end_of(entry.object)]
     first = entries[0]
     ended, how = (ends[0][0].moment, ends[0][1]) if ends else (None, "")
     return StepDown(name_of(first.object), first.moment, ended, how == "Complete")
 
 
-def _ended(job: Object) -> str:
+def _end_of(job: Object) -> str:
     return next((kind for kind in ("Complete", "Failed") if holds(job, kind)), "")
 
 

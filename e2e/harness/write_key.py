@@ -40,11 +40,11 @@ def of_request(method: str, target: str, body: bytes | None) -> WriteKey:
     resource, name, subresource = (*rest, "", "")[:3]
     if not name and body and resource != EVENT.plural:
         name = orjson.loads(body)["metadata"]["name"]
-    name = _lasting(resource, name)
+    name = _stable_name(resource, name)
     return WriteKey(_VERBS[method], resource, subresource, name, _manager(target))
 
 
-def _lasting(resource: str, name: str) -> str:
+def _stable_name(resource: str, name: str) -> str:
     """Drop the random part of a name."""
     if resource == EVENT.plural:
         return ""

@@ -42,11 +42,11 @@ def by_key(objects: Iterable[Object]) -> dict[Key, Object]:
 
 def default_objects(helm: Helm, mode: str) -> dict[Key, Object]:
     """Return the objects of a mode with the default values, by kind, namespace and name."""
-    return by_key(orjson.loads(_installed(helm, mode)))
+    return by_key(orjson.loads(_template(helm, mode)))
 
 
 @cache
-def _installed(helm: Helm, mode: str) -> bytes:
+def _template(helm: Helm, mode: str) -> bytes:
     # As text, because tests change the objects.
     return orjson.dumps(helm.template(NAMESPACE, *options(mode)))
 

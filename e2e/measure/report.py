@@ -50,11 +50,11 @@ def all_ready(milestones: Sequence[Milestone]) -> float:
     return max(
         milestone.seconds
         for milestone in milestones
-        if milestone.name.endswith("pod Ready") or _joined(milestone)
+        if milestone.name.endswith("pod Ready") or _is_join(milestone)
     )
 
 
-def _joined(milestone: Milestone) -> bool:
+def _is_join(milestone: Milestone) -> bool:
     return milestone.name.startswith("pod ") and milestone.name.endswith(" Ready")
 
 

@@ -47,7 +47,7 @@ def measure(place: OnRig, screen: Screen, order: Order) -> None:
         sample = Sample.load()
         bench = Bench(place.kubectl, api, screen, AuditReader(place.audit_log), sample)
         results = Results(_machine(api, sample), order.quiet)
-        with _explained(bench):
+        with _show_trouble(bench):
             _bring_ups(bench, results, order.runs)
             _crowd(bench, results, order.quiet)
         with screen.step("Cleanup"):
@@ -57,7 +57,7 @@ def measure(place: OnRig, screen: Screen, order: Order) -> None:
 
 
 @contextmanager
-def _explained(bench: Bench) -> Iterator[None]:
+def _show_trouble(bench: Bench) -> Iterator[None]:
     try:
         yield
     except DemoError:

@@ -43,14 +43,20 @@ def objects_of_olm(folder: Path, namespace: str) -> list[Object]:
     """
     manifests = [yaml.load(file.read_text(), yaml.CSafeLoader) for file in folder.glob("*.yaml")]
     (csv,) = [manifest for manifest in manifests if manifest["kind"] == _CSV]
-    others = [_placed(manifest, namespace) for manifest in manifests if manifest["kind"] != _CSV]
+    others = [
+        _with_namespace(manifest, namespace) for manifest in manifests if manifest["kind"] != _CSV
+    ]
     install = csv["spec"]["install"]["spec"]
     name = csv["metadata"]["name"]
     accounts = {permission["serviceAccountName"] for permission in install["permissions"]}
     return [
         *others,
         *(
-            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _named(account, namespace)}
+            {
+                "apiVersion": "v1",
+                "kind": "ServiceAccount",
+                "metadata": _name_and_namespace(account, namespace),
+            }
             for account in accounts
         ),
         *_rights("Role", name, install["permissions"], namespace),
@@ -59,23 +65,23 @@ def objects_of_olm(folder: Path, namespace: str) -> list[Object]:
     ]
 
 
-def _placed(manifest: Object, namespace: str) -> Object:
+def _with_namespace(manifest: Object, namespace: str) -> Object:
     if manifest["kind"] not in _NAMESPACED:
         return manifest
     return {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
 
 
-def _named(name: str, namespace: str) -> Object:
+def _name_and_namespace(name: str, namespace: str) -> Object:
     return {"name": name, "namespace": namespace}
 
 
 def _rights(kind: str, name: str, permissions: list[Object], namespace: str) -> list[Object]:
     objects: list[Object] = []
     for number, permission in enumerate(permissions):
-        metadata = _named(f"{name}-{number}", namespace)
+        metadata = _name_and_namespace(f"{name}-{number}", namespace)
         if kind == "ClusterRole":
             del metadata["namespace"]
-        account = _named(permission["serviceAccountName"], namespace)
+        account = _name_and_namespace(permission["serviceAccountName"], namespace)
         reference = {"apiGroup": _RBAC, "kind": kind, "name": metadata["name"]}
         objects += [
             _rbac(kind, metadata, rules=permission["rules"]),
@@ -94,7 +100,7 @@ def _rbac(kind: str, metadata: Object, **more: Any) -> Object:
 
 
 def _deployment(strategy: Mapping[str, Any], namespace: str) -> Object:
-    metadata = {**_named(strategy["name"], namespace), "labels": strategy["label"]}
+    metadata = {**_name_and_namespace(strategy["name"], namespace), "labels": strategy["label"]}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",

@@ -70,7 +70,7 @@ class Releases:
             if obj["kind"] == "Deployment":
                 template = obj["spec"]["template"]
                 template["metadata"]["labels"][VERSION] = version
-                template["spec"]["containers"][0]["image"] = self._tagged(version)
+                template["spec"]["containers"][0]["image"] = self._tag(version)
         self._apply(obj for obj in objects if definitions or not _is_definition(obj))
         self.rig.kubectl(
             "-n", HOME, "rollout", "status", f"deployment/{NAME}", "--timeout=90s", timeout=120.0
@@ -99,7 +99,7 @@ class Releases:
         until("the pods are gone", lambda: not self.api.list(POD, HOME, OPERATORS), SECONDS)
         remove_objects(self.rig, self.objects)
 
-    def _tagged(self, version: str) -> str:
+    def _tag(self, version: str) -> str:
         name = f"{self.image.rpartition(':')[0]}:{version}"
         self.rig.tag_image(self.image, name)
         return name

@@ -132,12 +132,12 @@ class Rig:
 
     def stop(self, component: str, grace: float = 2.0) -> None:
         """Stop a component: SIGTERM, and SIGKILL after ``grace`` seconds. Pods keep running."""
-        self._known(component)
+        self._require_component(component)
         self.table.stop([component], grace)
 
     def start(self, component: str) -> None:
         """Start a stopped component; returns before it is ready (see wait_ready)."""
-        self._known(component)
+        self._require_component(component)
         self.table.start(component, components.command(self.layout, component))
 
     def wait_ready(self, seconds: float = 60.0) -> None:
@@ -209,11 +209,11 @@ class Rig:
         images.tag(self.layout, image, name)
 
     def _signal(self, component: str, number: signal.Signals) -> None:
-        self._known(component)
+        self._require_component(component)
         if not self.table.signal(component, number):
             raise RigError(f"{component} is not running")
 
-    def _known(self, component: str) -> None:
+    def _require_component(self, component: str) -> None:
         if component not in self.components():
             raise RigError(f"unknown component {component!r}: {', '.join(self.components())}")
 

@@ -79,10 +79,10 @@ class Sample:
         waits = list(_WAIT.finditer(self.text))
         assert waits, f"{self.name} waits for nothing"
         return [
-            wait[0] for wait in waits if wait["condition"] not in ABSENT and not self._met(wait)
+            wait[0] for wait in waits if wait["condition"] not in ABSENT and not self._is_met(wait)
         ]
 
-    def _met(self, wait: re.Match[str]) -> bool:
+    def _is_met(self, wait: re.Match[str]) -> bool:
         if wait["condition"]:
             cluster = Cluster(self.api, wait["namespace"], wait["name"])
             return cluster.condition(wait["condition"], "True") is not None

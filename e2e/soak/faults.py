@@ -78,12 +78,12 @@ class Faults:
         self.proxy.delay(0.0)
 
     async def frozen_server(self) -> None:
-        await self._frozen("kube-apiserver")
+        await self._freeze("kube-apiserver")
 
     async def frozen_storage(self) -> None:
-        await self._frozen("etcd")
+        await self._freeze("etcd")
 
-    async def _frozen(self, component: str) -> None:
+    async def _freeze(self, component: str) -> None:
         self.rig.pause(component)
         await asyncio.sleep(self.rng.uniform(0.5, 6.0))
         self.rig.resume(component)

@@ -61,8 +61,8 @@ class Soak:
             self.faults = Faults(self._rig, proxy, self._rng)
             self.churn = Churn(client, random.Random(self._rng.random()))  # noqa: S311  no keys
             operator = await self._operator(self._kubeconfig(proxy.port))
-            reader = asyncio.create_task(self._read(operator))
-            stack.push_async_callback(_ended, operator, reader)
+            reader = asyncio.create_task(self._read_samples(operator))
+            stack.push_async_callback(_stop_operator, operator, reader)
             controllers = asyncio.create_task(self.churn.controllers())
             stack.push_async_callback(cancel_task, controllers)
             await self._inject(seconds, operator)
@@ -135,7 +135,7 @@ class Soak:
                 stderr=log,
             )
 
-    async def _read(self, operator: asyncio.subprocess.Process) -> None:
+    async def _read_samples(self, operator: asyncio.subprocess.Process) -> None:
         if operator.stdout is None:
             raise SoakError("the operator has no output")
         while line := await operator.stdout.readline():
@@ -160,7 +160,9 @@ async def cancel_task(task: "asyncio.Task[None]") -> None:
     await asyncio.wait([task])
 
 
-async def _ended(operator: asyncio.subprocess.Process, reader: "asyncio.Task[None]") -> None:
+async def _stop_operator(
+    operator: asyncio.subprocess.Process, reader: "asyncio.Task[None]"
+) -> None:
     if operator.returncode is None:
         operator.terminate()
         try:

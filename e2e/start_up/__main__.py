@@ -60,7 +60,7 @@ def arguments(words: str, verb: click.Command) -> list[str]:
 
 def seconds(argv: Sequence[str], kubeconfig: Path) -> tuple[float, float]:
     """Run `baoctl` once; return the elapsed seconds, and those of the processor."""
-    before, watch = _used(), Stopwatch()
+    before, watch = _cpu_seconds(), Stopwatch()
     done = subprocess.run(
         [sys.executable, "-m", "baoctl", *argv],
         cwd=REPOSITORY,
@@ -73,10 +73,10 @@ def seconds(argv: Sequence[str], kubeconfig: Path) -> tuple[float, float]:
     took = watch.seconds
     if done.returncode not in _ENDED:
         raise SystemExit(f"{argv} ended with {done.returncode}: {done.stderr.decode()}")
-    return took, _used() - before
+    return took, _cpu_seconds() - before
 
 
-def _used() -> float:
+def _cpu_seconds() -> float:
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return children.ru_utime + children.ru_stime
 

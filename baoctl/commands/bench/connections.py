@@ -78,14 +78,14 @@ async def _target(
     server = await active_server(api, order.login, live)
     if order.address is not None:
         host, port = order.address
-        yield ServerAddress(server, await _resolved(host, port), port)
+        yield ServerAddress(server, await _resolve_host(host, port), port)
         return
     with tempfile.TemporaryDirectory(prefix="baoctl-") as folder:
         async with forward_port(api, access, server, Path(folder)) as target:
             yield target
 
 
-async def _resolved(host: str, port: int) -> str:
+async def _resolve_host(host: str, port: int) -> str:
     try:
         addresses = await asyncio.get_running_loop().getaddrinfo(
             host, port, type=socket.SOCK_STREAM

@@ -36,7 +36,7 @@ _MOUNTS: Final = "sys/internal/ui/mounts"
 
 async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
     """Return the engine to use, not yet mounted. Raises RequestError if a capability is missing."""
-    engine = own_engine(run) if mount is None else await _existing(worker, mount, run)
+    engine = own_engine(run) if mount is None else await _engine_at(worker, mount, run)
     paths = [path for path, _ in engine.required()]
     try:
         granted = await worker.bao.capabilities(worker.address, worker.token, paths)
@@ -57,7 +57,7 @@ async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
     raise RequestError(f"the token lacks {'; '.join(lacking)}; {step}", ExitCode.REFUSED)
 
 
-async def _existing(worker: Worker, mount: str, run: str) -> Engine:
+async def _engine_at(worker: Worker, mount: str, run: str) -> Engine:
     path = f"{_MOUNTS}/{mount}"
     try:
         settings = await worker.bao.read(worker.address, worker.token, path)
@@ -157,9 +157,11 @@ class Keys:
                 else:
                     await asyncio.gather(*(self._empty(worker, reasons) for worker in workers))
         except TimeoutError:
-            return self._left(reasons[-1] if reasons else f"not done in {REMOVAL_SECONDS:g} s")
+            return self._leftover_text(
+                reasons[-1] if reasons else f"not done in {REMOVAL_SECONDS:g} s"
+            )
         except Denied as error:
-            return self._left(str(error))
+            return self._leftover_text(str(error))
         return ""
 
     async def _empty(self, worker: Worker, reasons: list[str]) -> None:
@@ -184,7 +186,7 @@ class Keys:
                 return
             await self.clock.sleep(_PAUSE_SECONDS)
 
-    def _left(self, reason: str) -> str:
+    def _leftover_text(self, reason: str) -> str:
         engine = self.engine
         if engine.is_own:
             step = f"run bao secrets disable {engine.mount}"

@@ -66,7 +66,7 @@ class Worker:
             path = engine.content_path(self.key(number, count))
             request = self.bao.write(self.address, self.token, path, payload)
             # Complete it even if the task is cancelled: no write may follow the removal.
-            return await self._timed(path, run_to_completion(request))
+            return await self._measure(path, run_to_completion(request))
 
         return attempt
 
@@ -75,7 +75,7 @@ class Worker:
 
         async def attempt(number: int) -> float:
             path = engine.content_path(self.key(number, count))
-            return await self._timed(path, self.bao.read(self.address, self.token, path))
+            return await self._measure(path, self.bao.read(self.address, self.token, path))
 
         return attempt
 
@@ -94,7 +94,7 @@ class Worker:
                 took = self.clock.monotonic() - begun
                 await run_to_completion(self._revoke(issued.client_token))
             except (BaoError, Denied) as error:
-                raise _failed(error, path) from None
+                raise _failure(error, path) from None
             return took
 
         return attempt
@@ -106,16 +106,16 @@ class Worker:
             # Retry once: without a response it is unknown whether the token is revoked.
             await self.bao.write(self.address, token, REVOKE, {})
 
-    async def _timed(self, path: str, request: Awaitable[object]) -> float:
+    async def _measure(self, path: str, request: Awaitable[object]) -> float:
         begun = self.clock.monotonic()
         try:
             await request
         except (BaoError, Denied) as error:
-            raise _failed(error, path) from None
+            raise _failure(error, path) from None
         return self.clock.monotonic() - begun
 
 
-def _failed(error: Exception, path: str) -> FailedRequestError:
+def _failure(error: Exception, path: str) -> FailedRequestError:
     return FailedRequestError(str(error).removeprefix(path).strip())
 
 

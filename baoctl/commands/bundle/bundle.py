@@ -70,7 +70,7 @@ def bundle(order: BundleOrder, access: Access) -> ExitCode:
         _check_target(target, force=order.force)
         try:
             async with Deadline(api.clock, SECONDS):
-                archive = bundle_of(await _read(api, order))
+                archive = bundle_of(await _read_contents(api, order))
         except TimeoutError:
             raise RequestError(
                 f"the API server took longer than {SECONDS:g} s; try again with fewer --log-lines"
@@ -99,11 +99,11 @@ def without_secrets(archive: Bundle, *, redact: bool) -> Bundle:
     if not secrets:
         return archive
     step = "report this" if redact else "remove them, or replace them with --redact"
-    text = f"the archive was not written, because it would contain {_named(secrets)}; {step}"
+    text = f"the archive was not written, because it would contain {_secrets_text(secrets)}; {step}"
     raise RequestError(text, ExitCode.REFUSED)
 
 
-def _named(secrets: tuple[SecretLocation, ...]) -> str:
+def _secrets_text(secrets: tuple[SecretLocation, ...]) -> str:
     shown = ", ".join(map(str, secrets[:SHOWN_MAX]))
     more = f" and {len(secrets) - SHOWN_MAX} more" if len(secrets) > SHOWN_MAX else ""
     return f"{len(secrets)} secret{'s' * (len(secrets) > 1)}: {shown}{more}"
@@ -124,7 +124,7 @@ def _exists(target: Path) -> RequestError:
     )
 
 
-async def _read(api: Session, order: BundleOrder) -> Collected:
+async def _read_contents(api: Session, order: BundleOrder) -> Collected:
     reading = await collect(api, order.cluster, order.operator_namespace, order.log_lines)
     observed = await with_surroundings(api, reading.observed, order.operator_namespace)
     return replace(

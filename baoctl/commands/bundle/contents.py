@@ -137,14 +137,14 @@ def as_json(value: Any) -> str:
 
 
 def _files(collected: Collected) -> Iterator[tuple[str, str]]:
-    yield "cluster.json", as_json(_trimmed(collected.cluster))
+    yield "cluster.json", as_json(_trim(collected.cluster))
     for obj in collected.objects:
         if obj.get("kind") == CONFIG_MAP.kind:
             yield from _config_map(obj)
         else:
-            yield _object_file(obj), as_json(_trimmed(obj))
+            yield _object_file(obj), as_json(_trim(obj))
     yield "secrets.json", as_json([_secret(secret) for secret in _by_name(collected.secrets)])
-    yield "events.json", as_json([_trimmed(event) for event in _by_name(collected.events)])
+    yield "events.json", as_json([_trim(event) for event in _by_name(collected.events)])
     for name, text in collected.logs.items():
         yield f"logs/{_segment(name)}.log", text
     for name, text in collected.reports.items():
@@ -167,12 +167,12 @@ def _config_map(obj: Object) -> Iterator[tuple[str, str]]:
     sizes = {key: len(str(value)) for key, value in (*data.items(), *binary.items())}
     shape = {**obj, "data": sizes}
     shape.pop("binaryData", None)
-    yield _object_file(obj), as_json(_trimmed(shape))
+    yield _object_file(obj), as_json(_trim(shape))
     for key, value in data.items():
         yield f"configmaps/{_segment(key_of(obj).name)}/{_segment(key)}", str(value)
 
 
-def _trimmed(obj: Object) -> Object:
+def _trim(obj: Object) -> Object:
     metadata = dict(obj.get("metadata") or {})
     metadata.pop("managedFields", None)
     annotations = dict(metadata.get("annotations") or {})

@@ -38,18 +38,20 @@ def _set_to(path: str, value: Any, effect: str) -> Callable[[Object, str], Edit]
     return lambda live, argument: Edit(tuple(path.split(".")), value, effect)
 
 
-def _fenced(live: Object) -> list[str]:
+def _fenced_pods(live: Object) -> list[str]:
     pods = part(live, "spec").get("fencedPods")
     return [str(pod) for pod in pods] if isinstance(pods, list) else []
 
 
 def _fence(live: Object, pod: str) -> Edit:
     effect = f"{pod} stops and does not start again; its volume stays"
-    return Edit(("fencedPods",), [*(name for name in _fenced(live) if name != pod), pod], effect)
+    return Edit(
+        ("fencedPods",), [*(name for name in _fenced_pods(live) if name != pod), pod], effect
+    )
 
 
 def _unfence(live: Object, pod: str) -> Edit:
-    kept = [name for name in _fenced(live) if name != pod]
+    kept = [name for name in _fenced_pods(live) if name != pod]
     return Edit(("fencedPods",), kept, f"{pod} starts again")
 
 
@@ -137,17 +139,17 @@ def operations(live: Object, edit: Edit) -> Operations:
         if not isinstance(inner, Mapping):
             for missing in reversed([*above[position + 1 :], last]):
                 value = {missing: value}
-            return _guarded(live, path, value)
+            return _set_field(live, path, value)
         spec = inner
     if spec.get(last, _DEFAULTS.get(last)) == value:
         return ()
-    return _guarded(live, [*path, last], value)
+    return _set_field(live, [*path, last], value)
 
 
 _DEFAULTS: Final[Mapping[str, Any]] = {"paused": False, "hibernate": False, "fencedPods": []}
 
 
-def _guarded(live: Object, path: Sequence[str], value: Any) -> Operations:
+def _set_field(live: Object, path: Sequence[str], value: Any) -> Operations:
     return (
         *version_precondition(live),
         {"op": "add", "path": "/" + "/".join(path), "value": value},

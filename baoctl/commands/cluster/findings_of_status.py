@@ -36,7 +36,9 @@ def seal(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a missing or changed key of the seal, and servers that stay sealed."""
     for condition in observed.conditions:
         if text(condition, "reason") in _SEAL:
-            yield _reported(observed, "The key of the seal is missing or wrong", condition)
+            yield _finding_of_condition(
+                observed, "The key of the seal is missing or wrong", condition
+            )
             return
     prefix = _seal_secret(observed)
     existing = (
@@ -97,7 +99,7 @@ def certificates(observed: ClusterObservation) -> Iterator[Finding]:
     # The operator creates no certificate for a cluster that it refuses for another reason.
     waits = stalled.get("status") == "True" and text(stalled, "reason") not in _TLS
     if text(tls, "reason") in _TLS and tls.get("status") != "True" and not waits:
-        yield _reported(observed, "The certificate of the servers cannot be used", tls)
+        yield _finding_of_condition(observed, "The certificate of the servers cannot be used", tls)
         return
     external = text(observed.spec, "tls", "mode") in ("External", "ACME")
     if days is not None and days < SOON and external:
@@ -149,7 +151,7 @@ def conditions(observed: ClusterObservation) -> Iterator[Finding]:
     waits = [wait for wait in view_of(observed).waits if wait.reason not in _NO_FAULT]
     ready = observed.condition("Ready")
     if not waits and ready.get("status") != "True" and text(ready, "reason") not in _NO_FAULT:
-        yield _reported(observed, "The cluster is not ready", ready)
+        yield _finding_of_condition(observed, "The cluster is not ready", ready)
     for wait in waits:
         yield Finding(
             f"{wait.condition}: {wait.reason}",
@@ -160,7 +162,7 @@ def conditions(observed: ClusterObservation) -> Iterator[Finding]:
         )
 
 
-def _reported(observed: ClusterObservation, cause: str, condition: object) -> Finding:
+def _finding_of_condition(observed: ClusterObservation, cause: str, condition: object) -> Finding:
     reason = text(condition, "reason")
     known = REASONS.get(reason)
     return Finding(

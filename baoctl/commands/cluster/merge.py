@@ -22,12 +22,12 @@ _METADATA: Final = ("labels", "annotations")
 def apply_manifest(live: Object, manifest: Object) -> Object:
     """Return the live object with the merged spec, labels and annotations."""
     last = last_applied(live)
-    merged = {**live, "spec": _merged(live.get("spec"), last.get("spec"), manifest.get("spec"))}
+    merged = {**live, "spec": _merge(live.get("spec"), last.get("spec"), manifest.get("spec"))}
     metadata, new, old = live["metadata"], _metadata(manifest), _metadata(last)
     merged["metadata"] = {
         **metadata,
         **{
-            name: _merged(metadata.get(name), old.get(name), new.get(name) or {})
+            name: _merge(metadata.get(name), old.get(name), new.get(name) or {})
             for name in _METADATA
             if metadata.get(name) or new.get(name)
         },
@@ -50,7 +50,7 @@ def _metadata(manifest: Object) -> Mapping[str, Any]:
     return metadata if isinstance(metadata, Mapping) else {}
 
 
-def _merged(live: Any, last: Any, new: Any) -> Any:
+def _merge(live: Any, last: Any, new: Any) -> Any:
     """Return `live` with the values of `new`, without the fields of `last` that `new` lacks."""
     if not isinstance(new, Mapping):
         return new
@@ -62,5 +62,5 @@ def _merged(live: Any, last: Any, new: Any) -> Any:
         if value is None:
             kept.pop(name, None)
         else:
-            kept[name] = _merged(kept.get(name), before.get(name), value)
+            kept[name] = _merge(kept.get(name), before.get(name), value)
     return kept

@@ -41,7 +41,7 @@ def plan(
     manifests = clusters_of(manifest)
     for document in manifests:
         # Before the dry run, because the API server suggests no names for unknown fields.
-        placed = _placed(document, access.namespace or _NAMESPACE)
+        placed = _with_namespace(document, access.namespace or _NAMESPACE)
         rendering(placed, _options(placed, None))
     if dump is not None:
         stored = {_key(cluster, _NAMESPACE): cluster for cluster in clusters_of(dump)}
@@ -67,13 +67,13 @@ def _key(manifest: Object, namespace: str) -> ObjectKey:
 
 
 def _offline(manifest: Object, stored: dict[ObjectKey, Object], namespace: str) -> PlanForecast:
-    placed = _placed(manifest, namespace)
+    placed = _with_namespace(manifest, namespace)
     live = stored.get(key_of(placed))
-    return _compared(live, apply_manifest(live, placed) if live else placed, placed)
+    return _compare(live, apply_manifest(live, placed) if live else placed, placed)
 
 
 async def _live(api: Session, manifest: Object, manager: str) -> PlanForecast:
-    placed = _placed(manifest, api.namespace)
+    placed = _with_namespace(manifest, api.namespace)
     try:
         live: Object | None = await api.client.get(CLUSTERS, key_of(placed))
     except NotFound:
@@ -82,14 +82,14 @@ async def _live(api: Session, manifest: Object, manager: str) -> PlanForecast:
         result = await api.client.apply(
             CLUSTERS, placed, field_manager=manager, force=False, dry_run=True
         )
-        return _compared(live, result.object, placed)
+        return _compare(live, result.object, placed)
     later = await api.client.json_patch(
         CLUSTERS, key_of(live), _operations(live, apply_manifest(live, placed)), dry_run=True
     )
-    return _compared(live, later, placed)
+    return _compare(live, later, placed)
 
 
-def _placed(manifest: Object, namespace: str) -> Object:
+def _with_namespace(manifest: Object, namespace: str) -> Object:
     key = _key(manifest, namespace)
     metadata = {**manifest["metadata"], "namespace": key.namespace}
     return {**manifest, "metadata": metadata}
@@ -115,13 +115,13 @@ def _operations(live: Object, later: Object) -> Sequence[Mapping[str, object]]:
     )
 
 
-def _compared(live: Object | None, later: Object, manifest: Object) -> PlanForecast:
+def _compare(live: Object | None, later: Object, manifest: Object) -> PlanForecast:
     """Compare the renderings. Raises RenderError if the result cannot be rendered."""
     options = _options(manifest, live)
-    return forecast(live, later, _rendered(live, options), rendering(_of_api(later), options))
+    return forecast(live, later, _render(live, options), rendering(_of_api(later), options))
 
 
-def _rendered(live: Object | None, options: RenderOptions) -> Rendering | None:
+def _render(live: Object | None, options: RenderOptions) -> Rendering | None:
     try:
         return rendering(_of_api(live), options) if live else None
     except RenderError:

@@ -68,7 +68,7 @@ def tree(name: str, access: Access, *, output: str) -> ExitCode:
 
     async def run(api: Session) -> tuple[Node, tuple[str, ...]]:
         live = await read_cluster(api, name)
-        listings = await asyncio.gather(*(_listed(api, kind, name) for kind in KINDS))
+        listings = await asyncio.gather(*(_list(api, kind, name) for kind in KINDS))
         objects = [obj for objects_of_kind in listings for obj in objects_of_kind or ()]
         denied = tuple(
             kind.plural
@@ -82,7 +82,7 @@ def tree(name: str, access: Access, *, output: str) -> ExitCode:
     return ExitCode.GOOD
 
 
-async def _listed(api: Session, kind: Resource, cluster: str) -> tuple[Object, ...] | None:
+async def _list(api: Session, kind: Resource, cluster: str) -> tuple[Object, ...] | None:
     only = kind.kind in _METADATA_ONLY
     options = ListOptions(label_selector=f"{labels.CLUSTER}={cluster}", metadata_only=only)
     try:

@@ -72,7 +72,7 @@ def read_dump(objects: Iterable[Object], key: str | None, now: datetime) -> Clus
     MALFORMED for objects that were not validated.
     """
     everything = tuple(objects)
-    live = _chosen([obj for obj in everything if obj.get("kind") == CLUSTER_KIND], key)
+    live = _choose([obj for obj in everything if obj.get("kind") == CLUSTER_KIND], key)
     return _cluster_dump(live, everything, now)
 
 
@@ -94,7 +94,7 @@ def expect_status(dump: ClusterDump) -> None:
         )
 
 
-def _chosen(clusters: list[Object], key: str | None) -> Object:
+def _choose(clusters: list[Object], key: str | None) -> Object:
     by_key = {_key(cluster): cluster for cluster in clusters}
     if not by_key:
         raise DumpError(f"there is no {CLUSTER_KIND} in the dump", ExitCode.NOT_FOUND)
@@ -125,11 +125,11 @@ def _cluster_dump(live: Object, objects: Iterable[Object], now: datetime) -> Clu
         names.stateful_set(cluster.metadata.name)
     except (InvalidClusterError, ValueError) as error:
         raise DumpError(f"InvalidSpec: {error}", ExitCode.REFUSED) from None
-    observed, kinds = _observed(cluster, owner_of(_with_defaults(live)), objects, now)
+    observed, kinds = _observe(cluster, owner_of(_with_defaults(live)), objects, now)
     return ClusterDump(cluster, observed, kinds, has_status=bool(live.get("status")))
 
 
-def _observed(
+def _observe(
     cluster: OpenBaoCluster, owner: Owner, objects: Iterable[Object], now: datetime
 ) -> tuple[Observed, frozenset[str]]:
     voters = serving_pool(cluster)

@@ -53,7 +53,7 @@ class Steps:
 
 def in_place(cluster: OpenBaoCluster, observed: Observed) -> Steps:
     """Return the steps of a rolling upgrade: one server at a time, the leader last."""
-    pods = replacements(observed, _done(cluster))
+    pods = replacements(observed, _completed_pods(cluster))
     least, most = (each * len(pods) for each in _ONE_SERVER)
     snapshot = _SNAPSHOT if _takes_snapshot(cluster) else _NOTHING
     lines = tuple(_in_place(cluster, observed))
@@ -67,7 +67,7 @@ def _in_place(cluster: OpenBaoCluster, observed: Observed) -> Iterator[str]:
         yield "create an OpenBaoBackup, and wait until it is Completed; stop after three failures"
     yield f"change the pod template to {release}; no pod restarts yet"
     job = jobs_can_log_in(cluster)
-    for replacement in replacements(observed, _done(cluster)):
+    for replacement in replacements(observed, _completed_pods(cluster)):
         yield _replacement_text(
             replacement.pod, leads=replacement.leads, votes=replacement.votes, job=job
         )
@@ -88,7 +88,7 @@ def _replacement_text(pod: str, *, leads: bool, votes: bool, job: bool) -> str:
     return f"{pod} is the leader: a Job asks it to step down; replace it once another server leads"
 
 
-def _done(cluster: OpenBaoCluster) -> tuple[int, ...]:
+def _completed_pods(cluster: OpenBaoCluster) -> tuple[int, ...]:
     upgrade = cluster.status.upgrade
     same = upgrade is not None and upgrade.target_version == Release.requested(cluster).version
     return upgrade.completed_pods if upgrade is not None and same else ()

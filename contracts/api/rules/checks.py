@@ -59,13 +59,13 @@ class Predicate:
 
     def iff(self, other: "Predicate") -> "Predicate":
         """Both are true, or both are false."""
-        return self._paired(other, "==", operator.eq)
+        return self._join(other, "==", operator.eq)
 
     def xor(self, other: "Predicate") -> "Predicate":
         """Exactly one of the two is true."""
-        return self._paired(other, "!=", operator.ne)
+        return self._join(other, "!=", operator.ne)
 
-    def _paired(
+    def _join(
         self, other: "Predicate", sign: str, compare: Callable[[bool, bool], bool]
     ) -> "Predicate":
         return Predicate(
@@ -120,7 +120,7 @@ class Value:
     def __str__(self) -> str:
         return self.cel
 
-    def _compared(self, sign: str, other: Any, compare: Callable[[Any, Any], bool]) -> Predicate:
+    def _compare(self, sign: str, other: Any, compare: Callable[[Any, Any], bool]) -> Predicate:
         their = other.of if isinstance(other, Value) else lambda now, was: other
         equality = compare in (operator.eq, operator.ne)
 
@@ -134,23 +134,23 @@ class Value:
 
     def equals(self, other: Any) -> Predicate:
         """The value equals another Value or a literal."""
-        return self._compared("==", other, operator.eq)
+        return self._compare("==", other, operator.eq)
 
     def differs(self, other: Any) -> Predicate:
         """The value does not equal another Value or a literal."""
-        return self._compared("!=", other, operator.ne)
+        return self._compare("!=", other, operator.ne)
 
     def at_least(self, other: Any) -> Predicate:
         """The value is greater than or equal to a Value or literal."""
-        return self._compared(">=", other, operator.ge)
+        return self._compare(">=", other, operator.ge)
 
     def at_most(self, other: Any) -> Predicate:
         """The value is less than or equal to a Value or literal."""
-        return self._compared("<=", other, operator.le)
+        return self._compare("<=", other, operator.le)
 
     def above(self, other: Any) -> Predicate:
         """The value is greater than a Value or literal."""
-        return self._compared(">", other, operator.gt)
+        return self._compare(">", other, operator.gt)
 
     def one_of(self, values: Iterable[Any]) -> Predicate:
         """The value is one of some strings or numbers."""

@@ -63,7 +63,7 @@ def _offences_of_check(at: str, field: str, check: Predicate, more: More) -> Fin
     got = more.get("got")
     shown = got if isinstance(got, Value) else it(field)
     if "shows" in more:
-        shown = _shown(more["shows"])
+        shown = _value_of(more["shows"])
     about_changes = "oldSelf" in check.cel
 
     def broken(new: Any, old: Any) -> Iterator[Offence]:
@@ -86,7 +86,7 @@ def _offences_of_check(at: str, field: str, check: Predicate, more: More) -> Fin
     return broken
 
 
-def _shown(shows: str | Find | None) -> Value:
+def _value_of(shows: str | Find | None) -> Value:
     if isinstance(shows, str):
         return it(shows)
     return Value("", lambda now, was: None if shows is None else shows(now))

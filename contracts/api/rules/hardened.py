@@ -114,7 +114,7 @@ def _not_root(what: str, name: str) -> Rule:
     return combinators.other_than(what, f"{_CONTEXT}.{name}", 0, message, default=1)
 
 
-def _unconfined(what: str, profile: str) -> Rule:
+def _not_unconfined(what: str, profile: str) -> Rule:
     return combinators.other_than(
         what,
         f"{_CONTEXT}.{profile}.type",
@@ -144,8 +144,8 @@ _POD_RULES: tuple[Rule, ...] = (
         f"{_CONTEXT}.windowsOptions",
         f"must not be set {_IN}, because servers run on Linux; remove it",
     ),
-    _unconfined("seccomp", "seccompProfile"),
-    _unconfined("apparmor", "appArmorProfile"),
+    _not_unconfined("seccomp", "seccompProfile"),
+    _not_unconfined("apparmor", "appArmorProfile"),
 )
 
 HARDENED_RULES: tuple[Rule, ...] = (*_SERVER_RULES, *_POD_RULES, *NETWORK_RULES)

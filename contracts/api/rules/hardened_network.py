@@ -108,7 +108,7 @@ def _is_checked(field: str) -> Predicate:
     return ~either(field, False).is_true()
 
 
-def _bounded(direction: str, peers: str, words: str) -> Rule:
+def _needs_peers_and_ports(direction: str, peers: str, words: str) -> Rule:
     """The rule that each NetworkPolicy rule of this direction must have peers and ports."""
     rules = f"network.{direction}Rules"
 
@@ -130,8 +130,8 @@ def _bounded(direction: str, peers: str, words: str) -> Rule:
 
 
 NETWORK_RULES: tuple[Rule, ...] = (
-    _bounded("ingress", "from", "sources"),
-    _bounded("egress", "to", "destinations"),
+    _needs_peers_and_ports("ingress", "from", "sources"),
+    _needs_peers_and_ports("egress", "to", "destinations"),
     RuleOf(
         "hardened-peers",
         "spec",

@@ -63,13 +63,13 @@ def _bad_log(block: ImageVerification) -> Iterator[Offence]:
         yield "ignoreTlog", block.ignore_tlog
 
 
-def _given(field: str) -> Predicate:
+def _is_set(field: str) -> Predicate:
     return group(has(field) & it(field).differs(""))
 
 
-_KEY = _given("publicKey")
-_ISSUER, _SUBJECT = _given("issuer"), _given("subject")
-_ISSUERS, _SUBJECTS = _given("issuerRegExp"), _given("subjectRegExp")
+_KEY = _is_set("publicKey")
+_ISSUER, _SUBJECT = _is_set("issuer"), _is_set("subject")
+_ISSUERS, _SUBJECTS = _is_set("issuerRegExp"), _is_set("subjectRegExp")
 _ANY_EXACT, _ANY_REGEXP = _ISSUER | _SUBJECT, _ISSUERS | _SUBJECTS
 _KEYLESS = _ANY_EXACT | _ANY_REGEXP
 _EXACT, _REGEXP = group(_ISSUER) & group(_SUBJECT), group(_ISSUERS) & group(_SUBJECTS)

@@ -29,7 +29,7 @@ def _file_names(plugin: Plugin) -> Iterator[Offence]:
             yield field, name
 
 
-def _mixed(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _commands_without_image(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     downloads = any(plugin.image for plugin in new.spec.plugins)
     for position, plugin in enumerate(new.spec.plugins):
         if downloads and plugin.command and not plugin.image:
@@ -119,7 +119,7 @@ PLUGIN_RULES: tuple[Rule, ...] = (
         f"{_PLUGINS}.command",
         "cannot be combined with a plugin with image, whose download hides the plugins of the "
         "server image in the plugin directory; use image for all plugins, or command for all",
-        _mixed,
+        _commands_without_image,
     ),
     RuleOf(
         "plugin-pin",

@@ -55,7 +55,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _computed(value: Any) -> str | None:
+def _invalid_evaluation(value: Any) -> str | None:
     """Return the invalid part of a computed value: it reads files or the environment of the pod, or
     the server would reject it because it is incomplete."""
     if isinstance(value, Mapping):
@@ -64,9 +64,9 @@ def _computed(value: Any) -> str | None:
             return f"eval_source {source}"
         if (source is None) != (kind is None):
             return "eval_source without eval_type" if kind is None else "eval_type without source"
-        return next(filter(None, map(_computed, value.values())), None)
+        return next(filter(None, map(_invalid_evaluation, value.values())), None)
     if isinstance(value, tuple):
-        return next(filter(None, map(_computed, value)), None)
+        return next(filter(None, map(_invalid_evaluation, value)), None)
     return None
 
 
@@ -95,20 +95,20 @@ def _since(feature: str, field: str, find: FindInRequest) -> FindOffences:
     return too_old
 
 
-def _folded(value: Any, below_list: bool = False, object_above: bool = False) -> bool:
+def _has_folded_object(value: Any, below_list: bool = False, object_above: bool = False) -> bool:
     """Whether an object is in an object in a list: the server would convert it to a list."""
     if isinstance(value, Mapping):
         if below_list and object_above:
             return True
-        return any(_folded(item, below_list, below_list) for item in value.values())
+        return any(_has_folded_object(item, below_list, below_list) for item in value.values())
     if isinstance(value, tuple):
-        return any(_folded(item, True, False) for item in value)
+        return any(_has_folded_object(item, True, False) for item in value)
     return False
 
 
 def _folded_data(request: SelfInitRequest) -> str | None:
     # Without a value: the message describes it.
-    return "" if _folded(request.data) else None
+    return "" if _has_folded_object(request.data) else None
 
 
 REQUEST_RULES: tuple[Rule, ...] = (
@@ -185,7 +185,7 @@ REQUEST_RULES: tuple[Rule, ...] = (
         "data",
         "must not compute values from files or the environment of the pod, which contain keys of "
         "the operator; use eval_source request or response, with eval_type, or plain values",
-        lambda request: _computed(request.data),
+        lambda request: _invalid_evaluation(request.data),
     ),
     rule(
         "request-when",
@@ -200,7 +200,7 @@ REQUEST_RULES: tuple[Rule, ...] = (
         "when",
         "must not read files or the environment of the pod, which contain keys of the operator; "
         "use eval_source request, response or cel, with eval_type",
-        lambda request: _computed(request.when),
+        lambda request: _invalid_evaluation(request.when),
     ),
     RuleOf(
         "request-when-version",

@@ -64,15 +64,15 @@ NOT_SERVED: tuple[NotServed, ...] = (
 
 def unserved_fields(spec: ClusterSpec) -> tuple[str, ...]:
     """One line per unsupported field, such as "spec.backup is not supported by this version"."""
-    return tuple(line for line, _ in _unserved(spec))
+    return tuple(line for line, _ in _requested_fields(spec))
 
 
 def essential_unserved_fields(spec: ClusterSpec) -> tuple[str, ...]:
     """The lines of `unserved_fields` about essential fields."""
-    return tuple(line for line, field in _unserved(spec) if field.essential)
+    return tuple(line for line, field in _requested_fields(spec) if field.essential)
 
 
-def _unserved(spec: ClusterSpec) -> Iterator[tuple[str, NotServed]]:
+def _requested_fields(spec: ClusterSpec) -> Iterator[tuple[str, NotServed]]:
     for field in NOT_SERVED:
         for location, value in values_at(spec, field.path.removeprefix("spec.")):
             path = f"spec.{location}"

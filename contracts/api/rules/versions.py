@@ -23,7 +23,7 @@ _NUMBERS = "[0-9]+[.][0-9]+[.][0-9]+"
 _FIRST = since("tls-key-exchange")
 
 
-def _running(cluster: OpenBaoCluster) -> Iterator[str]:
+def _data_versions(cluster: OpenBaoCluster) -> Iterator[str]:
     """Versions that may have written the data."""
     yield cluster.status.current_version
     upgrade = cluster.status.upgrade
@@ -39,7 +39,7 @@ def _goes_back(cluster: OpenBaoCluster, upgrade: UpgradeStatus) -> bool:
 
 def _downgrade(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     changes = old is not None and old.spec.version != new.spec.version
-    if changes and any(is_older(new.spec.version, running) for running in _running(new)):
+    if changes and any(is_older(new.spec.version, running) for running in _data_versions(new)):
         yield "spec.version", new.spec.version
 
 
@@ -55,7 +55,7 @@ def _too_early(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield _GROUPS, new.status.current_version
 
 
-def _parsed(version: str) -> str:
+def _is_number(version: str) -> str:
     return f"{version}.matches('{_NUMBERS}')"
 
 
@@ -68,7 +68,9 @@ def _number(version: str) -> str:
 def _not_below(field: str) -> str:
     """CEL for whether spec.version is not older than a version of the status, if that is known."""
     absent, value = f"!{is_set(field)}", f"self.{field}"
-    return f"({absent} || !{_parsed(value)} || {_number('self.spec.version')} >= {_number(value)})"
+    return (
+        f"({absent} || !{_is_number(value)} || {_number('self.spec.version')} >= {_number(value)})"
+    )
 
 
 _CURRENT = "self.status.currentVersion"
@@ -120,7 +122,7 @@ VERSION_RULES: tuple[Rule, ...] = (
         _too_early,
         cel=(
             f"{_NOW}.size() == 0 || {_NOW} == {_BEFORE} || "
-            f"!{is_set('status.currentVersion')} || !{_parsed(_CURRENT)} || "
+            f"!{is_set('status.currentVersion')} || !{_is_number(_CURRENT)} || "
             f"{_number(_CURRENT)} >= {_number(repr(_FIRST))}"
         ),
         got=_CURRENT,

@@ -120,7 +120,7 @@ def object_schema(model: type[BaseModel], kind: str) -> Schema:
 
 
 def _structural(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
-    raw = _resolved(raw, definitions)
+    raw = _without_references(raw, definitions)
     out = {key: value for key, value in raw.items() if key not in _DROPPED}
     if "const" in out:
         out["enum"] = [out.pop("const")]
@@ -141,7 +141,7 @@ def _structural(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schem
     return out
 
 
-def _resolved(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
+def _without_references(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
     """The schema without references and without the null of an optional field; the keys next to
     a reference override its target."""
     out = dict(raw)
@@ -169,8 +169,8 @@ def _describe(out: Schema, raw: Mapping[str, Any]) -> None:
     # Only the first paragraph of a docstring: the others are for developers.
     sentences = [raw.get("description", "").partition("\n\n")[0]]
     if "default" in out:
-        sentences.append(f"Default: {_spelled(out['default'])}.")
-    example = _spelled(raw["examples"][0]) if raw.get("examples") else ""
+        sentences.append(f"Default: {_spell(out['default'])}.")
+    example = _spell(raw["examples"][0]) if raw.get("examples") else ""
     if _is_news(example, out, " ".join(sentences)):
         sentences.append(f"Example: {example}")
     out["description"] = " ".join(filter(None, sentences))
@@ -185,7 +185,7 @@ def _is_news(example: str, schema: Schema, text: str) -> bool:
     return not re.search(rf"(?<![\w.-]){re.escape(example)}(?![\w-])", text)
 
 
-def _spelled(value: Any) -> str:
+def _spell(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 

@@ -52,22 +52,22 @@ def lacking(expected: Schema, served: Schema) -> Iterator[str]:
     """
     for part in PARTS:
         if part in _fields(expected):
-            yield from _lacking(_fields(expected)[part], _fields(served).get(part), part)
+            yield from _missing_fields(_fields(expected)[part], _fields(served).get(part), part)
 
 
-def _lacking(expected: Schema, served: Any, path: str) -> Iterator[str]:
+def _missing_fields(expected: Schema, served: Any, path: str) -> Iterator[str]:
     if not isinstance(served, Mapping) or _differs(expected, served):
         yield path
         return
-    for value in _lacking_values(expected, served):
+    for value in _missing_values(expected, served):
         yield f"{path}={value}"
     if served.get(_OPEN):
         return
     for name, field in _fields(expected).items():
-        yield from _lacking(field, _fields(served).get(name), f"{path}.{name}")
+        yield from _missing_fields(field, _fields(served).get(name), f"{path}.{name}")
     for key, mark in (("items", "[]"), ("additionalProperties", "{}")):
         if isinstance(expected.get(key), Mapping):
-            yield from _lacking(expected[key], served.get(key), f"{path}{mark}")
+            yield from _missing_fields(expected[key], served.get(key), f"{path}{mark}")
 
 
 def _differs(expected: Schema, served: Schema) -> bool:
@@ -75,7 +75,7 @@ def _differs(expected: Schema, served: Schema) -> bool:
     return None not in kinds and kinds[0] != kinds[1]
 
 
-def _lacking_values(expected: Schema, served: Schema) -> list[Any]:
+def _missing_values(expected: Schema, served: Schema) -> list[Any]:
     known = _list(served.get("enum"))
     return [value for value in _list(expected.get("enum")) if value not in known] if known else []
 

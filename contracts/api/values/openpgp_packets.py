@@ -80,12 +80,12 @@ def packets_of(text: str) -> tuple[Packet, ...]:
 
 def each_packet(text: str) -> Iterator[Packet]:
     """Read the packets one by one; packets after the last one that is consumed are not checked."""
-    cursor = Cursor(_decoded(text))
+    cursor = Cursor(_decode(text))
     while not cursor.at_end:
         yield _packet(cursor)
 
 
-def _decoded(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     if len(text) > TEXT_MAX:
         raise NotAKeyError(f"it is longer than {TEXT_MAX} characters; {_LESS}")
     if _ARMOUR in text:

@@ -147,7 +147,7 @@ def read_key(body: bytes) -> KeyPart:
     bits, curve = _material(cursor, algorithm)
     if curve not in _CURVES.get(algorithm, (b"",)) or (version == 6 and curve == _CURVE25519):
         raise NotAKeyError(f"key {key_id} uses a curve that the server cannot read")
-    return KeyPart(version, created, algorithm, bits, fingerprint, key_id, _hashed(body))
+    return KeyPart(version, created, algorithm, bits, fingerprint, key_id, _hash_input(body))
 
 
 def _material(cursor: Cursor, algorithm: int) -> tuple[int, bytes]:
@@ -172,13 +172,13 @@ def fingerprint_of(body: bytes) -> str:
     """The fingerprint of a key packet in upper-case hex; "" for an unknown version (RFC 9580,
     5.5.4)."""
     if body[:1] == b"\x04":
-        return hashlib.sha1(_hashed(body), usedforsecurity=False).hexdigest().upper()
+        return hashlib.sha1(_hash_input(body), usedforsecurity=False).hexdigest().upper()
     if body[:1] == b"\x06":
-        return hashlib.sha256(_hashed(body)).hexdigest().upper()
+        return hashlib.sha256(_hash_input(body)).hexdigest().upper()
     return ""
 
 
-def _hashed(body: bytes) -> bytes:
+def _hash_input(body: bytes) -> bytes:
     if body[0] == 4:
         return b"\x99" + len(body).to_bytes(2, "big") + body
     return b"\x9b" + len(body).to_bytes(4, "big") + body
@@ -232,7 +232,7 @@ def _about_key(certificate: Certificate, signature: Signature) -> None:
 
 def _about_user_id(certificate: Certificate, user_id: UserId, signature: Signature) -> None:
     if signature.kind not in (*_CERTIFICATIONS, _CERTIFICATION_REVOKED):
-        raise _misplaced(signature, "a user ID")
+        raise _misplaced_signature(signature, "a user ID")
     if not _is_own(certificate, signature):
         return
     length = len(user_id.content).to_bytes(4, "big")
@@ -246,7 +246,7 @@ def _about_user_id(certificate: Certificate, user_id: UserId, signature: Signatu
 
 def _about_subkey(certificate: Certificate, subkey: Subkey, signature: Signature) -> None:
     if signature.kind not in (_BINDING, _SUBKEY_REVOKED):
-        raise _misplaced(signature, "a subkey")
+        raise _misplaced_signature(signature, "a subkey")
     _check(certificate, signature, subkey.key.hashed)
     if (signature.flags or 0) & MAY_SIGN and not signature.crossed:
         raise NotAKeyError(f"subkey {subkey.key.key_id} may sign, and has not signed the key")
@@ -269,7 +269,7 @@ def _check(certificate: Certificate, signature: Signature, content: bytes) -> No
         raise NotAKeyError(f"a signature of key {certificate.key.key_id} is about something else")
 
 
-def _misplaced(signature: Signature, parent: str) -> NotAKeyError:
+def _misplaced_signature(signature: Signature, parent: str) -> NotAKeyError:
     return NotAKeyError(f"a signature of type {signature.kind:#04x} is out of place after {parent}")
 
 

@@ -61,13 +61,13 @@ class Watching:
         self._process = process
         self._source = process.informers.informer(Selection(CONFIG_MAP, flags.namespace))
         controller = process.controller(self._reconcile, flags.workers)
-        controller.watch(self._source, enqueue_object, self._counted)
+        controller.watch(self._source, enqueue_object, self._count)
 
     async def synced(self) -> None:
         self._process.start()
         await self._process.informers.wait_synced(600.0)
 
-    def _counted(self, event: Event) -> bool:
+    def _count(self, event: Event) -> bool:
         self.updates += event.old is not None
         return True
 

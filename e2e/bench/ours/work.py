@@ -36,11 +36,11 @@ async def noop(process: Process, flags: Flags) -> Results:
     for round_number in range(1, flags.rounds + 1):
         for request in all_requests:
             controller.enqueue(request)
-        await _settled(lambda: calls, round_number * flags.count)
+        await _await_calls(lambda: calls, round_number * flags.count)
     return begin.until(Usage.now())
 
 
-async def _settled(calls: Callable[[], int], count: int) -> None:
+async def _await_calls(calls: Callable[[], int], count: int) -> None:
     """Wait until the reconciler was called that often."""
     while calls() < count:  # noqa: ASYNC110  an event would be part of what is measured
         await asyncio.sleep(0.0001)
@@ -78,13 +78,13 @@ async def passes(process: Process, flags: Flags) -> Results:
     all_requests = flags.requests("parent")
     for request in all_requests:
         controller.enqueue(request)
-    await _settled(lambda: calls, flags.count)
+    await _await_calls(lambda: calls, flags.count)
     await asyncio.sleep(SETTLING_SECONDS)
     writes, done, begin = _writes(process), calls, Usage.now()
     for round_number in range(1, flags.rounds + 1):
         for request in all_requests:
             controller.enqueue(request)
-        await _settled(lambda: calls, done + round_number * flags.count)
+        await _await_calls(lambda: calls, done + round_number * flags.count)
     usage = begin.until(Usage.now())
     count = flags.rounds * flags.count
     return usage | {"passes": count, "made": writes, "writes": _writes(process) - writes}
