@@ -207,10 +207,10 @@ def test_an_administrator_may_edit_an_object_in_maintenance(scene: Scene) -> Non
     scene.admin.patch(SERVICE, namespace, name, _maintenance("true"))
     scene.admin.patch(SERVICE, namespace, name, broken)
 
-    def reverted() -> bool:
+    def is_reverted() -> bool:
         return bool(scene.cluster.api.get(SERVICE, namespace, name)["spec"]["selector"] == before)
 
-    until("the operator reverted the edit", reverted, 20.0)
+    until("the operator reverted the edit", is_reverted, 20.0)
     scene.admin.patch(SERVICE, namespace, name, _maintenance(None))
 
 
@@ -235,11 +235,11 @@ def test_users_may_evict_and_delete_pods(scene: Scene) -> None:
 def _await_replaced(cluster: Cluster, victim: Object) -> None:
     name = victim["metadata"]["name"]
 
-    def replaced() -> bool:
+    def is_replaced() -> bool:
         live = cluster.api.find(POD, cluster.namespace, name)
         return live is not None and uid_of(live) != uid_of(victim) and is_ready(live)
 
-    until(f"{name} is replaced and ready", replaced, SETTLED_WITHIN)
+    until(f"{name} is replaced and ready", is_replaced, SETTLED_WITHIN)
     cluster.await_available()
 
 

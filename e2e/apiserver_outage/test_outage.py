@@ -55,12 +55,12 @@ def test_the_operator_survives_an_outage_and_repairs_drift(
     api.delete(CONFIG_MAP, namespace, names.config_map("stays"))
     api.create(CLUSTERS, manifest(namespace, "later"))
 
-    def repaired() -> bool:
+    def is_repaired() -> bool:
         live = api.find(CONFIG_MAP, namespace, names.config_map("stays"))
         return live is not None and uid_of(live) != uid_of(config)
 
     # Not until the new cluster is Available: kubelet and scheduler need a minute to reconnect.
-    until("the deleted ConfigMap is created again", repaired, CATCHES_UP_WITHIN)
+    until("the deleted ConfigMap is created again", is_repaired, CATCHES_UP_WITHIN)
     created = "the new cluster has its StatefulSet"
     until(created, lambda: api.find(STATEFUL_SET, namespace, "later"), CATCHES_UP_WITHIN)
     print(f"\nrepaired {watch.seconds:.1f} s after the API server was ready")

@@ -72,10 +72,10 @@ def _one_failure(store: Store, cluster: Cluster) -> Iterator[None]:
     keys, before = store.keys(), recorded(cluster).get("consecutiveFailures") or 0
     yield
 
-    def counted() -> bool:
+    def is_counted() -> bool:
         return bool((recorded(cluster).get("consecutiveFailures") or 0) == before + 1)
 
-    until("the failure is counted", counted, 20.0)
+    until("the failure is counted", is_counted, 20.0)
     assert (store.keys(), store.pending()) == (keys, [])
     assert cluster.live()["status"].get("operationLock") is None
 
@@ -84,7 +84,7 @@ def test_a_cut_connection_leaves_no_parts_and_is_counted_once(
     store: Store, proxy: FaultProxy, cluster: Cluster
 ) -> None:
     """The connection ends after one and a half parts; each later one ends immediately."""
-    with proxy.suffering(Cut(after=PART + PART // 2)), _one_failure(store, cluster):
+    with proxy.inject(Cut(after=PART + PART // 2)), _one_failure(store, cluster):
         run = backup_now(cluster, "cut")
         status = run.await_phase("Failed", SECONDS)
         assert status["reason"] == "StorageFailed", status["message"]
@@ -95,7 +95,7 @@ def test_a_cut_connection_leaves_no_parts_and_is_counted_once(
 def _during_the_upload(proxy: FaultProxy, cluster: Cluster, name: str) -> Iterator[Run]:
     """A run that uploads its parts to a slow store."""
     count = len(proxy.requests)
-    with proxy.suffering(Slow(MIB)):
+    with proxy.inject(Slow(MIB)):
         run = backup_now(cluster, name)
         until(
             "a part is sent", lambda: any(map(_part, proxy.requests[count:])), SECONDS, every=0.05

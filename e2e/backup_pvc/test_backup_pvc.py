@@ -57,10 +57,10 @@ def volume(api: Api, cluster: Cluster) -> Path:
     metadata = {"name": CLAIM, "namespace": cluster.namespace}
     api.create(PVC, {"metadata": metadata, "spec": spec})
 
-    def bound() -> str:
+    def volume_name() -> str:
         return str(api.get(PVC, cluster.namespace, CLAIM)["spec"].get("volumeName") or "")
 
-    name = until("the PVC is bound", bound, 30.0)
+    name = until("the PVC is bound", volume_name, 30.0)
     return Path(api.get(VOLUME, None, name)["spec"]["local"]["path"])
 
 
@@ -70,10 +70,10 @@ def test_a_backup_waits_for_its_volume(
 ) -> None:
     run = backup_now(cluster, "early")
 
-    def reported() -> bool:
+    def is_reported() -> bool:
         return "SnapshotVolumeMissing" in str(run.status.get("message"))
 
-    until("the missing volume is reported", reported, 30.0)
+    until("the missing volume is reported", is_reported, 30.0)
     assert run.job() is None
     metadata = {"name": "all", "namespace": cluster.namespace}
     api.create(QUOTA, {"metadata": metadata, "spec": {"hard": HARD}})
@@ -120,12 +120,12 @@ def test_the_job_succeeded_and_left_no_rights(api: Api, cluster: Cluster, backup
     assert (owner["kind"], owner["uid"]) == ("OpenBaoBackup", backup.live()["metadata"]["uid"])
     selector = f"batch.kubernetes.io/job-name={job['metadata']['name']}"
 
-    def ended() -> Object | None:
+    def finished_pod() -> Object | None:
         # The Job reports a moment before its pod ends.
         (pod,) = api.list(POD, cluster.namespace, selector)
         return pod if pod["status"]["phase"] in ("Succeeded", "Failed") else None
 
-    pod = until("the pod has ended", ended, 30.0)
+    pod = until("the pod has ended", finished_pod, 30.0)
     assert pod["spec"]["serviceAccountName"] == names.job_service_account(NAME, "backup")
     (status,) = pod["status"]["containerStatuses"]
     assert status["state"]["terminated"]["exitCode"] == 0

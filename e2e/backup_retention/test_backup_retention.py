@@ -109,14 +109,14 @@ def test_retention_deletes_old_snapshots_and_nothing_else(
 
     # If the store refuses deletions, all is kept, and the backup completes.
     _set_retention(cluster, maxCount=2)
-    with proxy.suffering(KEEPS_ALL):
+    with proxy.inject(KEEPS_ALL):
         third, report = _back_up(cluster, store, "third")
     assert report.get("deleted", 0) == 0
     assert "stopped after 0" in report["retentionMessage"]
     assert _snapshots(store) == {first, second, third, *old, *foreign, bare}
 
     # A failed backup deletes nothing.
-    with proxy.suffering(BROKEN):
+    with proxy.inject(BROKEN):
         status = backup_now(cluster, "broken").await_phase("Failed", SECONDS)
     assert status["report"]["failure"] == "Storage"
     assert _snapshots(store) == {first, second, third, *old, *foreign, bare}

@@ -121,10 +121,10 @@ def test_no_secret_is_in_clear_text_in_the_store(store: Store) -> None:
 def test_the_cluster_reports_its_last_snapshot(cluster: Cluster) -> None:
     run = backups_of(cluster)[0]
 
-    def reported() -> bool:
+    def is_reported() -> bool:
         return bool(recorded(cluster).get("lastBackupName") == run.status["key"])
 
-    until("status.backup names the snapshot", reported, 20.0)
+    until("status.backup names the snapshot", is_reported, 20.0)
     backup, status = recorded(cluster), run.status
     assert backup["lastBackupSize"] == status["snapshot"]["size"]
     assert backup["lastBackupTime"] == status["completedAt"]
@@ -162,10 +162,10 @@ def test_a_wrong_secret_key_is_reported_and_counted_once(store: Store, cluster: 
     assert run.exit_code() == EXIT_CODES["Storage"]
     assert (store.keys(), store.pending()) == (keys, [])
 
-    def counted() -> bool:
+    def is_counted() -> bool:
         return bool(recorded(cluster).get("consecutiveFailures") == failures + 1)
 
-    until("the failure is counted", counted, 20.0)
+    until("the failure is counted", is_counted, 20.0)
     assert recorded(cluster)["lastFailureReason"] == "StorageFailed"
     cluster.await_condition("BackupHealthy", "False", "BackupFailed", seconds=20.0)
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from e2e.churn.growth import LARGE_MAX, RATIO_MAX, find_growth
-from e2e.churn.session import WARM_UP, ChurnError, churning
+from e2e.churn.session import WARM_UP, ChurnError, run_churn
 from e2e.demo.table import plain
 from e2e.hostile_tenant import attack
 from e2e.rig import Rig
@@ -61,7 +61,7 @@ def _measure(play: Play, count: int) -> None:
 
 
 async def _create_and_delete(rig: Rig, folder: Path, count: int) -> list[str]:
-    async with churning(rig, folder) as churn:
+    async with run_churn(rig, folder) as churn:
         await churn.run(WARM_UP)
         before = await churn.measure_idle()
         await churn.run(count - WARM_UP)
@@ -87,7 +87,7 @@ async def _create_and_delete(rig: Rig, folder: Path, count: int) -> list[str]:
 
 
 async def _large(rig: Rig, folder: Path, count: int) -> list[str]:
-    async with churning(rig, folder) as churn:
+    async with run_churn(rig, folder) as churn:
         await churn.run(WARM_UP)
         before = await churn.measure_idle()
         await churn.hold_large(count)

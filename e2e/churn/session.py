@@ -128,7 +128,7 @@ class Churn:
         async def ready() -> bool:
             return _all_ready(await self.client.get(CLUSTERS, key))
 
-        async def gone() -> bool:
+        async def is_gone() -> bool:
             try:
                 await self.client.get(CLUSTERS, key)
             except NotFound:
@@ -137,7 +137,7 @@ class Churn:
 
         await self._until(ready, f"cluster {name} is ready")
         await self.client.delete(CLUSTERS, key, uid=uid_of(cluster))
-        await self._until(gone, f"cluster {name} is gone")
+        await self._until(is_gone, f"cluster {name} is gone")
 
     async def _is_empty(self) -> bool:
         return not await self.node.remaining_objects()
@@ -168,7 +168,7 @@ def _all_ready(cluster: Object) -> bool:
 
 
 @asynccontextmanager
-async def churning(rig: Rig, folder: Path) -> AsyncIterator[Churn]:
+async def run_churn(rig: Rig, folder: Path) -> AsyncIterator[Churn]:
     """Start everything on a running control plane."""
     install(rig)
     api = Api(rig)

@@ -197,7 +197,7 @@ def test_a_signal_ends_the_run_and_leaves_nothing(
     cluster: Cluster, auditor: Auditor, operation: str, number: signal.Signals
 ) -> None:
     before = auditor.mounts()
-    with running(cluster, MOUNTER, "--only", operation, "--duration", "5m") as process:
+    with run_bench(cluster, MOUNTER, "--only", operation, "--duration", "5m") as process:
         await_line(process, f"Measuring {operation}")
         own = [path for path in auditor.mounts() if path.startswith(ENGINE)]
         assert len(own) == (operation != "logins")
@@ -212,7 +212,7 @@ def test_a_killed_run_leaves_a_short_token_and_a_named_engine(
     cluster: Cluster, auditor: Auditor
 ) -> None:
     before = auditor.mounts()
-    with running(cluster, MOUNTER, "--only", "writes", "--duration", "2m") as process:
+    with run_bench(cluster, MOUNTER, "--only", "writes", "--duration", "2m") as process:
         await_line(process, "Measuring writes")
         process.kill()
         process.communicate(timeout=SECONDS)
@@ -231,7 +231,7 @@ def test_a_killed_run_leaves_a_short_token_and_a_named_engine(
 
 
 @contextmanager
-def running(cluster: Cluster, account: str, *more: str) -> Iterator[subprocess.Popen[str]]:
+def run_bench(cluster: Cluster, account: str, *more: str) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [sys.executable, "-m", "baoctl", *words(cluster, account, *more)],
         cwd=REPOSITORY,
@@ -272,7 +272,7 @@ def test_an_existing_engine_keeps_its_data(
         assert done.returncode == 0, done.stderr
         assert orjson.loads(done.stdout)["engine"] == f"a key-value engine of version 1 ({SECRETS})"
     else:
-        with running(cluster, WRITER, *more, "--duration", "5m") as process:
+        with run_bench(cluster, WRITER, *more, "--duration", "5m") as process:
             await_line(process, "Measuring writes")
             assert [key for key in auditor.keys(SECRETS) if key.startswith(ENGINE)]
             process.send_signal(number)

@@ -170,7 +170,7 @@ def test_the_exit_status_is_that_of_the_command(cluster: Cluster) -> None:
 
 
 @contextmanager
-def running(
+def run_session(
     cluster: Cluster, file: Path, *words: str, terminal: int | None = None, **environ: str
 ) -> Iterator[tuple[subprocess.Popen[bytes], Traces]]:
     """A session whose command waits forever, in a separate terminal or in none."""
@@ -205,7 +205,7 @@ def test_a_signal_ends_the_session_and_leaves_nothing(
 ) -> None:
     file = tmp_path / "kept"
     words = ("--", sys.executable, "-c", WAIT, str(file))
-    with running(cluster, file, *words) as (process, session):
+    with run_session(cluster, file, *words) as (process, session):
         assert len(session.remaining_parts(cluster)) == 4, "all parts exist while the command runs"
         assert oct(session.folder.stat().st_mode & 0o777) == "0o700"
         process.send_signal(number)
@@ -221,7 +221,7 @@ def test_an_interactive_shell_ends_with_the_session(cluster: Cluster, tmp_path: 
     ours, theirs = pty.openpty()
     command = f"{sys.executable} -c '{KEEP.replace(chr(39), chr(34))}' {file}\n"
     os.write(ours, command.encode())
-    with running(cluster, file, terminal=theirs, SHELL="/bin/bash") as (process, session):
+    with run_session(cluster, file, terminal=theirs, SHELL="/bin/bash") as (process, session):
         # In one process: bash prints before it hands over the terminal, and Ctrl-C would then have
         # no effect.
         os.write(ours, b"sh -c 'echo sleeps-$((1 + 1)); exec sleep 600'\n")

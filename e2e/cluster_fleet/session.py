@@ -100,7 +100,7 @@ class Fleet:
         """Restart all servers."""
         before = self.view.ready_pods()
 
-        def restarted() -> bool:
+        def is_restarted() -> bool:
             now = self.view.ready_pods()
             return len(now) == len(before) and all(before[key] != uid for key, uid in now.items())
 
@@ -108,7 +108,7 @@ class Fleet:
             return await self._set(key, "runtime", {"restartAt": "once"})
 
         await self._for_each(restart)
-        await eventually(restarted, seconds=TIMEOUT, every=0.5, say="the restart of all servers")
+        await eventually(is_restarted, seconds=TIMEOUT, every=0.5, say="the restart of all servers")
         await self._until_settled()
 
     async def failover(self) -> None:

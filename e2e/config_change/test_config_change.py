@@ -22,7 +22,7 @@ from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import client_login, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import IMAGE_REPOSITORY, Operator
-from e2e.harness.rolls import ROLL_SECONDS, log_of, serving
+from e2e.harness.rolls import ROLL_SECONDS, log_of, ready_uids
 from e2e.harness.upgrades import change
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.harness.writing import Writer, may_write
@@ -146,11 +146,11 @@ def test_a_rollout_stops_at_a_failing_pod_and_continues_after_the_repair(
     old = cluster.pod_uids()
     change(cluster, {"configuration": {"defaultLeaseTTL": CRASHING}})
 
-    def broken() -> bool:
+    def is_broken() -> bool:
         return any(waiting_reason(pod) == "CrashLoopBackOff" for pod in cluster.pods())
 
-    until("a pod with the new configuration fails", broken, 120.0)
-    throughout("the two other pods are ready", lambda: len(old & serving(cluster)) == 2, 15.0)
+    until("a pod with the new configuration fails", is_broken, 120.0)
+    throughout("the two other pods are ready", lambda: len(old & ready_uids(cluster)) == 2, 15.0)
     file = "/var/log/openbao/openbao.log"
     settings = {"configuration": {"defaultLeaseTTL": "13h", "logging": {"file": file}}}
     assert effects(cluster, settings) == {NAME: "restart"}
@@ -158,7 +158,7 @@ def test_a_rollout_stops_at_a_failing_pod_and_continues_after_the_repair(
     change(cluster, settings)
     cluster.await_available(ROLL_SECONDS)
     print(f"  {watch.seconds:.1f} s: repaired")
-    assert not old & serving(cluster)
+    assert not old & ready_uids(cluster)
     assert effects(cluster, settings) == {}
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
     until(

@@ -46,19 +46,19 @@ def test_objects_of_another_owner_are_reported_and_not_changed(
         assert name_of(cluster.name) in condition["message"]
         cluster.await_condition("Stalled", reason="ForeignObject", seconds=5.0)
 
-    def changed() -> list[str]:
+    def changed_objects() -> list[str]:
         return [
             name
             for name, (resource, name_of, _) in FOREIGN.items()
             if api.get(resource, namespace, name_of(name)) != created[name]
         ]
 
-    def started() -> list[Object]:
+    def stateful_sets() -> list[Object]:
         return api.list(STATEFUL_SET, namespace)
 
     throughout(
         "the objects are unchanged, and there is no StatefulSet",
-        lambda: not changed() and not started(),
+        lambda: not changed_objects() and not stateful_sets(),
         3.0,
     )
     # One of them is enough to see that a cluster starts when its name is free.
@@ -66,7 +66,7 @@ def test_objects_of_another_owner_are_reported_and_not_changed(
     for cluster in others:
         api.delete(CLUSTERS, namespace, cluster.name)
     until("the other objects are gone", lambda: not any(other.find() for other in others), 30.0)
-    assert not changed()
+    assert not changed_objects()
     watch = Stopwatch()
     resource, name_of, _ = FOREIGN[first.name]
     api.delete(resource, namespace, name_of(first.name))

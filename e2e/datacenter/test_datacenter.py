@@ -46,7 +46,9 @@ def package(image: str, tmp_path_factory: pytest.TempPathFactory) -> Package:
 
 
 @pytest.fixture(scope="module")
-def serving(launcher: Launcher, controller: Identity, package: Package) -> Operator:
+def operator_with_datacenters(
+    launcher: Launcher, controller: Identity, package: Package
+) -> Operator:
     """An operator that manages datacenters, with the hook installed."""
     environment = {**ON, "PYTHONPATH": str(package.folder)}
     return launcher.start(controller, NO_ELECTION, environment=environment)
@@ -54,10 +56,10 @@ def serving(launcher: Launcher, controller: Identity, package: Package) -> Opera
 
 @pytest.fixture(scope="module")
 def datacenter(
-    api: Api, make_namespace: MakeNamespace, serving: Operator, image: str
+    api: Api, make_namespace: MakeNamespace, operator_with_datacenters: Operator, image: str
 ) -> Iterator[DatacenterUnderTest]:
     """Two services in its spec; a third is from the set, and a fourth from the hook."""
-    assert serving.alive
+    assert operator_with_datacenters.alive
     datacenter = DatacenterUnderTest(api, f"fra{uuid.uuid4().hex[:6]}", make_namespace())
     api.create(
         SERVICE_SETS,
@@ -148,11 +150,11 @@ def test_a_deleted_deployment_is_created_again(api: Api, datacenter: DatacenterU
     before = uid_of(api.get(DEPLOYMENT, datacenter.namespace, name))
     api.delete(DEPLOYMENT, datacenter.namespace, name)
 
-    def recreated() -> bool:
+    def is_recreated() -> bool:
         deployment = api.find(DEPLOYMENT, datacenter.namespace, name)
         return deployment is not None and uid_of(deployment) != before
 
-    until("the Deployment is created again", recreated, 30.0)
+    until("the Deployment is created again", is_recreated, 30.0)
     datacenter.await_running()
 
 
@@ -203,7 +205,7 @@ def test_a_datacenter_in_maintenance_is_not_changed(
 
 @pytest.mark.timeout(300)
 def test_deletion_removes_all_objects_in_order(
-    api: Api, datacenter: DatacenterUnderTest, rig: Rig, serving: Operator
+    api: Api, datacenter: DatacenterUnderTest, rig: Rig, operator_with_datacenters: Operator
 ) -> None:
     """A service that depends on the vault is deleted before it."""
     watch = Stopwatch()
@@ -222,7 +224,7 @@ def test_deletion_removes_all_objects_in_order(
     for service in ("agent", "log-shipper", "probe", "vault"):
         assert reasons.count((f"{datacenter.name}.{service}", "Retired")) == 1
     assert reasons.count((datacenter.name, "SourceDegraded")) == 1
-    assert not serving.complaints()
+    assert not operator_with_datacenters.complaints()
 
 
 def _servers(api: Api, datacenter: DatacenterUnderTest) -> set[str]:

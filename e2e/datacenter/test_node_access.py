@@ -53,7 +53,7 @@ def image(rig: Rig) -> str:
 
 
 @pytest.fixture(scope="module")
-def serving(launcher: Launcher, controller: Identity) -> Operator:
+def operator_with_datacenters(launcher: Launcher, controller: Identity) -> Operator:
     """An operator that manages datacenters."""
     return launcher.start(controller, NO_ELECTION, environment=ON)
 
@@ -66,10 +66,14 @@ def logs(rig: Rig) -> str:
 
 @pytest.fixture(scope="module")
 def datacenter(
-    api: Api, make_namespace: MakeNamespace, serving: Operator, image: str, logs: str
+    api: Api,
+    make_namespace: MakeNamespace,
+    operator_with_datacenters: Operator,
+    image: str,
+    logs: str,
 ) -> Iterator[DatacenterUnderTest]:
     """A service in its spec logs a line; the agent is from a set."""
-    assert serving.alive
+    assert operator_with_datacenters.alive
     datacenter = DatacenterUnderTest(api, f"osl{uuid.uuid4().hex[:6]}", make_namespace())
     # As docs/datacenters.md describes for the administrator.
     privileged = {"metadata": {"labels": {LEVEL: "privileged"}}}

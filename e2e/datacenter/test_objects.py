@@ -88,7 +88,7 @@ def image(rig: Rig) -> str:
 
 
 @pytest.fixture(scope="module")
-def serving(
+def operator_with_datacenters(
     launcher: Launcher, controller: Identity, image: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Operator:
     """An operator that manages datacenters, with the hook installed."""
@@ -101,10 +101,10 @@ def serving(
 
 @pytest.fixture(scope="module")
 def datacenter(
-    api: Api, make_namespace: MakeNamespace, serving: Operator, image: str
+    api: Api, make_namespace: MakeNamespace, operator_with_datacenters: Operator, image: str
 ) -> Iterator[DatacenterUnderTest]:
     """One service in its spec, without dependencies."""
-    assert serving.alive
+    assert operator_with_datacenters.alive
     datacenter = DatacenterUnderTest(api, f"rom{MARK}", make_namespace())
     datacenter.create(sleeper(image, "plain"))
     yield datacenter

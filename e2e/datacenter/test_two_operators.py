@@ -73,11 +73,11 @@ class Two:
     def await_requests(self, account: Identity, mark: int, *expected: tuple[str, str]) -> None:
         """Wait until it has sent each of these requests: resource and verb."""
 
-        def requested() -> bool:
+        def is_requested() -> bool:
             entries = self.audit.since(mark, account.user)
             return {(request.resource, request.verb) for request in entries} >= set(expected)
 
-        until(f"{account.user} has sent {expected}", requested, 30.0)
+        until(f"{account.user} has sent {expected}", is_requested, 30.0)
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def image(rig: Rig) -> str:
 
 
 @pytest.fixture(scope="module")
-def serving(launcher: Launcher, controller: Identity, image: str) -> Operator:
+def operator_with_datacenters(launcher: Launcher, controller: Identity, image: str) -> Operator:
     """An operator that manages datacenters."""
     assert image
     return launcher.start(controller, NO_ELECTION, environment=ON)
@@ -41,10 +41,10 @@ def serving(launcher: Launcher, controller: Identity, image: str) -> Operator:
 
 @pytest.fixture(scope="module")
 def datacenter(
-    api: Api, make_namespace: MakeNamespace, serving: Operator, image: str
+    api: Api, make_namespace: MakeNamespace, operator_with_datacenters: Operator, image: str
 ) -> Iterator[DatacenterUnderTest]:
     """Two StatefulSets with a volume per pod; one has volumePolicy Delete."""
-    assert serving.alive
+    assert operator_with_datacenters.alive
     datacenter = DatacenterUnderTest(api, f"gva{uuid.uuid4().hex[:6]}", make_namespace())
     datacenter.create(*services(image))
     datacenter.await_running()

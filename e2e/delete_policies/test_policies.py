@@ -62,11 +62,11 @@ def test_volumes_are_deleted_after_the_last_server(
         await_gone(cluster, kept)
     assert not is_terminating(api.get(PVC, namespace, earlier))
 
-    def reported() -> bool:
+    def is_reported() -> bool:
         found = [one for one in api.list(EVENT, namespace) if one["reason"] == "VolumesKept"]
         return any(earlier in str(one["note"]) for one in found)
 
-    until("an event names the volume", reported, 20.0)
+    until("an event names the volume", is_reported, 20.0)
     deletes = [e for e in audit.since(mark) if e.namespace == namespace and e.verb == "delete"]
     for cluster in clusters:
         claim, pod = names.data_claim(cluster.name, 0), names.pod(cluster.name, 0)
@@ -111,12 +111,12 @@ def test_attack_t20_a_hanging_server_blocks_neither_cluster_nor_namespace(
     try:
         api.delete(CLUSTERS, namespace, "hangs")
 
-        def reported() -> bool:
+        def is_reported() -> bool:
             return any(
                 "hangs-0 still run" in condition["message"] for condition in cluster.conditions()
             )
 
-        until("the status names the pod", reported, 20.0)
+        until("the status names the pod", is_reported, 20.0)
         until("the cluster is gone", lambda: cluster.find() is None, FINALIZER_GONE_WITHIN)
         print(f"\n{watch.seconds:.1f} s: the cluster is gone, its server hangs")
         claim = api.get(PVC, namespace, names.data_claim("hangs", 0))

@@ -48,7 +48,7 @@ class OpenBao:
     token: str = ""
 
     @classmethod
-    def trusting(cls, access: Access, api: Api, namespace: str, cluster: str) -> "OpenBao":
+    def of_cluster(cls, access: Access, api: Api, namespace: str, cluster: str) -> "OpenBao":
         """Read the CA from the Secret that the operator created."""
         name = names.tls_ca_secret(cluster)
         secret = api.find(f"/api/v1/namespaces/{namespace}/secrets/{name}")

@@ -78,13 +78,13 @@ class DataCheck:
         """Wait until all servers are ready voters, and compare their cluster ids."""
         pods = [names.pod(self.sample.name, number) for number in range(self.sample.replicas)]
 
-        def settled(cluster: dict[str, object]) -> bool:
+        def is_settled(cluster: dict[str, object]) -> bool:
             ready = {name_of(pod) for pod in self._pods() if is_ready(pod)}
             leader = status_of(cluster).get("activeLeader")
             whole = holds(cluster, "Available") and holds(cluster, "RaftMembershipReady")
             return whole and ready == set(pods) and leader in pods
 
-        rule = Until(settled, RECOVERY_SECONDS)
+        rule = Until(is_settled, RECOVERY_SECONDS)
         cluster = until(self.journal, self.screen, self.sample.name, "Available", rule)
         ids = {pod: self._cluster_id(pod) for pod in pods}
         if len(set(ids.values())) != 1:

@@ -88,7 +88,7 @@ class Story:
     def _check_data(self, journal: Journal) -> None:
         sample, screen = self.sample, self.screen
         access = self.place.access(self.api)
-        bao = OpenBao.trusting(access, self.api, sample.home, sample.name)
+        bao = OpenBao.of_cluster(access, self.api, sample.home, sample.name)
         check = DataCheck(sample, self.place.kubectl, journal, screen, bao)
         with screen.step("An application writes a secret"):
             value = check.write_secret()

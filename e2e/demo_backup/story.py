@@ -98,7 +98,7 @@ class Story:
 
     def _check(self, journal: Journal) -> DataCheck:
         access = self.place.access(self.api)
-        bao = OpenBao.trusting(access, self.api, self.sample.home, self.sample.name)
+        bao = OpenBao.of_cluster(access, self.api, self.sample.home, self.sample.name)
         return DataCheck(self.sample, self.place.kubectl, journal, self.screen, bao)
 
     def _back_up(self, runs: Runs, name: str) -> None:

@@ -47,11 +47,11 @@ def test_an_edit_is_reverted(cluster: Cluster, what: str) -> None:
     edited = cluster.api.patch(edit.resource, cluster.namespace, edit.name, edit.change(before))
     assert content(edited) != content(before), "the edit changed nothing"
 
-    def reverted() -> bool:
+    def is_reverted() -> bool:
         live = cluster.api.find(edit.resource, cluster.namespace, edit.name)
         return live is not None and content(live) == content(before)
 
-    until(f"the operator reverts the edit of {what}", reverted, WITHIN, every=0.05)
+    until(f"the operator reverts the edit of {what}", is_reverted, WITHIN, every=0.05)
     print(f"  {watch.seconds:.2f} s: {what}")
 
 

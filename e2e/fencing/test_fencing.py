@@ -93,11 +93,11 @@ def test_another_deleted_pod_is_replaced_while_one_is_fenced(cluster: Cluster) -
     watch = Stopwatch()
     cluster.api.delete(POD, cluster.namespace, other)
 
-    def replaced() -> bool:
+    def is_replaced() -> bool:
         live = cluster.api.find(POD, cluster.namespace, other)
         return live is not None and uid_of(live) != before and is_ready(live)
 
-    until(f"a new {other} is ready", replaced, SECONDS, every=0.05)
+    until(f"a new {other} is ready", is_replaced, SECONDS, every=0.05)
     print(f"  {watch.seconds:.1f} s: the deleted pod is replaced")
     assert uid_of(cluster.api.get(POD, cluster.namespace, victim)) == kept
 

@@ -37,10 +37,10 @@ def first_boot(
 ) -> Iterator[Boot]:
     """Start an operator, apply the sample, wait until it is Available; delete it at the end."""
 
-    def gone() -> bool:
+    def is_gone() -> bool:
         return api.find(NAMESPACE, None, SAMPLE_NAMESPACE) is None
 
-    until("the sample of an earlier session is gone", gone, 60.0)
+    until("the sample of an earlier session is gone", is_gone, 60.0)
     operator = launcher.start(controller)
     operator.await_leading()
     start, watch = audit.mark(), Stopwatch()

@@ -169,10 +169,10 @@ def measure(rig: Rig, api: Api, count: int, minutes: float, folder: Path) -> Fig
     try:
         memory = Memory(operator)
 
-        def made() -> bool:
+        def is_created() -> bool:
             return memory.sample() or (idle() and all_settled(api, count))
 
-        until("the fleet is created", made, TIMEOUT_SECONDS, every=POLL_SECONDS)
+        until("the fleet is created", is_created, TIMEOUT_SECONDS, every=POLL_SECONDS)
         figures.note("processor time of the first pass", f"{operator.processor_seconds():.1f} s")
         requests = audit.since(mark, who.user)
         took = datetime.fromisoformat(writes(requests)[-1].at) - began

@@ -129,26 +129,26 @@ class Run:
     def await_phase(self, phase: str, seconds: float = RUN_SECONDS) -> Object:
         """Wait for a phase and return the status; fails immediately if it ends in another phase."""
 
-        def reached() -> Object | None:
+        def status_in_phase() -> Object | None:
             status = self.status
             if status.get("phase") != phase and status.get("phase") in ENDED:
                 raise NotSoError(f"{self.name} has ended, but not in {phase}:\n{self.describe()}")
             return status if status.get("phase") == phase else None
 
         try:
-            return until(f"{self.name} is {phase}", reached, seconds, every=0.05)
+            return until(f"{self.name} is {phase}", status_in_phase, seconds, every=0.05)
         except NotSoError as error:
             raise NotSoError(f"{error}\n{self.describe()}") from None
 
     def await_end(self, seconds: float = RUN_SECONDS) -> Object:
         """Wait until it has ended in any phase, and return the status."""
 
-        def ended() -> Object | None:
+        def final_status() -> Object | None:
             status = self.status
             return status if status.get("phase") in ENDED else None
 
         try:
-            return until(f"{self.name} has ended", ended, seconds, every=0.05)
+            return until(f"{self.name} has ended", final_status, seconds, every=0.05)
         except NotSoError as error:
             raise NotSoError(f"{error}\n{self.describe()}") from None
 

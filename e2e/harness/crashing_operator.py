@@ -95,7 +95,7 @@ def set_trap(plan: Plan) -> None:
     original = Transport.request
     count, left = 0, NEXT_WRITE
 
-    async def trapped(
+    async def request_with_trap(
         self: Transport, call: HttpRequest, *, seconds: float | None = None
     ) -> HttpResponse:
         nonlocal count, left
@@ -119,7 +119,7 @@ def set_trap(plan: Plan) -> None:
                 os._exit(CRASHED)
         os._exit(CRASHED)
 
-    Transport.request = trapped  # type: ignore[method-assign]  # the trap is the point
+    Transport.request = request_with_trap  # type: ignore[method-assign]  # the trap is the point
     signal.alarm(left)
 
 

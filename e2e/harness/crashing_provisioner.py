@@ -60,7 +60,7 @@ def set_trap() -> None:
     original = Transport.request
     begun = 0
 
-    async def trapped(
+    async def request_with_trap(
         self: Transport, call: HttpRequest, *, seconds: float | None = None
     ) -> HttpResponse:
         nonlocal begun
@@ -73,7 +73,7 @@ def set_trap() -> None:
             if call.writes:
                 signal.alarm(NOTHING_LEFT)
 
-    Transport.request = trapped  # type: ignore[method-assign]  # the trap is the point
+    Transport.request = request_with_trap  # type: ignore[method-assign]  # the trap is the point
     # There is no handler, so SIGALRM kills this process.
     signal.alarm(FIRST_WRITE)
 

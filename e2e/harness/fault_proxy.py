@@ -109,7 +109,7 @@ class FaultProxy:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
-    def suffering(self, fault: Fault) -> Iterator[None]:
+    def inject(self, fault: Fault) -> Iterator[None]:
         """Inject a fault until the end of the context."""
         with self._lock:
             self.fault, self._counted = fault, 0

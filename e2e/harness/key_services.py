@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from e2e.harness.stores import Ground, running
+from e2e.harness.stores import Ground, run_server
 from e2e.harness.waiting import until
 from e2e.rig import pki, stores
 
@@ -111,7 +111,7 @@ def aws_kms(ground: Ground, folder: Path) -> Iterator[KmsKey]:
     )  # fmt: skip
     endpoint = f"https://{ground.address}:{KMS_PORT}"
     trust = ssl.create_default_context(cafile=certificates / "ca.crt")
-    with running(ground, argv, folder / "kms.log", {"PYTHONUNBUFFERED": "1"}):
+    with run_server(ground, argv, folder / "kms.log", {"PYTHONUNBUFFERED": "1"}):
         key = until(
             "the KMS answers", lambda: _new_key(endpoint, trust), _UP_SECONDS, tolerate=(OSError,)
         )
@@ -156,7 +156,7 @@ def kmip_server(ground: Ground, folder: Path) -> Iterator[KmipKey]:
     )
     program = python.with_name("pykmip-server")
     argv = (str(program), "--config_path", str(config), "--log_path", str(folder / "server.log"))
-    with running(ground, argv, folder / "output.log", {"PYTHONWARNINGS": "ignore"}):
+    with run_server(ground, argv, folder / "output.log", {"PYTHONWARNINGS": "ignore"}):
         create = (
             str(python), "-c", textwrap.dedent(_CREATE_KEY),
             ground.address, str(KMIP_PORT), str(folder / "pki"),

@@ -34,7 +34,7 @@ def set_trap(writes: Path) -> None:
     # One write at a time: a parallel write would be executed and not recorded.
     turn = asyncio.Lock()
 
-    async def trapped(
+    async def request_with_trap(
         self: Transport, call: HttpRequest, *, seconds: float | None = None
     ) -> HttpResponse:
         if not call.writes or call.path.endswith(_STATELESS):
@@ -45,7 +45,7 @@ def set_trap(writes: Path) -> None:
                 log.write(orjson.dumps({"method": call.method, "path": call.path}) + b"\n")
             os._exit(0)
 
-    Transport.request = trapped  # type: ignore[method-assign]  # the trap is the point
+    Transport.request = request_with_trap  # type: ignore[method-assign]  # the trap is the point
 
 
 def _live(kubeconfig: str, port: int, writes: Path) -> NoReturn:

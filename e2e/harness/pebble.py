@@ -55,7 +55,7 @@ class Pebble:
 
 
 @contextmanager
-def running(rig: Rig, folder: Path) -> Iterator[Pebble]:
+def run_pebble(rig: Rig, folder: Path) -> Iterator[Pebble]:
     """Run an ACME server until the end of the context."""
     binary = builds.build(rig.cache, (PEBBLE_SERVER,), rig.progress)[0]
     host = rig.layout.api_host

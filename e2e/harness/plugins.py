@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from e2e.harness.stores import Ground, running
+from e2e.harness.stores import Ground, run_server
 from e2e.harness.waiting import until
 from e2e.rig import builds
 from e2e.rig.versions import CRANE_TOOL, REGISTRY_SERVER, Server
@@ -78,7 +78,7 @@ def plugin_registry(ground: Ground, folder: Path) -> Iterator[PluginRegistry]:
     }
     config.write_text(yaml.safe_dump(document))
     argv = (str(server), "serve", str(config))
-    with running(ground, argv, folder / "registry.log", {}):
+    with run_server(ground, argv, folder / "registry.log", {}):
         registry = PluginRegistry(ground, folder, crane)
         until(
             "the registry answers",

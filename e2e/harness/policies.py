@@ -65,7 +65,7 @@ def await_refusals(rig: Rig, *, refused: bool = True) -> None:
     """
     judged = _judgements(rig)
 
-    def settled() -> bool:
+    def is_settled() -> bool:
         for what, client in judged.items():
             for _ in range(IN_A_ROW):
                 if (refusal := client()) is not refused:
@@ -73,7 +73,7 @@ def await_refusals(rig: Rig, *, refused: bool = True) -> None:
         return True
 
     what = f"changes are {'' if refused else 'not '}refused"
-    until(what, settled, SECONDS, every=0.3, tolerate=(_NotYetError,))
+    until(what, is_settled, SECONDS, every=0.3, tolerate=(_NotYetError,))
 
 
 def _judgements(rig: Rig) -> dict[str, Callable[[], bool | None]]:

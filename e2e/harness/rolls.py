@@ -24,7 +24,7 @@ def roll(cluster: Cluster, spec: Object) -> list[str]:
         assert sum(is_terminating(pod) for pod in pods) <= 1
         there = {uid_of(pod) for pod in pods if not is_terminating(pod)}
         order.extend(left.pop(uid) for uid in [uid for uid in left if uid not in there])
-        return not left and len(serving(cluster)) == 3
+        return not left and len(ready_uids(cluster)) == 3
 
     first_leader = leader_of(cluster)
     until("all pods are new", all_new, ROLL_SECONDS, every=0.1)
@@ -48,6 +48,6 @@ def leader_of(cluster: Cluster) -> str | None:
     return None if leader is None else name_of(leader)
 
 
-def serving(cluster: Cluster) -> set[str]:
+def ready_uids(cluster: Cluster) -> set[str]:
     """Return the UIDs of the ready pods."""
     return {uid_of(pod) for pod in cluster.ready_pods()}

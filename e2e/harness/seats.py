@@ -88,7 +88,7 @@ class Seat:
             sock.recv(512)
 
     @contextmanager
-    def holding(self, address: str) -> Iterator[None]:
+    def hold_address(self, address: str) -> Iterator[None]:
         """Add an address."""
         run(*self.inside("ip", "address", "add", f"{address}/32", "dev", "lo"))
         try:
@@ -107,7 +107,7 @@ class Seat:
 
 
 @contextmanager
-def answering(seat: Seat, port: int) -> Iterator[None]:
+def echo_datagrams(seat: Seat, port: int) -> Iterator[None]:
     """Answer every datagram at a port, with itself."""
     with seat.enter():
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -187,8 +187,8 @@ def make_seat(api: Api, namespace: str, name: str, labels: Mapping[str, str]) ->
 def take_seat(api: Api, namespace: str, name: str) -> Seat:
     """Wait until such a pod has its address, and return its network."""
 
-    def addressed() -> Object | None:
+    def pod_with_address() -> Object | None:
         pod = api.get(POD, namespace, name)
         return pod if (pod.get("status") or {}).get("podIP") else None
 
-    return seat_of(api.rig, until(f"pod {name} has an address", addressed, 60.0))
+    return seat_of(api.rig, until(f"pod {name} has an address", pod_with_address, 60.0))

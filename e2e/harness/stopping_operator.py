@@ -25,7 +25,7 @@ def set_trap() -> None:
     original = Transport.request
     stopped = False
 
-    async def trapped(
+    async def request_with_trap(
         self: Transport, call: HttpRequest, *, seconds: float | None = None
     ) -> HttpResponse:
         nonlocal stopped
@@ -36,7 +36,7 @@ def set_trap() -> None:
             os.kill(os.getpid(), signal.SIGSTOP)
         return answer
 
-    Transport.request = trapped  # type: ignore[method-assign]  # the trap is the point
+    Transport.request = request_with_trap  # type: ignore[method-assign]  # the trap is the point
 
 
 def main() -> None:

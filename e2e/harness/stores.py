@@ -142,7 +142,7 @@ def s3_store(ground: Ground, folder: Path, *, port: int = S3_PORT) -> Iterator[S
         "caCert": authority.pem.decode(),
     }
     options = {"usePathStyle": True, "region": "us-east-1"}
-    with running(ground, argv, folder / "minio.log", environment) as process:
+    with run_server(ground, argv, folder / "minio.log", environment) as process:
         store = Store("s3", endpoint, objects, login, authority, options, process)
         _await_up(store, folder / "minio.log")
         yield store
@@ -156,7 +156,7 @@ def gcs_store(ground: Ground, folder: Path, *, port: int = GCS_PORT) -> Iterator
     endpoint = f"http://{ground.address}:{port}"
     objects = S3Objects(Endpoint(endpoint), "anybody", "anything")
     login = {"credentials.json": _service_account(endpoint)}
-    with running(ground, argv, folder / "moto.log", {}) as process:
+    with run_server(ground, argv, folder / "moto.log", {}) as process:
         store = Store("gcs", endpoint, objects, login, process=process)
         _await_up(store, folder / "moto.log")
         yield store
@@ -174,7 +174,7 @@ def azure_store(ground: Ground, folder: Path, *, port: int = AZURE_PORT) -> Iter
     objects = AzureObjects(Endpoint(endpoint), _AZURE_ACCOUNT, _AZURE_KEY)
     options = {"azure": {"storageAccount": _AZURE_ACCOUNT}}
     login = {"accountKey": _AZURE_KEY}
-    with running(ground, argv, folder / "azurite.log", {}) as process:
+    with run_server(ground, argv, folder / "azurite.log", {}) as process:
         store = Store("azure", endpoint, objects, login, options=options, process=process)
         _await_up(store, folder / "azurite.log")
         yield store
@@ -214,7 +214,7 @@ def _serving_files(folder: Path, authority: Signed, address: str, names: tuple[s
 
 
 @contextmanager
-def running(
+def run_server(
     ground: Ground, argv: tuple[str, ...], log: Path, environment: Mapping[str, str]
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a server, in the folder of its log, until the end of the context."""

@@ -116,7 +116,7 @@ def await_cost(
     return Cost(figures, pools)
 
 
-def serving(cluster: Cluster) -> ServerPool:
+def serving_pool(cluster: Cluster) -> ServerPool:
     """Return the serving pool, from the status."""
     return ServerPool(cluster.name, blue_green(cluster.live()).get("blueRevision", ""))
 

@@ -76,8 +76,8 @@ def await_reason(
 ) -> Object:
     """Wait until the condition of a tenant has this reason."""
 
-    def reported() -> Object | None:
+    def condition_with_reason() -> Object | None:
         condition = provisioned_condition(api, name, home)
         return condition if condition is not None and condition["reason"] == reason else None
 
-    return until(f"tenant {home}/{name} has reason {reason}", reported, seconds)
+    return until(f"tenant {home}/{name} has reason {reason}", condition_with_reason, seconds)

@@ -54,11 +54,11 @@ class Record:
         That is when the API server first shows a spec with that version.
         """
 
-        def requested(cluster: Object) -> bool:
+        def is_requested(cluster: Object) -> bool:
             return self._is_it(cluster) and cluster["spec"]["version"] == version
 
         def over(cluster: Object) -> bool:
-            return requested(cluster) and is_complete(cluster, version)
+            return is_requested(cluster) and is_complete(cluster, version)
 
         try:
             ended = until(
@@ -69,7 +69,7 @@ class Record:
         except NotSoError as error:
             raise NotSoError(f"{error}\n{self.describe()}") from None
         self.catch_up()
-        began = self.history.first(CLUSTER_VIEW, requested)
+        began = self.history.first(CLUSTER_VIEW, is_requested)
         assert began is not None
         return ended - began
 
@@ -152,14 +152,14 @@ def move_lead(cluster: Cluster, ordinal: int) -> None:
     """
     stepped_down = 0.0
 
-    def rested() -> bool:
+    def is_idle() -> bool:
         return time.monotonic() - stepped_down >= _REST_SECONDS
 
     for _ in range(_MOVES):
         leader = until("a server leads", cluster.leader, _LEAD_SECONDS)
         name = name_of(leader)
         if name == names.pod(cluster.name, ordinal):
-            until("the former leader responds", rested, 2 * _REST_SECONDS)
+            until("the former leader responds", is_idle, 2 * _REST_SECONDS)
             return
         number = names.ordinal_of(cluster.name, name)
         assert number is not None
@@ -168,11 +168,11 @@ def move_lead(cluster: Cluster, ordinal: int) -> None:
         cluster.server(number).post("sys/step-down", cluster.operator_token(number), {})
         stepped_down = time.monotonic()
 
-        def moved(before: str = name) -> bool:
+        def has_moved(before: str = name) -> bool:
             live = cluster.leader()
             return live is not None and name_of(live) != before
 
-        until("another server leads", moved, _LEAD_SECONDS)
+        until("another server leads", has_moved, _LEAD_SECONDS)
         until("all servers are ready", lambda: len(cluster.ready_pods()) == 3, _LEAD_SECONDS)
     raise NotSoError(f"{cluster.name}-{ordinal} did not lead after {_MOVES} changes")
 

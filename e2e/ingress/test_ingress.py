@@ -101,11 +101,11 @@ def test_an_edit_is_reverted_and_other_fields_stay(
     assert live(api, home)["metadata"]["annotations"]["example.com/theirs"] == "1"
     mark = audit.mark()
 
-    def written() -> list[str]:
+    def ingress_writes() -> list[str]:
         mine = writes(audit.since(mark, controller.user))
         return [str(entry) for entry in mine if entry.resource == INGRESS.plural]
 
-    throughout("the Ingress gets no writes", lambda: not written(), 5.0, every=0.5)
+    throughout("the Ingress gets no writes", lambda: not ingress_writes(), 5.0, every=0.5)
 
 
 @pytest.mark.timeout(200)

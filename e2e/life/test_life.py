@@ -45,7 +45,7 @@ pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="module")
-def serving(
+def operator_with_datacenters(
     rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity
 ) -> Iterator[Operator]:
     """One operator for clusters and datacenters. None of its requests is refused."""
@@ -56,9 +56,11 @@ def serving(
 
 
 @pytest.fixture(scope="module")
-def cluster(api: Api, make_namespace: MakeNamespace, serving: Operator, store: Store) -> Cluster:
+def cluster(
+    api: Api, make_namespace: MakeNamespace, operator_with_datacenters: Operator, store: Store
+) -> Cluster:
     """Three voters of the previous release, with a store for their snapshots."""
-    assert serving.alive
+    assert operator_with_datacenters.alive
     namespace = make_namespace()
     make_credentials(api, namespace, store)
     backup = {"schedule": SELDOM, "target": store.target()}
@@ -103,10 +105,10 @@ def test_a_log_level_is_reloaded_without_a_new_pod(cluster: Cluster, writer: Ser
     change(cluster, {"configuration": {"logLevel": "debug"}})
     await_whole(cluster)
 
-    def reloaded() -> bool:
+    def is_reloaded() -> bool:
         return all("[DEBUG]" in log_of(cluster, name_of(pod)) for pod in cluster.pods())
 
-    until("every server logs at the new level", reloaded, SECONDS)
+    until("every server logs at the new level", is_reloaded, SECONDS)
     assert cluster.pod_uids() == before
 
 
@@ -174,7 +176,7 @@ def test_a_tenant_gets_rights_and_loses_them(
 
 
 def test_a_datacenter_runs_a_service_and_leaves_nothing(
-    rig: Rig, api: Api, serving: Operator, make_namespace: MakeNamespace
+    rig: Rig, api: Api, operator_with_datacenters: Operator, make_namespace: MakeNamespace
 ) -> None:
     datacenter = DatacenterUnderTest(api, f"dc{uuid.uuid4().hex[:6]}", make_namespace())
     datacenter.create(sleeper(rig.load_operator_image(), "agent"))
@@ -185,7 +187,7 @@ def test_a_datacenter_runs_a_service_and_leaves_nothing(
         "the datacenter is gone", lambda: not api.find(DATACENTERS, None, datacenter.name), SECONDS
     )
     assert datacenter.workloads() == []
-    assert serving.alive
+    assert operator_with_datacenters.alive
 
 
 def test_deletion_leaves_nothing(cluster: Cluster) -> None:

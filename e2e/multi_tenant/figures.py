@@ -149,12 +149,12 @@ def status_delay(observer: Observer, cluster: Cluster) -> tuple[float, float]:
 def _seconds_until_counted(cluster: Cluster, ready: int) -> float:
     latencies: list[float] = []
 
-    def counted() -> bool:
+    def is_counted() -> bool:
         if not latencies and sum(map(is_ready, cluster.pods())) == ready:
             latencies.append(time.monotonic())
         return bool(latencies) and cluster.live()["status"].get("readyReplicas") == ready
 
-    until(f"the status has readyReplicas {ready}", counted, 60.0, every=0.02)
+    until(f"the status has readyReplicas {ready}", is_counted, 60.0, every=0.02)
     return time.monotonic() - latencies[0]
 
 

@@ -24,7 +24,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import STEADY, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Launcher, Operator
-from e2e.harness.seats import Seat, answering, make_seat, node, seat_of, take_seat
+from e2e.harness.seats import Seat, echo_datagrams, make_seat, node, seat_of, take_seat
 from e2e.harness.stores import Store
 from e2e.harness.waiting import Stopwatch, until
 from e2e.network import policies
@@ -182,13 +182,13 @@ def addresses(rig: Rig, api: Api, homes: Homes, places: dict[str, Seat]) -> Iter
         "locked-server-0": (8200, 8201, METRICS_PORT, OTHER),
         "locked-server-1": (8200, 8201, METRICS_PORT),
     }
-    with ExitStack() as open_ports, machine.holding(METADATA):
+    with ExitStack() as open_ports, machine.hold_address(METADATA):
         for place, ports in listening.items():
             for port in ports:
                 open_ports.enter_context(closing(places[place].listen(port)))
         open_ports.enter_context(closing(machine.listen(HTTPS, METADATA)))
         for place in ("other", "dns"):
-            open_ports.enter_context(answering(places[place], NAMES))
+            open_ports.enter_context(echo_datagrams(places[place], NAMES))
         yield {
             **{place: seat.address for place, seat in places.items()},
             "node": machine.address,

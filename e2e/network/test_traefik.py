@@ -165,13 +165,13 @@ class OtherCodeError(Exception):
 def await_code(site: Site, status: int) -> None:
     """Send requests until the code is `wanted`; before a route exists, TLS fails or it is 404."""
 
-    def answered() -> bool:
+    def has_answered() -> bool:
         code, body = site.request("GET", "sys/health")
         if code != status:
             raise OtherCodeError(f"{code} {body}")
         return True
 
-    until(f"{site.host} answers {status}", answered, 30.0, tolerate=(OSError, OtherCodeError))
+    until(f"{site.host} answers {status}", has_answered, 30.0, tolerate=(OSError, OtherCodeError))
 
 
 @pytest.mark.timeout(300)

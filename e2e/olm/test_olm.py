@@ -45,7 +45,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 @pytest.fixture
-def installed(rig: Rig, api: Api, checkout: Checkout, tmp_path: Path) -> Iterator[None]:
+def olm_installation(rig: Rig, api: Api, checkout: Checkout, tmp_path: Path) -> Iterator[None]:
     """Install the operator as OLM does, with the image repository of a Subscription's config."""
     repository, _, _ = rig.load_operator_image().rpartition(":")
     rig.tag_image(rig.load_operator_image(), f"{repository}:{VERSION}")
@@ -80,7 +80,7 @@ def ready(api: Api) -> int:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("olm_installation")
 def test_an_operator_of_the_bundle_runs_a_cluster_without_refused_requests(
     rig: Rig, api: Api, audit: AuditLog, checkout: Checkout, namespace: str
 ) -> None:

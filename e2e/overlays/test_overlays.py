@@ -91,7 +91,7 @@ def metrics(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prom
 
 
 @pytest.fixture(params=MODES)
-def installed(
+def installed_overlay(
     rig: Rig,
     api: Api,
     audit: AuditLog,
@@ -145,19 +145,19 @@ def _is_gone(api: Api, namespace: str) -> bool:
 
 @pytest.mark.timeout(300)
 def test_an_overlay_runs_a_cluster_without_refused_requests(
-    rig: Rig, api: Api, audit: AuditLog, installed: Installed, metrics: Prometheus
+    rig: Rig, api: Api, audit: AuditLog, installed_overlay: Installed, metrics: Prometheus
 ) -> None:
-    namespace, watch = installed.clusters, Stopwatch()
-    if installed.tenants:
+    namespace, watch = installed_overlay.clusters, Stopwatch()
+    if installed_overlay.tenants:
         make_tenant(api, namespace, home=HOME, name=TENANT)
     api.create(CLUSTERS, manifest(namespace, "one", selfInit=self_init(key_value_engine())))
     cluster = Cluster(api, namespace, "one")
     cluster.await_available()
     cluster.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted")
-    print(f"\n{installed.overlay}: Available and logged in after {watch.seconds:.1f} s")
+    print(f"\n{installed_overlay.overlay}: Available and logged in after {watch.seconds:.1f} s")
 
     assert_is_scraped(api, metrics)
-    has_policies = installed.overlay != "without-admission"
+    has_policies = installed_overlay.overlay != "without-admission"
     alerts = [] if has_policies else ["OpenBaoAdmissionPoliciesMissing"]
     until(f"Prometheus has only alerts {alerts}", lambda: list(metrics.alerts()) == alerts, SECONDS)
     refusal = foreign_secret_refusal(rig, account(HOME, ACCOUNT), namespace)
@@ -165,15 +165,15 @@ def test_an_overlay_runs_a_cluster_without_refused_requests(
 
     api.delete(CLUSTERS, namespace, "one")
     until("the cluster is gone", lambda: cluster.find() is None, GONE_SECONDS)
-    if installed.tenants:
+    if installed_overlay.tenants:
         api.delete(TENANTS, HOME, TENANT)
         until("the tenant is gone", lambda: not api.find(TENANTS, HOME, TENANT), SECONDS)
         left = set(_names(api.list(ROLE, namespace))) & set(tenancy.ROLES)
         assert not left, "rights of a tenant that is gone"
 
-    requests = audit.since(installed.mark)
-    assert installed.actors <= {entry.impersonated_user or entry.user for entry in requests}
-    ours = [entry for entry in requests if entry.user in installed.actors]
+    requests = audit.since(installed_overlay.mark)
+    assert installed_overlay.actors <= {entry.impersonated_user or entry.user for entry in requests}
+    ours = [entry for entry in requests if entry.user in installed_overlay.actors]
     assert not (no := refusals(ours)), "\n".join(map(str, no))
 
 

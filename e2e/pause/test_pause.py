@@ -40,7 +40,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator, store:
 
 
 @pytest.fixture(scope="module")
-def kept(cluster: Cluster) -> Run:
+def snapshot(cluster: Cluster) -> Run:
     """A snapshot that was taken before the pause."""
     run = backup_now(cluster, "before")
     run.await_phase("Completed", 120.0)
@@ -48,7 +48,9 @@ def kept(cluster: Cluster) -> Run:
 
 
 @pytest.mark.timeout(300)
-def test_a_paused_cluster_gets_no_writes(cluster: Cluster, requests: Requests, kept: Run) -> None:
+def test_a_paused_cluster_gets_no_writes(
+    cluster: Cluster, requests: Requests, snapshot: Run
+) -> None:
     """A repair and a backup wait for the end of the pause, and a rollout until it is withdrawn."""
     requests.settle(cluster)
     pods, service = cluster.pod_uids(), names.public_service(NAME)
@@ -81,12 +83,12 @@ def test_a_paused_cluster_gets_no_writes(cluster: Cluster, requests: Requests, k
 
 @pytest.mark.timeout(200)
 def test_a_restore_waits_for_the_end_of_the_pause(
-    cluster: Cluster, requests: Requests, kept: Run
+    cluster: Cluster, requests: Requests, snapshot: Run
 ) -> None:
     requests.settle(cluster)
     held = pause(cluster, requests)
     cluster.await_condition("Paused", "True", seconds=10.0)
-    run = restore(cluster, "while-paused", {"backup": kept.name})
+    run = restore(cluster, "while-paused", {"backup": snapshot.name})
     throughout("the restore does not start", lambda: run.job() is None, PAUSED_SECONDS, every=1.0)
     # The restore gets its finalizer, and events that report what it waits for.
     writes = [

@@ -85,7 +85,7 @@ def test_a_new_service_account_is_bound_before_the_old_one_is_deleted(cluster: C
     account = {"name": REUSED, "annotations": {"iam": "arn"}}
     api.patch(CLUSTERS, namespace, NAME, {"spec": {"serviceAccount": account}})
 
-    def moved() -> bool:
+    def has_moved() -> bool:
         # The objects before the pods, so that deleting an object after its last pod is no error.
         rights = {name: exists(cluster, name) for name in (FORMER, REUSED)}
         pods = cluster.pods()
@@ -96,7 +96,7 @@ def test_a_new_service_account_is_bound_before_the_old_one_is_deleted(cluster: C
         return not old & {uid_of(pod) for pod in pods} and len(cluster.ready_pods()) == 3
 
     until("the new ServiceAccount has its rights", lambda: exists(cluster, REUSED), 20.0)
-    until("every pod has the new ServiceAccount", moved, ROLL_SECONDS, every=0.1)
+    until("every pod has the new ServiceAccount", has_moved, ROLL_SECONDS, every=0.1)
     print(f"\n  {watch.seconds:.1f} s: three servers with the new ServiceAccount")
     until(
         "the objects of the former ServiceAccount are deleted",

@@ -138,7 +138,7 @@ def _change_label(clusters: tuple[Cluster, ...], label: str, value: str | None) 
         change = {"metadata": {"labels": {label: value}}}
         api.patch(resource, namespace, live["metadata"]["name"], change)
 
-    def left() -> list[str]:
+    def unreverted_labels() -> list[str]:
         return [
             f"{resource} {name}"
             for resource, live in objects
@@ -146,7 +146,7 @@ def _change_label(clusters: tuple[Cluster, ...], label: str, value: str | None) 
             if labels_of(api.get(resource, namespace, name)) != labels_of(live)
         ]
 
-    until("every label is restored", lambda: not left(), 20.0, every=0.5)
+    until("every label is restored", lambda: not unreverted_labels(), 20.0, every=0.5)
 
 
 def delete_leftovers(cluster: Cluster) -> None:
@@ -164,14 +164,14 @@ def delete_leftovers(cluster: Cluster) -> None:
     for resource in PRUNED:
         api.create(resource, {"metadata": metadata, **_BODIES.get(resource, {})})
 
-    def left() -> list[str]:
+    def unpruned_objects() -> list[str]:
         return [
             str(resource) for resource in PRUNED if api.find(resource, namespace, "left-behind")
         ]
 
     # Change the spec, so that a reconcile starts immediately.
     change(cluster, network={"dnsNamespace": "kube-system"})
-    until("the leftover objects are deleted", lambda: not left(), 20.0, every=0.5)
+    until("the leftover objects are deleted", lambda: not unpruned_objects(), 20.0, every=0.5)
 
 
 def renew_certificate(cluster: Cluster) -> None:
@@ -189,12 +189,12 @@ def annotate_and_reload(cluster: Cluster) -> None:
     where = (POD, cluster.namespace, pod["metadata"]["name"])
     api = cluster.api
 
-    def reloaded() -> bool:
+    def is_reloaded() -> bool:
         live = api.get(*where)
         marked = labels.MAINTENANCE in annotations_of(live)
         return marked and bool(live["spec"].get("ephemeralContainers"))
 
-    until("the pod is annotated and reloaded", reloaded, 40.0)
+    until("the pod is annotated and reloaded", is_reloaded, 40.0)
     change(cluster, maintenance=None)
 
 

@@ -104,10 +104,10 @@ def audited_reads(cluster: Cluster, server: str, number: int) -> int:
 def await_value(server: Server, token: str, number: int) -> None:
     """Wait until a read replica has a write, which the leader accepted."""
 
-    def arrived() -> bool:
+    def has_arrived() -> bool:
         return bool(server.get(f"{SECRETS}/by-{number}", token)["data"] == {"value": str(number)})
 
-    until("the read replica has the write", arrived, 30.0, tolerate=(BaoError,))
+    until("the read replica has the write", has_arrived, 30.0, tolerate=(BaoError,))
 
 
 def test_a_killed_read_replica_rejoins_without_a_vote(cluster: Cluster) -> None:

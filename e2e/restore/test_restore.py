@@ -51,7 +51,7 @@ def proxy(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultP
 def other(
     api: Api, proxy: FaultProxy, reloading_operator: Operator, make_namespace: MakeNamespace
 ) -> Cluster:
-    """Three servers with the same seal, which start while `kept` is created."""
+    """Three servers with the same seal, which start while `origin` is created."""
     namespace = make_namespace()
     key = base64.b64encode(os.urandom(32)).decode()
     api.create(SECRET, {"metadata": {"name": SEAL, "namespace": namespace}, "data": {"key": key}})
@@ -67,7 +67,7 @@ def other(
 
 
 @pytest.fixture(scope="module")
-def kept(api: Api, proxy: FaultProxy, other: Cluster) -> Cluster:
+def origin(api: Api, proxy: FaultProxy, other: Cluster) -> Cluster:
     """One server and a snapshot in which the greeting is `before`."""
     cluster = make_backup_cluster(
         api, other.namespace, proxy.target(), proxy.store, replicas=1, unseal=UNSEAL
@@ -77,41 +77,41 @@ def kept(api: Api, proxy: FaultProxy, other: Cluster) -> Cluster:
     return cluster
 
 
-def test_a_restore_brings_back_the_data_and_restarts_the_server(kept: Cluster) -> None:
-    Reader.of(kept).write("greeting", "after")
-    (before,) = kept.pod_uids()
+def test_a_restore_brings_back_the_data_and_restarts_the_server(origin: Cluster) -> None:
+    Reader.of(origin).write("greeting", "after")
+    (before,) = origin.pod_uids()
     watch = Stopwatch()
-    verb = ("restore", kept.name, "-n", kept.namespace, "--from", "first")
-    done = CommandLine(kept.api.rig).run(*verb, input=f"{kept.name}\n", seconds=RESTORED)
+    verb = ("restore", origin.name, "-n", origin.namespace, "--from", "first")
+    done = CommandLine(origin.api.rig).run(*verb, input=f"{origin.name}\n", seconds=RESTORED)
     print(f"\n{done.out}")
     assert done.status == 0, done.err
-    (restored,) = kept.api.list(RESTORES, kept.namespace)
-    run = Run(kept.api, RESTORES, kept.namespace, name_of(restored))
+    (restored,) = origin.api.list(RESTORES, origin.namespace)
+    run = Run(origin.api, RESTORES, origin.namespace, name_of(restored))
     status = run.status
     assert status["phase"] == "Completed"
     print(f"\nrestored and recovered after {watch.seconds:.1f} s")
-    assert before not in kept.pod_uids()
-    assert_of_restore(kept, run)
+    assert before not in origin.pod_uids()
+    assert_of_restore(origin, run)
     assert status["execution"]["terminalResult"] == "Succeeded"
     assert status["submissionClaim"]["digest"] == status["report"]["snapshot"]["digest"]
     assert _reasons(status) == {
         "RestoreComplete": "RestoreSucceeded",
         "RecoveryReleased": "RecoveryReleased",
     }
-    until("the operation lock is free", lambda: _lock(kept) is None, SOON)
-    assert kept.live()["status"]["restore"]["restartCompletedAt"]
-    assert Reader.of(kept).read("greeting") == "before"
-    assert len(kept.cluster_ids()) == 1
+    until("the operation lock is free", lambda: _lock(origin) is None, SOON)
+    assert origin.live()["status"]["restore"]["restartCompletedAt"]
+    assert Reader.of(origin).read("greeting") == "before"
+    assert len(origin.cluster_ids()) == 1
 
 
 def test_a_snapshot_of_another_cluster_is_restored_into_all_servers(
-    kept: Cluster, other: Cluster
+    origin: Cluster, other: Cluster
 ) -> None:
     """Its servers have other keys for raft connections: all restart with those of the data."""
     other.await_available(SOON)
     other.await_condition("RaftMembershipReady", seconds=SOON)
     before = other.pod_uids()
-    (named,) = kept.cluster_ids()
+    (named,) = origin.cluster_ids()
     refused = restore(other, "unnamed", {"backup": "first"}).await_phase("Failed")
     assert _reasons(refused)["RestoreComplete"] == "SnapshotOfAnotherCluster"
     run = restore(other, "across", {"backup": "first", "expectedClusterID": named})
@@ -129,41 +129,45 @@ def test_a_snapshot_of_another_cluster_is_restored_into_all_servers(
     change = {"metadata": {"annotations": {labels.RESTORE_ACKNOWLEDGE: f"{operation}/Resume"}}}
     run.api.patch(RESTORES, other.namespace, run.name, change)
     run.await_phase("Completed", SOON)
-    assert other.cluster_ids() == kept.cluster_ids()
+    assert other.cluster_ids() == origin.cluster_ids()
     for ordinal in range(3):
         assert Reader.of(other, ordinal).read("greeting") == "before"
     Reader.of(other).write("greeting", "across")
-    assert Reader.of(kept).read("greeting") == "before", "the cluster of the snapshot is unchanged"
+    assert Reader.of(origin).read("greeting") == "before", (
+        "the cluster of the snapshot is unchanged"
+    )
     assert other.pod_uids() == pods, "no pod was replaced a second time"
     assert_of_restore(other, run)
 
 
 def test_a_job_killed_before_its_submission_permit_changes_nothing(
-    kept: Cluster, proxy: FaultProxy
+    origin: Cluster, proxy: FaultProxy
 ) -> None:
     """Another restore reports the holder of the operation lock."""
-    Reader.of(kept).write("greeting", "kept")
-    with proxy.suffering(Slow(100.0, "down")):
-        first = restore(kept, "tuesday", {"backup": "first"})
+    Reader.of(origin).write("greeting", "kept")
+    with proxy.inject(Slow(100.0, "down")):
+        first = restore(origin, "tuesday", {"backup": "first"})
         until("its job runs", lambda: _is_ready(first), SOON, every=0.1)
-        second = restore(kept, "wednesday", {"backup": "first"})
+        second = restore(origin, "wednesday", {"backup": "first"})
         until(
             "the second restore waits",
             lambda: "openbaorestore/tuesday" in second.status.get("message", ""),
             SOON,
             every=0.1,
         )
-        second.api.delete(RESTORES, kept.namespace, second.name)
+        second.api.delete(RESTORES, origin.namespace, second.name)
         _kill(first)
         status = first.await_phase("Failed")
     assert "submissionClaim" not in status
     assert status["execution"]["terminalResult"] == "Failed"
-    until("the operation lock is free", lambda: _lock(kept) is None, SOON)
-    assert Reader.of(kept).read("greeting") == "kept"
+    until("the operation lock is free", lambda: _lock(origin) is None, SOON)
+    assert Reader.of(origin).read("greeting") == "kept"
 
 
-def test_a_job_killed_after_its_submission_permit_leaves_an_unknown_outcome(kept: Cluster) -> None:
-    run = restore(kept, "thursday", {"backup": "first"})
+def test_a_job_killed_after_its_submission_permit_leaves_an_unknown_outcome(
+    origin: Cluster,
+) -> None:
+    run = restore(origin, "thursday", {"backup": "first"})
     until(
         "its job has the submission permit",
         lambda: "submissionClaim" in run.status,
@@ -172,39 +176,39 @@ def test_a_job_killed_after_its_submission_permit_leaves_an_unknown_outcome(kept
     )
     _kill(run)
     status = run.await_phase("Unknown")
-    lock = _lock(kept)
+    lock = _lock(origin)
     assert lock is not None
     assert lock["holder"] == "openbaorestore/thursday"
     operation = status["execution"]["operationID"]
     assert f"{operation}/Abandon" in status["message"]
-    jobs = kept.api.rig.kubectl("-n", kept.namespace, "get", "jobs", "-o", "name").split()
+    jobs = origin.api.rig.kubectl("-n", origin.namespace, "get", "jobs", "-o", "name").split()
     assert len([job for job in jobs if "restore-thursday" in job]) == 1
     change = {"metadata": {"annotations": {labels.RESTORE_ACKNOWLEDGE: f"{operation}/Abandon"}}}
-    run.api.patch(RESTORES, kept.namespace, run.name, change)
+    run.api.patch(RESTORES, origin.namespace, run.name, change)
     until("the restore is abandoned", lambda: run.status.get("phase") == "Failed", SOON)
     assert _reasons(run.status)["RestoreComplete"] == "RestoreAbandoned"
-    until("the operation lock is free", lambda: _lock(kept) is None, SOON)
+    until("the operation lock is free", lambda: _lock(origin) is None, SOON)
 
 
-def create_in_new_cluster(kept: Cluster, name: str, cluster: str, **spec: object) -> Run:
+def create_in_new_cluster(origin: Cluster, name: str, cluster: str, **spec: object) -> Run:
     """Create an OpenBaoRestore that creates its cluster."""
     template = {"storage": {"size": "1Gi"}, "unseal": UNSEAL}
     fields = {"cluster": cluster, "source": {"backup": "first"}, "clusterTemplate": template}
-    metadata = {"name": name, "namespace": kept.namespace}
-    kept.api.create(RESTORES, {"metadata": metadata, "spec": {**fields, **spec}})
-    return Run(kept.api, RESTORES, kept.namespace, name)
+    metadata = {"name": name, "namespace": origin.namespace}
+    origin.api.create(RESTORES, {"metadata": metadata, "spec": {**fields, **spec}})
+    return Run(origin.api, RESTORES, origin.namespace, name)
 
 
-def test_a_disposable_cluster_has_the_data_and_is_deleted_after_its_time(kept: Cluster) -> None:
+def test_a_disposable_cluster_has_the_data_and_is_deleted_after_its_time(origin: Cluster) -> None:
     run = create_in_new_cluster(
-        kept, "look", "fresh", targetLifecycle="Disposable", cleanupAfterSeconds=20
+        origin, "look", "fresh", targetLifecycle="Disposable", cleanupAfterSeconds=20
     )
     status = run.await_phase("Completed", RESTORED)
-    fresh = Cluster(kept.api, kept.namespace, "fresh")
+    fresh = Cluster(origin.api, origin.namespace, "fresh")
     live = fresh.live()
     assert annotations_of(live)[labels.RESTORE_ORIGIN] == uid_of(run.live())
     assert status["target"]["uid"] == uid_of(live)
-    assert fresh.cluster_ids() == kept.cluster_ids(), "it has the data of the snapshot"
+    assert fresh.cluster_ids() == origin.cluster_ids(), "it has the data of the snapshot"
     assert Reader.of(fresh).read("greeting") == "before"
     until("the disposable cluster is deleted", lambda: fresh.find() is None, RESTORED)
     until(
@@ -214,11 +218,11 @@ def test_a_disposable_cluster_has_the_data_and_is_deleted_after_its_time(kept: C
     )
 
 
-def test_an_existing_cluster_is_never_changed(kept: Cluster) -> None:
-    before = uid_of(kept.live())
-    status = create_in_new_cluster(kept, "collides", kept.name).await_phase("Failed")
+def test_an_existing_cluster_is_never_changed(origin: Cluster) -> None:
+    before = uid_of(origin.live())
+    status = create_in_new_cluster(origin, "collides", origin.name).await_phase("Failed")
     assert {condition["reason"] for condition in status["conditions"]} == {"TargetCollision"}
-    assert uid_of(kept.live()) == before
+    assert uid_of(origin.live()) == before
 
 
 def assert_of_restore(cluster: Cluster, run: Run) -> None:

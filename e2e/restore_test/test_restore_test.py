@@ -28,7 +28,7 @@ GOOD = "good"
 
 
 @pytest.fixture(scope="module")
-def kept(
+def cluster(
     api: Api, store: Store, reloading_operator: Operator, make_namespace: MakeNamespace
 ) -> Cluster:
     """A cluster whose snapshots are tested."""
@@ -40,9 +40,9 @@ def kept(
 
 
 @pytest.fixture(scope="module")
-def good(kept: Cluster) -> Run:
+def good(cluster: Cluster) -> Run:
     """The snapshot of the tested cluster."""
-    run = backup_now(kept, GOOD)
+    run = backup_now(cluster, GOOD)
     run.await_phase("Completed")
     return run
 
@@ -50,14 +50,14 @@ def good(kept: Cluster) -> Run:
 def await_result(run: Run, request: str = "") -> Object:
     """Wait for the end of a restore test, and return its result."""
 
-    def ended() -> Object | None:
+    def final_result() -> Object | None:
         status = run.status
         result: Object = status.get("proof") or {}
         over = result.get("request", "") == request and "test" not in status
         return result if result and over else None
 
     try:
-        return until(f"{run.name} was tested", ended, TEST_SECONDS, every=0.1)
+        return until(f"{run.name} was tested", final_result, TEST_SECONDS, every=0.1)
     except NotSoError as error:
         raise NotSoError(f"{error}\n{describe(run)}") from None
 
@@ -103,7 +103,7 @@ def changed_objects(store: Store, **contents: bytes | None) -> Iterator[None]:
 
 
 def test_each_snapshot_is_restored_and_compared(
-    kept: Cluster, good: Run, record_property: Callable[[str, object], None]
+    cluster: Cluster, good: Run, record_property: Callable[[str, object], None]
 ) -> None:
     watch = Stopwatch()
     result = await_result(good)
@@ -117,22 +117,22 @@ def test_each_snapshot_is_restored_and_compared(
     assert result["digest"] == good.status["snapshot"]["digest"]
 
 
-def test_the_cluster_reports_the_result_and_is_not_disturbed(kept: Cluster, good: Run) -> None:
+def test_the_cluster_reports_the_result_and_is_not_disturbed(cluster: Cluster, good: Run) -> None:
     await_result(good)
-    kept.await_condition("BackupProven", "True", "RestoreTestPassed", seconds=20.0)
-    known = recorded(kept)["restoreTest"]
+    cluster.await_condition("BackupProven", "True", "RestoreTestPassed", seconds=20.0)
+    known = recorded(cluster)["restoreTest"]
     assert (known["passed"], known["last"]["key"]) == (1, good.status["key"])
     assert known["lastSuccessTime"] == good.status["proof"]["at"]
-    (pod,) = kept.pods()
+    (pod,) = cluster.pods()
     assert pod["status"]["containerStatuses"][0]["restartCount"] == 0
-    assert Reader.of(kept).read(CANARY) == VALUE
-    assert kept.cluster_ids() == {good.status["snapshot"]["clusterID"]}
+    assert Reader.of(cluster).read(CANARY) == VALUE
+    assert cluster.cluster_ids() == {good.status["snapshot"]["clusterID"]}
 
 
-def test_a_restore_test_leaves_only_its_job_for_an_hour(kept: Cluster, good: Run) -> None:
-    (job,) = kept.api.list(JOB, kept.namespace, "openbao.org/component=restore-test")
+def test_a_restore_test_leaves_only_its_job_for_an_hour(cluster: Cluster, good: Run) -> None:
+    (job,) = cluster.api.list(JOB, cluster.namespace, "openbao.org/component=restore-test")
     assert job["spec"]["ttlSecondsAfterFinished"] == 3600
-    names = {role["metadata"]["name"] for role in kept.api.list(ROLE, kept.namespace)}
+    names = {role["metadata"]["name"] for role in cluster.api.list(ROLE, cluster.namespace)}
     assert job["metadata"]["name"] not in names
     (owner,) = job["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"]) == ("OpenBaoBackup", good.name)
@@ -142,21 +142,21 @@ def test_a_restore_test_leaves_only_its_job_for_an_hour(kept: Cluster, good: Run
     assert not any("persistentVolumeClaim" in volume for volume in pod["volumes"])
 
 
-def test_a_changed_byte_is_reported(store: Store, kept: Cluster, good: Run) -> None:
+def test_a_changed_byte_is_reported(store: Store, cluster: Cluster, good: Run) -> None:
     key = good.status["key"]
     changed = bytearray(store.read(key))
     changed[len(changed) // 2] ^= 1
     with changed_objects(store, **{key: bytes(changed)}):
         result = request_test(good, "changed")
     assert (result["outcome"], result["reason"]) == ("Failed", "SnapshotCorrupt")
-    kept.await_condition("BackupProven", "False", "RestoreTestFailed", seconds=20.0)
+    cluster.await_condition("BackupProven", "False", "RestoreTestFailed", seconds=20.0)
 
 
-def test_the_unchanged_snapshot_still_passes(kept: Cluster, good: Run) -> None:
+def test_the_unchanged_snapshot_still_passes(cluster: Cluster, good: Run) -> None:
     result = request_test(good, "again")
     assert (result["outcome"], result["reason"]) == ("Passed", "Restored")
-    kept.await_condition("BackupProven", "True", "RestoreTestPassed", seconds=20.0)
-    known = recorded(kept)["restoreTest"]
+    cluster.await_condition("BackupProven", "True", "RestoreTestPassed", seconds=20.0)
+    known = recorded(cluster)["restoreTest"]
     # Each test is counted once, however often the operator reconciled.
     assert (known["passed"], known["failed"]) == (2, 1)
-    assert Reader.of(kept).read(CANARY) == VALUE
+    assert Reader.of(cluster).read(CANARY) == VALUE

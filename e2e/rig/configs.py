@@ -31,14 +31,14 @@ def kubeconfig(layout: Layout, user: str) -> bytes:
     """Return a kubeconfig as JSON, which is YAML too, with embedded certificates."""
     pki = layout.paths.pki
 
-    def embedded(name: str) -> str:
+    def base64_of(name: str) -> str:
         return b64encode((pki / name).read_bytes()).decode()
 
     name = layout.network_name
-    cluster = {"server": layout.server, "certificate-authority-data": embedded("ca.crt")}
+    cluster = {"server": layout.server, "certificate-authority-data": base64_of("ca.crt")}
     identity = {
-        "client-certificate-data": embedded(f"{user}.crt"),
-        "client-key-data": embedded(f"{user}.key"),
+        "client-certificate-data": base64_of(f"{user}.crt"),
+        "client-key-data": base64_of(f"{user}.key"),
     }
     document = {
         "apiVersion": "v1",

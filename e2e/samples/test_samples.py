@@ -65,7 +65,7 @@ def kmip(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KmipKey
 
 @pytest.fixture(scope="module")
 def acme(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pebble]:
-    with pebble.running(rig, tmp_path_factory.mktemp("acme")) as server:
+    with pebble.run_pebble(rig, tmp_path_factory.mktemp("acme")) as server:
         yield server
 
 

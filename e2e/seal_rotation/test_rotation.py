@@ -59,7 +59,7 @@ class Rotation:
 
 
 @pytest.fixture(scope="module")
-def turning(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Rotation:
+def rotation(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Rotation:
     namespace = make_namespace()
     api.create(SERVICE_ACCOUNT, {"metadata": {"name": CLIENT, "namespace": namespace}})
     requests = self_init(key_value_engine(), *client_login(namespace))
@@ -73,45 +73,45 @@ def turning(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Rota
 
 
 @pytest.mark.timeout(900)
-def test_every_server_changes_to_the_new_key_despite_a_crash(turning: Rotation) -> None:
-    assert turning.step() == (OLD_KEYRING, "Settled")
+def test_every_server_changes_to_the_new_key_despite_a_crash(rotation: Rotation) -> None:
+    assert rotation.step() == (OLD_KEYRING, "Settled")
     watch, key_ids, away, crashed = Stopwatch(), {OLD_KEYRING}, 0, ""
-    turning.request_key(NEW)
+    rotation.request_key(NEW)
 
-    def arrived() -> bool:
+    def has_arrived() -> bool:
         nonlocal away, crashed
-        pods = turning.cluster.pods()
+        pods = rotation.cluster.pods()
         keyrings = {keyring(pod) for pod in pods}
         key_ids.update(keyrings)
         if not crashed:
             away = max(away, 3 - sum(map(is_ready, pods)))
             crashed = _crash_an_older_server(pods)
-        return turning.step() == (NEW_KEYRING, "Settled") and keyrings == {NEW_KEYRING}
+        return rotation.step() == (NEW_KEYRING, "Settled") and keyrings == {NEW_KEYRING}
 
-    until("every server has only the new key", arrived, ROTATED, every=0.2)
+    until("every server has only the new key", has_arrived, ROTATED, every=0.2)
     print(f"\nrotated after {watch.seconds:.1f} s; {crashed} crashed during the rotation")
-    turning.cluster.await_available(BACK)
+    rotation.cluster.await_available(BACK)
     assert key_ids == set(KEYRINGS)
     assert crashed, "no server with the older keys could be killed"
     assert away <= 1, "two servers were not ready before the crash"
-    assert until("the secret is read", turning.read, 30.0, tolerate=(OSError, BaoError)) == {
+    assert until("the secret is read", rotation.read, 30.0, tolerate=(OSError, BaoError)) == {
         "a": "before"
     }
 
 
-def test_the_id_of_an_older_key_is_refused_and_no_pod_is_replaced(turning: Rotation) -> None:
-    before = turning.cluster.pod_uids()
-    turning.request_key(OLD)
-    stalled = turning.cluster.await_condition("Stalled", reason="UnsealKeyRotationRefused")
+def test_the_id_of_an_older_key_is_refused_and_no_pod_is_replaced(rotation: Rotation) -> None:
+    before = rotation.cluster.pod_uids()
+    rotation.request_key(OLD)
+    stalled = rotation.cluster.await_condition("Stalled", reason="UnsealKeyRotationRefused")
     assert f"{OLD} is the id of an older key" in stalled["message"]
-    turning.request_key(NEW)
-    turning.cluster.await_condition("Ready")
-    assert turning.cluster.pod_uids() == before
+    rotation.request_key(NEW)
+    rotation.cluster.await_condition("Ready")
+    assert rotation.cluster.pod_uids() == before
 
 
 @pytest.mark.timeout(600)
-def test_every_server_unseals_without_the_old_key_after_a_power_failure(turning: Rotation) -> None:
-    cluster = turning.cluster
+def test_every_server_unseals_without_the_old_key_after_a_power_failure(rotation: Rotation) -> None:
+    cluster = rotation.cluster
     old = names.unseal_key_secret(NAME)
     assert cluster.secret(old) is not None, "the operator deleted the old key"
     cluster.api.delete(SECRET, cluster.namespace, old)
@@ -126,7 +126,7 @@ def test_every_server_unseals_without_the_old_key_after_a_power_failure(turning:
 
     until("three new pods are ready", back, BACK, tolerate=(ApiError,))
     cluster.await_condition("Ready", seconds=BACK)
-    secret = until("the secret is read", turning.read, 60.0, tolerate=(OSError, BaoError))
+    secret = until("the secret is read", rotation.read, 60.0, tolerate=(OSError, BaoError))
     assert secret == {"a": "before"}
 
 

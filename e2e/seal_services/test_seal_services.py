@@ -71,11 +71,11 @@ def test_a_client_certificate_of_another_ca_is_refused(
     api.create(CLUSTERS, manifest(namespace, "foreign", unseal=unseal))
     cluster = Cluster(api, namespace, "foreign")
 
-    def refused() -> bool:
+    def is_refused() -> bool:
         log = api.rig.kubectl("-n", namespace, "logs", names.pod("foreign", 0))
         return "failed to dial kmip connection endpoint" in log and "tls: " in log
 
-    until("the server logs the refusal", refused, 120.0, every=1.0, tolerate=(RigError,))
+    until("the server logs the refusal", is_refused, 120.0, every=1.0, tolerate=(RigError,))
     assert cluster.condition("Ready", "False") is not None
 
 

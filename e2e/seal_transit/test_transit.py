@@ -38,11 +38,11 @@ def cluster(api: Api, sealer: Sealer) -> Cluster:
 def _await_blocked(cluster: Cluster, words: "tuple[str, ...]") -> None:
     """Wait for Stalled with these words in its message; no pod may exist."""
 
-    def stalled() -> bool:
+    def is_stalled() -> bool:
         condition = cluster.condition("Stalled", "True", "PrerequisitesMissing")
         return condition is not None and all(word in condition["message"] for word in words)
 
-    until(f"condition Stalled has {words}", stalled, SOON)
+    until(f"condition Stalled has {words}", is_stalled, SOON)
     assert not cluster.pods()
 
 
@@ -100,9 +100,9 @@ def test_a_refused_token_is_in_the_log_of_the_server(api: Api, sealer: Sealer) -
     api.create(CLUSTERS, manifest(namespace, "denied", unseal=unseal))
     cluster = Cluster(api, namespace, "denied")
 
-    def refused() -> bool:
+    def is_refused() -> bool:
         logs = api.rig.kubectl("-n", namespace, "logs", names.pod("denied", 0))
         return "permission denied" in logs
 
-    until("the server logs the refusal", refused, 120.0, every=1.0, tolerate=(RigError,))
+    until("the server logs the refusal", is_refused, 120.0, every=1.0, tolerate=(RigError,))
     assert cluster.condition("Ready", "False") is not None

@@ -133,12 +133,12 @@ def test_only_the_preferred_groups_exchange_keys(cluster: Cluster) -> None:
 def test_the_second_port_serves_metrics_and_nothing_else(cluster: Cluster) -> None:
     metrics = site(cluster, METRICS_PORT)
 
-    def counted() -> bool:
+    def is_counted() -> bool:
         code, body = metrics.request("GET", "sys/metrics")
         gauges = {gauge["Name"] for gauge in body.get("Gauges", ())}
         return code == 200 and any("unsealed" in name for name in gauges)
 
-    until("the port serves metrics without a token", counted, 30.0, tolerate=(OSError,))
+    until("the port serves metrics without a token", is_counted, 30.0, tolerate=(OSError,))
     assert metrics.request("GET", "sys/health")[0] == 404
     assert site(cluster, PORT).request("GET", "sys/metrics")[0] == 403
 

@@ -96,7 +96,7 @@ def test_volumes_are_expanded_and_no_pod_is_replaced(
     print(f"  writes: {len(writes(entries))}")
     assert uid_of(live_set(cluster) or {}) != uid_of(set_before)
 
-    def adopted() -> bool:
+    def is_adopted() -> bool:
         owners = {
             pod["metadata"]["ownerReferences"][0]["uid"]
             for pod in cluster.pods()
@@ -104,7 +104,7 @@ def test_volumes_are_expanded_and_no_pod_is_replaced(
         }
         return owners == {uid_of(live_set(cluster) or {})}
 
-    until("the new StatefulSet owns the pods", adopted, 30.0)
+    until("the new StatefulSet owns the pods", is_adopted, 30.0)
     throughout("no pod is replaced or restarted", lambda: fingerprints(cluster) == before, 10.0)
     assert writer.leader_changes == 0
 
@@ -156,11 +156,11 @@ def test_a_lost_volume_is_reported_and_its_replacement_is_filled(
     watch = Stopwatch()
     cluster.api.delete(POD, cluster.namespace, victim)
 
-    def renewed() -> bool:
+    def is_renewed() -> bool:
         pvc = cluster.api.find(PVC, cluster.namespace, claim)
         return pvc is not None and uid_of(pvc) != lost
 
-    until("a new PVC exists", renewed, 90.0)
+    until("a new PVC exists", is_renewed, 90.0)
     cluster.await_condition("StorageConfigured", reason="StorageClassDefaulted")
     cluster.await_available(90.0)
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")

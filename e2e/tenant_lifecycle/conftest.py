@@ -79,7 +79,7 @@ class World:
         rules = live.get("rules") or ()
         return {name for rule in rules for name in rule.get("resourceNames", ())}
 
-    def sleeping(self, namespace: str, name: str, **spec: Any) -> None:
+    def create_paused(self, namespace: str, name: str, **spec: Any) -> None:
         """Create a cluster that is not reconciled."""
         self.api.create(CLUSTERS, manifest(namespace, name, paused=True, **spec))
 

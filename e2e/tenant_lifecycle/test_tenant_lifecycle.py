@@ -64,7 +64,7 @@ class TestShortRecheck:
             tenancy.LIMITS,
         ]
         watch = Stopwatch()
-        world.sleeping(namespace, "one")
+        world.create_paused(namespace, "one")
         until("access is granted", lambda: world.is_granted(namespace, "one"), 10.0, every=0.02)
         print(f"  {watch.seconds:.2f} s from the cluster to its grant")
         budget("from a cluster to its grant", watch.seconds, GRANT_SECONDS, "s")
@@ -73,7 +73,7 @@ class TestShortRecheck:
 
         grow_and_shrink(world, namespace)
         drift(world, namespace)
-        closing(world, namespace)
+        check_deletion(world, namespace)
 
     @pytest.mark.timeout(60)
     def test_refusals(self, world: World, provisioner: Operator) -> None:
@@ -84,7 +84,7 @@ class TestShortRecheck:
         await_reason(world.api, "own", "Provisioned", home=home)
         forged = {"metadata": {"name": tenancy.WRITER_ROLE, "namespace": home}, "rules": []}
         world.api.create(ROLE, forged)
-        world.sleeping(home, "x")
+        world.create_paused(home, "x")
         condition = await_reason(world.api, "own", "ForeignObject", home=home)
         assert tenancy.WRITER_ROLE in condition["message"]
         assert world.api.get(ROLE, home, tenancy.WRITER_ROLE).get("rules") in (None, [])
@@ -116,7 +116,7 @@ def grow_and_shrink(world: World, namespace: str) -> None:
         "-----END PUBLIC KEY-----\n",
         "imagePullSecrets": [{"name": "registry"}],
     }
-    world.sleeping(namespace, "two", tls=EXTERNAL)
+    world.create_paused(namespace, "two", tls=EXTERNAL)
     reader = {"their-server", "their-ca"}
     until(
         "the certificates are readable",
@@ -163,7 +163,7 @@ def drift(world: World, namespace: str) -> None:
     )
 
 
-def closing(world: World, namespace: str) -> None:
+def check_deletion(world: World, namespace: str) -> None:
     """Deletion waits for the cluster, reports its name, and leaves no objects."""
     world.api.patch(CLUSTERS, namespace, "one", {"metadata": {"finalizers": ["example.com/hold"]}})
     world.api.delete(TENANTS, NAMESPACE, namespace)
@@ -181,7 +181,7 @@ def test_killed_between_any_two_writes(world: World) -> None:
     """Each process makes one write and crashes before the next: all states between are covered."""
     namespace = world.make_namespace()
     make_tenant(world.api, namespace)
-    world.sleeping(namespace, "x", tls=EXTERNAL)
+    world.create_paused(namespace, "x", tls=EXTERNAL)
     crashing = start_crashing(world.launcher, world.who, CONTROLLER)
     deaths = crashing.await_end(90.0)
     print(f"  {deaths} processes crashed")
@@ -202,7 +202,7 @@ class TestAsShipped:
     @pytest.mark.timeout(60)
     def test_a_quiet_tenant_costs_nothing(self, world: World, as_shipped: Operator) -> None:
         namespace = world.create_tenant()
-        world.sleeping(namespace, "still")
+        world.create_paused(namespace, "still")
         until("access is granted", lambda: world.is_granted(namespace, "still"), 10.0)
         time.sleep(1.0)
         mark = world.audit.mark()

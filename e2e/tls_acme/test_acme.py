@@ -26,7 +26,7 @@ def test_servers_fetch_their_certificate(
     rig: Rig, api: Api, operator: Operator, namespace: str, tmp_path: Path
 ) -> None:
     domain = f"{names.acme_service(NAME)}.{namespace}.svc.cluster.local"
-    with pebble.running(rig, tmp_path) as acme:
+    with pebble.run_pebble(rig, tmp_path) as acme:
         settings = {
             "directoryURL": acme.directory,
             "domains": [domain],

@@ -143,13 +143,13 @@ def test_b12_a_change_of_mode_reaches_running_servers(
     api.patch(CLUSTERS, namespace, NAME, body)
     quorum = 2
 
-    def moved(serial: int) -> bool:
+    def has_moved(serial: int) -> bool:
         assert len(cluster.ready_pods()) >= quorum, "pods must be replaced one at a time"
         return len(cluster.ready_pods()) == 3 and serials(cluster) == {serial}
 
     until(
         "all servers have the certificate of the user",
-        lambda: moved(mine.served.serial),
+        lambda: has_moved(mine.served.serial),
         240.0,
         every=0.3,
     )
@@ -161,7 +161,7 @@ def test_b12_a_change_of_mode_reaches_running_servers(
     api.patch(CLUSTERS, namespace, NAME, {"spec": {"tls": {"mode": None, "external": None}}})
     until(
         "all servers have the certificate of the operator",
-        lambda: moved(ours),
+        lambda: has_moved(ours),
         240.0,
         every=0.3,
     )

@@ -54,7 +54,7 @@ class Client:
 
 
 @contextmanager
-def calling(client: Client) -> Iterator[None]:
+def connect_repeatedly(client: Client) -> Iterator[None]:
     """Let a client connect repeatedly until the end of the context."""
     end = threading.Event()
     addresses = [pod["status"]["podIP"] for pod in client.cluster.pods()]
@@ -124,7 +124,7 @@ def test_renewal_and_a_new_authority_under_running_servers(api: Api, cluster: Cl
     client = Client(cluster)
     client.read()
 
-    with calling(client):
+    with connect_repeatedly(client):
         # An additional name: the certificate is reissued, and reloaded without a restart.
         _patch_tls(cluster, extraSANs=["bao.example.com"])
         until("the certificate is issued", lambda: wanted_serial(cluster) != first, 60.0)

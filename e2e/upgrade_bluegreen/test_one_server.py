@@ -38,7 +38,7 @@ from e2e.harness.takeover import (
     hook,
     members,
     rests,
-    serving,
+    serving_pool,
     stateful_sets,
     taking_over,
     with_blue_green,
@@ -246,7 +246,7 @@ def test_read_replicas_are_upgraded_last(cluster: Cluster, requests: Requests) -
     assert blue.deleted_at < old.terminating_at
     assert restoring < old.terminating_at
     assert new.image == openbao_reference(SECOND)
-    green = serving(cluster)
+    green = serving_pool(cluster)
     assert green == pools.green
     assert green.revision == failed
     assert "failedRevision" not in blue_green(cluster.live())

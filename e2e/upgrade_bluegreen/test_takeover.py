@@ -44,7 +44,7 @@ from e2e.harness.takeover import (
     members,
     rests,
     second,
-    serving,
+    serving_pool,
     stateful_sets,
     taking_over,
     with_blue_green,
@@ -224,7 +224,7 @@ def test_green_waits_for_approval_despite_spec_edits_and_a_crash(
     by_hand = {"autoPromote": False, "autoCleanup": False}
     change(cluster, {"upgrade": with_blue_green(**by_hand, **retention_of_blue(KEPT_SECONDS))})
     requests.settle(cluster)
-    former = serving(cluster)
+    former = serving_pool(cluster)
     with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
         change(cluster, {"version": THIRD})
         takeover.await_phase(DEPLOYING)
@@ -274,7 +274,7 @@ def test_a_rollback_is_possible_while_blue_is_retained(
     """Green leads by then and serves all clients. The upgrade is not retried without a request."""
     watch = Stopwatch()
     with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
-        blue, green = serving(cluster), second(cluster)
+        blue, green = serving_pool(cluster), second(cluster)
         change(cluster, {"upgrade": {"requests": {"rollback": "back-1"}}})
         takeover.await_phase(ROLLBACK_CLEANUP)
         takeover.await_rest()

@@ -108,7 +108,7 @@ def test_a_pair_that_cannot_work_is_refused_before_anything_changes(
     change(cluster, {"version": after})
     cluster.await_condition("Upgrading", "False", "VersionPairRefused", seconds=30.0)
 
-    def unchanged() -> bool:
+    def is_unchanged() -> bool:
         return [uid_of(pod) for pod in cluster.pods()] == pods
 
-    throughout("no pod is replaced", unchanged, 3.0)
+    throughout("no pod is replaced", is_unchanged, 3.0)

@@ -111,7 +111,7 @@ def test_without_a_fault_everything_goes_through(proxy: FaultProxy) -> None:
 
 
 def test_a_cut_ends_in_the_middle_and_goes_on_ending(proxy: FaultProxy) -> None:
-    with proxy.suffering(Cut(after=len(BODY) + 10)):
+    with proxy.inject(Cut(after=len(BODY) + 10)):
         assert [ask(proxy, "PUT", f"/b/{n}", BODY) for n in range(3)] == [200, 0, 0]
     assert set(Kept.objects) == {"/b/0"}
     assert ask(proxy, "PUT", "/b/3", BODY) == 200
@@ -119,24 +119,24 @@ def test_a_cut_ends_in_the_middle_and_goes_on_ending(proxy: FaultProxy) -> None:
 
 def test_an_answer_can_be_cut_too(proxy: FaultProxy) -> None:
     ask(proxy, "PUT", "/b/k", BODY)
-    with proxy.suffering(Cut(after=1000, way="down")):
+    with proxy.inject(Cut(after=1000, way="down")):
         assert ask(proxy, "GET", "/b/k") == 0
 
 
 def test_an_error_comes_instead(proxy: FaultProxy) -> None:
-    with proxy.suffering(Answer(503, "SlowDown")):
+    with proxy.inject(Answer(503, "SlowDown")):
         assert ask(proxy, "PUT", "/b/k", BODY) == 503
     assert Kept.objects == {}
 
 
 def test_a_store_that_keeps_all_still_takes(proxy: FaultProxy) -> None:
-    with proxy.suffering(KEEPS_ALL):
+    with proxy.inject(KEEPS_ALL):
         assert ask(proxy, "PUT", "/b/l", BODY) == 200
         assert ask(proxy, "DELETE", "/b/l") == 403
 
 
 def test_a_slow_store_takes_what_it_takes(proxy: FaultProxy) -> None:
-    with proxy.suffering(Slow(bytes_per_second=2 * len(BODY))):
+    with proxy.inject(Slow(bytes_per_second=2 * len(BODY))):
         sender = threading.Thread(target=ask, args=(proxy, "PUT", "/b/k", BODY), daemon=True)
         sender.start()
         sender.join(0.2)

@@ -122,6 +122,6 @@ def store_snapshot(store: Store, key: BackupKey, cluster_uid: str = CLUSTER_UID)
     return key.text
 
 
-def keeping(max_count: int = 0, **more: Any) -> RetentionEnv:
+def retention(max_count: int = 0, **more: Any) -> RetentionEnv:
     """Retention rules."""
     return RetentionEnv(max_count=max_count, **more)

@@ -70,7 +70,7 @@ class Candidate:
 
 
 @contextlib.asynccontextmanager
-async def keeping(candidate: Candidate) -> AsyncIterator[Candidate]:
+async def run_candidate(candidate: Candidate) -> AsyncIterator[Candidate]:
     """Cancel the candidate at the end of the context, in any state."""
     try:
         yield candidate

@@ -57,7 +57,7 @@ def control_plane() -> Iterator[Rig]:
 
 
 @pytest.fixture(scope="session")
-def installed(control_plane: Rig) -> Rig:
+def control_plane_with_crds(control_plane: Rig) -> Rig:
     """The control plane with all CRDs, which the API server accepts without a warning.
 
     They are never deleted: to delete a CRD, the API server lists and deletes its objects, polls

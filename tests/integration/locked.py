@@ -148,14 +148,14 @@ def remove(rig: Rig, policies: Iterable[AdmissionPolicy]) -> None:
             admin.delete(resource, None, name)
     stranger = ImpersonatingClient(rig, User("nobody"))
 
-    def refused() -> bool:
+    def is_refused() -> bool:
         try:
             stranger.get(kinds.NAMESPACE, None, NAMESPACE)
         except ApiError as error:
             return error.code == 403
         return False
 
-    until("the permissions of all users are removed", refused, SECONDS)
+    until("the permissions of all users are removed", is_refused, SECONDS)
 
 
 def await_refusal(
@@ -163,7 +163,7 @@ def await_refusal(
 ) -> None:
     """Wait until a creation is refused with these words: the policy is enforced."""
 
-    def refused() -> bool:
+    def is_refused() -> bool:
         metadata = body["metadata"]
         try:
             client.create(resource, body)
@@ -173,7 +173,7 @@ def await_refusal(
             return words in str(error)
         return False
 
-    until(f"the request is refused with {words!r}", refused, SECONDS)
+    until(f"the request is refused with {words!r}", is_refused, SECONDS)
 
 
 def refusal(act: Callable[[], object]) -> str:
@@ -189,7 +189,7 @@ def refusal(act: Callable[[], object]) -> str:
 def await_allowed(act: Callable[[], object]) -> None:
     """Wait until a request is no longer refused."""
 
-    def allowed() -> bool:
+    def is_allowed() -> bool:
         try:
             act()
         except ApiError as error:
@@ -198,7 +198,7 @@ def await_allowed(act: Callable[[], object]) -> None:
             return False
         return True
 
-    until("the request is allowed", allowed, SECONDS)
+    until("the request is allowed", is_allowed, SECONDS)
 
 
 # --- the objects of one cluster

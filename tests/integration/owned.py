@@ -126,7 +126,7 @@ class Bench:
 
 
 @asynccontextmanager
-async def operating(
+async def run_operator(
     credentials: KubeconfigCredentials, watcher: Client, namespace: str
 ) -> AsyncIterator[Bench]:
     """Run an operator of that namespace until the end of the context."""

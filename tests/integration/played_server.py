@@ -33,7 +33,7 @@ async def played_server(
         state = {"initialized": True, "sealed": False, "standby": False, "version": "2.4.0"}
         return web.json_response(state | {"cluster_id": "id"})
 
-    async def nothing(request: web.Request) -> web.Response:
+    async def deny(request: web.Request) -> web.Response:
         return web.json_response({"errors": ["permission denied"]}, status=403)
 
     make_certificate(folder)
@@ -42,7 +42,7 @@ async def played_server(
     application = web.Application()
     application.router.add_get(f"/v1/{SNAPSHOT}", snapshot)
     application.router.add_get("/v1/sys/health", health)
-    application.router.add_get("/v1/{path:.*}", nothing)
+    application.router.add_get("/v1/{path:.*}", deny)
     runner = web.AppRunner(application)
     await runner.setup()
     port = free_port()

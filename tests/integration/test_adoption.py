@@ -78,7 +78,7 @@ class Watcher:
             assert clock.monotonic() < end, f"{say}: {conditions(live)}"
             await clock.sleep(0.1)
 
-    async def unserved(self) -> list[str]:
+    async def services_without_pods(self) -> list[str]:
         """Name the Services that select none of the pods."""
         pods = (await self.client.list(POD, self.namespace)).items
         return [
@@ -101,17 +101,17 @@ def says(kind: str, status: str, reason: str) -> Callable[[Object], bool]:
 
 
 @pytest.fixture
-def other(installed: Rig, client: Client, namespace: str) -> OtherOperator:
+def other(control_plane_with_crds: Rig, client: Client, namespace: str) -> OtherOperator:
     return OtherOperator(client, namespace)
 
 
 async def test_objects_of_another_operator_are_not_changed(
-    installed: Rig, client: Client, namespace: str, other: OtherOperator
+    control_plane_with_crds: Rig, client: Client, namespace: str, other: OtherOperator
 ) -> None:
     await other.install()
     before = await other.versions()
     see = Watcher(client, namespace)
-    async with operator(installed, namespace):
+    async with operator(control_plane_with_crds, namespace):
         live = await see.until(
             says("Adopted", "False", "AdoptionPending"), "condition Adopted is AdoptionPending"
         )
@@ -122,7 +122,7 @@ async def test_objects_of_another_operator_are_not_changed(
             lambda item: "EtcdEncryptionWarning" not in conditions(item),
             "the condition of the other operator is removed",
         )
-        assert await see.unserved() == []
+        assert await see.services_without_pods() == []
     after = await other.versions()
     assert {name: item for name, item in after.items() if name in before} == before
     live_conditions = conditions(live)
@@ -137,7 +137,7 @@ async def test_objects_of_another_operator_are_not_changed(
 
 
 async def test_a_requested_restart_adopts_the_servers(
-    installed: Rig, client: Client, namespace: str, other: OtherOperator
+    control_plane_with_crds: Rig, client: Client, namespace: str, other: OtherOperator
 ) -> None:
     await other.install()
     see = Watcher(client, namespace)
@@ -146,7 +146,7 @@ async def test_a_requested_restart_adopts_the_servers(
         item["metadata"]["name"]: uid_of(item) for item in (await client.list(POD, namespace)).items
     }
     former = uid_of(await client.get(STATEFUL_SET, key))
-    async with operator(installed, namespace):
+    async with operator(control_plane_with_crds, namespace):
         await see.until(
             says("Adopted", "False", "AdoptionPending"), "condition Adopted is AdoptionPending"
         )
@@ -156,7 +156,7 @@ async def test_a_requested_restart_adopts_the_servers(
         end = clock.monotonic() + PATIENCE
         while True:
             assert clock.monotonic() < end, conditions(await see.cluster())
-            assert await see.unserved() == []
+            assert await see.services_without_pods() == []
             live = next(iter((await client.list(STATEFUL_SET, namespace)).items), None)
             if live and live["metadata"].get("deletionTimestamp"):
                 await other.orphan()
@@ -182,7 +182,7 @@ async def test_a_requested_restart_adopts_the_servers(
     ],
 )
 async def test_an_impossible_adoption_is_refused_before_the_first_write(
-    installed: Rig,
+    control_plane_with_crds: Rig,
     client: Client,
     namespace: str,
     other: OtherOperator,
@@ -192,7 +192,7 @@ async def test_an_impossible_adoption_is_refused_before_the_first_write(
     await other.install(set_changes=changes)
     before = await other.versions()
     see = Watcher(client, namespace)
-    async with operator(installed, namespace):
+    async with operator(control_plane_with_crds, namespace):
         live = await see.until(
             says("Stalled", "True", "AdoptionRefused"), "condition Stalled is AdoptionRefused"
         )
@@ -213,7 +213,7 @@ RUNNING = {
 
 @pytest.mark.parametrize("without", [(), (labels.COMPONENT,)])
 async def test_servers_of_the_previous_release_keep_running(
-    installed: Rig, client: Client, namespace: str, without: tuple[str, ...]
+    control_plane_with_crds: Rig, client: Client, namespace: str, without: tuple[str, ...]
 ) -> None:
     """A label that the previous release did not have is added in place."""
     files = (THREE / "cluster.yaml", THREE / "children.yaml")
@@ -224,7 +224,7 @@ async def test_servers_of_the_previous_release_keep_running(
     see = Watcher(client, namespace, "three")
     key, pods = ObjectKey(namespace, "three"), await see.pods()
     before = uid_of(await client.get(STATEFUL_SET, key))
-    async with operator(installed, namespace):
+    async with operator(control_plane_with_crds, namespace):
         # The template is of another namespace, so the pods are outdated and wait for a leader.
         await see.until(says("Ready", "False", "RollingOut"), "condition Ready is RollingOut")
         clock = SystemClock()
@@ -236,7 +236,7 @@ async def test_servers_of_the_previous_release_keep_running(
             assert clock.monotonic() < end, "the pods lack a label"
             await clock.sleep(0.1)
         await see.until(says("Conflict", "False", "NoConflict"), "condition Conflict is NoConflict")
-        assert await see.unserved() == []
+        assert await see.services_without_pods() == []
     assert await see.pods() == pods
     assert uid_of(await client.get(STATEFUL_SET, key)) == before
     assert "Adopted" not in conditions(await see.cluster())

@@ -22,14 +22,14 @@ from runtime.errors import Conflict, NotFound, Transient
 from runtime.types import Object, ObjectKey, Resource, resource_version_of, uid_of
 from runtime.verdict import Verdict
 from tests.gen.api import StillInformer
-from tests.integration.owned import LABELS, MANAGER, MARKS, Bench, operating, owned_over
+from tests.integration.owned import LABELS, MANAGER, MARKS, Bench, owned_over, run_operator
 
 
 @pytest_asyncio.fixture
 async def bench(
     credentials: KubeconfigCredentials, client: Client, namespace: str
 ) -> AsyncIterator[Bench]:
-    async with operating(credentials, client, namespace) as bench:
+    async with run_operator(credentials, client, namespace) as bench:
         yield bench
 
 

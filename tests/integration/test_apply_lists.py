@@ -16,7 +16,7 @@ from runtime.client.client import Client
 from runtime.client.credentials import KubeconfigCredentials
 from runtime.types import Object, Resource
 from runtime.verdict import Verdict
-from tests.integration.owned import LABELS, Bench, operating
+from tests.integration.owned import LABELS, Bench, run_operator
 
 POLICY: Object = {
     "podSelector": {"matchLabels": {"app": "a"}},
@@ -40,7 +40,7 @@ PORT = {"name": "api", "port": 8200, "targetPort": 8200, "protocol": "TCP"}
 async def bench(
     credentials: KubeconfigCredentials, client: Client, namespace: str
 ) -> AsyncIterator[Bench]:
-    async with operating(credentials, client, namespace) as bench:
+    async with run_operator(credentials, client, namespace) as bench:
         yield bench
 
 

@@ -49,14 +49,14 @@ OF_CODE = frozenset(rule.id for rule in RULES if not rule.cel)
 
 
 @pytest.fixture(scope="module")
-def guarded(installed: Rig) -> Iterator[Rig]:
+def control_plane_with_policy(control_plane_with_crds: Rig) -> Iterator[Rig]:
     """The control plane with the CRDs and the policy."""
     objects = [parameters("default"), *as_objects(VALIDATE_FREE_DATA, "default")]
     whole = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).decode()
-    installed.kubectl("apply", "-f", "-", input=whole)
-    _await_policy(installed)
-    yield installed
-    installed.kubectl("delete", "-f", "-", input=whole)
+    control_plane_with_crds.kubectl("apply", "-f", "-", input=whole)
+    _await_policy(control_plane_with_crds)
+    yield control_plane_with_crds
+    control_plane_with_crds.kubectl("delete", "-f", "-", input=whole)
 
 
 def _await_policy(rig: Rig) -> None:
@@ -89,7 +89,7 @@ def by_code(body: Object) -> list[Violation]:
 
 
 @pytest_asyncio.fixture
-async def server(guarded: Rig, client: Client, namespace: str) -> "Server":
+async def server(control_plane_with_policy: Rig, client: Client, namespace: str) -> "Server":
     return Server(client, namespace)
 
 

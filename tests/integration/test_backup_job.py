@@ -30,8 +30,8 @@ from tests.integration.backup_place import (
     KEY,
     Place,
     Source,
-    keeping,
     place,
+    retention,
     store_snapshot,
 )
 from tests.integration.backup_place import source as running_source
@@ -205,7 +205,7 @@ async def test_retention_deletes_only_outdated_snapshots_of_the_cluster(
     neighbour = store_snapshot(store, BackupKey("prod", "ns", "cd", began, "dddddddd"))
     bare = BackupKey("prod", "ns", "c", began, "cccccccc").text
     store.write(bare, b"a snapshot that was never finished")
-    rules = keeping(2, protected=(ours[1],))
+    rules = retention(2, protected=(ours[1],))
     report = await back_up(replace(job.env, retention=rules), job.here)
     left = {key for key in store.keys("") if key.endswith(".snap")}
     assert left == {KEY, ours[1], ours[3], foreign, upgrade, neighbour, bare}
@@ -217,7 +217,7 @@ async def test_a_dry_run_reports_and_deletes_nothing(job: Place, store: Store) -
     old = store_snapshot(
         store, BackupKey("prod", "ns", "c", datetime(2025, 1, 1, tzinfo=UTC), "00000001")
     )
-    rules = keeping(1, dry_run=True)
+    rules = retention(1, dry_run=True)
     report = await back_up(replace(job.env, retention=rules), job.here)
     assert old in store.keys("")
     assert report.deleted == 0

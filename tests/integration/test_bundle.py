@@ -26,7 +26,7 @@ READER = "bundle-cluster-reader"
 HUSH = "aHVzaC1odXNo"
 
 
-def labelled(kind: Resource, namespace: str, name: str, **fields: object) -> Object:
+def object_of_cluster(kind: Resource, namespace: str, name: str, **fields: object) -> Object:
     metadata = {
         "name": name,
         "namespace": namespace,
@@ -37,7 +37,7 @@ def labelled(kind: Resource, namespace: str, name: str, **fields: object) -> Obj
 
 
 @pytest_asyncio.fixture
-async def surroundings(installed: Rig, client: Client, namespace: str) -> str:
+async def surroundings(control_plane_with_crds: Rig, client: Client, namespace: str) -> str:
     """A cluster with a ConfigMap and a Secret; no operator runs."""
     spec = {"version": "2.7.2", "profile": "Development", "storage": {"size": "1Gi"}}
     cluster: Object = {
@@ -47,15 +47,17 @@ async def surroundings(installed: Rig, client: Client, namespace: str) -> str:
         "spec": spec,
     }
     await client.create(CLUSTERS, cluster, field_manager="itest")
-    config = labelled(CONFIG_MAP, namespace, "config", data={"config.hcl": "ui = true\n"})
+    config = object_of_cluster(CONFIG_MAP, namespace, "config", data={"config.hcl": "ui = true\n"})
     await client.create(CONFIG_MAP, config, field_manager="itest")
-    secret = labelled(SECRET, namespace, "root-token", data={"token": HUSH})
+    secret = object_of_cluster(SECRET, namespace, "root-token", data={"token": HUSH})
     await client.create(SECRET, secret, field_manager="itest")
     return namespace
 
 
 @pytest_asyncio.fixture
-async def reader(installed: Rig, surroundings: str, tmp_path: Path) -> AsyncIterator[Client]:
+async def reader(
+    control_plane_with_crds: Rig, surroundings: str, tmp_path: Path
+) -> AsyncIterator[Client]:
     """A user who may only read clusters."""
     role = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -65,8 +67,8 @@ async def reader(installed: Rig, surroundings: str, tmp_path: Path) -> AsyncIter
             {"apiGroups": ["openbao.org"], "resources": ["openbaoclusters"], "verbs": ["get"]}
         ],
     }
-    installed.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(role))
-    account = accounts.make(installed, surroundings, "reader", tmp_path, (READER,))
+    control_plane_with_crds.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(role))
+    account = accounts.make(control_plane_with_crds, surroundings, "reader", tmp_path, (READER,))
     client = account.client()
     try:
         yield client

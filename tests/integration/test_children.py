@@ -99,7 +99,7 @@ SPECS: dict[str, gen.Cluster] = {
 
 
 @pytest_asyncio.fixture
-async def restricted(client: Client) -> AsyncIterator[str]:
+async def restricted_namespace(client: Client) -> AsyncIterator[str]:
     """A namespace that enforces the level `restricted`."""
     metadata = {
         "generateName": "itest-restricted-",
@@ -152,12 +152,12 @@ def within(cluster: gen.Cluster, namespace: str) -> gen.Cluster:
 
 
 async def test_every_object_is_accepted_and_an_equal_apply_changes_nothing(
-    client: Client, restricted: str
+    client: Client, restricted_namespace: str
 ) -> None:
     """The second round is a second later: the server must not write new timestamps either."""
     results: list[tuple[Intent, Owner, Object]] = []
     for cluster in SPECS.values():
-        here = within(cluster, restricted)
+        here = within(cluster, restricted_namespace)
         owner = here.owner()
         results += [(i, owner, await send(client, i, owner)) for i in children(here)]
     kinds = {intent.resource.kind for intent, _, _ in results}
@@ -169,13 +169,13 @@ async def test_every_object_is_accepted_and_an_equal_apply_changes_nothing(
 
 
 async def test_ranges_without_metadata_servers_are_accepted(
-    client: Client, restricted: str
+    client: Client, restricted_namespace: str
 ) -> None:
     """The API server validates that each exception lies within its range, and is smaller."""
     ranges = ("0.0.0.0/0", "::/0", "128.0.0.0/1", "169.0.0.0/8", "fd00::/8", "168.63.129.16/32")
     peers = [{"ipBlock": {"cidr": cidr}} for cidr in ranges]
     spec = hardened_spec(network={"egressRules": [{"to": peers, "ports": [{"port": 443}]}]})
-    here = within(gen.cluster("wide-egress", **spec), restricted)
+    here = within(gen.cluster("wide-egress", **spec), restricted_namespace)
     meant, facts = gen.resolved(here), gen.world().facts()
     for intent in (network_policy(meant, facts), jobs_network_policy(meant, facts)):
         obj = await send(client, intent, here.owner())
@@ -188,9 +188,9 @@ async def test_ranges_without_metadata_servers_are_accepted(
 
 @pytest.mark.parametrize("cluster", SPECS.values(), ids=SPECS.keys())
 async def test_a_restricted_namespace_accepts_every_pod(
-    client: Client, restricted: str, cluster: gen.Cluster
+    client: Client, restricted_namespace: str, cluster: gen.Cluster
 ) -> None:
-    here = within(cluster, restricted)
+    here = within(cluster, restricted_namespace)
     await send(client, account_of(here), here.owner())
     for template in templates(here):
         await client.apply(
@@ -216,10 +216,10 @@ def pod_of(template: Object, cluster: gen.Cluster) -> Object:
 
 
 async def test_a_restricted_namespace_refuses_a_pod_with_more_privileges(
-    client: Client, restricted: str
+    client: Client, restricted_namespace: str
 ) -> None:
     """Shows that the namespace of the test above enforces the level."""
-    here = within(SPECS["minimal"], restricted)
+    here = within(SPECS["minimal"], restricted_namespace)
     await send(client, account_of(here), here.owner())
     pod = pod_of(templates(here)[0], here)
     pod["spec"]["containers"][0]["securityContext"] = {}
@@ -229,13 +229,13 @@ async def test_a_restricted_namespace_refuses_a_pod_with_more_privileges(
 
 @pytest.mark.parametrize("cluster", SPECS.values(), ids=SPECS.keys())
 async def test_the_volume_claim_of_each_pod_is_accepted(
-    client: Client, restricted: str, cluster: gen.Cluster
+    client: Client, restricted_namespace: str, cluster: gen.Cluster
 ) -> None:
-    here = within(cluster, restricted)
+    here = within(cluster, restricted_namespace)
     (live,) = [i for i in children(here) if i.resource == STATEFUL_SET]
     (template,) = live.body["spec"]["volumeClaimTemplates"]
     claim = copy.deepcopy(template)
-    claim["metadata"].update(name=names.data_claim(here.name, 0), namespace=restricted)
+    claim["metadata"].update(name=names.data_claim(here.name, 0), namespace=restricted_namespace)
     stored = await client.apply(PVC, claim, field_manager="itest", force=True, dry_run=True)
     assert stored.object["metadata"]["annotations"][labels.OWNER_UID] == here.owner().uid
 
@@ -249,10 +249,10 @@ def stateful_set(cluster: gen.Cluster, live: gen.StatefulSet | None) -> Intent:
 
 
 async def test_no_change_of_the_spec_changes_an_immutable_field(
-    client: Client, restricted: str
+    client: Client, restricted_namespace: str
 ) -> None:
     """From the first template to the second, and from there to other specs."""
-    here = within(SPECS["minimal"], restricted)
+    here = within(SPECS["minimal"], restricted_namespace)
     await send(client, stateful_set(here, None), here.owner())
     live = gen.stateful_set(here.name)
     for spec in ({}, EVERYTHING, {"version": "2.4.1"}):
@@ -263,17 +263,19 @@ async def test_no_change_of_the_spec_changes_an_immutable_field(
         await send(client, Intent(STATEFUL_SET, changed), here.owner())
 
 
-async def test_a_service_follows_every_change_of_the_spec(client: Client, restricted: str) -> None:
+async def test_a_service_follows_every_change_of_the_spec(
+    client: Client, restricted_namespace: str
+) -> None:
     """The API server refuses to change clusterIP."""
     metrics = [{"scrapeProfile": profile} for profile in ("Active", "AllNodes", "Active")]
-    for here in (within(monitor(settings), restricted) for settings in metrics):
+    for here in (within(monitor(settings), restricted_namespace) for settings in metrics):
         meant = gen.resolved(here)
         assert meant.exposure.monitor is not None
         intent = metrics_service(meant, meant.exposure.monitor)
         live = await send(client, intent, here.owner())
         assert live["spec"]["selector"] == intent.body["spec"]["selector"]
     for kind in ("ClusterIP", "NodePort", "LoadBalancer", "ClusterIP"):
-        here = within(gen.cluster(service={"type": kind}), restricted)
+        here = within(gen.cluster(service={"type": kind}), restricted_namespace)
         live = await send(client, public_service(gen.resolved(here)), here.owner())
         assert live["spec"]["type"] == kind
 
@@ -287,9 +289,9 @@ class TestSecrets:
         return Context(client, store, clock, lambda count: b"\x07" * count, events)
 
     async def test_all_four_are_created_and_the_generated_ones_never_change(
-        self, client: Client, restricted: str
+        self, client: Client, restricted_namespace: str
     ) -> None:
-        here = within(SPECS["minimal"], restricted)
+        here = within(SPECS["minimal"], restricted_namespace)
         meant, context = gen.resolved(here), self.context(client)
         effects: dict[str, type[Effect]] = {
             names.unseal_key_secret(here.name): DrawUnsealKey,
@@ -300,20 +302,20 @@ class TestSecrets:
         before = {}
         for name, effect in effects.items():
             await EFFECTS[effect](context, meant, effect(name))
-            before[name] = await client.get(SECRET, ObjectKey(restricted, name))
+            before[name] = await client.get(SECRET, ObjectKey(restricted_namespace, name))
             assert before[name]["metadata"]["ownerReferences"] == [here.owner().reference()]
         for name, effect in effects.items():
             renewed = name == names.tls_server_secret(here.name)
             again = IssueServerCertificate(name, uid_of(before[name])) if renewed else effect(name)
             await EFFECTS[effect](context, meant, again)
-            after = await client.get(SECRET, ObjectKey(restricted, name))
+            after = await client.get(SECRET, ObjectKey(restricted_namespace, name))
             assert (after == before[name]) is not renewed, name
 
     @pytest.mark.parametrize("observed", ["", "uid-former"], ids=["absent", "owned"])
     async def test_a_certificate_is_not_written_to_a_secret_of_another_owner(
-        self, client: Client, restricted: str, observed: str
+        self, client: Client, restricted_namespace: str, observed: str
     ) -> None:
-        here = within(SPECS["minimal"], restricted)
+        here = within(SPECS["minimal"], restricted_namespace)
         meant, context = gen.resolved(here), self.context(client)
         await issue_authority(context, meant, IssueAuthority(names.tls_ca_secret(here.name)))
         name = names.tls_server_secret(here.name)
@@ -322,12 +324,14 @@ class TestSecrets:
         before = await client.create(SECRET, body, field_manager="itest")
         with pytest.raises(Transient, match="was replaced"):
             await issue_server_certificate(context, meant, IssueServerCertificate(name, observed))
-        assert await client.get(SECRET, ObjectKey(restricted, name)) == before
+        assert await client.get(SECRET, ObjectKey(restricted_namespace, name)) == before
 
-    async def test_a_drawn_key_cannot_be_overwritten(self, client: Client, restricted: str) -> None:
-        here = within(SPECS["minimal"], restricted)
+    async def test_a_drawn_key_cannot_be_overwritten(
+        self, client: Client, restricted_namespace: str
+    ) -> None:
+        here = within(SPECS["minimal"], restricted_namespace)
         name = names.unseal_key_secret(here.name)
         await draw_unseal_key(self.context(client), gen.resolved(here), DrawUnsealKey(name))
         op = {"op": "replace", "path": "/data/key", "value": "AAAA"}
         with pytest.raises(Invalid, match="immutable"):
-            await client.json_patch(SECRET, ObjectKey(restricted, name), [op])
+            await client.json_patch(SECRET, ObjectKey(restricted_namespace, name), [op])

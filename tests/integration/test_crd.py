@@ -46,7 +46,7 @@ async def _observe(client: Client, body: Object, status: dict[str, Any] | None) 
         await client.apply(CLUSTERS, body, field_manager=MANAGER, force=True, subresource="status")
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("control_plane_with_crds")
 class TestRules:
     @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
     async def test_it_is_refused_with_field_and_next_step(
@@ -117,7 +117,7 @@ class TestRules:
 
 
 async def test_the_columns_show_what_was_observed(
-    installed: Rig, client: Client, namespace: str
+    control_plane_with_crds: Rig, client: Client, namespace: str
 ) -> None:
     body = _body(namespace, "c", {})
     stored = await _apply(client, body, dry_run=False)
@@ -139,7 +139,9 @@ async def test_the_columns_show_what_was_observed(
     body = {**body, "status": status}
     del body["spec"]
     await client.apply(CLUSTERS, body, field_manager=MANAGER, force=True, subresource="status")
-    header, row = installed.kubectl("get", "baoc", "-n", namespace, "-o", "wide").splitlines()
+    header, row = control_plane_with_crds.kubectl(
+        "get", "baoc", "-n", namespace, "-o", "wide"
+    ).splitlines()
     assert header.split() == [
         "NAME", "READY", "VERSION", "LEADER", "SEALED", "OPERATION", "BACKUP-AGE", "AGE",
         "REASON", "PHASE",
@@ -149,14 +151,19 @@ async def test_the_columns_show_what_was_observed(
     assert columns[8:] == ["Reconciling", "Initializing"]
 
 
-async def test_kubectl_scales_a_cluster(installed: Rig, client: Client, namespace: str) -> None:
+async def test_kubectl_scales_a_cluster(
+    control_plane_with_crds: Rig, client: Client, namespace: str
+) -> None:
     await _apply(client, _body(namespace, "c", {}), dry_run=False)
-    installed.kubectl("scale", "-n", namespace, "bao/c", "--replicas=5")
+    control_plane_with_crds.kubectl("scale", "-n", namespace, "bao/c", "--replicas=5")
     assert (
-        installed.kubectl("get", "-n", namespace, "bao/c", "-o", "jsonpath={.spec.replicas}") == "5"
+        control_plane_with_crds.kubectl(
+            "get", "-n", namespace, "bao/c", "-o", "jsonpath={.spec.replicas}"
+        )
+        == "5"
     )
     with pytest.raises(RigError, match=r"spec\.replicas"):
-        installed.kubectl("scale", "-n", namespace, "bao/c", "--replicas=0")
+        control_plane_with_crds.kubectl("scale", "-n", namespace, "bao/c", "--replicas=0")
 
 
 async def _explain(rig: Rig, *arguments: str) -> str:
@@ -172,8 +179,8 @@ async def _explain(rig: Rig, *arguments: str) -> str:
             await SystemClock().sleep(0.2)
 
 
-async def test_explain_shows_defaults_units_and_examples(installed: Rig) -> None:
-    words = " ".join((await _explain(installed, "openbaocluster.spec.tls")).split())
+async def test_explain_shows_defaults_units_and_examples(control_plane_with_crds: Rig) -> None:
+    words = " ".join((await _explain(control_plane_with_crds, "openbaocluster.spec.tls")).split())
     assert "enum: OperatorManaged, External, ACME" in words
     assert "A Go duration from 1h to 8736h" in words
     assert "Default: 720h." in words
@@ -181,9 +188,9 @@ async def test_explain_shows_defaults_units_and_examples(installed: Rig) -> None
 
 
 @pytest.mark.parametrize("part", ["spec", "status"])
-async def test_explain_shows_every_field(installed: Rig, part: str) -> None:
+async def test_explain_shows_every_field(control_plane_with_crds: Rig, part: str) -> None:
     """kubectl indents by two blanks; a field has a name, a tab and a type."""
-    text = await _explain(installed, f"openbaocluster.{part}", "--recursive")
+    text = await _explain(control_plane_with_crds, f"openbaocluster.{part}", "--recursive")
     shown: list[str] = []
     above: list[str] = []
     for line in text.partition("FIELDS:")[2].splitlines():

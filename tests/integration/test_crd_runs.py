@@ -42,7 +42,7 @@ MESSAGES = {
 
 
 @pytest_asyncio.fixture
-async def place(installed: Rig, namespace: str) -> AsyncIterator[str]:
+async def place(control_plane_with_crds: Rig, namespace: str) -> AsyncIterator[str]:
     """A namespace on a server with the CRDs."""
     yield namespace
 
@@ -102,7 +102,9 @@ async def _observe(client: Client, kind: Resource, live: Object, status: dict[st
     await client.apply(kind, body, field_manager=MANAGER, force=True, subresource="status")
 
 
-async def test_the_columns_of_a_backup(installed: Rig, client: Client, place: str) -> None:
+async def test_the_columns_of_a_backup(
+    control_plane_with_crds: Rig, client: Client, place: str
+) -> None:
     live = await _apply(client, BACKUPS, place, {}, dry_run=False)
     snapshot = {"key": KEY, "size": 4711, "version": "2.4.0"}
     proof = {"outcome": "Passed", "reason": "RestoreTestPassed"}
@@ -114,7 +116,9 @@ async def test_the_columns_of_a_backup(installed: Rig, client: Client, place: st
         "proof": proof,
     }
     await _observe(client, BACKUPS, live, status)
-    header, row = installed.kubectl("get", "obackup", "-n", place, "-o", "wide").splitlines()
+    header, row = control_plane_with_crds.kubectl(
+        "get", "obackup", "-n", place, "-o", "wide"
+    ).splitlines()
     assert header.split() == [
         "NAME", "CLUSTER", "ORIGIN", "PHASE", "SIZE", "PROOF", "AGE", "REASON", "VERSION",
         "KEY",
@@ -124,11 +128,13 @@ async def test_the_columns_of_a_backup(installed: Rig, client: Client, place: st
     assert columns[7:] == ["Stored", "2.4.0", KEY]
 
 
-async def test_the_columns_of_a_restore(installed: Rig, client: Client, place: str) -> None:
+async def test_the_columns_of_a_restore(
+    control_plane_with_crds: Rig, client: Client, place: str
+) -> None:
     live = await _apply(client, RESTORES, place, {"source": {"backup": "b"}}, dry_run=False)
     status = {"phase": "Unknown", "execution": {"stage": "Unknown"}, "message": "decide"}
     await _observe(client, RESTORES, live, status)
-    header, row = installed.kubectl("get", "obrestore", "-n", place).splitlines()
+    header, row = control_plane_with_crds.kubectl("get", "obrestore", "-n", place).splitlines()
     assert header.split() == ["NAME", "CLUSTER", "PHASE", "STAGE", "AGE", "MESSAGE"]
     columns = row.split()
     assert columns[:4] == ["r", "c", "Unknown", "Unknown"]
@@ -144,8 +150,12 @@ async def test_a_status_write_keeps_the_generation(client: Client, place: str) -
         assert stored["metadata"]["generation"] == 1
 
 
-async def test_both_kinds_are_in_the_category_openbao(installed: Rig, place: str) -> None:
-    resources = installed.kubectl("api-resources", "--categories=openbao", "-o", "name").split()
+async def test_both_kinds_are_in_the_category_openbao(
+    control_plane_with_crds: Rig, place: str
+) -> None:
+    resources = control_plane_with_crds.kubectl(
+        "api-resources", "--categories=openbao", "-o", "name"
+    ).split()
     assert {str(BACKUPS), str(RESTORES)} <= set(resources)
 
 
@@ -154,7 +164,7 @@ async def test_both_kinds_are_in_the_category_openbao(installed: Rig, place: str
     [("backup", ["OpenBaoCluster", "OpenBaoBackup"]), ("restore", ["OpenBaoRestore"])],
 )
 def test_a_sample_is_accepted_without_a_warning(
-    installed: Rig, sample: str, kinds: list[str]
+    control_plane_with_crds: Rig, sample: str, kinds: list[str]
 ) -> None:
     """Only the objects of our API group; the rules of clusters are checked in Python."""
     text = (ROOT / "config" / "samples" / f"{sample}.yaml").read_text(encoding="utf-8")
@@ -167,6 +177,6 @@ def test_a_sample_is_accepted_without_a_warning(
             continue
         document["metadata"]["namespace"] = "default"
         expected = json.dumps(document)
-        installed.kubectl(
+        control_plane_with_crds.kubectl(
             "apply", "--dry-run=server", "--warnings-as-errors", "-f", "-", input=expected
         )

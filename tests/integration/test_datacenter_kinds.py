@@ -51,7 +51,7 @@ Make = Callable[[dict[str, Any]], Object]
 
 
 @pytest_asyncio.fixture
-async def server(installed: Rig, client: Client) -> AsyncIterator[Client]:
+async def server(control_plane_with_crds: Rig, client: Client) -> AsyncIterator[Client]:
     """The cluster administrator, on a server with the CRDs."""
     yield client
 
@@ -225,14 +225,19 @@ UNKNOWN: dict[str, tuple[dict[str, Any], str]] = {
 @each_place
 @pytest.mark.parametrize(("body", "field"), UNKNOWN.values(), ids=UNKNOWN.keys())
 def test_fields_with_more_privileges_do_not_exist(
-    installed: Rig, kind: Resource, path: str, made: Make, body: dict[str, Any], field: str
+    control_plane_with_crds: Rig,
+    kind: Resource,
+    path: str,
+    made: Make,
+    body: dict[str, Any],
+    field: str,
 ) -> None:
     """kubectl requests strict field validation; without it the API server prunes the field."""
     text, where = json.dumps(made(body)), re.escape(f"{path}.{field}")
     with pytest.raises(RigError, match=f'unknown field "{where}"'):
-        installed.kubectl("apply", "--dry-run=server", "-f", "-", input=text)
+        control_plane_with_crds.kubectl("apply", "--dry-run=server", "-f", "-", input=text)
     lax = ("apply", "--dry-run=server", "--validate=false", "-o", "json", "-f", "-")
-    stored = json.loads(installed.kubectl(*lax, input=text))["spec"]
+    stored = json.loads(control_plane_with_crds.kubectl(*lax, input=text))["spec"]
     # The namespace of the datacenter itself is a valid field.
     stored.pop("namespace", None)
     assert f'"{field.rpartition(".")[2]}":' not in json.dumps(stored)
@@ -331,10 +336,10 @@ SHORT = {DATACENTERS: "dc", SERVICE_SETS: "bss", WORKLOADS: "bws"}
 MOMENT = "2999-01-01T03:00:00Z"
 
 
-async def test_the_columns_of_a_datacenter(installed: Rig, server: Client) -> None:
+async def test_the_columns_of_a_datacenter(control_plane_with_crds: Rig, server: Client) -> None:
     ready = {"type": "Ready", "status": "False", "reason": "ServicesFailed", "message": "m"}
     header, row = await _table_of(
-        installed,
+        control_plane_with_crds,
         server,
         DATACENTERS,
         datacenter_object(service(), name="shown", region="eu"),
@@ -345,14 +350,14 @@ async def test_the_columns_of_a_datacenter(installed: Rig, server: Client) -> No
     assert row[7:] == ["ServicesFailed"]
 
 
-async def test_the_columns_of_a_set(installed: Rig, server: Client) -> None:
+async def test_the_columns_of_a_set(control_plane_with_crds: Rig, server: Client) -> None:
     body = set_object(service(), name="shown", priority=5)
-    header, row = await _table_of(installed, server, SERVICE_SETS, body, None)
+    header, row = await _table_of(control_plane_with_crds, server, SERVICE_SETS, body, None)
     assert header == ["NAME", "PRIORITY", "AGE"]
     assert row[:2] == ["shown", "5"]
 
 
-async def test_the_columns_of_a_workload(installed: Rig, server: Client) -> None:
+async def test_the_columns_of_a_workload(control_plane_with_crds: Rig, server: Client) -> None:
     status = {
         "state": "Failed",
         "ready": "0/1",
@@ -361,7 +366,9 @@ async def test_the_columns_of_a_workload(installed: Rig, server: Client) -> None
         "nextRetryTime": MOMENT,
         "lastError": {"reason": "Forbidden", "message": "no-rights"},
     }
-    header, row = await _table_of(installed, server, WORKLOADS, workload_object(service()), status)
+    header, row = await _table_of(
+        control_plane_with_crds, server, WORKLOADS, workload_object(service()), status
+    )
     assert header == [
         *("NAME", "DATACENTER", "SERVICE", "SOURCE", "KIND", "STATE", "READY", "ATTEMPTS", "AGE"),
         *("NEXT-RETRY", "MESSAGE", "ERROR"),

@@ -39,9 +39,9 @@ OPENED = {"labels": {LEVEL: "privileged"}}
 
 
 @pytest.fixture(scope="module")
-def place(installed: Rig) -> Iterator[Place]:
+def place(control_plane_with_crds: Rig) -> Iterator[Place]:
     """The control plane with the policies in force."""
-    place = locked.prepare(installed, POLICIES)
+    place = locked.prepare(control_plane_with_crds, POLICIES)
     try:
         own = datacenter_object(namespace=NAMESPACE, name="canary")
         locked.await_refusal(place.client(), DATACENTERS, own, "namespace of the operator")
@@ -52,7 +52,7 @@ def place(installed: Rig) -> Iterator[Place]:
         yield place
     finally:
         # Later tests on this control plane must not be affected.
-        locked.remove(installed, POLICIES)
+        locked.remove(control_plane_with_crds, POLICIES)
 
 
 def _render(where: str, body: Object) -> Object:

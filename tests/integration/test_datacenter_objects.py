@@ -61,7 +61,7 @@ DEFINITIONS = Resource(
 
 
 @pytest_asyncio.fixture
-async def place(installed: object, client: Client) -> AsyncIterator["Place"]:
+async def place(control_plane_with_crds: object, client: Client) -> AsyncIterator["Place"]:
     """A namespace, and unique names."""
     place = Place(client, uuid.uuid4().hex[:8])
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.namespace}}

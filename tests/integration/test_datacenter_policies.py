@@ -49,15 +49,15 @@ Act = Callable[[ImpersonatingClient, str], Any]
 
 
 @pytest.fixture(scope="module")
-def place(installed: Rig) -> Iterator[Place]:
+def place(control_plane_with_crds: Rig) -> Iterator[Place]:
     """The control plane with the policies in force."""
-    place = locked.prepare(installed, POLICIES)
+    place = locked.prepare(control_plane_with_crds, POLICIES)
     try:
         _await_policies(place)
         yield place
     finally:
         # Later tests on this control plane must not be affected.
-        locked.remove(installed, POLICIES)
+        locked.remove(control_plane_with_crds, POLICIES)
 
 
 def _await_policies(place: Place) -> None:

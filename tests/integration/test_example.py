@@ -244,7 +244,7 @@ async def test_a_quiet_operator_writes_nothing(
     async with operator(account, site.namespace, port):
         sites = len((await site.client.list(WEBSITE)).items)
 
-        async def looked() -> bool:
+        async def has_looked() -> bool:
             try:
                 metrics = await _metrics(port)
             except OSError:
@@ -254,7 +254,7 @@ async def test_a_quiet_operator_writes_nothing(
             )
             return passes is not None and int(passes[1]) >= sites
 
-        await until(looked, "every site is reconciled")
+        await until(has_looked, "every site is reconciled")
     assert _writes(control_plane, site.namespace)[len(before) :] == []
 
 

@@ -41,7 +41,7 @@ COUNTED = ("cpu", "memory", "ephemeral-storage")
 
 
 @pytest.fixture(scope="module")
-def installed(control_plane: Rig) -> None:
+def crds(control_plane: Rig) -> None:
     """Install the CRDs of the operator."""
     install(control_plane)
 
@@ -69,7 +69,7 @@ async def _create(
 
 
 @pytest_asyncio.fixture
-async def run(client: Client, place: str, installed: None) -> AsyncIterator[Owner]:
+async def run(client: Client, place: str, crds: None) -> AsyncIterator[Owner]:
     """An OpenBaoBackup."""
     live = await _create(client, BACKUPS, place, "nightly", spec={"cluster": "x"})
     yield Owner(BACKUPS.api_version, BACKUPS.kind, place, "nightly", uid_of(live))

@@ -15,11 +15,11 @@ from runtime.client.listing import ListOptions
 from runtime.types import ObjectKey
 from tests.integration.candidates import (
     Candidate,
-    keeping,
     leader_process,
     lease_spec,
     next_line,
     renewals,
+    run_candidate,
     until,
 )
 from tests.integration.leader_process import OPTIONS, TARGET_NAME
@@ -28,7 +28,7 @@ from tests.integration.leader_process import OPTIONS, TARGET_NAME
 def candidate(
     client: Client, namespace: str, identity: str
 ) -> contextlib.AbstractAsyncContextManager[Candidate]:
-    return keeping(Candidate(client, namespace, identity))
+    return run_candidate(Candidate(client, namespace, identity))
 
 
 async def test_t22_a_clean_stop_hands_over_within_a_retry_and_the_record_says_so(

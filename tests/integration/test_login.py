@@ -26,7 +26,7 @@ READER = "login-config-map-reader"
 
 
 @pytest_asyncio.fixture
-async def cluster(installed: Rig, client: Client, namespace: str) -> Object:
+async def cluster(control_plane_with_crds: Rig, client: Client, namespace: str) -> Object:
     """A cluster; no operator runs."""
     spec = {"version": "2.7.2", "profile": "Development", "storage": {"size": "1Gi"}}
     body: Object = {
@@ -40,7 +40,7 @@ async def cluster(installed: Rig, client: Client, namespace: str) -> Object:
 
 @pytest_asyncio.fixture
 async def reader(
-    installed: Rig, cluster: Object, namespace: str, tmp_path: Path
+    control_plane_with_crds: Rig, cluster: Object, namespace: str, tmp_path: Path
 ) -> AsyncIterator[Client]:
     """A user who may read ConfigMaps, and no Secrets."""
     role = {
@@ -49,8 +49,10 @@ async def reader(
         "metadata": {"name": READER},
         "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}],
     }
-    installed.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(role))
-    client = accounts.make(installed, namespace, "reader", tmp_path, (READER,)).client()
+    control_plane_with_crds.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(role))
+    client = accounts.make(
+        control_plane_with_crds, namespace, "reader", tmp_path, (READER,)
+    ).client()
     try:
         yield client
     finally:
@@ -130,9 +132,9 @@ async def test_a_file_that_cannot_be_used_is_an_error(
 
 
 async def test_a_token_is_only_for_this_cluster(
-    installed: Rig, client: Client, cluster: Object, namespace: str, tmp_path: Path
+    control_plane_with_crds: Rig, client: Client, cluster: Object, namespace: str, tmp_path: Path
 ) -> None:
-    accounts.make(installed, namespace, ACCOUNT, tmp_path)
+    accounts.make(control_plane_with_crds, namespace, ACCOUNT, tmp_path)
     token = (await account_token(session(client, namespace), order())).reveal()
     payload = token.split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

@@ -47,17 +47,17 @@ def current() -> dict[str, Any]:
 
 
 @pytest_asyncio.fixture
-async def older(installed: Rig, current: dict[str, Any]) -> AsyncIterator[Rig]:
+async def older(control_plane_with_crds: Rig, current: dict[str, Any]) -> AsyncIterator[Rig]:
     """An API server with the CRD of an earlier release; restored afterwards."""
     before = yaml.safe_load(yaml.safe_dump(current))
     parts = before["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
     del parts["status"]["properties"]["tlsSecrets"]
     del parts["spec"]["properties"]["maintenance"]
-    apply_definition(installed, before)
+    apply_definition(control_plane_with_crds, before)
     try:
-        yield installed
+        yield control_plane_with_crds
     finally:
-        apply_definition(installed, current)
+        apply_definition(control_plane_with_crds, current)
 
 
 class Operator:
@@ -136,7 +136,7 @@ async def test_other_fields_are_written_and_the_field_follows_with_the_crd(
 
 
 async def test_a_definition_that_goes_back_under_an_operator_is_noticed_by_a_write(
-    installed: Rig, current: dict[str, Any], client: Client, namespace: str
+    control_plane_with_crds: Rig, current: dict[str, Any], client: Client, namespace: str
 ) -> None:
     schemas = ServedSchemas(client, SystemClock(), random.Random(1), Metrics(), definitions)
     running = asyncio.create_task(schemas.run())
@@ -148,7 +148,7 @@ async def test_a_definition_that_goes_back_under_an_operator_is_noticed_by_a_wri
         await schemas.ready()
         # The test before this one may have put the definition right a moment ago.
         await eventually(lambda: schemas.lacking == (), seconds=60, say="the schemas lack no field")
-        apply_definition(installed, before)
+        apply_definition(control_plane_with_crds, before)
         operator = Operator(client, schemas=schemas)
         await await_refusal(operator, key)
         await eventually(
@@ -158,18 +158,18 @@ async def test_a_definition_that_goes_back_under_an_operator_is_noticed_by_a_wri
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-        apply_definition(installed, current)
+        apply_definition(control_plane_with_crds, current)
 
 
 async def test_a_newer_crd_is_accepted(
-    installed: Rig, current: dict[str, Any], client: Client
+    control_plane_with_crds: Rig, current: dict[str, Any], client: Client
 ) -> None:
     newer = yaml.safe_load(yaml.safe_dump(current))
     parts = newer["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
     parts["status"]["properties"]["ofTheNextRelease"] = {"type": "string"}
     clock = SystemClock()
     try:
-        apply_definition(installed, newer)
+        apply_definition(control_plane_with_crds, newer)
         async with asyncio.timeout(30):
             while b"ofTheNextRelease" not in await client.get_raw(DOCUMENT):
                 await clock.sleep(0.2)
@@ -180,4 +180,4 @@ async def test_a_newer_crd_is_accepted(
         await asyncio.gather(running, return_exceptions=True)
         assert schemas.lacking == ()
     finally:
-        apply_definition(installed, current)
+        apply_definition(control_plane_with_crds, current)

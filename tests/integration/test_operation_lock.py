@@ -23,7 +23,7 @@ MANY = 8
 # retries of a writer; otherwise the result would depend on timing.
 READY = (2, 3, 4)
 RESTORE = LockRequest("Restore", "openbaorestore/monday", "ns/monday")
-pytestmark = pytest.mark.usefixtures("installed")
+pytestmark = pytest.mark.usefixtures("control_plane_with_crds")
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def definition() -> Object:
 
 
 @asynccontextmanager
-async def following(client: Client) -> AsyncIterator[OptionalKinds]:
+async def run_optional_kinds(client: Client) -> AsyncIterator[OptionalKinds]:
     clock, rng = SystemClock(), random.Random(1)
     informers = InformerSet(client, clock=clock, rng=rng, metrics=Metrics())
     kinds = OptionalKinds(informers, [GADGET], lambda resource: Selection(resource))
@@ -69,7 +69,7 @@ async def test_a_kind_is_added_removed_and_added_again(client: Client, namespace
         "kind": FIRST.kind,
         "metadata": {"namespace": namespace, "name": "one"},
     }
-    async with following(client) as kinds:
+    async with run_optional_kinds(client) as kinds:
         await await_offer(kinds, absent)
         for _ in range(2):
             live_definition = await client.create(DEFINITION, definition(), field_manager="itest")
@@ -82,14 +82,14 @@ async def test_a_kind_is_added_removed_and_added_again(client: Client, namespace
             await await_offer(kinds, absent)
             assert kinds.caches[FIRST].list() == []
 
-            async def gone() -> bool:
+            async def is_gone() -> bool:
                 definitions = await client.list(DEFINITION, None)
                 return GADGET.definition not in {
                     item["metadata"]["name"] for item in definitions.items
                 }
 
             for _ in range(int(WITHIN / 0.2)):
-                if await gone():
+                if await is_gone():
                     break
                 await SystemClock().sleep(0.2)
             else:

@@ -75,7 +75,7 @@ class Installed:
 
 
 @pytest.fixture(scope="module", params=MODES)
-def installed(
+def installed_overlay(
     plane: Rig, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installed]:
     """Apply an overlay in another namespace than the default, and delete it afterwards.
@@ -118,8 +118,8 @@ def test_the_service_monitor_selects_every_metrics_service(plane: Rig, overlay: 
         assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}
 
 
-def test_it_contains_what_its_mode_needs(installed: Installed) -> None:
-    build, overlay = installed.build, installed.overlay
+def test_it_contains_what_its_mode_needs(installed_overlay: Installed) -> None:
+    build, overlay = installed_overlay.build, installed_overlay.overlay
     assert bool(build.of_kind(POLICY)) == (overlay != "without-admission")
     names = {deployment["metadata"]["name"] for deployment in build.of_kind("Deployment")}
     tenants = {"openbao-operator-provisioner"} if overlay == "multi-tenant" else set()
@@ -137,14 +137,14 @@ def test_it_contains_what_its_mode_needs(installed: Installed) -> None:
     assert env.get("DATACENTERS") == ("true" if overlay == "datacenters" else None)
 
 
-def test_all_objects_have_the_part_of_label(installed: Installed) -> None:
-    for obj in installed.build.objects:
+def test_all_objects_have_the_part_of_label(installed_overlay: Installed) -> None:
+    for obj in installed_overlay.build.objects:
         part_of = labels_of(obj).get(PART_OF)
         assert part_of == "openbao-operator", (obj["kind"], obj["metadata"]["name"])
 
 
-def test_no_permission_is_a_wildcard_or_allows_escalation(installed: Installed) -> None:
-    for role in installed.build.of_kind("Role", "ClusterRole"):
+def test_no_permission_is_a_wildcard_or_allows_escalation(installed_overlay: Installed) -> None:
+    for role in installed_overlay.build.of_kind("Role", "ClusterRole"):
         for rule in role["rules"]:
             words = [*rule.get("apiGroups", ()), *rule.get("resources", ()), *rule["verbs"]]
             assert "*" not in words, role["metadata"]["name"]
@@ -157,94 +157,98 @@ def test_no_permission_is_a_wildcard_or_allows_escalation(installed: Installed) 
 
 
 def test_secrets_are_readable_only_where_clusters_are_and_never_listed(
-    installed: Installed,
+    installed_overlay: Installed,
 ) -> None:
-    everywhere = installed.overlay in EVERYWHERE
-    listed = installed.overlay == "namespace-list"
-    own = everywhere or installed.overlay == "single-namespace"
+    everywhere = installed_overlay.overlay in EVERYWHERE
+    listed = installed_overlay.overlay == "namespace-list"
+    own = everywhere or installed_overlay.overlay == "single-namespace"
     for verb in ("get", "create", "patch"):
-        assert installed.may(verb, "secrets", ELSEWHERE) == everywhere
-        assert installed.may(verb, "secrets", LISTED[0]) == (everywhere or listed)
-        assert installed.may(verb, "secrets", LISTED[1]) == (everywhere or listed)
-        assert installed.may(verb, "secrets", installed.namespace) == own
+        assert installed_overlay.may(verb, "secrets", ELSEWHERE) == everywhere
+        assert installed_overlay.may(verb, "secrets", LISTED[0]) == (everywhere or listed)
+        assert installed_overlay.may(verb, "secrets", LISTED[1]) == (everywhere or listed)
+        assert installed_overlay.may(verb, "secrets", installed_overlay.namespace) == own
     for verb in ("list", "watch", "delete", "update"):
-        assert not installed.may(verb, "secrets", LISTED[0])
-        assert not installed.may(verb, "secrets", installed.namespace)
+        assert not installed_overlay.may(verb, "secrets", LISTED[0])
+        assert not installed_overlay.may(verb, "secrets", installed_overlay.namespace)
 
 
 def test_only_our_own_kinds_may_be_watched_outside_of_cluster_wide_mode(
-    installed: Installed,
+    installed_overlay: Installed,
 ) -> None:
-    seen = installed.overlay not in ("namespace-list", "single-namespace")
+    seen = installed_overlay.overlay not in ("namespace-list", "single-namespace")
     for kind in ("openbaobackups", "openbaoclusters", "openbaorestores"):
-        assert installed.may("watch", f"openbao.org/{kind}") == seen
-    everywhere = installed.overlay in EVERYWHERE
+        assert installed_overlay.may("watch", f"openbao.org/{kind}") == seen
+    everywhere = installed_overlay.overlay in EVERYWHERE
     for resource in ("pods", "configmaps", "apps/statefulsets"):
-        assert installed.may("watch", resource) == everywhere
-    tenants = installed.overlay == "multi-tenant"
-    assert installed.may("watch", "openbao.org/openbaotenants") == tenants
-    assert not installed.may("patch", "openbao.org/openbaotenants", ELSEWHERE)
-    assert installed.may("create", "apps/statefulsets", LISTED[0]) == (
-        everywhere or installed.overlay == "namespace-list"
+        assert installed_overlay.may("watch", resource) == everywhere
+    tenants = installed_overlay.overlay == "multi-tenant"
+    assert installed_overlay.may("watch", "openbao.org/openbaotenants") == tenants
+    assert not installed_overlay.may("patch", "openbao.org/openbaotenants", ELSEWHERE)
+    assert installed_overlay.may("create", "apps/statefulsets", LISTED[0]) == (
+        everywhere or installed_overlay.overlay == "namespace-list"
     )
 
 
-def test_workloads_of_services_need_the_overlay_datacenters(installed: Installed) -> None:
-    served = installed.overlay == "datacenters"
+def test_workloads_of_services_need_the_overlay_datacenters(installed_overlay: Installed) -> None:
+    served = installed_overlay.overlay == "datacenters"
     for resource in ("apps/daemonsets", "apps/deployments", "openbao.org/bootstrapworkloads"):
         for verb in ("watch", "create", "delete"):
-            assert installed.may(verb, resource) == served, (verb, resource)
-    assert installed.may("watch", "openbao.org/datacenters") == served
+            assert installed_overlay.may(verb, resource) == served, (verb, resource)
+    assert installed_overlay.may("watch", "openbao.org/datacenters") == served
     for verb in ("create", "delete", "update"):
-        assert not installed.may(verb, "openbao.org/datacenters")
-        assert not installed.may(verb, "openbao.org/bootstrapservicesets")
+        assert not installed_overlay.may(verb, "openbao.org/datacenters")
+        assert not installed_overlay.may(verb, "openbao.org/bootstrapservicesets")
 
 
-def test_the_operator_may_request_tokens_only_for_its_account(installed: Installed) -> None:
+def test_the_operator_may_request_tokens_only_for_its_account(installed_overlay: Installed) -> None:
     def token(namespace: str, name: str) -> bool:
-        return installed.may("create", "serviceaccounts", namespace, subresource="token", name=name)
+        return installed_overlay.may(
+            "create", "serviceaccounts", namespace, subresource="token", name=name
+        )
 
-    assert token(installed.namespace, CONTROLLER)
-    assert not token(installed.namespace, "default")
-    assert not token(installed.namespace, "openbao-operator-provisioner")
+    assert token(installed_overlay.namespace, CONTROLLER)
+    assert not token(installed_overlay.namespace, "default")
+    assert not token(installed_overlay.namespace, "openbao-operator-provisioner")
     assert not token(LISTED[0], CONTROLLER)
 
 
-def test_every_pod_is_admitted_in_a_restricted_namespace(installed: Installed) -> None:
-    deployments = installed.build.of_kind("Deployment")
+def test_every_pod_is_admitted_in_a_restricted_namespace(installed_overlay: Installed) -> None:
+    deployments = installed_overlay.build.of_kind("Deployment")
     for deployment in deployments:
         template = deployment["spec"]["template"]
         metadata = {**template["metadata"], "name": deployment["metadata"]["name"]}
-        metadata["namespace"] = installed.namespace
+        metadata["namespace"] = installed_overlay.namespace
         pod: Object = {"apiVersion": "v1", "kind": "Pod", **template, "metadata": metadata}
         text = orjson.dumps(pod).decode()
-        installed.rig.kubectl("create", "--dry-run=server", "-f", "-", input=text)
+        installed_overlay.rig.kubectl("create", "--dry-run=server", "-f", "-", input=text)
         pod["spec"]["securityContext"]["runAsNonRoot"] = False
         text = orjson.dumps(pod).decode()
         with pytest.raises(RigError, match="restricted"):
-            installed.rig.kubectl("create", "--dry-run=server", "-f", "-", input=text)
+            installed_overlay.rig.kubectl("create", "--dry-run=server", "-f", "-", input=text)
 
 
-def test_the_parameters_of_the_policies_name_the_accounts(installed: Installed) -> None:
-    if installed.overlay == "without-admission":
-        assert not installed.build.of_kind(POLICY)
+def test_the_parameters_of_the_policies_name_the_accounts(installed_overlay: Installed) -> None:
+    if installed_overlay.overlay == "without-admission":
+        assert not installed_overlay.build.of_kind(POLICY)
         return
-    parameters = installed.build.get("ServiceAccount", PARAMETERS)
-    assert parameters["metadata"]["namespace"] == installed.namespace
+    parameters = installed_overlay.build.get("ServiceAccount", PARAMETERS)
+    assert parameters["metadata"]["namespace"] == installed_overlay.namespace
     annotations = {key: parameters["metadata"]["annotations"][f"{GROUP}/{key}"] for key in NAMED}
     assert annotations["controller"] == CONTROLLER
     accounts = {
-        account["metadata"]["name"] for account in installed.build.of_kind("ServiceAccount")
+        account["metadata"]["name"] for account in installed_overlay.build.of_kind("ServiceAccount")
     }
-    named = set(annotations.values()) if installed.overlay == "multi-tenant" else {CONTROLLER}
+    named = (
+        set(annotations.values()) if installed_overlay.overlay == "multi-tenant" else {CONTROLLER}
+    )
     assert accounts == {*named, PARAMETERS}
-    for binding in installed.build.of_kind(f"{POLICY}Binding"):
+    for binding in installed_overlay.build.of_kind(f"{POLICY}Binding"):
         where = binding["spec"]["paramRef"]
         assert (where["namespace"], where["name"]) == (
-            installed.namespace,
+            installed_overlay.namespace,
             parameters["metadata"]["name"],
         )
     # The stored policies have no namespace, even if kustomize writes one.
     path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
-    first = installed.build.of_kind(POLICY)[0]["metadata"]["name"]
-    assert "namespace" not in installed.admin.get(path + first)["metadata"]
+    first = installed_overlay.build.of_kind(POLICY)[0]["metadata"]["name"]
+    assert "namespace" not in installed_overlay.admin.get(path + first)["metadata"]

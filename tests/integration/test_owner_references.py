@@ -41,12 +41,12 @@ def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> TokenClient:
     owner["apiVersion"] = CLUSTERS.api_version
     metadata = {"name": "trial", "ownerReferences": [owner]}
 
-    def known() -> bool:
+    def is_known() -> bool:
         _, words = client.send("POST", CONFIG_MAP.path("default") + DRY, {"metadata": metadata})
         return "cannot find RESTMapping" not in words
 
     # It discovers new kinds every ten seconds.
-    until("the plugin knows the kind", known, 30.0)
+    until("the plugin knows the kind", is_known, 30.0)
     return client
 
 

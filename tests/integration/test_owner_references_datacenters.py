@@ -93,12 +93,12 @@ def test_owned_objects_need_permission_for_the_finalizers_of_their_owner(
 ) -> None:
     path, body = make(api)
 
-    def asked() -> tuple[int, str] | None:
+    def dry_run_result() -> tuple[int, str] | None:
         code, words = operator.send("POST", f"{path}{DRY}", body)
         return None if "cannot find RESTMapping" in words else (code, words)
 
     # The plugin discovers new kinds every ten seconds.
-    code, words = until("the plugin knows the kind", asked, 30.0)
+    code, words = until("the plugin knows the kind", dry_run_result, 30.0)
     assert code == 201, words
     finalizers = Grain(owner.group, f"{owner.plural}/finalizers", "update")
     role.write(api, without(role.rules, finalizers))

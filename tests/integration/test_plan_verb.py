@@ -28,18 +28,23 @@ Plan = Callable[..., Awaitable[Result]]
 
 
 @pytest.fixture
-def kubectl(installed: Rig, namespace: str) -> Kubectl:
+def kubectl(control_plane_with_crds: Rig, namespace: str) -> Kubectl:
     def call(*words: str, body: Object) -> str:
-        return installed.kubectl("-n", namespace, *words, "-f", "-", input=json.dumps(body))
+        return control_plane_with_crds.kubectl(
+            "-n", namespace, *words, "-f", "-", input=json.dumps(body)
+        )
 
     return call
 
 
 @pytest.fixture
-def plan(installed: Rig, namespace: str) -> Plan:
+def plan(control_plane_with_crds: Rig, namespace: str) -> Plan:
     async def call(body: Object, *options: str) -> Result:
         words = ["plan", "-f", "-", "-o", "json", "-n", namespace, *options]
-        environ = {"KUBECONFIG": str(installed.kubeconfig), "KUBERNETES_SERVICE_HOST": None}
+        environ = {
+            "KUBECONFIG": str(control_plane_with_crds.kubeconfig),
+            "KUBERNETES_SERVICE_HOST": None,
+        }
         text = yaml.safe_dump(body)
         return await asyncio.to_thread(CliRunner().invoke, main, words, input=text, env=environ)
 

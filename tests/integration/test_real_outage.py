@@ -22,7 +22,7 @@ from runtime.leader.leader import LeaderOptions
 from runtime.metrics.metrics import Metrics
 from runtime.testing.wait import eventually
 from runtime.types import Object, key_of, resource_version_of, uid_of
-from tests.integration.candidates import Candidate, keeping, lease_spec, until, watch_writes
+from tests.integration.candidates import Candidate, lease_spec, run_candidate, until, watch_writes
 from tests.integration.config_maps import config_map
 from tests.integration.leader_process import OPTIONS
 
@@ -119,7 +119,7 @@ class Replica:
 
 
 @asynccontextmanager
-async def replicating(client: Client, namespace: str) -> AsyncIterator[Replica]:
+async def run_replica(client: Client, namespace: str) -> AsyncIterator[Replica]:
     informer = Informer(
         client,
         Selection(CONFIG_MAP, namespace),
@@ -201,7 +201,11 @@ async def test_t08_through_compaction_and_a_killed_server_no_event_is_lost(
     await halting.halted.wait()
     hasty = Candidate(client, namespace, "hasty", lease="hasty")
     patient = Candidate(client, namespace, "patient", lease="patient", options=PATIENT)
-    async with replicating(over, namespace) as replica, keeping(hasty), keeping(patient):
+    async with (
+        run_replica(over, namespace) as replica,
+        run_candidate(hasty),
+        run_candidate(patient),
+    ):
         await until(lambda: hasty.may_write() and patient.may_write(), "both candidates lead")
         replica.words.clear()
         wire.cut = True
@@ -243,7 +247,7 @@ async def test_t20_with_etcd_frozen_the_leader_stops_writing_and_only_then_anoth
     control_plane: Rig, client: Client, credentials: KubeconfigCredentials, namespace: str
 ) -> None:
     first = Candidate(client, namespace, "first")
-    async with keeping(first):
+    async with run_candidate(first):
         await until(first.may_write, "the first candidate leads")
         guarded = Client(
             credentials,
@@ -255,7 +259,7 @@ async def test_t20_with_etcd_frozen_the_leader_stops_writing_and_only_then_anoth
         body = config_map(namespace, "written-by-the-leader")
         await guarded.apply(CONFIG_MAP, body, field_manager="first", force=True)
         second = Candidate(client, namespace, "second")
-        async with keeping(second), watch_writes(first, second):
+        async with run_candidate(second), watch_writes(first, second):
             control_plane.pause("etcd")
             try:
                 await until(lambda: not first.may_write(), "the guard closes")

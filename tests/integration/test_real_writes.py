@@ -81,18 +81,18 @@ async def test_a_dry_run_is_refused_as_a_write_is(client: Client, namespace: str
 async def test_a_patch_is_atomic(client: Client, namespace: str) -> None:
     obj = await make(client, namespace, a="1")
 
-    def guarded(expected: str) -> list[dict[str, str]]:
+    def replace_if_value_is(expected: str) -> list[dict[str, str]]:
         return [
             {"op": "test", "path": "/data/a", "value": expected},
             {"op": "replace", "path": "/data/a", "value": "2"},
         ]
 
     with pytest.raises(PatchFailed):
-        await client.json_patch(CONFIG_MAP, key_of(obj), guarded("other"))
+        await client.json_patch(CONFIG_MAP, key_of(obj), replace_if_value_is("other"))
     with pytest.raises(PatchFailed):
         await client.json_patch(CONFIG_MAP, key_of(obj), [{"op": "remove", "path": "/data/absent"}])
     assert await client.get(CONFIG_MAP, key_of(obj)) == obj
-    patched = await client.json_patch(CONFIG_MAP, key_of(obj), guarded("1"))
+    patched = await client.json_patch(CONFIG_MAP, key_of(obj), replace_if_value_is("1"))
     assert patched["data"] == {"a": "2"}
     # A patch that validation refuses is a different error than one that does not fit the object.
     with pytest.raises(Invalid) as caught:

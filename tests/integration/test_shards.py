@@ -15,11 +15,11 @@ from runtime.leader.shard import Shard, group_identity, lease_of_shard
 from runtime.types import ObjectKey
 from tests.integration.candidates import (
     Candidate,
-    keeping,
     leader_process,
     lease_spec,
     next_line,
     renewals,
+    run_candidate,
     until,
     watch_writes,
 )
@@ -37,7 +37,7 @@ async def shards(
     async with contextlib.AsyncExitStack() as stack:
         yield [
             await stack.enter_async_context(
-                keeping(
+                run_candidate(
                     Candidate(
                         client, namespace, f"{name or count}-{index}", shard=Shard(index, count)
                     )
@@ -92,7 +92,7 @@ async def test_another_number_of_shards_starts_after_all_former_shards_stop(
 async def test_a_process_without_shards_excludes_shards_and_vice_versa(
     client: Client, namespace: str
 ) -> None:
-    async with keeping(Candidate(client, namespace, "alone", shard=ALONE)) as alone:
+    async with run_candidate(Candidate(client, namespace, "alone", shard=ALONE)) as alone:
         await until(alone.may_write)
         async with shards(client, namespace, 2) as two:
             async with watch_writes(alone, *two):
@@ -101,7 +101,10 @@ async def test_a_process_without_shards_excludes_shards_and_vice_versa(
                 alone.end.set()
                 await alone.task
                 await all_write(two)
-            async with keeping(Candidate(client, namespace, "old")) as old, watch_writes(old, *two):
+            async with (
+                run_candidate(Candidate(client, namespace, "old")) as old,
+                watch_writes(old, *two),
+            ):
                 await renewals(client, namespace, FOR_LONG)
                 assert not old.may_write()
                 assert all(election.may_write() for election in two)
@@ -122,10 +125,12 @@ async def test_t20_a_resumed_shard_writes_nothing_while_the_group_is_active(
     zombie.stdin.write(b"write\n")
     assert await next_line(zombie) == "written"
     # The other shard keeps renewing the group Lease, which must not permit writes of the zombie.
-    async with keeping(Candidate(client, namespace, "other", shard=Shard(1, 2))) as other:
+    async with run_candidate(Candidate(client, namespace, "other", shard=Shard(1, 2))) as other:
         await until(other.may_write)
         os.kill(zombie.pid, signal.SIGSTOP)
-        async with keeping(Candidate(client, namespace, "standby", shard=Shard(0, 2))) as standby:
+        async with run_candidate(
+            Candidate(client, namespace, "standby", shard=Shard(0, 2))
+        ) as standby:
             await until(standby.may_write)
             assert other.may_write()
             before = await client.get(CONFIG_MAP, target)

@@ -87,13 +87,13 @@ async def test_a_stream_is_stored_and_read_back(
 
 
 async def test_a_failed_stream_leaves_no_object(opened: Opened) -> None:
-    async def breaking() -> AsyncIterator[bytes]:
+    async def broken_source() -> AsyncIterator[bytes]:
         async for piece in pieces(*(MIB,) * 12):
             yield piece
         raise LookupError("the source broke")
 
     with pytest.raises(LookupError, match="the source broke"):
-        await opened.store.upload("a/b/broken.snap", breaking())
+        await opened.store.upload("a/b/broken.snap", broken_source())
     await _nothing_of(opened, "a/b/broken.snap")
 
 

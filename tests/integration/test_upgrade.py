@@ -12,7 +12,7 @@ from runtime.client.credentials import KubeconfigCredentials
 from runtime.errors import Conflict
 from runtime.types import Object
 from runtime.verdict import Verdict
-from tests.integration.owned import MANAGER, MARKS, Bench, operating
+from tests.integration.owned import MANAGER, MARKS, Bench, run_operator
 
 LEGACY = ("kubectl-create", "old-operator")
 
@@ -21,7 +21,7 @@ LEGACY = ("kubectl-create", "old-operator")
 async def bench(
     credentials: KubeconfigCredentials, client: Client, namespace: str
 ) -> AsyncIterator[Bench]:
-    async with operating(credentials, client, namespace) as bench:
+    async with run_operator(credentials, client, namespace) as bench:
         yield bench
 
 

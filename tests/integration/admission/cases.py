@@ -97,7 +97,7 @@ def egress(*peers: Spec, port: int = 443) -> Spec:
     return {"to": list(peers), "ports": [{"port": port, "protocol": "TCP"}]}
 
 
-def reaching(*rules: Spec) -> Spec:
+def spec_with_egress(*rules: Spec) -> Spec:
     """A spec of profile Hardened with these rules."""
     return hardened_spec(network={"egressRules": list(rules)})
 
@@ -176,22 +176,30 @@ GATED: tuple[Brought, ...] = (
     ),
     Brought("spec.network.ingressRules", _ingress(8201)),
     Brought("spec.network.ingressRules", _ingress(8201, 9000), before=_ingress(8201)),
-    Brought(_EGRESS, reaching(egress(_ANYWHERE))),
-    Brought(_EGRESS, reaching(_NARROW, egress(_ANYWHERE)), before=reaching(_NARROW)),
-    Brought(_EGRESS, reaching(egress({"podSelector": {}}, {"ipBlock": {"cidr": "8000::/1"}}))),
+    Brought(_EGRESS, spec_with_egress(egress(_ANYWHERE))),
     Brought(
-        _EGRESS, reaching(egress(_ANYWHERE, port=80)), before=reaching(egress(_ANYWHERE, port=443))
+        _EGRESS, spec_with_egress(_NARROW, egress(_ANYWHERE)), before=spec_with_egress(_NARROW)
+    ),
+    Brought(
+        _EGRESS, spec_with_egress(egress({"podSelector": {}}, {"ipBlock": {"cidr": "8000::/1"}}))
     ),
     Brought(
         _EGRESS,
-        reaching(egress(_ANYWHERE)),
-        before=reaching(egress({"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}})),
+        spec_with_egress(egress(_ANYWHERE, port=80)),
+        before=spec_with_egress(egress(_ANYWHERE, port=443)),
+    ),
+    Brought(
+        _EGRESS,
+        spec_with_egress(egress(_ANYWHERE)),
+        before=spec_with_egress(
+            egress({"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}})
+        ),
     ),
     # Fields that are not checked in profile Development are checked on a change to Hardened.
     Brought(
         _EGRESS,
-        reaching(egress(_ANYWHERE)),
-        before={**reaching(egress(_ANYWHERE)), "profile": "Development"},
+        spec_with_egress(egress(_ANYWHERE)),
+        before={**spec_with_egress(egress(_ANYWHERE)), "profile": "Development"},
     ),
     Brought(
         "spec.imageVerification.publicKey",

@@ -18,33 +18,37 @@ from tests.integration.admission.people import EDIT, PLACE, READER, ROLES, WIDE,
 
 
 @pytest.fixture(scope="package")
-def installed(installed: Rig) -> Iterator[Rig]:
+def control_plane_with_crds(control_plane_with_crds: Rig) -> Iterator[Rig]:
     """The control plane with CRDs, roles and policies; --warnings-as-errors is part of the test."""
     for name in (NAMESPACE, PLACE, OTHER):
         # Tests of other folders may have created it.
         body = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        installed.kubectl("apply", "--server-side", "-f", "-", input=body)
+        control_plane_with_crds.kubectl("apply", "--server-side", "-f", "-", input=body)
     for folder in (PEOPLE, FOLDER):
-        installed.kubectl(
+        control_plane_with_crds.kubectl(
             "apply", "--server-side", "--warnings-as-errors", "-k", str(ROOT / folder)
         )
-    yield installed
+    yield control_plane_with_crds
     for folder in (FOLDER, PEOPLE):
-        installed.kubectl("delete", "-k", str(ROOT / folder))
+        control_plane_with_crds.kubectl("delete", "-k", str(ROOT / folder))
 
 
 @pytest.fixture(scope="package")
-def people(installed: Rig, tmp_path_factory: pytest.TempPathFactory) -> People:
+def people(control_plane_with_crds: Rig, tmp_path_factory: pytest.TempPathFactory) -> People:
     """A user who may write clusters, and for each ClusterRole one who has that role as well."""
     folder = tmp_path_factory.mktemp("people")
-    accounts = {WRITER: make(installed, PLACE, WRITER, folder, [EDIT, f"{PREFIX}view"])}
+    accounts = {
+        WRITER: make(control_plane_with_crds, PLACE, WRITER, folder, [EDIT, f"{PREFIX}view"])
+    }
     for role in sorted({*ROLES.values(), READER}):
         bound = f"cluster:{PREFIX}{role}" if role in WIDE else f"{PREFIX}{role}"
         # The role `edit` of Kubernetes includes reading Secrets.
         bound = "system:aggregate-to-edit" if role == READER else bound
-        accounts[role] = make(installed, PLACE, role, folder, [EDIT, bound])
-    accounts[CONTROLLER] = make(installed, NAMESPACE, CONTROLLER, folder, [f"cluster:{EDIT}"])
-    _wait_until_asked(installed, accounts)
+        accounts[role] = make(control_plane_with_crds, PLACE, role, folder, [EDIT, bound])
+    accounts[CONTROLLER] = make(
+        control_plane_with_crds, NAMESPACE, CONTROLLER, folder, [f"cluster:{EDIT}"]
+    )
+    _wait_until_asked(control_plane_with_crds, accounts)
     return accounts
 
 

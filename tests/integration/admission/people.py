@@ -39,7 +39,7 @@ People = dict[str, Account]
 
 
 @asynccontextmanager
-async def acting(account: Account) -> AsyncIterator[Client]:
+async def client_as(account: Account) -> AsyncIterator[Client]:
     """A client with the credentials of an account."""
     client = account.client()
     try:

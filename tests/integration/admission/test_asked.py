@@ -25,9 +25,9 @@ from tests.integration.admission.people import (
     ROLES,
     WRITER,
     People,
-    acting,
     apply,
     body,
+    client_as,
 )
 
 BACKUP: dict[str, Any] = {
@@ -75,16 +75,16 @@ def _may(rig: Rig, user: str, verb: str, what: str) -> bool:
 
 class TestSecrets:
     async def test_a_user_who_can_read_all_secrets_may_reference_many(self, people: People) -> None:
-        async with acting(people[READER]) as reader:
+        async with client_as(people[READER]) as reader:
             await apply(reader, body("many", _pulls(16)))
 
     async def test_permission_for_one_secret_does_not_cover_another(
-        self, people: People, installed: Rig, tmp_path: Any
+        self, people: People, control_plane_with_crds: Rig, tmp_path: Any
     ) -> None:
         allowed = [f"pull-{number}" for number in range(16)]
-        one = make(installed, PLACE, "one-by-one", tmp_path, [EDIT])
-        _allow(installed, one.name, "get", "secrets", *allowed)
-        async with acting(one) as client:
+        one = make(control_plane_with_crds, PLACE, "one-by-one", tmp_path, [EDIT])
+        _allow(control_plane_with_crds, one.name, "get", "secrets", *allowed)
+        async with client_as(one) as client:
             # The maximum within the cost budget of a policy: each name needs two checks.
             await apply(client, body("few", _pulls(AT_MOST)))
             with pytest.raises(Forbidden, match=rf"spec: names more than {AT_MOST} new Secrets"):
@@ -95,22 +95,22 @@ class TestSecrets:
 
     async def test_only_new_names_count(self, people: People, client: Client) -> None:
         await apply(client, body("grown", _pulls(16)), dry_run=False)
-        async with acting(people[WRITER]) as writer:
+        async with client_as(people[WRITER]) as writer:
             await apply(writer, body("grown", {**_pulls(16), "paused": True}))
             await apply(writer, body("grown", _pulls(3)))
 
     async def test_permission_in_one_namespace_does_not_cover_another(
-        self, people: People, installed: Rig
+        self, people: People, control_plane_with_crds: Rig
     ) -> None:
         # If two policies refuse, the error has the message of either.
         role = ("makes-clusters", "--verb=create", "--resource=openbaoclusters.openbao.org")
-        installed.kubectl("create", "role", *role, "-n", OTHER)
+        control_plane_with_crds.kubectl("create", "role", *role, "-n", OTHER)
         bound = (role[0], f"--role={role[0]}", f"--serviceaccount={PLACE}:{READER}")
-        installed.kubectl("create", "rolebinding", *bound, "-n", OTHER)
+        control_plane_with_crds.kubectl("create", "rolebinding", *bound, "-n", OTHER)
         test = {"schedule": "0 5 * * 0", "namespace": OTHER, "credentialsSecretRef": {"name": "a"}}
         target = {**BACKUP["target"], "credentialsSecretRef": {"name": "a"}}
         backup = {**BACKUP, "target": target, "restoreTest": test}
-        async with acting(people[READER]) as reader:
+        async with client_as(people[READER]) as reader:
             with pytest.raises(Forbidden, match=f"Secret a in namespace {OTHER};"):
                 await apply(reader, body("tested", {**_pulls(16), "backup": backup}))
 
@@ -122,7 +122,7 @@ class TestSecrets:
         before = body("moved", {"backup": {**BACKUP, "restoreTest": test}})
         await apply(client, before, dry_run=False)
         moved = {**BACKUP, "restoreTest": {**test, "namespace": OTHER}}
-        async with acting(people["use-service-accounts"]) as user:
+        async with client_as(people["use-service-accounts"]) as user:
             with pytest.raises(Forbidden, match=f"serviceaccounts other in namespace {OTHER};"):
                 await apply(user, body("moved", {"backup": moved}))
 
@@ -138,7 +138,7 @@ class TestSecrets:
             "ingress": {"tlsSecretName": "own-tls-server"},
             "serviceAccount": {"name": "own-serviceaccount"},
         }
-        async with acting(people[WRITER]) as writer:
+        async with client_as(people[WRITER]) as writer:
             await apply(writer, body("own", spec))
 
 
@@ -147,24 +147,24 @@ class TestPeople:
         self, people: People, client: Client
     ) -> None:
         await apply(client, body("less", NODE_PORT), dry_run=False)
-        async with acting(people[WRITER]) as writer:
+        async with client_as(people[WRITER]) as writer:
             await apply(writer, body("less", {}))
             await apply(writer, body("less", {"service": {"type": "ClusterIP"}}))
 
     async def test_the_older_name_of_a_verb_is_enough(
-        self, people: People, installed: Rig, tmp_path: Any
+        self, people: People, control_plane_with_crds: Rig, tmp_path: Any
     ) -> None:
-        old = make(installed, PLACE, "old-name", tmp_path, [EDIT])
-        _allow(installed, old.name, "usehelperimages", CLUSTERS.plural)
-        async with acting(old) as client:
+        old = make(control_plane_with_crds, PLACE, "old-name", tmp_path, [EDIT])
+        _allow(control_plane_with_crds, old.name, "usehelperimages", CLUSTERS.plural)
+        async with client_as(old) as client:
             await apply(client, body("old", {"upgrade": {"image": "registry.example.com/u:1"}}))
 
     async def test_a_verb_for_one_cluster_does_not_cover_another(
-        self, people: People, installed: Rig, tmp_path: Any
+        self, people: People, control_plane_with_crds: Rig, tmp_path: Any
     ) -> None:
-        one = make(installed, PLACE, "of-one", tmp_path, [EDIT])
-        _allow(installed, one.name, "publishnetworking", CLUSTERS.plural, "mine")
-        async with acting(one) as client:
+        one = make(control_plane_with_crds, PLACE, "of-one", tmp_path, [EDIT])
+        _allow(control_plane_with_crds, one.name, "publishnetworking", CLUSTERS.plural, "mine")
+        async with client_as(one) as client:
             await apply(client, body("mine", NODE_PORT))
             with pytest.raises(Forbidden, match=r"spec\.service\.type: needs the verb"):
                 await apply(client, body("theirs", NODE_PORT))
@@ -174,7 +174,7 @@ class TestPeople:
     ) -> None:
         cloud = {"azure.workload.identity/use": "true"}
         await apply(client, body("cloudy", {"podMetadata": {"labels": cloud}}), dry_run=False)
-        async with acting(people[WRITER]) as writer:
+        async with client_as(people[WRITER]) as writer:
             await apply(writer, body("cloudy", {"podMetadata": {"labels": {**cloud, "a": "b"}}}))
             changed = body("cloudy", {"podMetadata": {"labels": {next(iter(cloud)): "other"}}})
             with pytest.raises(Forbidden, match=r"spec\.podMetadata\.labels: needs the verb"):
@@ -182,44 +182,44 @@ class TestPeople:
 
     @pytest.mark.parametrize("manifest", MANIFESTS.values(), ids=MANIFESTS.keys())
     async def test_a_user_with_all_permissions_may_use_all_fields(
-        self, manifest: dict[str, Any], people: People, installed: Rig, tmp_path: Any
+        self, manifest: dict[str, Any], people: People, control_plane_with_crds: Rig, tmp_path: Any
     ) -> None:
         """Together, the manifests use every field, so all checks fit the cost budgets."""
         # Cluster-wide: some reference Gateways and Secrets of other namespaces.
         roles = [EDIT, *(f"cluster:{PREFIX}{role}" for role in sorted({*ROLES.values()}))]
-        owner = make(installed, PLACE, "owner", tmp_path, roles)
-        async with acting(owner) as client:
+        owner = make(control_plane_with_crds, PLACE, "owner", tmp_path, roles)
+        async with client_as(owner) as client:
             await apply(client, body(manifest["metadata"]["name"], manifest["spec"]))
 
 
 class TestExempt:
     async def test_the_operator(self, people: People) -> None:
-        async with acting(people[CONTROLLER]) as operator:
+        async with client_as(people[CONTROLLER]) as operator:
             # As for a restore with a template.
             notes = {labels.RESTORE_ORIGIN: "uid"}
             spec = {**NODE_PORT, **_pulls(13)}
             await apply(operator, body("operated", spec, annotations=notes))
 
     async def test_but_no_other_account_of_its_name(
-        self, people: People, installed: Rig, tmp_path: Any
+        self, people: People, control_plane_with_crds: Rig, tmp_path: Any
     ) -> None:
-        twin = make(installed, PLACE, CONTROLLER, tmp_path, [EDIT])
-        async with acting(twin) as client:
+        twin = make(control_plane_with_crds, PLACE, CONTROLLER, tmp_path, [EDIT])
+        async with client_as(twin) as client:
             with pytest.raises(Forbidden, match="needs the verb"):
                 await apply(client, body("operated", NODE_PORT))
 
     async def test_status_writes_and_scaling(
-        self, people: People, installed: Rig, client: Client
+        self, people: People, control_plane_with_crds: Rig, client: Client
     ) -> None:
         await apply(client, body("seen", NODE_PORT), dry_run=False)
         seen = {**body("seen", {}), "status": {"currentVersion": "2.4.0"}}
         del seen["spec"]
         await client.apply(CLUSTERS, seen, field_manager=MANAGER, force=True, subresource="status")
         user = f"--as={people[WRITER].user}"
-        installed.kubectl("scale", "-n", PLACE, "bao/seen", "--replicas=5", user)
+        control_plane_with_crds.kubectl("scale", "-n", PLACE, "bao/seen", "--replicas=5", user)
 
     async def test_components_of_kubernetes(
-        self, people: People, installed: Rig, client: Client
+        self, people: People, control_plane_with_crds: Rig, client: Client
     ) -> None:
         """Components may change finalizers and owners of foreign objects, and delete them."""
         held = body("held", {**NODE_PORT, **_pulls(3)}, finalizers=["example.com/held"])
@@ -227,42 +227,46 @@ class TestExempt:
         collector = "--as=system:serviceaccount:kube-system:generic-garbage-collector"
         cleaner = "--as=system:serviceaccount:kube-system:namespace-controller"
         patch = json.dumps({"metadata": {"finalizers": None, "ownerReferences": None}})
-        installed.kubectl("delete", "-n", PLACE, "bao/held", "--wait=false", cleaner)
-        installed.kubectl("patch", "-n", PLACE, "bao/held", "--type=merge", "-p", patch, collector)
+        control_plane_with_crds.kubectl("delete", "-n", PLACE, "bao/held", "--wait=false", cleaner)
+        control_plane_with_crds.kubectl(
+            "patch", "-n", PLACE, "bao/held", "--type=merge", "-p", patch, collector
+        )
         with pytest.raises(RigError, match="NotFound"):
-            installed.kubectl("get", "-n", PLACE, "bao/held")
+            control_plane_with_crds.kubectl("get", "-n", PLACE, "bao/held")
 
 
 class TestParameters:
     """Last in this file: changed parameters affect all users."""
 
     async def test_the_operator_is_the_account_of_the_installation(
-        self, people: People, installed: Rig, tmp_path: Any
+        self, people: People, control_plane_with_crds: Rig, tmp_path: Any
     ) -> None:
-        renamed = make(installed, NAMESPACE, "renamed", tmp_path, [f"cluster:{EDIT}"])
-        _say(installed, controller="renamed")
+        renamed = make(control_plane_with_crds, NAMESPACE, "renamed", tmp_path, [f"cluster:{EDIT}"])
+        _say(control_plane_with_crds, controller="renamed")
         try:
-            await _until(installed, renamed.user, refused=False)
-            await _until(installed, people[CONTROLLER].user, refused=True)
+            await _until(control_plane_with_crds, renamed.user, refused=False)
+            await _until(control_plane_with_crds, people[CONTROLLER].user, refused=True)
         finally:
-            _say(installed, controller=CONTROLLER)
-        await _until(installed, people[CONTROLLER].user, refused=False)
+            _say(control_plane_with_crds, controller=CONTROLLER)
+        await _until(control_plane_with_crds, people[CONTROLLER].user, refused=False)
 
     async def test_without_parameters_nothing_is_checked(
-        self, people: People, installed: Rig
+        self, people: People, control_plane_with_crds: Rig
     ) -> None:
-        kept = installed.kubectl("get", "-n", NAMESPACE, _WHO, "-o", "json")
-        installed.kubectl("delete", "-n", NAMESPACE, _WHO)
+        kept = control_plane_with_crds.kubectl("get", "-n", NAMESPACE, _WHO, "-o", "json")
+        control_plane_with_crds.kubectl("delete", "-n", NAMESPACE, _WHO)
         try:
-            await _until(installed, people[WRITER].user, refused=False)
+            await _until(control_plane_with_crds, people[WRITER].user, refused=False)
         finally:
             stored = json.loads(kept)
             stored["metadata"] = {
                 key: stored["metadata"][key]
                 for key in ("name", "namespace", "labels", "annotations")
             }
-            installed.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(stored))
-        await _until(installed, people[WRITER].user, refused=True)
+            control_plane_with_crds.kubectl(
+                "apply", "--server-side", "-f", "-", input=json.dumps(stored)
+            )
+        await _until(control_plane_with_crds, people[WRITER].user, refused=True)
 
 
 def _say(rig: Rig, **names: str) -> None:

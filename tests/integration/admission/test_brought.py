@@ -12,7 +12,7 @@ from contracts.admission.verb_gated_fields import VERBS
 from runtime.client.client import Client
 from runtime.errors import Forbidden
 from tests.integration.admission.cases import CREATED, GATED, NAMED, USED, Brought
-from tests.integration.admission.people import ROLES, WRITER, People, acting, apply, body
+from tests.integration.admission.people import ROLES, WRITER, People, apply, body, client_as
 
 CASES = (*GATED, *USED, *CREATED, *NAMED)
 # Each case has its own cluster, because an existing one cannot be changed to any other spec.
@@ -44,7 +44,7 @@ async def test_it_is_refused_without_the_permission(
     case: Brought, name: str, people: People, client: Client
 ) -> None:
     await _begin(client, name, case)
-    async with acting(people[WRITER]) as writer:
+    async with client_as(people[WRITER]) as writer:
         with pytest.raises(Forbidden, match="needs the verb") as caught:
             await apply(writer, body(name, case.after))
     assert f"denied request: {case.field}: needs the verb" in str(caught.value)
@@ -54,7 +54,7 @@ async def test_it_is_accepted_with_this_one_permission(
     case: Brought, name: str, people: People, client: Client
 ) -> None:
     await _begin(client, name, case)
-    async with acting(people[ROLES[case.field]]) as holder:
+    async with client_as(people[ROLES[case.field]]) as holder:
         await apply(holder, body(name, case.after))
 
 
@@ -62,6 +62,6 @@ async def test_an_unchanged_field_is_not_checked_again(
     case: Brought, name: str, people: People, client: Client
 ) -> None:
     await apply(client, body(name, case.after), dry_run=False)
-    async with acting(people[WRITER]) as writer:
+    async with client_as(people[WRITER]) as writer:
         await apply(writer, body(name, {**case.after, "paused": True}))
         await apply(writer, body(name, case.after, labels={"a": "b"}))

@@ -20,7 +20,7 @@ from runtime.errors import Forbidden
 from runtime.types import Object, Resource, key_of, uid_of
 from tests.contracts.api.run_objects import KEY, MOMENT, STORE, backup_object, into, restore_object
 from tests.integration.accounts import Account, make
-from tests.integration.admission.people import EDIT, MANAGER, PLACE, WRITER, People, acting, body
+from tests.integration.admission.people import EDIT, MANAGER, PLACE, WRITER, People, body, client_as
 
 ALL_STATUS = "itest-run-status"
 RESTORER, EXECUTOR = "restorer", job_service_account("c", "backup")
@@ -29,22 +29,24 @@ OWN_TEMPLATE = {"unseal": {"type": "transit"}}
 
 
 @pytest.fixture(scope="module")
-def accounts(installed: Rig, people: People, tmp_path_factory: pytest.TempPathFactory) -> Accounts:
+def accounts(
+    control_plane_with_crds: Rig, people: People, tmp_path_factory: pytest.TempPathFactory
+) -> Accounts:
     """Users who may write runs or restore, and Jobs with more permissions than they ever have."""
     folder = tmp_path_factory.mktemp("runs")
     role = (ALL_STATUS, "--verb=get,patch")
     resources = ",".join(
         f"{resource.plural}.{resource.group}/status" for resource in (BACKUPS, RESTORES)
     )
-    installed.kubectl("create", "clusterrole", *role, f"--resource={resources}")
+    control_plane_with_crds.kubectl("create", "clusterrole", *role, f"--resource={resources}")
     operator = f"--serviceaccount={NAMESPACE}:{CONTROLLER}"
     bound = (ALL_STATUS, f"--clusterrole={ALL_STATUS}", operator)
-    installed.kubectl("create", "clusterrolebinding", *bound)
+    control_plane_with_crds.kubectl("create", "clusterrolebinding", *bound)
     verb = f"{PREFIX}{RESTORE.role}"
     accounts_by_name = {
-        RESTORER: make(installed, PLACE, RESTORER, folder, [EDIT, verb]),
+        RESTORER: make(control_plane_with_crds, PLACE, RESTORER, folder, [EDIT, verb]),
         **{
-            name: make(installed, PLACE, name, folder, [ALL_STATUS])
+            name: make(control_plane_with_crds, PLACE, name, folder, [ALL_STATUS])
             for name in (
                 EXECUTOR,
                 job_service_account("c", "restore"),
@@ -54,12 +56,18 @@ def accounts(installed: Rig, people: People, tmp_path_factory: pytest.TempPathFa
     }
     for gate in ("use-secrets", "use-volume-claims", "use-cloud-identities"):
         accounts_by_name[gate] = make(
-            installed, PLACE, gate, folder, [EDIT, verb, f"{PREFIX}{gate}"]
+            control_plane_with_crds, PLACE, gate, folder, [EDIT, verb, f"{PREFIX}{gate}"]
         )
     secrets = [f"{PREFIX}use-secrets", f"{PREFIX}use-cloud-identities"]
-    accounts_by_name["both"] = make(installed, PLACE, "both", folder, [EDIT, verb, *secrets])
+    accounts_by_name["both"] = make(
+        control_plane_with_crds, PLACE, "both", folder, [EDIT, verb, *secrets]
+    )
     accounts_by_name["use-custom-executables"] = make(
-        installed, PLACE, "runs-programs", folder, [EDIT, verb, f"{PREFIX}use-custom-executables"]
+        control_plane_with_crds,
+        PLACE,
+        "runs-programs",
+        folder,
+        [EDIT, verb, f"{PREFIX}use-custom-executables"],
     )
     return accounts_by_name
 
@@ -76,7 +84,7 @@ async def _apply(
 
 class TestBackups:
     async def test_users_may_only_create_manual_backups(self, people: People) -> None:
-        async with acting(people[WRITER]) as writer:
+        async with client_as(people[WRITER]) as writer:
             await _apply(writer, BACKUPS, backup_object("now"))
             for more in (
                 {"origin": "Scheduled", "scheduledTime": MOMENT},
@@ -88,7 +96,7 @@ class TestBackups:
     async def test_names_of_scheduled_backups_are_reserved_for_the_operator(
         self, people: People
     ) -> None:
-        async with acting(people[WRITER]) as writer:
+        async with client_as(people[WRITER]) as writer:
             with pytest.raises(Forbidden, match=r"metadata\.name: must not be"):
                 await _apply(writer, BACKUPS, backup_object("c-20260101-030000"))
             await _apply(writer, BACKUPS, backup_object("d-20260101-030000"))
@@ -96,7 +104,7 @@ class TestBackups:
 
     async def test_the_operator_creates_scheduled_backups(self, people: People) -> None:
         more = {"origin": "Scheduled", "scheduledTime": MOMENT}
-        async with acting(people[CONTROLLER]) as operator:
+        async with client_as(people[CONTROLLER]) as operator:
             await _apply(operator, BACKUPS, backup_object("c-20260101-030000", **more))
 
 
@@ -163,12 +171,12 @@ NEEDS = {
 
 class TestRestores:
     async def test_attack_t15_writing_a_restore_is_not_enough(self, people: People) -> None:
-        async with acting(people[WRITER]) as writer:
+        async with client_as(people[WRITER]) as writer:
             with pytest.raises(Forbidden, match=r"spec\.cluster: needs the verb restore on that"):
                 await _apply(writer, RESTORES, _restore())
 
     async def test_a_user_with_the_verb_may_restore(self, accounts: Accounts) -> None:
-        async with acting(accounts[RESTORER]) as client:
+        async with client_as(accounts[RESTORER]) as client:
             await _apply(client, RESTORES, _restore())
             await _apply(client, RESTORES, _restore(**into(**OWN_TEMPLATE)))
 
@@ -176,21 +184,23 @@ class TestRestores:
     async def test_references_need_their_own_permission(
         self, accounts: Accounts, asked: Asked
     ) -> None:
-        async with acting(accounts[RESTORER]) as client:
+        async with client_as(accounts[RESTORER]) as client:
             with pytest.raises(Forbidden) as caught:
                 await _apply(client, RESTORES, _restore(**asked.spec))
         assert f"{asked.field}: needs the verb" in str(caught.value)
-        async with acting(accounts[asked.role]) as client:
+        async with client_as(accounts[asked.role]) as client:
             await _apply(client, RESTORES, _restore(**asked.spec))
 
     async def test_a_fresh_cluster_needs_permission_to_create_clusters(
-        self, installed: Rig, accounts: Accounts, tmp_path: Any
+        self, control_plane_with_crds: Rig, accounts: Accounts, tmp_path: Any
     ) -> None:
         name = "only-restores"
         role = (name, "--verb=get,create,patch", f"--resource={RESTORES.plural}.{RESTORES.group}")
-        installed.kubectl("create", "clusterrole", *role)
-        one = make(installed, PLACE, name, tmp_path, [name, f"{PREFIX}{RESTORE.role}"])
-        async with acting(one) as client:
+        control_plane_with_crds.kubectl("create", "clusterrole", *role)
+        one = make(
+            control_plane_with_crds, PLACE, name, tmp_path, [name, f"{PREFIX}{RESTORE.role}"]
+        )
+        async with client_as(one) as client:
             await _apply(client, RESTORES, _restore())
             with pytest.raises(Forbidden, match=r"clusterTemplate: needs the verb create"):
                 await _apply(client, RESTORES, _restore(**into(**OWN_TEMPLATE)))
@@ -198,12 +208,12 @@ class TestRestores:
     async def test_an_acknowledgement_needs_the_verb_and_a_label_does_not(
         self, people: People, accounts: Accounts
     ) -> None:
-        async with acting(accounts[RESTORER]) as client:
+        async with client_as(accounts[RESTORER]) as client:
             await _apply(client, RESTORES, _restore("decided"), dry_run=False)
             noted = _restore("decided")
             noted["metadata"]["annotations"] = {labels.RESTORE_ACKNOWLEDGE: "id/Resume"}
             await _apply(client, RESTORES, noted)
-        async with acting(people[WRITER]) as writer:
+        async with client_as(people[WRITER]) as writer:
             with pytest.raises(Forbidden, match="needs the verb restore"):
                 await _apply(writer, RESTORES, noted)
             labelled = _restore("decided")
@@ -223,7 +233,7 @@ def _claim(**more: Any) -> dict[str, Any]:
 async def _ran(kind: Resource, name: str, people: People) -> AsyncIterator[Object]:
     """Create a run in phase Running; yields the body for writes of its status."""
     run = {BACKUPS: backup_object, RESTORES: restore_object}[kind](name)
-    async with acting(people[CONTROLLER]) as operator:
+    async with client_as(people[CONTROLLER]) as operator:
         await _apply(operator, kind, run, dry_run=False)
         body = {key: run[key] for key in ("apiVersion", "kind", "metadata")}
         begun = {**body, "status": {"phase": "Running", "message": "runs"}}
@@ -241,7 +251,7 @@ async def _say(client: Client, kind: Resource, body: Object, **status: Any) -> N
 @pytest.mark.usefixtures("accounts")
 class TestStatus:
     async def test_a_job_reports_once(self, people: People, accounts: Accounts) -> None:
-        async with _ran(BACKUPS, "reports", people) as run, acting(accounts[EXECUTOR]) as job:
+        async with _ran(BACKUPS, "reports", people) as run, client_as(accounts[EXECUTOR]) as job:
             await _say(job, BACKUPS, run, report=_report())
             # A repeated request with the same content is accepted.
             await _say(job, BACKUPS, run, report=_report())
@@ -253,7 +263,7 @@ class TestStatus:
     async def test_a_job_may_only_write_its_report(
         self, people: People, accounts: Accounts
     ) -> None:
-        async with _ran(BACKUPS, "lies", people) as run, acting(accounts[EXECUTOR]) as job:
+        async with _ran(BACKUPS, "lies", people) as run, client_as(accounts[EXECUTOR]) as job:
             for lie in ({"phase": "Completed"}, {"key": "other"}, {"jobUID": "2"}):
                 with pytest.raises(Forbidden, match="and nothing else"):
                     await _say(job, BACKUPS, run, **lie)
@@ -268,7 +278,7 @@ class TestStatus:
                 with pytest.raises(Forbidden, match="only the operator and the Job"):
                     await _say(client, BACKUPS, run, report=_report())
                 return
-            async with acting(accounts[name]) as other:
+            async with client_as(accounts[name]) as other:
                 with pytest.raises(Forbidden, match="only the operator and the Job"):
                     await _say(other, BACKUPS, run, report=_report())
 
@@ -276,21 +286,21 @@ class TestStatus:
         self, people: People, accounts: Accounts
     ) -> None:
         restorer = job_service_account("c", "restore")
-        async with _ran(RESTORES, "claims", people) as run, acting(accounts[restorer]) as job:
+        async with _ran(RESTORES, "claims", people) as run, client_as(accounts[restorer]) as job:
             await _say(job, RESTORES, run, submissionClaim=_claim())
             with pytest.raises(Forbidden, match="written once"):
                 await _say(job, RESTORES, run, submissionClaim=_claim(podUID="2"))
             with pytest.raises(Forbidden, match=r"written once|nothing else"):
                 await _say(job, RESTORES, run, report=_report())
             await _say(job, RESTORES, run, submissionClaim=_claim(), report=_report())
-            async with acting(people[CONTROLLER]) as operator:
+            async with client_as(people[CONTROLLER]) as operator:
                 begun = {**run, "status": {"phase": "Completed", "message": "done"}}
                 await _apply(operator, RESTORES, begun, dry_run=False, subresource="status")
 
     async def test_the_backup_account_may_not_write_restores(
         self, people: People, accounts: Accounts
     ) -> None:
-        async with _ran(RESTORES, "mixed", people) as run, acting(accounts[EXECUTOR]) as job:
+        async with _ran(RESTORES, "mixed", people) as run, client_as(accounts[EXECUTOR]) as job:
             with pytest.raises(Forbidden, match="only the operator and the Job"):
                 await _say(job, RESTORES, run, submissionClaim=_claim())
 
@@ -301,7 +311,7 @@ class TestTheOperator:
     ) -> None:
         plain, fresh = body("plain", {}), body("fresh", {})
         fresh["metadata"]["annotations"] = {labels.RESTORE_ORIGIN: "uid"}
-        async with acting(people[CONTROLLER]) as operator:
+        async with client_as(people[CONTROLLER]) as operator:
             obj = await _apply(operator, CLUSTERS, fresh, dry_run=False)
             await operator.delete(CLUSTERS, key_of(obj), uid=uid_of(obj))
             with pytest.raises(Forbidden, match="only clusters of restores"):
@@ -313,7 +323,7 @@ class TestTheOperator:
     async def test_it_deletes_only_backups_that_it_created(self, people: People) -> None:
         own, foreign = backup_object("c-20260101-040000"), backup_object("kept")
         own["metadata"]["labels"] = labels.base("c")
-        async with acting(people[CONTROLLER]) as operator, acting(people[WRITER]) as writer:
+        async with client_as(people[CONTROLLER]) as operator, client_as(people[WRITER]) as writer:
             obj = await _apply(operator, BACKUPS, own, dry_run=False)
             await operator.delete(BACKUPS, key_of(obj), uid=uid_of(obj))
             obj = await _apply(writer, BACKUPS, foreign, dry_run=False)

@@ -21,7 +21,7 @@ def dump(objects: list[Object]) -> str:
 
 
 @pytest.fixture
-def place(installed: Rig, request: pytest.FixtureRequest) -> Iterator[Path]:
+def place(control_plane_with_crds: Rig, request: pytest.FixtureRequest) -> Iterator[Path]:
     """A file whose objects are deleted afterwards.
 
     Namespaces are kept: without a controller manager a deleted one stays Terminating.
@@ -29,17 +29,21 @@ def place(installed: Rig, request: pytest.FixtureRequest) -> Iterator[Path]:
     file: Path = request.param
     before = objects((FOLDER / AFTER.get(file.name, file.name)).read_text())
     spaces = [obj for obj in before if obj["kind"] == "Namespace"]
-    installed.kubectl("apply", "-f", "-", input=dump(spaces))
+    control_plane_with_crds.kubectl("apply", "-f", "-", input=dump(spaces))
     yield file
     rest = [obj for obj in objects(file.read_text()) if obj["kind"] != "Namespace"]
-    installed.kubectl("delete", "--wait=false", "--ignore-not-found", "-f", "-", input=dump(rest))
+    control_plane_with_crds.kubectl(
+        "delete", "--wait=false", "--ignore-not-found", "-f", "-", input=dump(rest)
+    )
 
 
 @pytest.mark.parametrize("place", FILES, ids=lambda file: file.name, indirect=True)
-def test_it_is_accepted_without_a_warning(installed: Rig, people: People, place: Path) -> None:
+def test_it_is_accepted_without_a_warning(
+    control_plane_with_crds: Rig, people: People, place: Path
+) -> None:
     """kubectl sends each object separately, and refuses fields that the schema does not have."""
     assert people, "the policies are in force"
-    kubectl = installed.kubectl("apply", "--warnings-as-errors", "-f", str(place))
+    kubectl = control_plane_with_crds.kubectl("apply", "--warnings-as-errors", "-f", str(place))
     assert len(kubectl.splitlines()) == len(objects(place.read_text()))
 
 
@@ -52,7 +56,7 @@ def test_it_is_accepted_without_a_warning(installed: Rig, people: People, place:
     ids=["a field that is not there", "a value that a policy refuses"],
 )
 def test_a_wrong_sample_is_refused(
-    installed: Rig, people: People, wrong: Object, words: str
+    control_plane_with_crds: Rig, people: People, wrong: Object, words: str
 ) -> None:
     assert people, "the policies are in force"
     spoilt = objects((FOLDER / "development.yaml").read_text())
@@ -60,6 +64,8 @@ def test_a_wrong_sample_is_refused(
         if obj["apiVersion"] == API_VERSION:
             obj["spec"] |= wrong
     spaces = [obj for obj in spoilt if obj["kind"] == "Namespace"]
-    installed.kubectl("apply", "-f", "-", input=dump(spaces))
+    control_plane_with_crds.kubectl("apply", "-f", "-", input=dump(spaces))
     with pytest.raises(RigError, match=words):
-        installed.kubectl("apply", "--warnings-as-errors", "-f", "-", input=dump(spoilt))
+        control_plane_with_crds.kubectl(
+            "apply", "--warnings-as-errors", "-f", "-", input=dump(spoilt)
+        )

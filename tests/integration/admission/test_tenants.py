@@ -14,7 +14,7 @@ from runtime.errors import Forbidden, Invalid
 from runtime.types import Object
 from tests.integration.accounts import Account, make
 from tests.integration.admission.cases import OTHER
-from tests.integration.admission.people import MANAGER, PLACE, People, acting
+from tests.integration.admission.people import MANAGER, PLACE, People, client_as
 
 
 def _tenant(namespace: str, target: str, **metadata: Any) -> Object:
@@ -31,14 +31,16 @@ async def _apply(client: Client, body: Object, *, dry_run: bool = True) -> None:
 
 
 @pytest.fixture(scope="module")
-def owner(installed: Rig, people: People, tmp_path_factory: pytest.TempPathFactory) -> Account:
+def owner(
+    control_plane_with_crds: Rig, people: People, tmp_path_factory: pytest.TempPathFactory
+) -> Account:
     """A user with the role `admin` in one namespace."""
     folder = tmp_path_factory.mktemp("owner")
-    return make(installed, PLACE, "tenants", folder, [f"{PREFIX}admin"])
+    return make(control_plane_with_crds, PLACE, "tenants", folder, [f"{PREFIX}admin"])
 
 
 async def test_attack_t22_a_tenant_reaches_its_own_namespace_only(owner: Account) -> None:
-    async with acting(owner) as client:
+    async with client_as(owner) as client:
         await _apply(client, _tenant(PLACE, PLACE))
         with pytest.raises(Forbidden) as caught:
             await _apply(client, _tenant(PLACE, OTHER))
@@ -62,5 +64,5 @@ async def test_the_target_never_changes(people: People, client: Client) -> None:
 
 async def test_a_metadata_change_is_not_checked(owner: Account, client: Client) -> None:
     await _apply(client, _tenant(PLACE, PLACE), dry_run=False)
-    async with acting(owner) as user:
+    async with client_as(owner) as user:
         await _apply(user, _tenant(PLACE, PLACE, labels={"a": "b"}))

@@ -20,7 +20,9 @@ CONTROLLERS = "validatingadmissionpolicy-status-controller,clusterrole-aggregati
 
 
 @pytest.fixture(scope="module")
-def controllers(installed: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+def controllers(
+    control_plane_with_crds: Rig, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Rig]:
     """A kube-controller-manager with only two of its controllers."""
     servers = [item for item in NODE if item.name == "kube-controller-manager"]
     (binary,) = builds.build(Cache(cache_root()), servers, to_stderr())
@@ -29,7 +31,7 @@ def controllers(installed: Rig, tmp_path_factory: pytest.TempPathFactory) -> Ite
         process = subprocess.Popen(
             [
                 str(binary),
-                f"--kubeconfig={installed.kubeconfig}",
+                f"--kubeconfig={control_plane_with_crds.kubeconfig}",
                 f"--controllers={CONTROLLERS}",
                 "--leader-elect=false",
                 "--secure-port=0",
@@ -37,7 +39,7 @@ def controllers(installed: Rig, tmp_path_factory: pytest.TempPathFactory) -> Ite
             stdout=output,
             stderr=output,
         )
-    yield installed
+    yield control_plane_with_crds
     process.terminate()
     process.wait(timeout=30)
 

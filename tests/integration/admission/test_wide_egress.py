@@ -6,8 +6,8 @@ import pytest
 
 from runtime.client.client import Client
 from runtime.errors import Forbidden
-from tests.integration.admission.cases import egress, reaching
-from tests.integration.admission.people import WRITER, People, acting, apply, body
+from tests.integration.admission.cases import egress, spec_with_egress
+from tests.integration.admission.people import WRITER, People, apply, body, client_as
 
 HOLDER = "use-wide-egress"
 WIDE = egress({"ipBlock": {"cidr": "0.0.0.0/0"}})
@@ -28,33 +28,35 @@ def full(*, port: int) -> dict[str, Any]:
     """
     peers = [{"ipBlock": {"cidr": f"10.{at}.0.0/16"}} for at in range(PEERS_MAX - 1)]
     last = {"ipBlock": {"cidr": "0.0.0.0/0"}}
-    return reaching(*(egress(*peers, last, port=port + at) for at in range(RULES_MAX)))
+    return spec_with_egress(*(egress(*peers, last, port=port + at) for at in range(RULES_MAX)))
 
 
 async def test_the_refusal_names_the_verb_and_the_role(people: People) -> None:
-    async with acting(people[WRITER]) as writer:
+    async with client_as(people[WRITER]) as writer:
         with pytest.raises(Forbidden) as caught:
-            await apply(writer, body("wide", reaching(WIDE)))
+            await apply(writer, body("wide", spec_with_egress(WIDE)))
     assert REFUSAL in str(caught.value)
 
 
 async def test_only_a_wide_rule_needs_the_verb(people: People) -> None:
-    elsewhere = {**reaching(WIDE), "profile": "Development"}
-    async with acting(people[WRITER]) as writer:
-        await apply(writer, body("narrow", reaching(NARROW)))
-        await apply(writer, body("private", reaching(egress({"ipBlock": {"cidr": "10.0.0.0/8"}}))))
+    elsewhere = {**spec_with_egress(WIDE), "profile": "Development"}
+    async with client_as(people[WRITER]) as writer:
+        await apply(writer, body("narrow", spec_with_egress(NARROW)))
+        await apply(
+            writer, body("private", spec_with_egress(egress({"ipBlock": {"cidr": "10.0.0.0/8"}})))
+        )
         await apply(writer, body("development", elsewhere))
 
 
 async def test_other_rules_change_without_the_verb(people: People, client: Client) -> None:
-    async with acting(people[HOLDER]) as holder:
-        await apply(holder, body("beside", reaching(WIDE)), dry_run=False)
-    async with acting(people[WRITER]) as writer:
-        await apply(writer, body("beside", reaching(NARROW, WIDE)), dry_run=False)
-        await apply(writer, body("beside", {**reaching(WIDE, NARROW), "paused": True}))
-        await apply(writer, body("beside", reaching(NARROW)))
+    async with client_as(people[HOLDER]) as holder:
+        await apply(holder, body("beside", spec_with_egress(WIDE)), dry_run=False)
+    async with client_as(people[WRITER]) as writer:
+        await apply(writer, body("beside", spec_with_egress(NARROW, WIDE)), dry_run=False)
+        await apply(writer, body("beside", {**spec_with_egress(WIDE, NARROW), "paused": True}))
+        await apply(writer, body("beside", spec_with_egress(NARROW)))
         with pytest.raises(Forbidden, match="needs the verb usewideegress"):
-            await apply(writer, body("beside", reaching(NARROW, WIDE, OTHER_WIDE)))
+            await apply(writer, body("beside", spec_with_egress(NARROW, WIDE, OTHER_WIDE)))
 
 
 async def test_the_largest_spec_fits_the_cost_budget_of_the_policy(
@@ -62,9 +64,9 @@ async def test_the_largest_spec_fits_the_cost_budget_of_the_policy(
 ) -> None:
     """A policy that exceeds its cost budget refuses all requests, with another message."""
     await apply(client, body("large", full(port=1000)), dry_run=False)
-    async with acting(people[HOLDER]) as holder:
+    async with client_as(people[HOLDER]) as holder:
         await apply(holder, body("large", full(port=2000)))
-    async with acting(people[WRITER]) as writer:
+    async with client_as(people[WRITER]) as writer:
         await apply(writer, body("large", {**full(port=1000), "paused": True}))
         with pytest.raises(Forbidden, match="needs the verb usewideegress"):
             await apply(writer, body("large", full(port=2000)))
@@ -75,7 +77,7 @@ async def test_both_lists_fit_the_cost_budget_of_the_policy(people: People, clie
     rules = [{"from": rule["to"][:-1], "ports": rule["ports"]} for rule in _rules(spec)]
     spec["network"]["ingressRules"] = rules
     await apply(client, body("both", spec), dry_run=False)
-    async with acting(people[WRITER]) as writer:
+    async with client_as(people[WRITER]) as writer:
         await apply(writer, body("both", {**spec, "paused": True}))
         spec["network"]["ingressRules"] = [*rules[:-1], {**rules[-1], "ports": [{"port": 9}]}]
         with pytest.raises(Forbidden, match="ingressRules: needs the verb publishnetworking"):
