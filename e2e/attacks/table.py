@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from typing import Literal
 
-Outcome = Literal["refused twice", "no way in", "harmless"]
+Outcome = Literal["rejected twice", "not possible", "no effect"]
 TABLE = "e2e/attacks/test_attacks.py"
 FUZZ = "tests/integration/test_attack_specs.py"
 RUNS = "tests/contracts/api/test_attack_runs.py"
@@ -22,9 +22,9 @@ BY_CODE = f"{TABLE}::test_attack_every_forbidden_spec_is_refused_by_the_operator
 class Attack:
     """One attack: what is tried, what prevents it before the operator and in it, and the tests.
 
-    `refused twice`: by the API server and, without its rules, by the operator. `no way in`: no
-    field, right or name exists that would allow it. `harmless`: the object is accepted, and the
-    attack has no effect.
+    `rejected twice`: by the API server and, without its rules, by the operator. `not possible`: no
+    field, right or name exists that would allow it. `no effect`: the object is accepted, and the
+    attack changes nothing.
     """
 
     id: str
@@ -39,10 +39,10 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T01",
         "Names with path traversal, too long or in use: cluster, paths, object keys, files",
-        "refused twice",
+        "rejected twice",
         "CRD: pattern and length of every text; rules cluster-name, request-path, audit-name, "
         "backup-prefix, backup-bucket, gateway-path",
-        "the same patterns and rules; the names of objects only depend on metadata.name",
+        "the same patterns and rules; the names of objects depend only on metadata.name",
         (
             "tests/managers/cluster/test_attack_names.py::"
             "test_attack_t01_no_text_of_a_spec_becomes_another_name_or_path",
@@ -52,10 +52,10 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T02",
         "HCL in a text: quotes, line breaks, templates, heredocs, NUL",
-        "refused twice",
-        "CRD: pattern of names and paths; free text is accepted and stays text",
-        "the same patterns; one function escapes all text, rule server-text for text that HCL "
-        "cannot express",
+        "rejected twice",
+        "CRD: patterns of names and paths; free text is accepted and rendered as text",
+        "the same patterns; one function escapes all text, and the rule server-text rejects text "
+        "that HCL cannot express",
         (
             "tests/integration/test_hostile_text.py::"
             "test_attack_t02_a_thousand_hostile_texts_stay_where_they_were_put",
@@ -64,7 +64,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T03",
         "Override of listener, storage, seal or audit through free-form maps",
-        "refused twice",
+        "rejected twice",
         "CRD: listener-tls, kms-config, request-name-reserved, request-headers-token; policy "
         "validate-openbaocluster-free-data: spec.audit[].options",
         "the same rules; unknown keys are not rendered",
@@ -76,9 +76,9 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T04",
         "An object of another namespace: Secret, cluster, Gateway",
-        "no way in",
+        "not possible",
         "no field for a namespace (strict validation rejects it); RBAC denies requests there; "
-        "a Gateway decides by allowedRoutes",
+        "a Gateway restricts routes by allowedRoutes",
         "all reads and writes are in the namespace of the cluster",
         (
             "tests/managers/cluster/test_attack_names.py::"
@@ -90,10 +90,10 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T05",
-        "Secrets of the operator by a reference: unseal key, root token, CAs, recovery key shares",
-        "refused twice",
-        "CRD: a rule for each reference (suffixes of the operator's Secrets); policy for "
-        "values that self-init reads from files and variables",
+        "A reference to a Secret of the operator: unseal key, root token, CAs, recovery key shares",
+        "rejected twice",
+        "CRD: a rule for each reference (suffixes of the operator's Secrets); policy: values "
+        "that self-init reads from files and variables",
         "the same rules, at every depth of the data",
         (
             "tests/contracts/api/test_secret_references.py::"
@@ -104,10 +104,10 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T06",
         "A privileged ServiceAccount for pods",
-        "refused twice",
-        "CRD: default and the ServiceAccounts of Jobs; policy validate-openbaocluster: the "
-        "verb use on the named ServiceAccount",
-        "the same rules, and the ServiceAccount of the operator",
+        "rejected twice",
+        "CRD: not default and not one of a Job; policy validate-openbaocluster: requires "
+        "the verb use on the named ServiceAccount",
+        "the same rules, and never the ServiceAccount of the operator",
         (
             "tests/managers/identity/test_account.py::"
             "test_attack_t06_the_operators_own_account_is_refused",
@@ -116,7 +116,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T07",
         "Variables, volumes, labels or privileges through the pod template",
-        "refused twice",
+        "rejected twice",
         "CRD: no such fields; variables by name (plugin-variable, pkcs11-variable), our keys "
         "in labels and annotations; Pod Security checks securityContext unless the profile is "
         "Hardened",
@@ -128,8 +128,8 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T08",
-        "Commands in values",
-        "refused twice",
+        "Shell commands in values",
+        "rejected twice",
         "CRD: names of programs and requests are plain words",
         "the same rules; no shell, and no text of a spec in a command line",
         (
@@ -139,11 +139,11 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T09",
-        "Addresses of the pod, its link, or the metadata service of a cloud",
-        "refused twice",
-        "CRD: each of the eleven fields with a URL, by the same patterns",
-        "the same patterns; the operator only contacts registries of users, and only Jobs "
-        "contact stores: both check every address before they connect",
+        "URLs with a loopback or link-local address, or that of a cloud metadata service",
+        "rejected twice",
+        "CRD: the same patterns for all eleven URL fields",
+        "the same patterns; the operator (image registries) and the Jobs (stores) check every "
+        "resolved address before they connect",
         (
             f"{FUZZ}::test_attack_t09_every_url_is_refused_twice_in_every_field",
             "tests/managers/images/test_attack_hosts.py::"
@@ -158,10 +158,10 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T10",
         "Size: lists, texts, depth, regular expressions with backtracking, schedules",
-        "refused twice",
+        "rejected twice",
         "CRD: a limit for every list, map and text; a minimum of minutes between snapshots",
-        "the same limits, depth and number of values; every schedule; at most 200 ms and 20 "
-        "MB; files in Secrets, before a library parses them",
+        "the same limits, and limits for depth, number of values and every schedule; validation "
+        "takes at most 200 ms and 20 MB; files in Secrets are checked before a library parses them",
         (
             "tests/contracts/api/test_attack_size.py::"
             "test_attack_t10_ten_thousand_of_anything_are_refused",
@@ -173,7 +173,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T11",
         "Objects with names that the operator needs",
-        "refused twice",
+        "rejected twice",
         "policy lock-managed-resource-mutations: only the operator writes objects with our labels",
         "condition Conflict, reason ForeignObject; the object is not changed",
         (
@@ -185,9 +185,9 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T12",
         "Forged labels and annotations: maintenance, owner, force",
-        "refused twice",
-        "CRD: our keys in every map of metadata; policy: annotations on our objects. On her "
-        "own cluster they are accepted",
+        "rejected twice",
+        "CRD: our keys in every map of metadata; policy: annotations on our objects; accepted on "
+        "the cluster itself",
         "annotations on a cluster are not read; forged annotations on objects are reverted",
         (
             f"{TABLE}::test_attack_t12_t13_marks_and_words_on_ones_own_cluster_change_nothing",
@@ -197,8 +197,8 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T13",
-        "The status is written or deleted",
-        "refused twice",
+        "Writing or deleting the status",
+        "rejected twice",
         "RBAC: no user role includes openbaoclusters/status",
         "the status is observed again; no decision depends on it",
         (
@@ -209,7 +209,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T14",
         "A fake server that captures the operator's login for another cluster",
-        "refused twice",
+        "rejected twice",
         "a token for one cluster, valid for ten minutes; its CA comes from the operator's own "
         "Secret",
         "the other cluster rejects the audience of the token",
@@ -221,7 +221,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T15",
         "A restore into the cluster of another user",
-        "refused twice",
+        "rejected twice",
         "no field for a namespace; policy validate-openbaorestore: the verb restore on the "
         "named cluster, also to resolve a restore with an unknown outcome",
         "the cluster is looked up in the namespace of the restore; the server itself rejects "
@@ -235,7 +235,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T16",
         "Snapshots of other clusters by crafted prefixes",
-        "refused twice",
+        "rejected twice",
         "CRD: backup-prefix, backup-bucket, restore-prefix, restore-bucket, restore-key",
         "the same rules; keys are built from parts and parsed as a whole, and the prefix of a "
         "list ends with a slash",
@@ -249,9 +249,9 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T17",
         "Line breaks and colours in logs, events and status",
-        "harmless",
+        "no effect",
         "free text is accepted",
-        "one line, printable, of limited length, wherever it is shown",
+        "shown as one printable line of limited length",
         (
             "tests/managers/cluster/test_attack_text.py::"
             "test_attack_t17_a_log_line_is_one_line_of_json",
@@ -260,7 +260,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T18",
         "An unbounded number of metric series",
-        "harmless",
+        "no effect",
         "quotas limit the number of clusters",
         "labels are namespace, name and constants",
         (
@@ -271,7 +271,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T19",
         "Invalid versions and images",
-        "refused twice",
+        "rejected twice",
         "CRD: pattern of versions, grammar of references in every field with an image",
         "the same; no version below the running one; no tag that differs from the version",
         (
@@ -282,7 +282,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T20",
         "A namespace that cannot be deleted",
-        "harmless",
+        "no effect",
         "deletion is accepted",
         "the finalizer is removed after a bounded time, even if servers do not respond",
         (
@@ -292,8 +292,8 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T21",
-        "Files over data, keys or programs: audit, logs, plugins, volumes",
-        "refused twice",
+        "Files that overwrite data, keys or programs: audit, logs, plugins, volumes",
+        "rejected twice",
         "CRD: audit-file-place, log-place, audit-mount-place, plugin-file-name, acme-ca-root; "
         "policy: file_path among audit options",
         "the same rules",
@@ -305,9 +305,9 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T22",
         "A tenant for the namespace of another user",
-        "refused twice",
-        "policy validate-openbaotenant: only its own namespace, unless it is in that of the "
-        "operator",
+        "rejected twice",
+        "policy validate-openbaotenant: a tenant outside the operator's namespace may only request "
+        "its own namespace",
         "condition Provisioned=False, reason SecurityViolation; nothing is written there",
         (
             "tests/integration/admission/test_tenants.py::"
@@ -329,7 +329,7 @@ def rows() -> list[str]:
 
 def as_text() -> str:
     """One line per attack, for a terminal."""
-    return "\n".join(f"{attack.id}  {attack.outcome:<14}{attack.attempt}" for attack in ATTACKS)
+    return "\n".join(f"{attack.id}  {attack.outcome:<16}{attack.attempt}" for attack in ATTACKS)
 
 
 if __name__ == "__main__":

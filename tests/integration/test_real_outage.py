@@ -119,7 +119,7 @@ class Replica:
 
 
 @asynccontextmanager
-async def run_replica(client: Client, namespace: str) -> AsyncIterator[Replica]:
+async def replica_of(client: Client, namespace: str) -> AsyncIterator[Replica]:
     informer = Informer(
         client,
         Selection(CONFIG_MAP, namespace),
@@ -201,11 +201,7 @@ async def test_t08_through_compaction_and_a_killed_server_no_event_is_lost(
     await halting.halted.wait()
     hasty = Candidate(client, namespace, "hasty", lease="hasty")
     patient = Candidate(client, namespace, "patient", lease="patient", options=PATIENT)
-    async with (
-        run_replica(over, namespace) as replica,
-        run_candidate(hasty),
-        run_candidate(patient),
-    ):
+    async with replica_of(over, namespace) as replica, run_candidate(hasty), run_candidate(patient):
         await until(lambda: hasty.may_write() and patient.may_write(), "both candidates lead")
         replica.words.clear()
         wire.cut = True
