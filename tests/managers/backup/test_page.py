@@ -54,5 +54,5 @@ async def test_the_page_lists_all_metrics() -> None:
 
 
 def test_the_page_states_the_limits_of_the_history() -> None:
-    assert f"the newest {COMPLETED_KEPT} that completed stay" in PAGE
+    assert f"keeps the newest {COMPLETED_KEPT} that completed" in PAGE
     assert f"up to {COMPLETED_MAX}) and the newest {FAILED_KEPT} that did not" in PAGE

@@ -214,5 +214,5 @@ def test_what_a_dependent_is_told_stands_there() -> None:
 def test_the_numbers_of_the_retries_are_those_of_the_code() -> None:
     assert (BASE.seconds, (2 * BASE).seconds, (4 * BASE).seconds) == (5, 10, 20)
     assert (CAP.seconds, STABLE_AFTER.seconds, JITTER) == (600, 600, 0.2)
-    assert "after 5 s, 10 s, 20 s and so on up to 10 min, each give or take a fifth" in WORDS
-    assert "and ten minutes of Running, start over" in WORDS
+    assert "after 5 s, 10 s, 20 s and so on up to 10 min, with a jitter of 20 %" in WORDS
+    assert "or ten minutes of Running, resets the backoff" in WORDS
