@@ -69,7 +69,7 @@ def _misplaced(find: Callable[[ClusterSpec], Iterable[Offence]]) -> FindOffences
     """Reject audit files outside of their volume. The data volume is not allowed: a full data
     volume stops the server, and the server has no permission for a directory below its root."""
 
-    def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    def find_offences(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         storage = new.spec.audit_file_storage
         for path, file in find(new.spec):
             if file in NO_FILE:
@@ -81,7 +81,7 @@ def _misplaced(find: Callable[[ClusterSpec], Iterable[Offence]]) -> FindOffences
             ):
                 yield f"spec.{path}", file
 
-    return broken
+    return find_offences
 
 
 def _is_placed(file: str) -> str:

@@ -50,7 +50,7 @@ def rule(
         at=at,
         field=joined(at, field),
         message=message,
-        broken=_offences_of_check(at, more.get("names", field), holds, more)
+        find_offences=_offences_of_check(at, more.get("names", field), holds, more)
         if isinstance(holds, Predicate)
         else _offences_of_find(at, field, holds),
         cel=holds.cel if isinstance(holds, Predicate) else more.get("cel", ""),
@@ -66,7 +66,7 @@ def _offences_of_check(at: str, field: str, check: Predicate, more: More) -> Fin
         shown = _value_of(more["shows"])
     about_changes = "oldSelf" in check.cel
 
-    def broken(new: Any, old: Any) -> Iterator[Offence]:
+    def find_offences(new: Any, old: Any) -> Iterator[Offence]:
         was = None
         if about_changes:
             was = value_at(old, at) if at and old is not None else old
@@ -83,7 +83,7 @@ def _offences_of_check(at: str, field: str, check: Predicate, more: More) -> Fin
             else:
                 yield joined(path, field), shown.of(node, was)
 
-    return broken
+    return find_offences
 
 
 def _value_of(shows: str | Find | None) -> Value:
@@ -93,24 +93,24 @@ def _value_of(shows: str | Find | None) -> Value:
 
 
 def _offences_of_find(at: str, field: str, find: Find) -> FindOffencesOf[Any]:
-    def broken(new: Any, old: Any) -> Iterator[Offence]:
+    def find_offences(new: Any, old: Any) -> Iterator[Offence]:
         for path, node in nodes_at(new, at):
             value = None if node is None else find(node)
             if value is not None:
                 yield joined(path, field), value
 
-    return broken
+    return find_offences
 
 
 def offences(at: str, find: Callable[[Any], Iterable[Offence]]) -> FindOffencesOf[Any]:
     """The Python form of a rule from a function that yields offences relative to each node."""
 
-    def broken(new: Any, old: Any) -> Iterator[Offence]:
+    def find_offences(new: Any, old: Any) -> Iterator[Offence]:
         for path, node in nodes_at(new, at):
             for field, value in find(node) if node is not None else ():
                 yield joined(path, field), value
 
-    return broken
+    return find_offences
 
 
 def duplicates(
@@ -142,7 +142,7 @@ def prefix_rules(rules: Iterable[RuleOf[Any]], prefix: str, place: str) -> tuple
             at=joined(place, part_rule.at),
             field=joined(place, part_rule.field),
             message=part_rule.message,
-            broken=offences(place, lambda part: part_rule.broken(part, None)),
+            find_offences=offences(place, lambda part: part_rule.find_offences(part, None)),
             cel=part_rule.cel,
             got=part_rule.got,
             reason=part_rule.reason,
@@ -155,7 +155,7 @@ def immutable_spec(what: str, advice: str) -> RuleOf[Any]:
     """The rule that a spec is immutable, for a kind that runs once; `advice` is what to do instead
     of a change."""
 
-    def broken(new: Any, old: Any) -> Iterator[Offence]:
+    def find_offences(new: Any, old: Any) -> Iterator[Offence]:
         # metadata.generation counts the changes of a spec, so that it detects a change that a CRD
         # without the rule accepted, also if the old object is unknown.
         if new.metadata.generation > 1 or (old is not None and new.spec != old.spec):
@@ -163,7 +163,7 @@ def immutable_spec(what: str, advice: str) -> RuleOf[Any]:
 
     message = f"is immutable, because it runs once; {advice}"
     return RuleOf(
-        f"{what}-fixed", "spec", "spec", message, broken, "self == oldSelf", reason=FORBIDDEN
+        f"{what}-fixed", "spec", "spec", message, find_offences, "self == oldSelf", reason=FORBIDDEN
     )
 
 

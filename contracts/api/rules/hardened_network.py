@@ -29,12 +29,12 @@ _IDENTITIES = ("credentialsSecretRef", "workloadIdentity", "roleArn", "pvc")
 
 
 def _in_profile(find: Callable[[ClusterSpec], Iterator[Offence]]) -> FindOffences:
-    def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    def find_offences(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         if new.spec.profile == "Hardened":
             for field, value in find(new.spec):
                 yield f"spec.{field}", value
 
-    return broken
+    return find_offences
 
 
 def _selects_all_namespaces(peer: NetworkPolicyPeer) -> bool:

@@ -44,7 +44,7 @@ class RuleOf(Generic[Kind]):
     at: str
     field: str
     message: str
-    broken: FindOffencesOf[Kind]
+    find_offences: FindOffencesOf[Kind]
     cel: str = ""
     got: str = ""
     reason: CelReason = "FieldValueInvalid"
@@ -65,5 +65,5 @@ Rule: TypeAlias = RuleOf[OpenBaoCluster]
 def broken_rules(rules: Iterable[RuleOf[Kind]], new: Kind, old: Kind | None) -> Iterator[Violation]:
     """Return the violations of an object, in the order of the rules."""
     for rule in rules:
-        for field, value in rule.broken(new, old):
+        for field, value in rule.find_offences(new, old):
             yield Violation(field, format_value(value), rule.id, rule.message)

@@ -98,13 +98,13 @@ def needs(
 ) -> Rule:
     """The rule that a field needs a feature of the server; `find` yields the uses of the field."""
 
-    def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    def find_offences(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         if not offers(new.spec.version, feature):
             yield from find(new.spec)
 
     first = since(feature)
     message = f"needs OpenBao {first}: set spec.version to {first} or newer, or remove it"
-    return RuleOf(id, "spec", field, message, broken)
+    return RuleOf(id, "spec", field, message, find_offences)
 
 
 def _standby_reads(spec: ClusterSpec) -> Iterator[Offence]:

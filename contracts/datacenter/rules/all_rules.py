@@ -78,7 +78,7 @@ def _body_rules(
     """The rules of the services that `of` finds in an object, at `path` of its schema."""
 
     def rule_at_body(rule: ServiceRule) -> RuleOf[Kind]:
-        def broken(new: Kind, old: Kind | None) -> Iterator[Offence]:
+        def find_offences(new: Kind, old: Kind | None) -> Iterator[Offence]:
             for location, service in of(new):
                 yield from _offences(rule, service, location)
 
@@ -87,7 +87,7 @@ def _body_rules(
             at=_join(path, rule.at),
             field=_join(path, rule.field),
             message=rule.message,
-            broken=broken,
+            find_offences=find_offences,
             cel=rule.cel,
             got=rule.got,
             reason=rule.reason,
@@ -126,14 +126,14 @@ def _list_rules(path: str, of: Callable[[Kind], Services]) -> tuple[RuleOf[Kind]
             at=path,
             field=path,
             message=UNIQUE_MESSAGE,
-            broken=lambda new, old: unique_names(path, of(new)),
+            find_offences=lambda new, old: unique_names(path, of(new)),
         ),
         RuleOf(
             id="services-circle",
             at=path,
             field=path,
             message=CYCLE_MESSAGE,
-            broken=lambda new, old: _cycles(path, of(new)),
+            find_offences=lambda new, old: _cycles(path, of(new)),
             # Cycles of two only: CEL cannot traverse a graph.
             cel=(
                 "self.all(p, !has(p.dependsOn) || self.all(q, !has(q.dependsOn) || "
@@ -197,7 +197,7 @@ _OWN_RULES: tuple[RuleOf[Datacenter], ...] = (
             "hyphens and begin with a letter, because names of Services contain it; create the "
             "Datacenter with another name"
         ),
-        broken=_datacenter_name,
+        find_offences=_datacenter_name,
         cel=(
             f"size(self.metadata.name) <= {DATACENTER_NAME_MAX} && "
             f"{_NAME.cel('self.metadata.name')}"
@@ -212,7 +212,7 @@ _OWN_RULES: tuple[RuleOf[Datacenter], ...] = (
             "is immutable, because services stay in the namespace where they were created; create "
             "another Datacenter and delete this one"
         ),
-        broken=_namespace_changed,
+        find_offences=_namespace_changed,
         cel="self == oldSelf",
         got="self + ' after ' + oldSelf",
         reason=FORBIDDEN,
@@ -222,7 +222,7 @@ _OWN_RULES: tuple[RuleOf[Datacenter], ...] = (
         at=_NAMESPACE,
         field=_NAMESPACE,
         message=SYSTEM_MESSAGE.replace("tenants", "shared services"),
-        broken=_system_namespace,
+        find_offences=_system_namespace,
         cel=f"!self.startsWith('{SYSTEM_PREFIX}')",
         got="self",
         reason=FORBIDDEN,
@@ -235,7 +235,7 @@ _OWN_RULES: tuple[RuleOf[Datacenter], ...] = (
             f"must not be {GROUP}, whose kinds configure the operator; remove it, and create "
             "objects of these kinds yourself"
         ),
-        broken=_operator_kinds,
+        find_offences=_operator_kinds,
         cel=f"self.group != '{GROUP}'",
         got="self.group",
         reason=FORBIDDEN,
@@ -260,7 +260,7 @@ WORKLOAD_RULES: tuple[RuleOf[BootstrapWorkload], ...] = (
             "metadata.name must be <spec.datacenter>.<spec.service.name>, because a service has "
             "one BootstrapWorkload; leave these objects to the operator"
         ),
-        broken=_workload_name,
+        find_offences=_workload_name,
         cel="self.metadata.name == self.spec.datacenter + '.' + self.spec.service.name",
         got="self.metadata.name",
     ),
