@@ -319,7 +319,7 @@ class TestSecrets:
         meant, context = gen.resolved(here), self.context(client)
         await issue_authority(context, meant, IssueAuthority(names.tls_ca_secret(here.name)))
         name = names.tls_server_secret(here.name)
-        metadata = {"name": name, "namespace": restricted}
+        metadata = {"name": name, "namespace": restricted_namespace}
         body = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
         before = await client.create(SECRET, body, field_manager="itest")
         with pytest.raises(Transient, match="was replaced"):
