@@ -1,7 +1,6 @@
 """Blue/green upgrades of three servers, under load: one that completes, one that is rolled back.
 
-The versions are builds of one source with several version numbers: image, reported version and
-servers are real, but no data is migrated.
+The releases are real: the first upgrade changes the minor version, the second one only the patch.
 """
 
 from collections.abc import Iterator

@@ -66,11 +66,11 @@ class SecretStore(Generic[Facts]):
         """
         entry = self._entries.get(key)
         now = self._clock.monotonic()
-        user = (reader.key, reader.uid)
-        if entry is not None and entry.reader != user:
+        if entry is not None and entry.reader[1] != reader.uid:
             entry = None
         if entry is not None and now - entry.checked < max_age:
             return entry.facts
+        user = (reader.key, reader.uid)
         try:
             live = await self._read(key, entry, content=content)
         except NotFound:

@@ -61,15 +61,9 @@ __all__ = [
 OLD = "2.4.0"
 NEW = "2.4.1"
 WHOLE = [
+    "Idle", "DeployingGreen", "JoiningMesh", "Syncing", "Promoting", "DemotingBlue", "Cleanup",
     "Idle",
-    "DeployingGreen",
-    "JoiningMesh",
-    "Syncing",
-    "Promoting",
-    "DemotingBlue",
-    "Cleanup",
-    "Idle",
-]
+]  # fmt: skip
 """The phases of an upgrade that nothing disturbs."""
 
 
@@ -98,7 +92,6 @@ class TwoPools(Mesh):
         self.generation = 1
         self.crash_at, self.after, self.writes = crash_at, after, 0
         self.one_write_per_life = False
-        """The operator dies after each write that changes something."""
         self.created_jobs: list[tuple[str, upgrade_actions.Order]] = []
         self.backups: dict[str, str] = {}
         self.backup_ends = "Completed"
@@ -241,6 +234,7 @@ class TwoPools(Mesh):
         hit = self.writes == self.crash_at
         if hit and not self.after:
             raise CrashedError
+        # With one write per life, a write that changes nothing is none.
         before = self._stored() if self.one_write_per_life else ""
         change()
         self.follow()
@@ -248,7 +242,6 @@ class TwoPools(Mesh):
             raise CrashedError
 
     def _stored(self) -> str:
-        """All that the operator writes."""
         parts = (self.status, self.sets, self.traffic, self.claims, self.jobs, self.hooks)
         return repr((*parts, self.backups))
 
