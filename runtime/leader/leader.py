@@ -34,6 +34,7 @@ from runtime.clock import Clock, Deadline, yield_to_loop
 from runtime.errors import Conflict, LeaseLost, NotFound
 from runtime.events import EventRecorder, Reporter
 from runtime.leader import lease as records
+from runtime.leader.guarded_work import error_of, run_work, until_any
 from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey, Resource
 
@@ -188,7 +189,9 @@ class LeaderElector:
         once it has ended, at most lease - renew deadline later. The process should then exit and be
         restarted.
         """
-        recording = asyncio.create_task(_run(self._events.run if self._events else yield_to_loop))
+        recording = asyncio.create_task(
+            run_work(self._events.run if self._events else yield_to_loop)
+        )
         try:
             await self._acquire()
             await self._lead(on_started, recording)
@@ -199,9 +202,9 @@ class LeaderElector:
         self, on_started: Callable[[], Awaitable[None]], recording: "asyncio.Task[None]"
     ) -> None:
         self._turn(leading=True)
-        work = asyncio.create_task(_run(on_started), name="leader-work")
+        work = asyncio.create_task(run_work(on_started), name="leader-work")
         watchers = (asyncio.create_task(self._renew()), asyncio.create_task(self._expire()))
-        interrupted = await _until_any({work, *watchers}, work)
+        interrupted = await until_any({work, *watchers}, work)
         lost = any(watcher.done() for watcher in watchers)
         self._turn(leading=False, tell=not lost)
         for watcher in watchers:
@@ -212,7 +215,7 @@ class LeaderElector:
         await self._release()
         await self._drain_events(recording)
         if interrupted is not None:
-            raise interrupted
+            raise interrupted from error_of(work)
         work.result()
 
     def _turn(self, *, leading: bool, tell: bool = True) -> None:
@@ -340,14 +343,14 @@ class LeaderElector:
         work.cancel()
         cap = self._options.lease_duration - self._options.renew_deadline
         too_late = asyncio.create_task(self._clock.sleep(cap))
-        await _until_any({work, too_late}, work)
+        await until_any({work, too_late}, work)
         too_late.cancel()
         lost = LeaseLost(f"lease {self._key} was not renewed in time or has another holder")
         if not work.done():
             log.error("guarded work did not end after its cancellation", lease=str(self._key))
+            work.add_done_callback(error_of)
             return lost
-        if not work.cancelled():
-            lost.__cause__ = work.exception()
+        lost.__cause__ = error_of(work)
         return lost
 
     async def _release(self) -> None:
@@ -376,25 +379,3 @@ class LeaderElector:
         if error and error != self._last_error:
             log.warning("lease not acquired or renewed", lease=str(self._key), error=error)
         self._last_error = error
-
-
-async def _until_any(
-    tasks: "set[asyncio.Task[None]]", work: "asyncio.Task[None]"
-) -> asyncio.CancelledError | None:
-    """Wait for one of the tasks. Our own cancellation is passed on to `work` and returned.
-
-    Repeated cancellations do not end the wait: the work must not outlive this task.
-    """
-    interrupted = None
-    while True:
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError as error:
-            interrupted = error
-            work.cancel()
-        else:
-            return interrupted
-
-
-async def _run(work: Callable[[], Awaitable[None]]) -> None:
-    await work()

@@ -60,6 +60,16 @@ class World:
                 raise BaoError(f"{HEALTH} of {address}: ClientConnectorError")
             return seconds
 
+    async def unanswered(
+        self, patience: RequestBudget, *addresses: str, seconds: float = 5.0
+    ) -> None:
+        """Ask servers at the same time, none of which answers within `seconds`."""
+        asking = [asyncio.create_task(self.ask(patience, "silent", to)) for to in addresses]
+        await self.clock.settle()
+        await self.clock.advance(seconds)
+        errors = await asyncio.gather(*asking, return_exceptions=True)
+        assert {type(error) for error in errors} == {UnansweredError}
+
     async def pass_of(self, how: str, namespace: str = "ns", line: str = "api") -> str:
         """One pass with one question; the class and text of its error, "" for none."""
         asking = asyncio.create_task(self.ask(self.begin(namespace), how, line=line))
@@ -173,16 +183,8 @@ async def test_what_is_asked_side_by_side_is_one_silence() -> None:
 async def test_a_pass_waits_for_all_of_its_servers_together_as_long_as_for_one() -> None:
     world = World()
     patience = world.begin()
-    asking = [
-        asyncio.create_task(world.ask(patience, "silent", address)) for address in (IP, OTHER_IP)
-    ]
-    await world.clock.settle()
-    await world.clock.advance(5.0)
-    await asyncio.wait(asking)
-    rest = asyncio.create_task(world.ask(patience, "silent", "10.0.0.3"))
-    await world.clock.settle()
-    await world.clock.advance(5.0)
-    await asyncio.wait([rest])
+    await world.unanswered(patience, IP, OTHER_IP)
+    await world.unanswered(patience, "10.0.0.3")
     assert world.clock.monotonic() == BUDGET
     with pytest.raises(OutOfTimeError, match="this reconcile has waited 10 s for servers"):
         await world.ask(patience, "answers", "10.0.0.4")
@@ -191,18 +193,11 @@ async def test_a_pass_waits_for_all_of_its_servers_together_as_long_as_for_one()
 
 async def test_what_little_is_left_of_the_time_of_a_pass_is_no_silence() -> None:
     world = World()
-    for _ in range(3):
+    for number in range(3):
         patience = world.begin()
-        first = asyncio.create_task(world.ask(patience, "silent", OTHER_IP))
-        await world.clock.settle()
-        await world.clock.advance(5.0)
-        await asyncio.wait([first])
+        await world.unanswered(patience, f"10.0.1.{number}")
         patience._left = SILENCE / 2
-        second = asyncio.create_task(world.ask(patience, "silent"))
-        await world.clock.settle()
-        await world.clock.advance(SILENCE / 2)
-        await asyncio.wait([second])
-        assert type(second.exception()) is UnansweredError
+        await world.unanswered(patience, IP, seconds=SILENCE / 2)
         await world.clock.advance(MOST)
     assert await world.pass_of("answers") == ""
 
@@ -220,10 +215,7 @@ async def test_servers_that_nobody_asks_any_more_are_forgotten() -> None:
     await world.clock.advance(2 * MOST)
     assert world.gauge("open") == 0
     await world.clock.advance(3600.0)
-    asking = asyncio.create_task(world.ask(world.begin(), "silent", OTHER_IP))
-    await world.clock.settle()
-    await world.clock.advance(5.0)
-    await asyncio.wait([asking])
+    await world.unanswered(world.begin(), OTHER_IP)
     assert len(world.breakers._silent) == 1
 
 

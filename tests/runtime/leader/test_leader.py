@@ -169,6 +169,26 @@ async def test_t22_an_exception_of_the_work_is_raised_after_the_release(
     assert server.spec["holderIdentity"] == ""
 
 
+async def test_t22_an_exception_of_cancelled_work_is_the_cause_of_the_cancellation(
+    server: LeaseServer, clock: ManualClock
+) -> None:
+    candidate = Candidate(server, clock)
+
+    async def fail_at_the_end() -> None:
+        try:
+            await clock.sleep(60.0)
+        except asyncio.CancelledError:
+            raise ZeroDivisionError from None
+
+    task = asyncio.create_task(candidate.elector.run(fail_at_the_end))
+    await clock.settle()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError) as cancellation:
+        await task
+    assert isinstance(cancellation.value.__cause__, ZeroDivisionError)
+    assert server.spec["holderIdentity"] == ""
+
+
 async def test_t22_a_release_never_overwrites_another_holder(
     server: LeaseServer, clock: ManualClock
 ) -> None:
