@@ -99,7 +99,9 @@ class JobStore:
             await asyncio.shield(sending)
         except asyncio.CancelledError:
             handover.stop()
-            await asyncio.wait({sending}, timeout=CLEAN_UP_SECONDS)
+            # `gather` retrieves the error, which asyncio would log otherwise.
+            ended = asyncio.gather(sending, return_exceptions=True)
+            await asyncio.wait({ended}, timeout=CLEAN_UP_SECONDS)
             if handover.all_sent:
                 await self.discard(key)
             raise
