@@ -192,7 +192,7 @@ def calm(world: TwoPools) -> None:
 class TestMishaps:
     @given(MISHAPS)
     @example([(5, "fail", 14), (6, "election", 0), (6, "crash", 1), (6, "order", 2)])
-    @settings(max_examples=60, derandomize=True)
+    @settings(max_examples=60)
     def test_it_always_ends_with_a_whole_cluster(self, mishaps: list[tuple[int, str, int]]) -> None:
         """Of the voters a majority is there at every moment: TwoPools looks after every change."""
         world = TwoPools()
