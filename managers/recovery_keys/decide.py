@@ -53,9 +53,7 @@ def check_recovery_keys(cluster: OpenBaoCluster, now: datetime) -> Blocked | Non
     for field, key in _recipients(cluster):
         if any(_covers(part, begin, end) for part in key.parts):
             continue
-        broken.append(
-            Violation(field, Explanation(_why(key, begin)), "recovery-key-time", _UNTIMELY)
-        )
+        broken.append(Violation(field, _why(key, begin), "recovery-key-time", _UNTIMELY))
         starts += [part.since - begin for part in key.parts if part.since > begin]
     if not broken:
         return None

@@ -44,8 +44,9 @@ LISTED_MAX: Final = 250_000
 """Keys that are listed, at most; a snapshot every 15 minutes adds 70,000 in a year."""
 _STREAM: Final = 1 << 20
 _END: Final = b""
-# Not all exceptions of obstore are a BaseError; RuntimeError is from _Handover.
-_ERRORS = (BaseError, OSError, ValueError, TypeError, NotImplementedError, RuntimeError)
+# Not all exceptions of obstore are a BaseError; RuntimeError (which NotImplementedError is, too) is
+# from _Handover as well.
+_ERRORS = (BaseError, OSError, ValueError, TypeError, RuntimeError)
 _CONSTRUCTORS: Mapping[str, Callable[..., ObjectStore]] = {
     "s3": S3Store,
     "gcs": GCSStore,

@@ -54,6 +54,8 @@ class SecretStore(Generic[Facts]):
         self._clock = clock
         self._project = project
         self._entries: dict[ObjectKey, _Entry[Facts]] = {}
+        self._kept: dict[ObjectKey, dict[ObjectKey, None]] = {}
+        """The Secrets of `_entries` by the name of their reader."""
 
     async def facts(
         self, key: ObjectKey, *, reader: Owner, max_age: float, content: bool
@@ -104,10 +106,11 @@ class SecretStore(Generic[Facts]):
         return facts
 
     def _put(self, key: ObjectKey, entry: _Entry[Facts]) -> None:
-        if key not in self._entries:
-            same = [other for other, kept in self._entries.items() if kept.reader == entry.reader]
-            if len(same) >= KEPT_PER_READER:
-                self.drop(min(same, key=lambda other: self._entries[other].checked))
+        self.drop(key)
+        kept = self._kept.setdefault(entry.reader[0], {})
+        if len(kept) >= KEPT_PER_READER:
+            self.drop(min(kept, key=lambda other: self._entries[other].checked))
+        kept[key] = None
         self._entries[key] = entry
 
     def known(self, key: ObjectKey) -> Facts | None:
@@ -117,11 +120,17 @@ class SecretStore(Generic[Facts]):
 
     def drop(self, key: ObjectKey) -> None:
         """Drop a Secret, so that the next call reads it from the API server."""
-        self._entries.pop(key, None)
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            return
+        reader = entry.reader[0]
+        del self._kept[reader][key]
+        if not self._kept[reader]:
+            del self._kept[reader]
 
     def forget(self, reader: ObjectKey) -> None:
         """Drop the Secrets of a deleted object."""
-        for key in [key for key, entry in self._entries.items() if entry.reader[0] == reader]:
+        for key in tuple(self._kept.get(reader, ())):
             self.drop(key)
 
     def __len__(self) -> int:

@@ -26,7 +26,7 @@ class ServicesProvider:
 
     async def observe(self, record: ServiceRecord) -> Observation:
         """Read the state of the service; if its kind became another one, only that it exists."""
-        if _has_objects(record) != _is_objects(record):
+        if _is_kind_changed(record):
             # Stored before each attempt: without the reference, nobody could tell its provider.
             progress = record.progress
             return Observation(
@@ -40,7 +40,7 @@ class ServicesProvider:
 
     async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
         """Create or update all objects; raises the errors of the two providers, and KindFixed."""
-        if _has_objects(record) != _is_objects(record):
+        if _is_kind_changed(record):
             message = (
                 f"kind {record.desired.service.kind}: a service cannot change from or to kind "
                 f"{OBJECTS_KIND}; revert the kind, or remove the service and add it again after "
@@ -61,6 +61,10 @@ class ServicesProvider:
 
 def _is_objects(record: ServiceRecord) -> bool:
     return record.desired.service.kind == OBJECTS_KIND
+
+
+def _is_kind_changed(record: ServiceRecord) -> bool:
+    return _has_objects(record) != _is_objects(record)
 
 
 def _has_objects(record: ServiceRecord) -> bool:

@@ -136,6 +136,17 @@ async def test_a_deleted_cluster_leaves_nothing() -> None:
     assert len(bench.store) == 0
 
 
+async def test_a_secret_that_another_cluster_reads_now_stays() -> None:
+    bench = Bench(secret())
+    await bench.ask()
+    other = Owner("v1", "A", "ns", "b", "v")
+    assert await bench.store.facts(KEY, reader=other, max_age=15, content=True) == "one"
+    bench.store.forget(ObjectKey("ns", "a"))
+    assert len(bench.store) == 1
+    bench.store.forget(other.key)
+    assert len(bench.store) == 0
+
+
 async def test_attack_t10_a_spec_that_names_ever_more_secrets_fills_no_memory() -> None:
     bench = Bench(secret())
     for number in range(2 * KEPT_PER_READER):
