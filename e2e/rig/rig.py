@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from e2e.rig import components, enforcement, images, operator_image, slots, sysctls, teardown
+from e2e.rig import (
+    components,
+    enforcement,
+    images,
+    operator_image,
+    slots,
+    stacks,
+    sysctls,
+    teardown,
+)
 from e2e.rig import layout as layouts
 from e2e.rig.boot import Boot, api_ready, node_ready
 from e2e.rig.commands import require_root
@@ -108,19 +117,38 @@ class Rig:
         return self.layout.inside(*argv)
 
     def kubectl(self, *args: str, input: str | None = None, timeout: float = 60.0) -> str:
-        """Run kubectl as administrator and return its output. Raises RigError with its stderr."""
-        done = subprocess.run(
+        """Run kubectl as administrator and return its output.
+
+        Raises RigError with its stderr, or, if it runs for more than ``timeout`` seconds, with the
+        stacks of kubectl and of the requests that the API server is handling.
+        """
+        with self._kubectl(*args) as process:
+            try:
+                stdout, stderr = process.communicate(input, timeout)
+            except subprocess.TimeoutExpired as error:
+                text = self._stacks(process)
+                raise RigError(f"kubectl {' '.join(args)}: {error}\n{text}") from error
+            finally:
+                process.kill()
+        if process.returncode != 0:
+            raise RigError(f"kubectl {' '.join(args)}: {stderr.strip()[-2000:]}")
+        return stdout
+
+    def _kubectl(self, *args: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
             [str(self.bin("kubectl")), *args],
-            input=input,
-            capture_output=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=timeout,
             env=self.environment(),
-            check=False,
         )
-        if done.returncode != 0:
-            raise RigError(f"kubectl {' '.join(args)}: {done.stderr.strip()[-2000:]}")
-        return done.stdout
+
+    def _stacks(self, process: subprocess.Popen[str]) -> str:
+        # Before kubectl ends: its end cancels the request.
+        with self._kubectl("get", "--raw", stacks.DUMP, "--request-timeout=20s") as dump:
+            requests = stacks.stacks_of_requests(dump.communicate()[0])
+        return f"{stacks.stack_of_main(process)}\n\nkube-apiserver:\n{requests}"
 
     def components(self) -> tuple[str, ...]:
         """Return the names that stop, start, pause and resume accept."""
