@@ -30,6 +30,9 @@ from e2e.rig.processes import ProcessTable
 from e2e.rig.progress import Progress, to_stderr
 from e2e.rig.versions import OPENBAO, OPERATOR_IMAGE
 
+# The API server ends a request after 60 seconds: the stacks are read before.
+_SLOW_SECONDS = 50.0
+
 
 class Rig:
     """A named rig: a full node, or only etcd and kube-apiserver.
@@ -116,22 +119,27 @@ class Rig:
         """Return ``argv`` as a command inside the network namespace of the rig."""
         return self.layout.inside(*argv)
 
-    def kubectl(self, *args: str, input: str | None = None, timeout: float = 60.0) -> str:
+    def kubectl(self, *args: str, input: str | None = None, timeout: float = 180.0) -> str:
         """Run kubectl as administrator and return its output.
 
-        Raises RigError with its stderr, or, if it runs for more than ``timeout`` seconds, with the
-        stacks of kubectl and of the requests that the API server is handling.
+        Raises RigError with its stderr, or with its stack if it does not end in ``timeout``
+        seconds; for a slow one also with the stacks of the requests that the API server handled.
         """
+        requests = ""
         with self._kubectl(*args) as process:
             try:
-                stdout, stderr = process.communicate(input, timeout)
+                try:
+                    stdout, stderr = process.communicate(input, min(timeout, _SLOW_SECONDS))
+                except subprocess.TimeoutExpired:
+                    requests = self._requests()
+                    stdout, stderr = process.communicate(timeout=max(0.0, timeout - _SLOW_SECONDS))
             except subprocess.TimeoutExpired as error:
-                text = self._stacks(process)
-                raise RigError(f"kubectl {' '.join(args)}: {error}\n{text}") from error
+                text = f"does not end in {timeout:g} s\n{stacks.stack_of_main(process)}{requests}"
+                raise RigError(f"kubectl {' '.join(args)}: {text}") from error
             finally:
                 process.kill()
         if process.returncode != 0:
-            raise RigError(f"kubectl {' '.join(args)}: {stderr.strip()[-2000:]}")
+            raise RigError(f"kubectl {' '.join(args)}: {stderr.strip()[-2000:]}{requests}")
         return stdout
 
     def _kubectl(self, *args: str) -> subprocess.Popen[str]:
@@ -144,11 +152,9 @@ class Rig:
             env=self.environment(),
         )
 
-    def _stacks(self, process: subprocess.Popen[str]) -> str:
-        # Before kubectl ends: its end cancels the request.
+    def _requests(self) -> str:
         with self._kubectl("get", "--raw", stacks.DUMP, "--request-timeout=20s") as dump:
-            requests = stacks.stacks_of_requests(dump.communicate()[0])
-        return f"{stacks.stack_of_main(process)}\n\nkube-apiserver:\n{requests}"
+            return f"\n\nkube-apiserver:\n{stacks.stacks_of_requests(dump.communicate()[0])}"
 
     def components(self) -> tuple[str, ...]:
         """Return the names that stop, start, pause and resume accept."""
