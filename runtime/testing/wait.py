@@ -9,11 +9,18 @@ from typing import TypeVar
 
 from runtime.clock import SystemClock
 
+DEADLINE = 60.0
+"""Seconds that a condition may take: generous, because a busy machine stalls for seconds."""
+
 T = TypeVar("T")
 
 
 async def eventually(
-    check: Callable[[], T], *, seconds: float = 10.0, every: float = 0.002, say: str = "condition"
+    check: Callable[[], T],
+    *,
+    seconds: float = DEADLINE,
+    every: float = 0.002,
+    say: str = "condition",
 ) -> T:
     """Return the first true value of check; AssertionError with `say` at the deadline."""
     clock = SystemClock()

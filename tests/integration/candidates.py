@@ -20,7 +20,7 @@ from runtime.leader.shard import Shard
 from runtime.types import Object, ObjectKey
 from tests.integration.leader_process import ALONE, LEASE_NAME, OPTIONS, elector_of
 
-PATIENCE = 25.0
+PATIENCE = 60.0
 """The timeout of waits, in seconds; for a busy machine."""
 
 REPORTER = Reporter("example.org/itest", "itest")

@@ -20,7 +20,7 @@ from runtime.client.client import ApplyResult, Client
 from runtime.client.credentials import KubeconfigCredentials
 from runtime.clock import SystemClock
 from runtime.metrics.metrics import Metrics
-from runtime.testing.wait import eventually
+from runtime.testing.wait import DEADLINE, eventually
 from runtime.types import Object, ObjectKey, Resource, resource_version_of
 
 MARKS = OwnershipKeys("example.com/owner", "example.com/intent", "example.com/adopt")
@@ -135,7 +135,7 @@ async def run_operator(
     bench = Bench(acting, watcher, metrics, namespace)
     running = asyncio.create_task(bench.set.run())
     try:
-        await bench.set.wait_synced(10.0)
+        await bench.set.wait_synced(DEADLINE)
         yield bench
     finally:
         running.cancel()

@@ -37,7 +37,7 @@ def plane() -> Iterator[Rig]:
     """etcd and kube-apiserver for these tests."""
     rig = Rig(f"itest-overlays-{os.getpid()}")
     rig.up(control_plane=True)
-    rig.kubectl("apply", "--server-side", "-k", str(REPOSITORY / "config" / "crd"), timeout=180.0)
+    rig.kubectl("apply", "--server-side", "-k", str(REPOSITORY / "config" / "crd"))
     for name in (*LISTED, ELSEWHERE):
         rig.kubectl("create", "namespace", name)
     try:
@@ -87,11 +87,11 @@ def installed_overlay(
     assert SHIPPED not in build.text, "the shipped namespace was not replaced everywhere"
     objects = [obj for obj in build.objects if obj["kind"] != DEFINITION]
     document = as_list(objects)
-    kubectl = plane.kubectl("apply", "--server-side", "-f", "-", input=document, timeout=180.0)
+    kubectl = plane.kubectl("apply", "--server-side", "-f", "-", input=document)
     assert kubectl.count("serverside-applied") == len(objects), kubectl
     yield Installed(overlay, MOVED, build, plane, Kube.from_kubeconfig(plane.kubeconfig, "itest"))
     gone = as_list(obj for obj in objects if obj["kind"] != "Namespace")
-    plane.kubectl("delete", "--wait=false", "-f", "-", input=gone, timeout=180.0)
+    plane.kubectl("delete", "--wait=false", "-f", "-", input=gone)
 
 
 @pytest.mark.parametrize("overlay", MODES)

@@ -20,14 +20,13 @@ from runtime.clock import SystemClock
 from runtime.errors import ApiError, LeaseLost, TransportError
 from runtime.leader.leader import LeaderOptions
 from runtime.metrics.metrics import Metrics
-from runtime.testing.wait import eventually
+from runtime.testing.wait import DEADLINE, eventually
 from runtime.types import Object, key_of, resource_version_of, uid_of
 from tests.integration.candidates import Candidate, lease_spec, run_candidate, until, watch_writes
 from tests.integration.config_maps import config_map
 from tests.integration.leader_process import OPTIONS
 
 PATIENT = LeaderOptions(lease_duration=90.0, renew_deadline=80.0, retry_period=0.25)
-RECOVERY = 30.0
 
 
 async def compact(rig: Rig) -> None:
@@ -131,7 +130,7 @@ async def replica_of(client: Client, namespace: str) -> AsyncIterator[Replica]:
     informer.add_handler(replica)
     task = asyncio.create_task(informer.run())
     try:
-        await informer.wait_synced(10.0)
+        await informer.wait_synced(DEADLINE)
         yield replica
         assert not task.done()
     finally:
@@ -226,9 +225,7 @@ async def test_t08_through_compaction_and_a_killed_server_no_event_is_lost(
             *("after", "changed", "kept", "new", "reborn")
         }
         assert halting.answers == ["200", "410", "200"]
-        await eventually(
-            lambda: "+after" in replica.words, seconds=RECOVERY, say="the replica catches up"
-        )
+        await eventually(lambda: "+after" in replica.words, say="the replica catches up")
         assert replica.versions == await versions(client, namespace)
         assert sorted(replica.words) == sorted(
             ["-lost", "-reborn", "+reborn", "~changed", "+new", "+after"]

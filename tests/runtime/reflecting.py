@@ -49,13 +49,11 @@ class Rig:
         assert self.words == list(words)
 
     async def ends_with(self, word: str) -> None:
-        await eventually(
-            lambda: self.words[-1] == word, seconds=3.0, say=f"the last event is {word}"
-        )
+        await eventually(lambda: self.words[-1] == word, say=f"the last event is {word}")
 
     async def await_request(self, count: int) -> Received:
         """Wait for the count-th request; then the reflector is waiting."""
-        await eventually(lambda: len(self.server.requests) >= count, seconds=3.0)
+        await eventually(lambda: len(self.server.requests) >= count)
         return self.server.requests[count - 1]
 
     async def pauses(self) -> float:
@@ -65,7 +63,7 @@ class Rig:
             wake = self.clock.next_wake
             return wake if wake is not None and wake not in _DEADLINES else None
 
-        seconds = await eventually(pause, seconds=3.0, say="the reflector backs off")
+        seconds = await eventually(pause, say="the reflector backs off")
         assert seconds is not None
         return seconds
 

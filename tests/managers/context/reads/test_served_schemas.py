@@ -82,7 +82,7 @@ class Comparing:
 
     async def until(self, lacking: tuple[str, ...]) -> None:
         """Poll for a result: the comparison runs in a thread."""
-        await eventually(lambda: self.schemas.lacking == lacking, seconds=30, say=str(lacking))
+        await eventually(lambda: self.schemas.lacking == lacking, say=str(lacking))
 
     @property
     def documents(self) -> int:
