@@ -17,7 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
-from runtime.client.kubeconfig_library import LoadedConfiguration, import_kubeconfig_loader
+from runtime.client.kubeconfig_library import (
+    LoadedConfiguration,
+    collect_loader_errors,
+    import_kubeconfig_loader,
+)
 from runtime.clock import Clock, Deadline
 from runtime.errors import TransportError
 
@@ -258,15 +262,18 @@ class KubeconfigCredentials:
         configuration = LoadedConfiguration()
         try:
             async with Deadline(self._clock, PLUGIN_SECONDS):
-                if self._loader is None:
-                    self._loader = await load_kube_config(
-                        config_file=self._path,
-                        context=self._context,
-                        client_configuration=configuration,
-                        persist_config=False,
-                    )
-                else:
-                    await self._loader.load_and_set(configuration)
+                with collect_loader_errors() as errors:
+                    if self._loader is None:
+                        self._loader = await load_kube_config(
+                            config_file=self._path,
+                            context=self._context,
+                            client_configuration=configuration,
+                            persist_config=False,
+                        )
+                    else:
+                        await self._loader.load_and_set(configuration)
+                if errors:
+                    raise ConfigException("; ".join(errors))
         except _MALFORMED as error:
             self._loader = None
             raise TransportError(

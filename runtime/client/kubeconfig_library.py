@@ -6,7 +6,11 @@ modules, a third of the start of a verb, and 40 MB. The loader only sets attribu
 Configuration, and the module of that class imports urllib3: another 30 modules.
 """
 
+import asyncio
+import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
@@ -27,6 +31,37 @@ class LoadedConfiguration:
     tls_server_name: object = None
     proxy: object = None
     api_key: dict[str, str] = field(default_factory=dict)
+
+
+class _ErrorsOfTask(logging.Filter):
+    """Collects the errors that a task logs, and hides them from the handlers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._task = asyncio.current_task()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return False for an error of the task."""
+        if record.levelno < logging.ERROR or asyncio.current_task() is not self._task:
+            return True
+        self.texts.append(record.getMessage())
+        return False
+
+
+@contextmanager
+def collect_loader_errors() -> Iterator[list[str]]:
+    """Yield the list of errors that the loader logs in this task; no handler prints them.
+
+    The loader logs each error of a login plugin before it raises the same error. It only logs, and
+    does not raise, when a plugin returns no credential.
+    """
+    errors, logger = _ErrorsOfTask(), logging.getLogger("kubernetes_asyncio.config.kube_config")
+    logger.addFilter(errors)
+    try:
+        yield errors.texts
+    finally:
+        logger.removeFilter(errors)
 
 
 def import_kubeconfig_loader() -> None:

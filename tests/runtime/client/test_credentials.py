@@ -207,7 +207,7 @@ async def test_verification_is_only_off_when_the_file_says_so(tmp_path: Path) ->
     assert not (await load(path)).ssl_context().check_hostname
 
 
-def plugin(folder: Path, expires: str | None) -> dict[str, Any]:
+def plugin(folder: Path, expires: str | None, fails_at_run: int = 0) -> dict[str, Any]:
     """A login plugin that returns a new token at each run, and counts its runs in a file."""
     status = '"token": "t\'$(wc -c < runs)\'"' + (
         f', "expirationTimestamp": "{expires}"' if expires else ""
@@ -216,6 +216,7 @@ def plugin(folder: Path, expires: str | None) -> dict[str, Any]:
     script = folder / "login"
     script.write_text(
         f"#!/bin/sh\ncd {folder}\nprintf x >> runs\n"
+        f"test $(wc -c < runs) = {fails_at_run} && exit 1\n"
         f'echo \'{{"apiVersion": "{version}", "kind": "ExecCredential",'
         f' "status": {{{status}}}}}\'\n'
     )
@@ -241,6 +242,51 @@ async def test_a_login_plugin_without_an_expiry_runs_once_a_minute(tmp_path: Pat
     for seconds, expected in ((0.0, "Bearer t1"), (59.0, "Bearer t1"), (1.0, "Bearer t2")):
         await clock.advance(seconds)
         assert await token(credentials) == expected
+
+
+def failing_plugin(script: str) -> dict[str, Any]:
+    """A login plugin that runs a shell script."""
+    version = "client.authentication.k8s.io/v1"
+    return {"exec": {"apiVersion": version, "command": "/bin/sh", "args": ["-c", script]}}
+
+
+def plugin_that_prints(status: str) -> dict[str, Any]:
+    """A login plugin that prints a response with this status."""
+    version = "client.authentication.k8s.io/v1"
+    return failing_plugin(
+        f'echo \'{{"apiVersion": "{version}", "kind": "ExecCredential", "status": {status}}}\''
+    )
+
+
+@pytest.mark.parametrize(
+    ("user", "reason"),
+    [
+        (failing_plugin("echo no session >&2; exit 3"), "exec: process returned 3. no session"),
+        (failing_plugin("echo no JSON"), "exec: failed to decode process output"),
+        (plugin_that_prints("{}"), "exec: missing token or clientCertificateData"),
+        (plugin_that_prints('{"clientCertificateData": "x"}'), "exec: missing clientKeyData"),
+    ],
+    ids=["fails", "prints no JSON", "prints no credential", "prints no key"],
+)
+async def test_the_error_of_a_login_plugin_is_raised_and_not_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, user: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(TransportError, match=f"kubeconfig: {reason}"):
+        await load(kubeconfig(tmp_path, user))
+    assert caplog.records == []
+
+
+async def test_the_error_of_a_later_run_of_a_login_plugin_is_not_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = ManualClock()
+    user = plugin(tmp_path, expires=None, fails_at_run=2)
+    credentials = await from_kubeconfig(kubeconfig(tmp_path, user), None, clock)
+    await clock.advance(60.0)
+    with pytest.raises(TransportError, match="exec: process returned 1"):
+        await credentials.headers()
+    assert caplog.records == []
+    assert await token(credentials) == "Bearer t3"
 
 
 @pytest.mark.parametrize(
