@@ -87,10 +87,18 @@ def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Ac
 @YES
 @cluster_options
 def hibernate_command(cluster: str, dry_run: bool, yes: bool, *, access: Access) -> None:
-    """Stop every server of CLUSTER, and keep its volumes."""
-    if not yes and not dry_run:
-        confirm_name(cluster, "Every server stops.")
-    _order(access, verb="hibernate", cluster=cluster, dry_run=dry_run)
+    """Stop every server of CLUSTER, and keep its volumes.
+
+    Asks for the name of the cluster.
+    """
+    from baoctl.commands.cluster.order import ClusterOrder, carry_out
+
+    order = ClusterOrder("hibernate", cluster, dry_run=dry_run)
+    click.echo(carry_out(order, access, None if yes else _confirm_stop))
+
+
+def _confirm_stop(name: str) -> None:
+    confirm_name(name, "Every server stops.")
 
 
 @click.group("rotate", cls=Verbs)

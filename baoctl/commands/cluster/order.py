@@ -5,6 +5,7 @@ Uses baoctl.commands.cluster.edits. Called by baoctl.verbs.orders.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +24,8 @@ from runtime.errors import Conflict, NotFound, PatchFailed
 from runtime.types import Object, ObjectKey, key_of, labels_of
 
 TRIES: Final = 5
+Confirm = Callable[[str], None]
+"""Makes the user type the name of a cluster, or raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +39,20 @@ class ClusterOrder:
     dry_run: bool = False
 
 
-def carry_out(order: ClusterOrder, access: Access) -> str:
+def carry_out(order: ClusterOrder, access: Access, confirm: Confirm | None = None) -> str:
     """Apply the edit; return the result and the kubectl command. Raises RequestError."""
 
     async def run(api: Session) -> str:
-        return await apply_edit(api, order)
+        return await apply_edit(api, order, confirm)
 
     return run_in_session(order.verb, run, access)
 
 
-async def apply_edit(api: Session, order: ClusterOrder) -> str:
-    """Apply the edit. Raises RequestError, and the errors of the client."""
+async def apply_edit(api: Session, order: ClusterOrder, confirm: Confirm | None = None) -> str:
+    """Apply the edit. Raises RequestError, and the errors of the client.
+
+    It calls `confirm` once, before the first write, and only if the edit changes the cluster.
+    """
     name = order.cluster or await _cluster_of(api, order.pod)
     for _ in range(TRIES):
         live = await read_cluster(api, name)
@@ -55,6 +61,9 @@ async def apply_edit(api: Session, order: ClusterOrder) -> str:
         home = f"{api.namespace}/{name}"
         if not ops:
             return clean_message(f"{home} unchanged: the spec already has this value")
+        if confirm is not None and not order.dry_run:
+            confirm(name)
+            confirm = None
         try:
             await api.client.json_patch(
                 CLUSTERS, key_of(live), ops, field_manager=FIELD_MANAGER, dry_run=order.dry_run

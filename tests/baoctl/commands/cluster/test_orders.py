@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shlex
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,15 @@ import pytest
 from click.testing import CliRunner
 
 from baoctl.cli import main
+from baoctl.commands.api_client import Session
 from baoctl.commands.cluster.edits import EDITS, as_kubectl, edit_of, operations
+from baoctl.commands.cluster.order import ClusterOrder, apply_edit
 from baoctl.exit_codes import VerbError
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS
+from runtime.clock import SystemClock
 from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
+from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.types import Object, ObjectKey
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import world
@@ -156,6 +161,60 @@ async def test_the_verbs_write_once_and_say_so(tmp_path: Path) -> None:
     assert not live["spec"].get("hibernate")
     codes = [result.exit_code for result in (fenced, nobody, unconfirmed, refused, missing)]
     assert codes == [0, 5, 1, 4, 5]
+
+
+# sentence: (arguments, typed text, exit status, text of the output, whether the prompt is shown)
+HIBERNATIONS: dict[str, tuple[tuple[str, ...], str, int, str, bool]] = {
+    "confirmed": (("first",), "first\n", 0, "patched: every server stops", True),
+    "with another name": (("first",), "second\n", 2, "nothing was changed", True),
+    "without an answer": (("first",), "", 1, "no answer: nothing was changed", True),
+    "without a prompt": (("first", "--yes"), "", 0, "patched: every server stops", False),
+    "a trial": (("first", "--dry-run"), "", 0, "would be patched", False),
+    "of no cluster": (("other",), "other\n", 5, "only first", False),
+    "of no cluster, without a prompt": (("other", "-y"), "", 5, "only first", False),
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "typed", "status", "words", "prompt"),
+    HIBERNATIONS.values(),
+    ids=HIBERNATIONS.keys(),
+)
+async def test_hibernate_asks_once_the_cluster_exists(
+    tmp_path: Path, arguments: tuple[str, ...], typed: str, status: int, words: str, prompt: bool
+) -> None:
+    server = world()
+    async with command_line(server, tmp_path) as baoctl:
+        result = await baoctl("hibernate", *arguments, typed=typed)
+    assert (result.exit_code, words in result.output) == (status, True), result.output
+    assert ("Type first to continue" in result.output) is prompt
+    live = server.get(CLUSTERS, KEY)
+    assert live is not None
+    assert live["spec"].get("hibernate", False) is ("patched: every" in words)
+
+
+async def test_hibernate_asks_nothing_about_a_hibernated_cluster(tmp_path: Path) -> None:
+    async with command_line(world(), tmp_path) as baoctl:
+        await baoctl("hibernate", "first", "--yes")
+        again = await baoctl("hibernate", "first")
+    assert (again.exit_code, "unchanged" in again.stdout) == (0, True), again.output
+
+
+async def test_an_order_asks_once_although_the_cluster_changes_meanwhile() -> None:
+    server, names = world(), []
+
+    def confirm(name: str) -> None:
+        names.append(name)
+        live = server.get(CLUSTERS, KEY)
+        assert live is not None
+        server.put(CLUSTERS, {**live, "spec": {**live["spec"], "paused": True}})
+
+    api = Session(client_of(FakeWire(server, random.Random(1))), SystemClock(), "default")
+    result = await apply_edit(api, ClusterOrder("hibernate", "first"), confirm)
+    assert (names, "patched" in result) == (["first"], True)
+    live = server.get(CLUSTERS, KEY)
+    assert live is not None
+    assert (live["spec"]["paused"], live["spec"]["hibernate"]) == (True, True)
 
 
 async def test_a_backup_is_an_object_of_its_own(tmp_path: Path) -> None:
