@@ -29,7 +29,7 @@ MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.USAGE: "The arguments, or settings of the environment, are invalid.",
     ExitCode.NOT_READY: "The command succeeded, but an object is not ready or has a problem.",
     ExitCode.REFUSED: "The operator, the API server or a rule refuses the request.",
-    ExitCode.NOT_FOUND: "The object does not exist.",
+    ExitCode.NOT_FOUND: "The object does not exist, or a file contains no object for the command.",
     ExitCode.NO_ACCESS: (
         "The API server cannot be reached, or it does not accept the credentials or the request."
     ),

@@ -14,8 +14,8 @@ from typing import Any, Final
 import semver
 import yaml
 
-from baoctl.exit_codes import VerbError
-from baoctl.yaml_text import TextError, read_documents
+from baoctl.exit_codes import ExitCode, VerbError
+from baoctl.yaml_text import TextError, objects_of, read_documents
 from contracts import image_reference
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND, RESTORE_KIND, TENANT_KIND
@@ -233,19 +233,14 @@ def _violations(document: Object) -> Iterator[str]:
 def migrate_all(text: str | bytes) -> tuple[Migrated, ...]:
     """Convert all documents of a YAML text, and those of its lists. Raises MigrateError."""
     try:
-        documents = [document for document in read_documents(text) if isinstance(document, dict)]
+        items = tuple(objects_of(read_documents(text)))
     except TextError as error:
         raise MigrateError(f"the manifest cannot be read: {error}") from None
-    items = [item for document in documents for item in _items(document)]
     if not any(item.get("apiVersion") == API_VERSION for item in items):
-        raise MigrateError(f"there is no object of {API_VERSION} in the manifest")
+        raise MigrateError(
+            f"there is no object of {API_VERSION} in the manifest", ExitCode.NOT_FOUND
+        )
     return tuple(migrate(item) for item in items)
-
-
-def _items(document: Object) -> list[Object]:
-    if document.get("kind") != "List":
-        return [document]
-    return [item for item in document.get("items") or () if isinstance(item, dict)]
 
 
 def manifest_of(documents: tuple[Migrated, ...]) -> str:

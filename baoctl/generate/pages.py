@@ -14,7 +14,14 @@ from baoctl.exit_codes import MEANINGS
 
 _WIDTH = 88
 _ROWS = "".join(f"| {code.value} | {meaning} |\n" for code, meaning in MEANINGS.items())
-_EXITS = f"## Exit statuses\n\n| status | meaning |\n|---|---|\n{_ROWS}"
+_EXITS = f"""## Exit statuses
+
+All commands use the same statuses. Ctrl-C ends a command with 130. `login` exits with the status
+of the shell or command that it starts.
+
+| status | meaning |
+|---|---|
+{_ROWS}"""
 _HEADER = "<!-- Written by `python -m baoctl.generate pages`. Do not edit. -->\n"
 _CLI = f"""{_HEADER}
 # Command line

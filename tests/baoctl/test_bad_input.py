@@ -1,6 +1,7 @@
 """Whatever a verb of `baoctl` is given: one line on standard error, and never a traceback."""
 
 import copy
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from baoctl.cli import main
+from baoctl.exit_codes import ExitCode
 from tests import gen
 from tests.baoctl.commands.upgrade.dumps import CLUSTER, dump
 from tests.baoctl.yaml_laughs import laughs
@@ -72,6 +74,32 @@ TEXTS: Mapping[str, tuple[str | bytes, str]] = {
     ),
     "a key that is a number": (manifest(spec={1: 2}), "InvalidSpec: spec"),
 }  # fmt: skip
+
+
+# verb: arguments to read a manifest from standard input, without an API server
+READERS: Mapping[str, tuple[str, ...]] = {
+    "render": ("render",),
+    "plan": ("plan", "--against", os.devnull),
+    "migrate": ("migrate",),
+    "upgrade plan": PLAN,
+}
+# sentence: (text, exit status)
+STATUSES: Mapping[str, tuple[str, ExitCode]] = {
+    "no YAML": ("a: [\n\nb: }\n", ExitCode.ERROR),
+    "a deep text": ("[" * 9999, ExitCode.ERROR),
+    "nothing": ("", ExitCode.NOT_FOUND),
+    "an empty list": ("{apiVersion: v1, kind: List, items: []}", ExitCode.NOT_FOUND),
+    "another kind": ("{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}", ExitCode.NOT_FOUND),
+    "values": ("[1, 2]", ExitCode.NOT_FOUND),
+}
+
+
+@pytest.mark.parametrize("verb", READERS.values(), ids=READERS.keys())
+@pytest.mark.parametrize(("text", "status"), STATUSES.values(), ids=STATUSES.keys())
+def test_every_verb_ends_with_the_same_status_for_a_text(
+    verb: tuple[str, ...], text: str, status: ExitCode
+) -> None:
+    refusal(call(*verb, "-f", "-", given=text), status)
 
 
 @BOTH

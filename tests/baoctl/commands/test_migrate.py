@@ -156,5 +156,5 @@ def test_what_is_left_is_an_exit_status_of_its_own(tmp_path: Path) -> None:
 
 def test_a_text_without_an_object_of_the_group_is_refused(tmp_path: Path) -> None:
     done = run("kind: Pod\napiVersion: v1\n", tmp_path)
-    assert done.exit_code == 1
+    assert done.exit_code == ExitCode.NOT_FOUND
     assert "no object of openbao.org/v1alpha1" in done.stderr
