@@ -6,6 +6,8 @@ Pure data; the layer that owns a custom resource defines its kind.
 from runtime.types import Resource
 
 CONFIG_MAP = Resource("", "v1", "ConfigMap", "configmaps")
+CORE_EVENT = Resource("", "v1", "Event", "events")
+"""The events of EVENT with other field names; the ClusterRole view contains only this group."""
 NAMESPACE = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
 POD = Resource("", "v1", "Pod", "pods")
 PVC = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")

@@ -18,7 +18,7 @@ from baoctl.commands.cluster.fetch import Lists, concerns_cluster, observation_o
 from baoctl.commands.cluster.observed import ClusterObservation, number, parts, text
 from contracts.api.group import BACKUPS, CLUSTER_KIND, RESTORES
 from contracts.naming import labels
-from runtime.builtin_kinds import CONFIG_MAP, EVENT, POD, SECRET
+from runtime.builtin_kinds import CONFIG_MAP, CORE_EVENT, POD, SECRET
 from runtime.client.listing import LIST_ALL, ListOptions
 from runtime.errors import ApiError, NotFound, TransportError
 from runtime.types import Object, ObjectKey, Resource, key_of, labels_of
@@ -118,12 +118,12 @@ async def collect(
     secrets, events, operators = await asyncio.gather(
         # All Secrets of the namespace, because those of users have no label.
         reads.listed(SECRET, api.namespace, ListOptions(metadata_only=True)),
-        reads.listed(EVENT, api.namespace),
+        reads.listed(CORE_EVENT, api.namespace),
         reads.listed(
             POD, operator_namespace, ListOptions(label_selector=f"{labels.NAME}={labels.OPERATOR}")
         ),
     )
-    by_kind: Lists = {**dict(zip(KINDS, lists, strict=True)), SECRET: secrets, EVENT: events}
+    by_kind: Lists = {**dict(zip(KINDS, lists, strict=True)), SECRET: secrets, CORE_EVENT: events}
     objects = [obj for kind in KINDS for obj in reads.kept(kind, by_kind[kind])]
     of_cluster = [
         run
@@ -144,7 +144,7 @@ async def collect(
         secrets=tuple(reads.kept(SECRET, own_secrets)),
         events=tuple(
             event
-            for event in reads.kept(EVENT, events, EVENTS_MAX)
+            for event in reads.kept(CORE_EVENT, events, EVENTS_MAX)
             if concerns_cluster(name, event)
         ),
         logs={

@@ -19,7 +19,7 @@ from baoctl.commands.cluster.observed import age, number, part, text
 from baoctl.commands.cluster.terminal import WARN, present, safe, table
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
-from runtime.builtin_kinds import EVENT
+from runtime.builtin_kinds import CORE_EVENT
 from runtime.client.listing import ListOptions
 from runtime.types import Object
 
@@ -41,7 +41,9 @@ def events(name: str, access: Access, *, output: str) -> ExitCode:
 
     async def run(api: Session) -> tuple[EventRow, ...]:
         await read_cluster(api, name)
-        listing = await api.client.list(EVENT, api.namespace, options=ListOptions(limit=EVENTS_MAX))
+        listing = await api.client.list(
+            CORE_EVENT, api.namespace, options=ListOptions(limit=EVENTS_MAX)
+        )
         return rows_of(name, listing.items, api.clock.now())
 
     rows = run_in_session("events", run, access)
@@ -61,9 +63,9 @@ def _row(event: Object, since: timedelta) -> EventRow:
         age=age(since),
         warns=text(event, "type") == "Warning",
         reason=text(event, "reason"),
-        about=f"{text(event, 'regarding', 'kind')}/{text(event, 'regarding', 'name')}",
-        count=series or number(event.get("deprecatedCount")) or 1,
-        message=text(event, "note"),
+        about=f"{text(event, 'involvedObject', 'kind')}/{text(event, 'involvedObject', 'name')}",
+        count=series or number(event.get("count")) or 1,
+        message=text(event, "message"),
     )
 
 

@@ -28,8 +28,8 @@ from contracts.naming import labels
 from runtime.builtin_kinds import (
     ADMISSION_BINDING,
     ADMISSION_POLICY,
+    CORE_EVENT,
     DEPLOYMENT,
-    EVENT,
     LEASE,
     POD,
     PVC,
@@ -52,7 +52,7 @@ LOGS_MAX: Final = 3
 NAMED: Final = 10
 _HOLDERS: Final = {"openbaobackup": BACKUPS, "openbaorestore": RESTORES}
 
-DIAGNOSED_KINDS: Final = (POD, PVC, STATEFUL_SET, SECRET, EVENT)
+DIAGNOSED_KINDS: Final = (POD, PVC, STATEFUL_SET, SECRET, CORE_EVENT)
 """Kinds that a diagnosis needs."""
 
 T = TypeVar("T")
@@ -139,7 +139,7 @@ async def _observe(api: Session, name: str, kinds: tuple[Resource, ...]) -> Clus
     options = {
         POD: ListOptions(label_selector=labels.selector_text(labels.servers(name))),
         SECRET: ListOptions(metadata_only=True),
-        EVENT: ListOptions(limit=EVENTS_MAX),
+        CORE_EVENT: ListOptions(limit=EVENTS_MAX),
     }
     reads = _Reads(api)
     lists = await asyncio.gather(
@@ -161,7 +161,9 @@ def observation_of(live: Object, lists: Lists, now: datetime) -> ClusterObservat
         claims=tuple(lists.get(PVC) or ()),
         stateful_sets=tuple(lists.get(STATEFUL_SET) or ()),
         secrets=None if secrets is None else tuple(key_of(secret).name for secret in secrets),
-        events=tuple(event for event in lists.get(EVENT) or () if concerns_cluster(name, event)),
+        events=tuple(
+            event for event in lists.get(CORE_EVENT) or () if concerns_cluster(name, event)
+        ),
         denied=tuple(kind.plural for kind in DIAGNOSED_KINDS if lists.get(kind, ()) is None),
     )
 
@@ -187,10 +189,8 @@ async def with_surroundings(
 
 def concerns_cluster(cluster: str, event: Object) -> bool:
     """Whether an event is about a cluster, or about an object that is named after it."""
-    regarding = text(event, "regarding", "name")
-    return (
-        regarding == cluster or regarding.startswith(f"{cluster}-") or f"-{cluster}-" in regarding
-    )
+    name = text(event, "involvedObject", "name")
+    return name == cluster or name.startswith(f"{cluster}-") or f"-{cluster}-" in name
 
 
 async def _operator(reads: _Reads, namespace: str, cluster: ObjectKey) -> Operator:

@@ -256,9 +256,9 @@ def _messages(observed: ClusterObservation) -> Iterator[tuple[str, str]]:
         for status_condition in parts(name, "status", "conditions"):
             yield "the StatefulSet", text(status_condition, "message")
     for event in observed.events:
-        about = f"{text(event, 'regarding', 'kind')} {text(event, 'regarding', 'name')}"
+        about = f"{text(event, 'involvedObject', 'kind')} {text(event, 'involvedObject', 'name')}"
         if text(event, "type") == "Warning" and recent(observed, event):
-            yield f"event {text(event, 'reason')} of {about}", text(event, "note")
+            yield f"event {text(event, 'reason')} of {about}", text(event, "message")
 
 
 def recent(observed: ClusterObservation, event: Part) -> bool:
@@ -271,7 +271,7 @@ def last_seen(event: Part) -> datetime | None:
     """Return the time of the last occurrence of an event."""
     return (
         moment(event, "series", "lastObservedTime")
-        or moment(event, "deprecatedLastTimestamp")
+        or moment(event, "lastTimestamp")
         or moment(event, "eventTime")
         or moment(event, "metadata", "creationTimestamp")
     )

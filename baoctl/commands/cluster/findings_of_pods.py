@@ -189,6 +189,6 @@ def _messages(observed: ClusterObservation) -> Iterator[tuple[str, str]]:
 def _event_of(observed: ClusterObservation, kind: str, name: str) -> str:
     for event in observed.events:
         warns = text(event, "type") == "Warning" and recent(observed, event)
-        if warns and part(event, "regarding").items() >= {"kind": kind, "name": name}.items():
-            return f"{text(event, 'reason')}: {text(event, 'note')}"
+        if warns and part(event, "involvedObject").items() >= {"kind": kind, "name": name}.items():
+            return f"{text(event, 'reason')}: {text(event, 'message')}"
     return ""

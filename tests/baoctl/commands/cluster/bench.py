@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from runtime.builtin_kinds import (
     ADMISSION_POLICY,
+    CORE_EVENT,
     DEPLOYMENT,
-    EVENT,
     LEASE,
     POD,
     PVC,
@@ -34,7 +34,7 @@ def server_of(objects: Iterable[Object]) -> FakeApiServer:
     server = FakeApiServer(SystemClock(), random.Random(1))
     for kind in (CLUSTERS, BACKUPS, RESTORES):
         server.serve(custom(kind))
-    for kind in (POD, PVC, SECRET, STATEFUL_SET, LEASE, EVENT, DEPLOYMENT, ADMISSION_POLICY):
+    for kind in (POD, PVC, SECRET, STATEFUL_SET, LEASE, CORE_EVENT, DEPLOYMENT, ADMISSION_POLICY):
         server.serve(Kind(kind, status=kind in (POD, PVC, STATEFUL_SET)))
     for obj in objects:
         keep(server, obj)

@@ -22,8 +22,8 @@ SYSTEM = "openbao-operator-system"
 
 def event(reason: str, note: str, about: str = "StatefulSet", **more: object) -> Object:
     return {
-        "type": "Warning", "reason": reason, "note": note,
-        "regarding": {"kind": about, "name": "first"}, **more,
+        "type": "Warning", "reason": reason, "message": note,
+        "involvedObject": {"kind": about, "name": "first"}, **more,
     }  # fmt: skip
 
 
@@ -184,7 +184,7 @@ def volume_without_a_class() -> ClusterObservation:
     pending = {**observation.pods[2], "status": {"phase": "Pending", "conditions": [held]}}
     claim: Object = {"metadata": {"name": "data-first-2"}, "status": {"phase": "Pending"}}
     why = {**event("ProvisioningFailed", "storageclass nope not found", "PersistentVolumeClaim")}
-    why["regarding"] = {"kind": "PersistentVolumeClaim", "name": "data-first-2"}
+    why["involvedObject"] = {"kind": "PersistentVolumeClaim", "name": "data-first-2"}
     return replace(
         observation, pods=(*observation.pods[:2], pending), claims=(claim,), events=(why,)
     )

@@ -71,8 +71,8 @@ async def test_doctor_says_what_it_may_not_read(tmp_path: Path) -> None:
 def event(name: str, ago: int, **more: object) -> Object:
     moment = (NOW - timedelta(seconds=ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
     about = {"kind": "Pod", "name": name}
-    return {"type": "Normal", "reason": "Started", "note": "x", "eventTime": moment,
-            "regarding": about, **more}  # fmt: skip
+    return {"type": "Normal", "reason": "Started", "message": "x", "eventTime": moment,
+            "involvedObject": about, **more}  # fmt: skip
 
 
 def test_events_are_those_of_the_cluster_the_newest_last() -> None:
