@@ -23,6 +23,31 @@ of the shell or command that it starts.
 |---|---|
 {_ROWS}"""
 _HEADER = "<!-- Written by `python -m baoctl.generate pages`. Do not edit. -->\n"
+_RIGHTS = """## Rights
+
+The commands use the rights of your user. The ClusterRoles `view`, `edit` and `admin` of Kubernetes
+contain the rights for clusters, backups and restores after the installation of `deploy/people`
+([Permissions](admission.md#permissions)).
+
+| commands | ClusterRole in the namespace of the cluster |
+|---|---|
+| `explain`, `migrate`, `render`, `completion` | none, no API server is needed |
+| `status`, `events`, `upgrade plan` | `view` |
+| `doctor`, `tree`, `bundle` | `view`; Secrets need `edit`, Roles need `admin` |
+| `plan`, `backup`, `pause`, `rotate` and all others that change a cluster | `edit` |
+| `restore` | `edit`, and the verb `restore` |
+| `login`, `bench` | `edit`, or [these rights](day-2.md#logging-in) |
+| `datacenter status`, `datacenter get` | `openbao-operator-datacenter-view`, in the whole cluster |
+| `datacenter redeploy` | `openbao-operator-datacenter-admin`, in the whole cluster |
+
+`doctor` and `bundle` also read the Deployment and the Leases of the operator in its namespace, and
+the admission policies; `version` reads the Deployment.
+
+`openbao-operator-view` alone grants no right for pods, volumes and events. `status`, `doctor`,
+`tree`, `bundle` and `version` then show the rest, and name the missing rights. A right in the
+ClusterRole `view` is marked. The other commands name the missing right, and exit with 6. `status`
+also exits with 0 or 3 if it could read only the cluster.
+"""
 _CLI = f"""{_HEADER}
 # Command line
 
@@ -38,7 +63,8 @@ All login methods of a kubeconfig are supported. Its `proxy-url` may name an HTT
 (`http://HOST:PORT`); https and socks5 proxies are refused. `tls-server-name` is used. Proxies of
 the environment are not used.
 
-{_EXITS}"""
+{_EXITS}
+{_RIGHTS}"""
 _DECISIONS = f"""{_HEADER}
 # Decisions
 

@@ -143,7 +143,7 @@ def reports_of(
     doctor, tree = io.StringIO(), io.StringIO()
     for part in doctor_screen(report):
         emit(console(doctor), part)
-    emit(console(tree), tree_screen(root, ()))
+    emit(console(tree), tree_screen(root))
     return {
         "doctor.json": format_structured(report, "json"),
         "doctor.txt": doctor.getvalue(),

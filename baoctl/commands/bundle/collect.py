@@ -7,20 +7,27 @@ be readable; Collected.unread lists all other reads that failed, with the reason
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from baoctl.commands.api_client import Session
 from baoctl.commands.bundle.contents import Collected, MissingPart
 from baoctl.commands.cluster import tree
-from baoctl.commands.cluster.fetch import Lists, concerns_cluster, observation_of, read_cluster
+from baoctl.commands.cluster.fetch import (
+    DIAGNOSED_KINDS,
+    Lists,
+    concerns_cluster,
+    observation_of,
+    read_cluster,
+)
 from baoctl.commands.cluster.observed import ClusterObservation, number, parts, text
+from baoctl.commands.cluster.rights import MissingRight
 from contracts.api.group import BACKUPS, CLUSTER_KIND, RESTORES
 from contracts.naming import labels
 from runtime.builtin_kinds import CONFIG_MAP, CORE_EVENT, POD, SECRET
 from runtime.client.listing import LIST_ALL, ListOptions
-from runtime.errors import ApiError, NotFound, TransportError
+from runtime.errors import ApiError, Forbidden, NotFound, TransportError
 from runtime.types import Object, ObjectKey, Resource, key_of, labels_of
 
 RUNS: Final[tuple[Resource, ...]] = (BACKUPS, RESTORES)
@@ -54,6 +61,8 @@ class LogRequest:
 class _Reads:
     api: Session
     unread: list[MissingPart] = field(default_factory=list)
+    rights: list[MissingRight] = field(default_factory=list)
+    """The rights without which lists failed."""
 
     async def attempt(self, what: str, read: Awaitable[T]) -> T | None:
         try:
@@ -73,6 +82,8 @@ class _Reads:
             return ()
         except (ApiError, TransportError) as error:
             self.unread.append(MissingPart(str(kind), str(error)))
+            if isinstance(error, Forbidden):
+                self.rights.append(MissingRight(namespace, "list", str(kind)))
             return None
         return tuple({**item, "kind": kind.kind} for item in sorted(items, key=key_of))
 
@@ -154,7 +165,17 @@ async def collect(
         },
         unread=tuple(reads.unread),
     )
-    return BundleReading(collected, observation_of(live, by_kind, api.clock.now()), version or b"")
+    observed = observation_of(live, by_kind, api.clock.now())
+    observed = replace(observed, missing_rights=_of_diagnosis(reads.rights, api.namespace))
+    return BundleReading(collected, observed, version or b"")
+
+
+def _of_diagnosis(rights: Iterable[MissingRight], namespace: str) -> tuple[MissingRight, ...]:
+    """Return the rights that a diagnosis of the cluster lacks."""
+    resources = set(map(str, DIAGNOSED_KINDS))
+    return tuple(
+        right for right in rights if right.namespace == namespace and right.resource in resources
+    )
 
 
 def log_requests(pods: Sequence[Object], prefix: str = "") -> tuple[LogRequest, ...]:

@@ -17,6 +17,7 @@ from baoctl.commands.cluster.fetch import examine, no_cluster, read_clusters
 from baoctl.commands.cluster.finding import Finding
 from baoctl.commands.cluster.findings import CHECKS, diagnose
 from baoctl.commands.cluster.observed import ClusterObservation
+from baoctl.commands.cluster.rights import MissingRight, unread_text
 from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, present, safe
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
@@ -31,6 +32,7 @@ class Report:
     name: str
     findings: tuple[Finding, ...]
     denied: tuple[str, ...]
+    missing_rights: tuple[MissingRight, ...]
 
 
 def doctor(name: str | None, access: Access, *, output: str, operator_namespace: str) -> ExitCode:
@@ -58,7 +60,13 @@ def doctor(name: str | None, access: Access, *, output: str, operator_namespace:
 
 def report_of(observed: ClusterObservation) -> Report:
     """Return the diagnosis of a cluster."""
-    return Report(observed.namespace, observed.name, diagnose(observed), observed.denied)
+    return Report(
+        observed.namespace,
+        observed.name,
+        diagnose(observed),
+        observed.denied,
+        observed.missing_rights,
+    )
 
 
 def screen(report: Report) -> Iterator[RenderableType]:
@@ -76,5 +84,5 @@ def screen(report: Report) -> Iterator[RenderableType]:
         if finding.next_step:
             yield Padding(safe(finding.next_step), (0, 0, 0, 3))
         yield Padding(Text.assemble(("$ ", DIM), safe(finding.command, BOLD)), (0, 0, 0, 3))
-    if report.denied:
-        yield Text(f"\nNot examined, because it cannot be read: {', '.join(report.denied)}", DIM)
+    if unread := unread_text("Not examined", report.denied, report.missing_rights):
+        yield Text(f"\n{unread}", DIM)

@@ -1,7 +1,8 @@
 """Reads a cluster and its related objects, as far as the user has the rights. Decides nothing.
 
 Uses runtime.client.client. Called by the verbs for clusters. ClusterObservation.denied lists the
-reads that failed; only the cluster itself has to be readable.
+reads that failed, and missing_rights the rights for them; only the cluster itself has to be
+readable.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from baoctl.commands.cluster.observed import (
     part,
     text,
 )
+from baoctl.commands.cluster.rights import POD_LOG, MissingRight
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.group import BACKUPS, CLUSTER_KIND, CLUSTERS, RESTORES
@@ -37,7 +39,7 @@ from runtime.builtin_kinds import (
     STATEFUL_SET,
 )
 from runtime.client.listing import ListOptions
-from runtime.errors import ApiError, NotFound, TransportError
+from runtime.errors import ApiError, Forbidden, NotFound, TransportError
 from runtime.leader.shard import count_of_group, lease_of_shard, shard_of
 from runtime.types import Object, ObjectKey, Resource, key_of, labels_of
 
@@ -61,26 +63,32 @@ Lists = Mapping[Resource, Sequence[Object] | None]
 
 
 @dataclass(slots=True)
-class _Reads:
+class Reads:
     """Reads optional objects, and records the reads that failed."""
 
     api: Session
     denied: list[str] = field(default_factory=list)
+    rights: list[MissingRight] = field(default_factory=list)
 
-    async def attempt(self, what: str, read: Awaitable[T]) -> T | None:
+    async def attempt(self, what: str, right: MissingRight, read: Awaitable[T]) -> T | None:
+        """Read; return None if it fails, and record the right if it is missing."""
         try:
             return await read
         except NotFound:
             return None
-        except (ApiError, TransportError):
+        except (ApiError, TransportError) as error:
             self.denied.append(what)
+            if isinstance(error, Forbidden):
+                self.rights.append(right)
             return None
 
     async def listed(
         self, kind: Resource, namespace: str | None, options: ListOptions
     ) -> tuple[Object, ...] | None:
+        """List objects; return None if they cannot be read, or the kind is not served."""
+        right = MissingRight(namespace or "", "list", str(kind))
         listing = await self.attempt(
-            kind.plural, self.api.client.list(kind, namespace, options=options)
+            kind.plural, right, self.api.client.list(kind, namespace, options=options)
         )
         return None if listing is None else tuple(listing.items)
 
@@ -141,11 +149,12 @@ async def _observe(api: Session, name: str, kinds: tuple[Resource, ...]) -> Clus
         SECRET: ListOptions(metadata_only=True),
         CORE_EVENT: ListOptions(limit=EVENTS_MAX),
     }
-    reads = _Reads(api)
+    reads = Reads(api)
     lists = await asyncio.gather(
         *(reads.listed(kind, api.namespace, options.get(kind, by_cluster)) for kind in kinds)
     )
-    return observation_of(live, dict(zip(kinds, lists, strict=True)), api.clock.now())
+    observed = observation_of(live, dict(zip(kinds, lists, strict=True)), api.clock.now())
+    return replace(observed, missing_rights=tuple(reads.rights))
 
 
 def observation_of(live: Object, lists: Lists, now: datetime) -> ClusterObservation:
@@ -172,7 +181,7 @@ async def with_surroundings(
     api: Session, observed: ClusterObservation, operator_namespace: str
 ) -> ClusterObservation:
     """Add the logs of servers, the objects of the operator, and the holder of the lock."""
-    reads = _Reads(api)
+    reads = Reads(api)
     operator, logs, holder = await asyncio.gather(
         _operator(reads, operator_namespace, ObjectKey(observed.namespace, observed.name)),
         _logs(reads, observed),
@@ -184,6 +193,7 @@ async def with_surroundings(
         lock_holder_exists=holder,
         operator=operator,
         denied=tuple(dict.fromkeys((*observed.denied, *reads.denied))),
+        missing_rights=tuple(dict.fromkeys((*observed.missing_rights, *reads.rights))),
     )
 
 
@@ -193,11 +203,15 @@ def concerns_cluster(cluster: str, event: Object) -> bool:
     return name == cluster or name.startswith(f"{cluster}-") or f"-{cluster}-" in name
 
 
-async def _operator(reads: _Reads, namespace: str, cluster: ObjectKey) -> Operator:
+async def _operator(reads: Reads, namespace: str, cluster: ObjectKey) -> Operator:
     key = ObjectKey(namespace, OPERATOR)
     lease, deployment, policies, bindings = await asyncio.gather(
         _lease(reads, namespace, cluster),
-        reads.attempt("deployments of the operator", reads.api.client.get(DEPLOYMENT, key)),
+        reads.attempt(
+            "deployments of the operator",
+            MissingRight(namespace, "get", str(DEPLOYMENT)),
+            reads.api.client.get(DEPLOYMENT, key),
+        ),
         reads.listed(ADMISSION_POLICY, None, ListOptions(metadata_only=True)),
         reads.listed(ADMISSION_BINDING, None, ListOptions()),
     )
@@ -210,40 +224,45 @@ async def _operator(reads: _Reads, namespace: str, cluster: ObjectKey) -> Operat
     return Operator(namespace, lease, deployment, names, bound)
 
 
-async def _lease(reads: _Reads, namespace: str, cluster: ObjectKey) -> Object | None:
+async def _lease(reads: Reads, namespace: str, cluster: ObjectKey) -> Object | None:
     """Read the Lease of the process that reconciles this cluster, perhaps that of a shard."""
-    right, get = "leases of the operator", reads.api.client.get
-    lease = await reads.attempt(right, get(LEASE, ObjectKey(namespace, OPERATOR)))
+    what, get = "leases of the operator", reads.api.client.get
+    right = MissingRight(namespace, "get", str(LEASE))
+    lease = await reads.attempt(what, right, get(LEASE, ObjectKey(namespace, OPERATOR)))
     shards = count_of_group(text(lease or {}, "spec", "holderIdentity"))
     if shards == 1:
         return lease
     name = lease_of_shard(OPERATOR, shard_of(cluster, shards))
-    return await reads.attempt(right, get(LEASE, ObjectKey(namespace, name)))
+    return await reads.attempt(what, right, get(LEASE, ObjectKey(namespace, name)))
 
 
-async def _logs(reads: _Reads, observed: ClusterObservation) -> dict[str, str]:
+async def _logs(reads: Reads, observed: ClusterObservation) -> dict[str, str]:
     # Ready servers, too: a server with a full volume is ready, and so is one without a leader.
     chosen = sorted(observed.pods, key=is_ready)[:LOGS_MAX]
     logs = await asyncio.gather(*(_log(reads, pod) for pod in chosen))
     return {key_of(pod).name: log for pod, log in zip(chosen, logs, strict=True) if log}
 
 
-async def _log(reads: _Reads, pod: Object) -> str:
+async def _log(reads: Reads, pod: Object) -> str:
     key = key_of(pod)
     path = f"{POD.path(key.namespace, key.name)}/log"
     # Old messages of a server that is ready now no longer apply.
     recent = f"&sinceSeconds={LOG_SECONDS}" if is_ready(pod) else ""
-    # A container that has not started has no log; that is no missing right.
     try:
         content = await reads.api.client.get_raw(
             f"{path}?container=openbao&tailLines={LOG_LINES}&limitBytes={LOG_MAX}{recent}"
         )
+    except Forbidden:
+        reads.denied.append("logs")
+        reads.rights.append(MissingRight(key.namespace, "get", POD_LOG))
+        return ""
     except (ApiError, TransportError):
+        # A container that has not started has no log.
         return ""
     return content.decode(errors="replace")[-LOG_MAX:]
 
 
-async def _holder_exists(reads: _Reads, observed: ClusterObservation) -> bool | None:
+async def _holder_exists(reads: Reads, observed: ClusterObservation) -> bool | None:
     kind, _, name = text(part(observed.status, "operationLock"), "holder").partition("/")
     resource = _HOLDERS.get(kind)
     if resource is None or not name:
@@ -253,7 +272,9 @@ async def _holder_exists(reads: _Reads, observed: ClusterObservation) -> bool | 
         await reads.api.client.get(resource, key, metadata_only=True)
     except NotFound:
         return False
-    except (ApiError, TransportError):
+    except (ApiError, TransportError) as error:
         reads.denied.append(resource.plural)
+        if isinstance(error, Forbidden):
+            reads.rights.append(MissingRight(key.namespace, "get", str(resource)))
         return None
     return True

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
+from baoctl.commands.cluster.rights import MissingRight
 from contracts.naming import labels
 from runtime.types import Object, key_of, labels_of
 
@@ -53,6 +54,8 @@ class ClusterObservation:
     """Whether the object that holds the operation lock exists; None if unknown."""
     operator: Operator | None = None
     denied: tuple[str, ...] = ()
+    missing_rights: tuple[MissingRight, ...] = ()
+    """The rights without which reads failed."""
 
     @property
     def name(self) -> str:

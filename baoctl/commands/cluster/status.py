@@ -24,6 +24,7 @@ from baoctl.commands.cluster.observed import (
     parts,
     text,
 )
+from baoctl.commands.cluster.rights import MissingRight
 from baoctl.exit_codes import ExitCode
 from contracts.conditions.catalogue import REASONS, TYPES
 from contracts.conditions.reason import NO_ACTION
@@ -94,6 +95,7 @@ class StatusView:
     advice: tuple[UnmetCondition, ...]
     stale: bool
     denied: tuple[str, ...] = ()
+    missing_rights: tuple[MissingRight, ...] = ()
 
     @property
     def exit_code(self) -> ExitCode:
@@ -134,6 +136,7 @@ def view_of(observed: ClusterObservation) -> StatusView:
         advice=tuple(_concerns(observed, advice=True)),
         stale=stale,
         denied=observed.denied,
+        missing_rights=observed.missing_rights,
     )
 
 

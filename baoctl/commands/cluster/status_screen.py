@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from baoctl.commands.cluster.rights import unread_text
 from baoctl.commands.cluster.status import SOON, ListRow, StatusView, UnmetCondition
 from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, WARN, safe, table
 
@@ -39,9 +40,8 @@ def _parts(view: StatusView, *, wide: bool) -> Iterator[RenderableType]:
     if view.advice and wide:
         yield Text("\nAdvice", BOLD)
         yield from map(_concern, _by_reason(view.advice))
-    if view.denied:
-        missing = f"\nNot shown, because it cannot be read: {', '.join(view.denied)}"
-        yield Text(missing, DIM)
+    if unread := unread_text("Not shown", view.denied, view.missing_rights):
+        yield Text(f"\n{unread}", DIM)
 
 
 def _facts(view: StatusView) -> Table:

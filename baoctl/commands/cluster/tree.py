@@ -7,7 +7,7 @@ the metadata of Secrets and ConfigMaps.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -17,8 +17,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 from baoctl.commands.api_client import Session, run_in_session
-from baoctl.commands.cluster.fetch import read_cluster
+from baoctl.commands.cluster.fetch import Reads, read_cluster
 from baoctl.commands.cluster.observed import age, is_ready, moment, number, part, text
+from baoctl.commands.cluster.rights import unread_text
 from baoctl.commands.cluster.status import state_of
 from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, present, safe
 from baoctl.exit_codes import ExitCode
@@ -41,7 +42,6 @@ from runtime.builtin_kinds import (
     STATEFUL_SET,
 )
 from runtime.client.listing import ListOptions
-from runtime.errors import ApiError, NotFound, TransportError
 from runtime.types import Object, Resource, key_of, uid_of
 
 KINDS: Final[tuple[Resource, ...]] = (
@@ -66,32 +66,24 @@ class Node:
 def tree(name: str, access: Access, *, output: str) -> ExitCode:
     """Print the objects of a cluster. Raises RequestError."""
 
-    async def run(api: Session) -> tuple[Node, tuple[str, ...]]:
+    async def run(api: Session) -> tuple[Node, str]:
         live = await read_cluster(api, name)
-        listings = await asyncio.gather(*(_list(api, kind, name) for kind in KINDS))
-        objects = [obj for objects_of_kind in listings for obj in objects_of_kind or ()]
-        denied = tuple(
-            kind.plural
-            for kind, objects_of_kind in zip(KINDS, listings, strict=True)
-            if objects_of_kind is None
-        )
-        return node_of({**live, "kind": CLUSTER_KIND}, objects, api.clock.now()), denied
+        reads = Reads(api)
+        listings = await asyncio.gather(*(_list(reads, kind, name) for kind in KINDS))
+        objects = [obj for objects_of_kind in listings for obj in objects_of_kind]
+        root = node_of({**live, "kind": CLUSTER_KIND}, objects, api.clock.now())
+        return root, unread_text("Not shown", reads.denied, reads.rights)
 
-    root, denied = run_in_session("tree", run, access)
-    present(root, screen(root, denied), output)
+    root, unread = run_in_session("tree", run, access)
+    present(root, screen(root, unread), output)
     return ExitCode.GOOD
 
 
-async def _list(api: Session, kind: Resource, cluster: str) -> tuple[Object, ...] | None:
+async def _list(reads: Reads, kind: Resource, cluster: str) -> tuple[Object, ...]:
     only = kind.kind in _METADATA_ONLY
     options = ListOptions(label_selector=f"{labels.CLUSTER}={cluster}", metadata_only=only)
-    try:
-        listing = await api.client.list(kind, api.namespace, options=options)
-    except NotFound:
-        return ()
-    except (ApiError, TransportError):
-        return None
-    return tuple({**item, "kind": kind.kind} for item in listing.items)
+    items = await reads.listed(kind, reads.api.namespace, options)
+    return tuple({**item, "kind": kind.kind} for item in items or ())
 
 
 def node_of(cluster: Object, objects: Sequence[Object], now: datetime) -> Node:
@@ -142,14 +134,11 @@ def _pod_state(pod: Object) -> tuple[str, bool]:
     return ("ready", True) if is_ready(pod) else (state_of(pod), False)
 
 
-def screen(root: Node, denied: Iterable[str]) -> RenderableType:
-    """Return the tree as text."""
+def screen(root: Node, unread: str = "") -> RenderableType:
+    """Return the tree, and what could not be read, as text."""
     top = Tree(_line(root), guide_style=DIM)
     _grow(top, root)
-    missing = ", ".join(denied)
-    if not missing:
-        return top
-    return Group(top, Text(f"\nNot shown, because it cannot be read: {missing}", DIM))
+    return Group(top, Text(f"\n{unread}", DIM)) if unread else top
 
 
 def _grow(branch: Tree, node: Node) -> None:

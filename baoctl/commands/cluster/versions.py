@@ -6,17 +6,17 @@ Uses runtime.client.client. Called by baoctl.verbs.clusters.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from baoctl import __version__
 from baoctl.commands.api_client import Session, run_in_session
-from baoctl.commands.cluster.fetch import OPERATOR, read_clusters
+from baoctl.commands.cluster.fetch import OPERATOR, Reads, read_clusters
 from baoctl.commands.cluster.observed import parts, text
+from baoctl.commands.cluster.rights import MissingRight, rights_text
 from baoctl.commands.cluster.terminal import format_structured
 from baoctl.options import Access
 from contracts.conditions.message import clean_message
 from runtime.builtin_kinds import DEPLOYMENT
-from runtime.errors import ApiError, TransportError
 from runtime.types import Object, ObjectKey, key_of
 
 
@@ -30,6 +30,8 @@ class Versions:
     servers: tuple[str, ...]
     skew: str
     """Description of a version skew; "" if there is none."""
+    missing_rights: tuple[MissingRight, ...] = ()
+    """The right to read the Deployment of the operator, if the user does not have it."""
 
 
 def versions(access: Access, *, client_only: bool, output: str, operator_namespace: str) -> str:
@@ -40,12 +42,14 @@ def versions(access: Access, *, client_only: bool, output: str, operator_namespa
 
         async def run(api: Session) -> Versions:
             clusters = await read_clusters(api, every_namespace=access.every_namespace)
-            key = ObjectKey(operator_namespace, OPERATOR)
-            try:
-                deployment: Object = await api.client.get(DEPLOYMENT, key)
-            except (ApiError, TransportError):
-                deployment = {}
-            return versions_of(deployment, clusters)
+            reads, key = Reads(api), ObjectKey(operator_namespace, OPERATOR)
+            right = MissingRight(operator_namespace, "get", str(DEPLOYMENT))
+            deployment: Object | None = await reads.attempt(
+                DEPLOYMENT.plural, right, api.client.get(DEPLOYMENT, key)
+            )
+            return replace(
+                versions_of(deployment or {}, clusters), missing_rights=tuple(reads.rights)
+            )
 
         result = run_in_session("version", run, access)
     return (
@@ -78,7 +82,9 @@ def _minor(version: str) -> str:
 def _text(result: Versions, *, client_only: bool) -> str:
     lines = [f"client    {result.client}"]
     if not client_only:
-        lines.append(f"operator  {result.operator or 'unknown'}")
+        missing = rights_text(result.missing_rights)
+        unknown = f"unknown; missing right: {missing}" if missing else "unknown"
+        lines.append(f"operator  {result.operator or unknown}")
         lines += [f"servers   {server}" for server in result.servers]
     if result.skew:
         lines.append(f"skew      {result.skew}")

@@ -26,6 +26,7 @@ def test_the_page_has_the_help_of_every_command() -> None:
     page = command_page(program)
     assert [line for line in page.splitlines() if line.startswith("## ")] == [
         "## Exit statuses",
+        "## Rights",
         "## baoctl",
         "## baoctl one",
     ]
