@@ -155,6 +155,7 @@ crd: $(STAMP) ## Write config/crd from contracts/api.
 	@$(PY) -m baoctl.generate diagrams
 	@$(PY) -m baoctl.generate packages
 	@$(PY) -m baoctl.generate pages
+	@$(PY) -m baoctl.generate dashboards
 
 .PHONY: requirements
 # pip accepts a pin for a package with an extra only if the pin names the extra.
@@ -238,6 +239,7 @@ verify-crd: $(STAMP) ## Fail if a generated file is not up to date; writes nothi
 	@$(PY) -m baoctl.generate diagrams --check
 	@$(PY) -m baoctl.generate packages --check
 	@$(PY) -m baoctl.generate pages --check
+	@$(PY) -m baoctl.generate dashboards --check
 
 .PHONY: house
 house: $(STAMP) ## Check the code rules of this project (tests/house).

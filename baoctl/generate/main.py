@@ -16,6 +16,8 @@ from baoctl.generate import admission as admission_text
 from baoctl.generate import rbac
 from baoctl.generate.alerts import alert_page
 from baoctl.generate.conditions import markdown, shown
+from baoctl.generate.dashboard import dashboard
+from baoctl.generate.dashboard_panels import ROWS
 from baoctl.generate.fields import field_page, field_page_path
 from baoctl.generate.packages import package_tree
 from baoctl.generate.pages import command_page, decision_page
@@ -53,6 +55,7 @@ DECISION_PAGE = Path("docs") / "decisions.md"
 VERSION_PAGE = Path("docs") / "versions.md"
 ALERT_PAGE = Path("docs") / "alerts.md"
 ALERT_RULES = Path("deploy") / "alerts" / "prometheus_rule.yaml"
+DASHBOARD_FILE = Path("deploy") / "grafana" / "openbao-operator.json"
 DECISION_FOLDER = Path("docs") / "adr"
 ADMISSION_BEGIN = "<!-- policies: begin; written by `python -m baoctl.generate admission` -->"
 ADMISSION_END = "<!-- policies: end -->"
@@ -180,6 +183,12 @@ def packages(check: bool, root: Path) -> None:
     text = f"```text\n{package_tree(paths)}```\n\n"
     files = {ARCHITECTURE_PAGE: _between(page, PACKAGES_BEGIN, PACKAGES_END, text)}
     _write(root, files, (), "packages", check=check)
+
+
+@_command
+def dashboards(check: bool, root: Path) -> None:
+    """Write the Grafana dashboard of deploy/grafana."""
+    _write(root, {DASHBOARD_FILE: dashboard(ROWS)}, (), "dashboards", check=check)
 
 
 @_command
