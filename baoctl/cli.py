@@ -34,7 +34,11 @@ from baoctl.verbs import (
 )
 @click.version_option(__version__, prog_name="baoctl")
 def main() -> None:
-    """Inspect, troubleshoot and operate OpenBao clusters."""
+    """Inspect, troubleshoot and operate OpenBao clusters.
+
+    CLUSTER is the name of an OpenBaoCluster. Exit statuses: 0 good, 1 error, 2 usage, 3 not ready,
+    4 refused, 5 not found, 6 no access.
+    """
 
 
 VERBS: Final[tuple[click.Command, ...]] = (

@@ -18,7 +18,10 @@ from baoctl.exit_codes import ExitCode, VerbError
 from baoctl.variables import SettingError
 
 F = TypeVar("F", bound=Callable[..., Any])
-DRY_RUN = click.option("--dry-run", is_flag=True, help="Only let the API server validate it.")
+
+DRY_RUN = click.option(
+    "--dry-run", is_flag=True, help="Let the API server validate the request; change nothing."
+)
 MANIFEST = click.option(
     "-f",
     "--filename",
@@ -27,6 +30,18 @@ MANIFEST = click.option(
     help="Manifest of one or more clusters; - reads standard input.",
 )
 YES = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+
+
+def output_option(*formats: str) -> Callable[[F], F]:
+    """Return the option -o; the first format is the default."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help="Output format.",
+    )
 
 
 class Verbs(click.Group):
@@ -142,18 +157,27 @@ class Access:
 
 _ACCESS = (
     click.option(
-        "--kubeconfig", help="Kubeconfig to use.  [default: $KUBECONFIG, else ~/.kube/config]"
+        "--kubeconfig",
+        metavar="FILE",
+        help="Kubeconfig to use.  [default: $KUBECONFIG, else ~/.kube/config]",
     ),
-    click.option("--context", help="Context of the kubeconfig.  [default: the current one]"),
+    click.option(
+        "--context", metavar="NAME", help="Context of the kubeconfig.  [default: the current one]"
+    ),
 )
 _NAMESPACE = click.option(
     "-n",
     "--namespace",
+    metavar="NAME",
     callback=fits(variables.is_namespace, variables.NAMESPACE),
     help="Namespace of the cluster.  [default: from the context]",
 )
 _EVERY_NAMESPACE = click.option(
-    "-A", "--all-namespaces", "every_namespace", is_flag=True, help="Clusters of all namespaces."
+    "-A",
+    "--all-namespaces",
+    "every_namespace",
+    is_flag=True,
+    help="Use the clusters of all namespaces.",
 )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from baoctl.options import YES, Access, cluster_options, confirm_name, fits
+from baoctl.options import YES, Access, cluster_options, confirm_name, fits, output_option
 from baoctl.verbs.login import is_path, logs_in
 
 SECONDS_MAX: Final = 300.0
@@ -26,7 +26,13 @@ _ADDRESS: Final = re.compile(
 
 @click.command("bench")
 @click.argument("cluster")
-@click.option("--duration", default="10s", show_default=True, help="Time per operation, 1s to 5m.")
+@click.option(
+    "--duration",
+    metavar="TIME",
+    default="10s",
+    show_default=True,
+    help="Time to measure each operation, 1s to 5m.",
+)
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
@@ -38,25 +44,25 @@ _ADDRESS: Final = re.compile(
 @click.option(
     "--mount",
     callback=fits(is_path, "must be the path of a secrets engine"),
-    help="Existing key-value engine to use, under a prefix.  [default: a new one]",
+    metavar="PATH",
+    help="Mount path of an existing key-value engine to use.  [default: a new one]",
 )
-@click.option("--only", type=click.Choice(["writes", "reads", "logins"]), help="Measure only this.")
 @click.option(
-    "--address", help="https://HOST[:PORT] to send requests to.  [default: a port-forward]"
+    "--only",
+    type=click.Choice(["writes", "reads", "logins"]),
+    help="The one operation to measure.  [default: all three]",
+)
+@click.option(
+    "--address",
+    metavar="URL",
+    help="https://HOST[:PORT] to send requests to.  [default: a port-forward]",
 )
 @click.option(
     "--force",
     is_flag=True,
     help="Run even if the cluster is not Available or an operation is in progress.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json", "yaml"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
+@output_option("text", "json", "yaml")
 @YES
 @logs_in
 @cluster_options
@@ -65,8 +71,9 @@ def bench_command(
 ) -> None:
     """Measure writes, reads and logins per second of CLUSTER. Puts load on the cluster.
 
-    Logs in like baoctl login, or uses BAO_TOKEN. Mounts an engine for its keys and removes it at
-    the end, also after Ctrl-C and SIGTERM. Asks for confirmation if standard input is a terminal.
+    Logs in like baoctl login, or uses the token in BAO_TOKEN. Mounts a secrets engine for its keys
+    and removes it at the end, also after Ctrl-C and SIGTERM. In a terminal it asks you to type the
+    name of the cluster.
     Exits with 3 if a request failed, and with 4 if the cluster is not Available or an operation is
     in progress.
     """

@@ -30,16 +30,17 @@ from baoctl.verbs.clusters import OPERATOR_NAMESPACE
     type=click.IntRange(1, 10_000),
     default=1000,
     show_default=True,
-    help="Lines from the end of each log, at most 256 KiB.",
+    help="Last lines of each log to include, at most 256 KiB.",
 )
 @OPERATOR_NAMESPACE
 @cluster_options
 def bundle_command(cluster: str, *, access: Access, **options: Any) -> None:
-    """Write a support archive of CLUSTER: objects, events, logs, versions, doctor.
+    """Write a support archive of CLUSTER.
 
-    Includes only the metadata of Secrets. MANIFEST.json lists each file with its SHA-256, and what
-    could not be read. The archive is scanned for secrets before it is written: if it contains one,
-    the command exits with 4 and names the file and the line.
+    It contains objects, events, logs, versions and the output of doctor, but only the metadata of
+    Secrets. MANIFEST.json lists each file with its SHA-256, and what could not be read. The archive
+    is scanned for secrets before it is written: if it contains one, the command exits with 4 and
+    names the file and the line.
     """
     from baoctl.commands.bundle.bundle import BundleOrder, bundle
 

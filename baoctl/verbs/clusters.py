@@ -7,16 +7,9 @@ from __future__ import annotations
 
 import click
 
-from baoctl.options import Access, cluster_options, reaches_clusters
+from baoctl.options import Access, cluster_options, output_option, reaches_clusters
 
-OUTPUT = click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "wide", "json", "yaml"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
+OUTPUT = output_option("text", "wide", "json", "yaml")
 
 
 @click.command("status")
@@ -27,9 +20,9 @@ OUTPUT = click.option(
 def status_command(cluster: str | None, watch: bool, output: str, *, access: Access) -> None:
     """Show CLUSTER on one screen, or list all clusters.
 
-    Shows servers, seal, certificate, backup, operation, and the conditions that are not met. The
-    values come from the status of the cluster and from its pods. Exits with 3 if a cluster is not
-    Ready.
+    The list has the clusters of the namespace, or of all namespaces with -A. The screen shows
+    servers, seal, certificate, backup, operation, and the conditions that are not met. The values
+    come from the status of the cluster and from its pods. Exits with 3 if a cluster is not Ready.
     """
     from baoctl.commands.cluster.show import show
     from baoctl.commands.cluster.terminal import STRUCTURED
@@ -55,11 +48,11 @@ OPERATOR_NAMESPACE = click.option(
 def doctor_command(
     cluster: str | None, operator_namespace: str, output: str, *, access: Access
 ) -> None:
-    """Diagnose CLUSTER: list what is wrong, the cause first.
+    """Diagnose CLUSTER: list its problems, the likely cause first.
 
-    Without a name it examines all clusters. Each finding comes with the next command to run. Works
-    while the operator is down, and lists what it is not allowed to read. Changes nothing. Exits
-    with 3 if something is wrong.
+    Without CLUSTER it examines all clusters of the namespace. Each problem comes with the next
+    command to run. Works while the operator is down, and names the rights that you lack. Changes
+    nothing. Exits with 3 if there is a problem.
     """
     from baoctl.commands.cluster.doctor import doctor
 
@@ -71,7 +64,7 @@ def doctor_command(
 @OUTPUT
 @cluster_options
 def events_command(cluster: str, output: str, *, access: Access) -> None:
-    """List the events of CLUSTER and its objects."""
+    """List the events of CLUSTER and its objects. The newest is the last."""
     from baoctl.commands.cluster.events import events
 
     raise SystemExit(events(cluster, access, output=output))
@@ -90,7 +83,7 @@ def tree_command(cluster: str, output: str, *, access: Access) -> None:
 
 @click.command("version")
 @click.option("--client", "client_only", is_flag=True, help="Show only the version of this client.")
-@click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text")
+@output_option("text", "json", "yaml")
 @OPERATOR_NAMESPACE
 @reaches_clusters
 def version_command(
@@ -98,7 +91,7 @@ def version_command(
 ) -> None:
     """Show the versions of client, operator and servers.
 
-    Reports a version skew between client and operator.
+    Reports if client and operator differ in their minor version.
     """
     from baoctl.commands.cluster.versions import versions
 
@@ -112,9 +105,9 @@ def version_command(
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    """Print the completion script of baoctl for SHELL.
+    """Print the completion script for bash, zsh or fish.
 
-    Load it in the startup file of the shell.
+    For bash, add this line to ~/.bashrc: source <(baoctl completion bash)
     """
     from click.shell_completion import get_completion_class
 

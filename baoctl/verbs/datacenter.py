@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import click
 
-from baoctl.options import Access, Verbs, reaches_api_server
+from baoctl.options import Access, Verbs, output_option, reaches_api_server
 
 
 @click.group("datacenter", cls=Verbs)
@@ -19,11 +19,11 @@ def datacenter_group() -> None:
 
 @datacenter_group.command("status")
 @click.argument("datacenter", metavar="DC")
-@click.option("-w", "--watch", is_flag=True, help="Print it again on every change.")
-@click.option("--until-ready", is_flag=True, help="Watch, and exit once it is Ready.")
-@click.option("--timeout", help="Exit after this time, for example 5m, in any case.")
+@click.option("-w", "--watch", is_flag=True, help="Print the tree again after every change.")
+@click.option("--until-ready", is_flag=True, help="Watch until the datacenter is Ready.")
+@click.option("--timeout", metavar="TIME", help="Stop watching after this time, for example 5m.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list the objects of each service.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+@output_option("text", "json")
 @reaches_api_server
 def datacenter_status_command(
     datacenter: str,
@@ -33,9 +33,9 @@ def datacenter_status_command(
     access: Access,
     **flags: Any,
 ) -> None:
-    """Show Datacenter DC, its sources and its services as a tree. Changes nothing.
+    """Show datacenter DC, its sources and its services as a tree. Changes nothing.
 
-    A service is shown under the first service that it depends on. Exits with 0 if the datacenter
+    A service is shown below the first service that it depends on. Exits with 0 if the datacenter
     is Ready for its current spec, and with 3 if not.
     """
     from baoctl.commands.datacenter.watch import read_schedule, show
@@ -49,15 +49,15 @@ def datacenter_status_command(
 
 @datacenter_group.command("get")
 @click.argument("identity", metavar="ID")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+@output_option("text", "json")
 @reaches_api_server
 def datacenter_get_command(
     identity: str, output: Literal["text", "json"], *, access: Access
 ) -> None:
-    """Show the datacenter or the service with this ID, a UID or a name. Changes nothing.
+    """Show the datacenter or service whose UID or name is ID. Changes nothing.
 
-    The ID in an audit record is the UID of a service. Exits with 0 if the datacenter is Ready or
-    the service is Running, with 3 if not, and with 5 if there is no such ID.
+    An audit record contains the UID of a service. Exits with 0 if the datacenter is Ready or
+    the service is Running, with 3 if not, and with 5 if there is none.
     """
     from baoctl.commands.datacenter.get import get
 
@@ -66,12 +66,16 @@ def datacenter_get_command(
 
 @datacenter_group.command("redeploy")
 @click.argument("target", metavar="DC/SERVICE")
-@click.option("--token", help="Token of the request; a repeated one has no effect.  [default: now]")
+@click.option(
+    "--token",
+    help="Name of the request; a request with the same name has no effect.  [default: the time]",
+)
 @reaches_api_server
 def datacenter_redeploy_command(target: str, token: str | None, *, access: Access) -> None:
-    """Replace the pods of SERVICE in Datacenter DC, whatever source declares it.
+    """Replace the pods of SERVICE in datacenter DC.
 
-    Writes a request to spec.redeploy of the Datacenter; the operator replaces the pods.
+    Writes a request to spec.redeploy of the Datacenter, and the operator replaces the pods. The
+    source that declares the service does not matter.
     """
     from baoctl.commands.datacenter.redeploy import redeploy
 

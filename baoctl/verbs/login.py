@@ -73,12 +73,12 @@ def logs_in(verb: F) -> F:
 def login_command(
     cluster: str, command: tuple[str, ...], *, access: Access, **options: Any
 ) -> None:
-    """Log in to CLUSTER, and start a shell or run the COMMAND after --.
+    """Log in to CLUSTER, and start a shell or run COMMAND.
 
-    Forwards a port to the active server with kubectl, and logs in with a token of a ServiceAccount.
-    The shell gets BAO_ADDR, BAO_TOKEN, BAO_TLS_SERVER_NAME and BAO_CACERT. When it ends, the token
-    is revoked, the files are deleted and the port-forward stops. Exits with the status of the
-    command.
+    Write -- before COMMAND. Forwards a port to the active server with kubectl, and logs in with a
+    token of a ServiceAccount. The shell gets BAO_ADDR, BAO_TOKEN, BAO_TLS_SERVER_NAME and
+    BAO_CACERT. When it ends, the token is revoked, the files are deleted and the port-forward
+    stops. Exits with the status of the command.
     """
     from baoctl.commands.login.reads import LoginOrder
     from baoctl.commands.login.session import login

@@ -36,20 +36,31 @@ _SIMPLE: Final[Mapping[str, str]] = {
     "wake": "Start the servers of a hibernated CLUSTER.",
 }
 _OF_PODS: Final[Mapping[str, str]] = {
-    "fence": "Stop the server POD, and keep it stopped with its volume. A leader steps down first.",
-    "unfence": "Start the fenced server POD again.",
+    "fence": (
+        "Stop the server in POD, and keep it stopped. Its volume stays, and a leader steps down "
+        "first. kubectl bao unfence starts the server again."
+    ),
+    "unfence": "Start the server in a fenced POD again.",
 }
 _OF_UPGRADES: Final[Mapping[str, str]] = {
     "retry": "Retry the failed step of the upgrade of CLUSTER.",
-    "promote": "Promote the green servers of CLUSTER that wait for approval.",
+    "promote": (
+        "Let the green servers of CLUSTER take over. For a blue/green upgrade that waits for "
+        "approval."
+    ),
     "rollback": "Roll back the blue/green upgrade of CLUSTER.",
-    "cleanup": "Delete the blue servers that CLUSTER still keeps; this cannot be undone.",
+    "cleanup": "Delete the blue servers of CLUSTER after an upgrade. This cannot be undone.",
 }
 
 
 _ROTATIONS: Final[Mapping[str, str]] = {
-    "ca": "Replace the certificate authority of CLUSTER, with an overlap.",
-    "unseal-key": "Replace the static unseal key of CLUSTER, one server at a time.",
+    "ca": (
+        "Replace the certificate authority of CLUSTER. A second one is created, and replaces the "
+        "first after two overlaps (spec.tls.caOverlap)."
+    ),
+    "unseal-key": (
+        "Replace the static unseal key of CLUSTER. Restarts the servers three times, one at a time."
+    ),
 }
 
 
@@ -59,13 +70,16 @@ def _commands(texts: Mapping[str, str], target: str = "cluster") -> tuple[click.
 
 @click.command("pause")
 @click.argument("cluster")
-@click.option("--for", "period", help="Resume it after this time, for example 30m.")
+@click.option(
+    "--for", "period", metavar="TIME", help="Wait and resume it after this time, for example 30m."
+)
 @DRY_RUN
 @cluster_options
 def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Access) -> None:
-    """Pause CLUSTER: the operator changes and repairs nothing.
+    """Pause CLUSTER: the operator changes and repairs nothing in it.
 
-    With --for the command waits, and resumes the cluster at the end or when it is interrupted.
+    kubectl bao resume ends the pause. With --for, this command waits, and resumes the cluster at
+    the end or after Ctrl-C.
     """
     from baoctl.commands.cluster.pause import pause_for, seconds_of
 
@@ -89,7 +103,7 @@ def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Ac
 def hibernate_command(cluster: str, dry_run: bool, yes: bool, *, access: Access) -> None:
     """Stop every server of CLUSTER, and keep its volumes.
 
-    Asks for the name of the cluster.
+    Asks you to type the name of the cluster. kubectl bao wake starts the servers again.
     """
     from baoctl.commands.cluster.order import ClusterOrder, carry_out
 
@@ -103,7 +117,7 @@ def _confirm_stop(name: str) -> None:
 
 @click.group("rotate", cls=Verbs)
 def rotate_group() -> None:
-    """Rotate a key that the operator manages, while the cluster serves."""
+    """Replace the CA or the unseal key of a cluster. It serves requests meanwhile."""
 
 
 COMMANDS: Final[tuple[click.Command, ...]] = (

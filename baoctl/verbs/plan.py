@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import click
 
-from baoctl.options import MANIFEST, Access, cluster_options, content_of
+from baoctl.options import MANIFEST, Access, cluster_options, content_of, output_option
 
 
 @click.command("plan")
@@ -24,9 +24,9 @@ from baoctl.options import MANIFEST, Access, cluster_options, content_of
     "--field-manager",
     default="kubectl",
     show_default=True,
-    help="Field manager of the apply; matters for server-side apply.",
+    help="Field manager that will apply it, for server-side apply.",
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text")
+@output_option("text", "json", "yaml")
 @cluster_options
 def plan_command(
     filename: BinaryIO,
@@ -38,8 +38,9 @@ def plan_command(
 ) -> None:
     """Show what applying a manifest would change, object by object. Changes nothing.
 
-    Also shows which servers would restart. The API server validates the write in a dry run. Exits
-    with 3 if the pods would wait, and with 4 if the manifest is refused.
+    Also shows which servers would restart. The API server validates the manifest in a dry run.
+    Exits with 3 if the operator would wait before it changes the pods, and with 4 if the manifest
+    is refused.
     """
     from baoctl.commands.cluster.plan import plan
 

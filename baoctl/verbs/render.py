@@ -22,7 +22,7 @@ from contracts.ip_address import is_ip
     type=click.Choice(["first-boot", "running"]),
     default="running",
     show_default=True,
-    help="Before or after the cluster is initialized.",
+    help="first-boot: before the cluster is initialized; running: after it.",
 )
 @click.option(
     "-n",
@@ -30,7 +30,8 @@ from contracts.ip_address import is_ip
     default="default",
     show_default=True,
     callback=fits(variables.is_namespace, variables.NAMESPACE),
-    help="Namespace of manifests that name none.",
+    metavar="NAME",
+    help="Namespace of clusters whose manifest has none.",
 )
 @click.option(
     "--operator-namespace",
@@ -55,9 +56,9 @@ def render_command(
     image_repository: str | None,
     hosts: tuple[str, ...],
 ) -> None:
-    """Print the objects that the operator would create for a manifest.
+    """Print the objects that the operator creates for a manifest.
 
-    Needs no API server.
+    Needs no API server. Prints no Secrets; comments name them.
     """
     from baoctl.commands.assumed import RenderOptions
     from baoctl.commands.render import render

@@ -15,10 +15,16 @@ from baoctl.options import DRY_RUN, YES, Access, cluster_options, confirm_name
 @click.command("backup")
 @click.argument("cluster")
 @click.option("--wait/--no-wait", default=True, show_default=True, help="Wait for the result.")
-@click.option("--timeout", default="10m", show_default=True, help="Maximum time to wait.")
+@click.option(
+    "--timeout", metavar="TIME", default="10m", show_default=True, help="Maximum time to wait."
+)
 @cluster_options
 def backup_command(cluster: str, wait: bool, timeout: str, *, access: Access) -> None:
-    """Take a snapshot of CLUSTER now. Exits with 3 if it does not finish in time."""
+    """Take a snapshot of CLUSTER now.
+
+    Creates an OpenBaoBackup, which uses the store of spec.backup. Exits with 3 if it does not
+    finish in time.
+    """
     from baoctl.commands.cluster.backup import backup
 
     raise SystemExit(backup(cluster, access, wait=wait, seconds=_seconds(timeout)))
@@ -26,19 +32,26 @@ def backup_command(cluster: str, wait: bool, timeout: str, *, access: Access) ->
 
 @click.command("restore")
 @click.argument("cluster")
-@click.option("--from", "source", help="OpenBaoBackup to restore.  [default: choose from a list]")
+@click.option(
+    "--from",
+    "source",
+    metavar="NAME",
+    help="OpenBaoBackup to restore.  [default: choose from a list]",
+)
 @click.option("--wait/--no-wait", default=True, show_default=True, help="Wait for the result.")
-@click.option("--timeout", default="30m", show_default=True, help="Maximum time to wait.")
+@click.option(
+    "--timeout", metavar="TIME", default="30m", show_default=True, help="Maximum time to wait."
+)
 @DRY_RUN
 @YES
 @cluster_options
 def restore_command(
     cluster: str, source: str | None, timeout: str, *, access: Access, **flags: bool
 ) -> None:
-    """Restore a snapshot into CLUSTER: data written after it is lost.
+    """Restore a snapshot into CLUSTER. Data written after it is lost.
 
-    Shows the consequences, and asks for the name of the cluster. Exits with 3 if the restore does
-    not finish in time, or if its outcome is unknown.
+    Shows the consequences, and asks you to type the name of the cluster. Exits with 3 if the
+    restore does not finish in time, or if its outcome is unknown.
     """
     from baoctl.commands.cluster.restore import Dialogue, RestoreOrder, restore
 

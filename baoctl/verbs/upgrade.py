@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Literal
 
 import click
 
-from baoctl.options import Access, Verbs, cluster_options, content_of
+from baoctl.options import Access, Verbs, cluster_options, content_of, output_option
 
 
 @click.group("upgrade", cls=Verbs)
@@ -24,15 +24,21 @@ def upgrade_group() -> None:
     type=click.File("rb"),
     help="Dump of the cluster and its objects.  [default: ask the API server]",
 )
-@click.option("--cluster", help="NAME or NAMESPACE/NAME; optional if the dump holds only one.")
-@click.option("--to", "version", required=True, help="Target version of OpenBao.")
-@click.option("--image", help="Image of the servers, as in spec.image.")
+@click.option(
+    "--cluster",
+    metavar="NAME",
+    help="NAME or NAMESPACE/NAME of the cluster.  [default: the only one of the dump]",
+)
+@click.option(
+    "--to", "version", required=True, metavar="VERSION", help="Target version of OpenBao."
+)
+@click.option("--image", help="New image of the servers, as in spec.image.")
 @click.option(
     "--strategy",
     type=click.Choice(["RollingUpdate", "BlueGreen"]),
     help="Strategy, as in spec.upgrade.strategy.  [default: the current one]",
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+@output_option("text", "json")
 @cluster_options
 def upgrade_plan_command(
     filename: BinaryIO | None,
@@ -44,8 +50,8 @@ def upgrade_plan_command(
 ) -> None:
     """Show the preflight checks and the steps of an upgrade. Changes nothing.
 
-    Make a dump with kubectl get openbaocluster,sts,pods,pvc -o yaml. Exits with 3 if the upgrade
-    would wait, and with 4 if it would be refused.
+    Works without an API server for a dump: kubectl get openbaocluster,sts,pods,pvc -o yaml. Exits
+    with 3 if the upgrade would wait, and with 4 if it would be refused.
     """
     from baoctl.commands.upgrade.plan import (
         VERSION,

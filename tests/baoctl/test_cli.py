@@ -62,6 +62,35 @@ def test_no_help_imports_http_tls_or_a_terminal_library() -> None:
     assert [line for line in lines if not line.endswith(" []")] == []
 
 
+def commands(
+    command: click.Command = main, name: str = "baoctl"
+) -> Iterator[tuple[str, click.Command]]:
+    """Every verb that the help lists, with its groups."""
+    yield name, command
+    if isinstance(command, click.Group):
+        for word, verb in command.commands.items():
+            if not verb.hidden:
+                yield from commands(verb, f"{name} {word}")
+
+
+def test_every_option_has_a_help_text() -> None:
+    silent = [
+        (name, option.name)
+        for name, command in commands()
+        for option in command.params
+        if isinstance(option, click.Option) and not option.help
+    ]
+    assert silent == []
+
+
+def test_the_list_of_verbs_shows_whole_summaries() -> None:
+    """The summary is the first sentence of the help text, which click cuts off if it is long."""
+    groups = [command for _, command in commands() if isinstance(command, click.Group)]
+    for group in groups:
+        context = click.Context(group, terminal_width=80)
+        assert "..." not in group.get_help(context).partition("Commands:")[2], group.name
+
+
 def test_what_pods_run_is_not_listed() -> None:
     listed = call("--help").output
     assert [word for word in ("run", "provision", "job") if f"\n  {word} " in listed] == []
