@@ -13,6 +13,7 @@ from typing import Any, Final
 import click
 
 from baoctl.options import YES, Access, cluster_options, confirm_name, fits, output_option
+from baoctl.verbs.cluster_argument import CLUSTER
 from baoctl.verbs.login import is_path, logs_in
 
 SECONDS_MAX: Final = 300.0
@@ -25,7 +26,7 @@ _ADDRESS: Final = re.compile(
 
 
 @click.command("bench")
-@click.argument("cluster")
+@CLUSTER
 @click.option(
     "--duration",
     metavar="TIME",

@@ -11,11 +11,12 @@ from typing import Any
 import click
 
 from baoctl.options import Access, cluster_options
+from baoctl.verbs.cluster_argument import CLUSTER
 from baoctl.verbs.clusters import OPERATOR_NAMESPACE
 
 
 @click.command("bundle")
-@click.argument("cluster")
+@CLUSTER
 @click.option(
     "-f",
     "--filename",

@@ -8,12 +8,13 @@ from __future__ import annotations
 import click
 
 from baoctl.options import Access, cluster_options, output_option, reaches_clusters
+from baoctl.verbs.cluster_argument import CLUSTER, OPTIONAL_CLUSTER
 
 OUTPUT = output_option("text", "wide", "json", "yaml")
 
 
 @click.command("status")
-@click.argument("cluster", required=False)
+@OPTIONAL_CLUSTER
 @click.option("-w", "--watch", is_flag=True, help="Refresh every two seconds.")
 @OUTPUT
 @reaches_clusters
@@ -41,7 +42,7 @@ OPERATOR_NAMESPACE = click.option(
 
 
 @click.command("doctor")
-@click.argument("cluster", required=False)
+@OPTIONAL_CLUSTER
 @OPERATOR_NAMESPACE
 @OUTPUT
 @reaches_clusters
@@ -60,7 +61,7 @@ def doctor_command(
 
 
 @click.command("events")
-@click.argument("cluster")
+@CLUSTER
 @OUTPUT
 @cluster_options
 def events_command(cluster: str, output: str, *, access: Access) -> None:
@@ -71,7 +72,7 @@ def events_command(cluster: str, output: str, *, access: Access) -> None:
 
 
 @click.command("tree")
-@click.argument("cluster")
+@CLUSTER
 @OUTPUT
 @cluster_options
 def tree_command(cluster: str, output: str, *, access: Access) -> None:
@@ -99,20 +100,3 @@ def version_command(
         access, client_only=client_only, output=output, operator_namespace=operator_namespace
     )
     click.echo(text, nl=False)
-
-
-@click.command("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def completion_command(ctx: click.Context, shell: str) -> None:
-    """Print the completion script for bash, zsh or fish.
-
-    For bash, add this line to ~/.bashrc: source <(baoctl completion bash)
-    """
-    from click.shell_completion import get_completion_class
-
-    completion = get_completion_class(shell)
-    if completion is None:
-        raise click.UsageError(f"there is no completion for {shell}", ctx)
-    program = ctx.find_root().command
-    click.echo(completion(program, {}, "baoctl", "_BAOCTL_COMPLETE").source())

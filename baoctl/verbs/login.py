@@ -13,6 +13,7 @@ import click
 
 from baoctl import variables
 from baoctl.options import Access, F, cluster_options, fits
+from baoctl.verbs.cluster_argument import CLUSTER
 
 _PATH: Final = re.compile(
     r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}){0,8}"
@@ -66,7 +67,7 @@ def logs_in(verb: F) -> F:
 
 
 @click.command("login")
-@click.argument("cluster")
+@CLUSTER
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @logs_in
 @cluster_options

@@ -11,6 +11,7 @@ from typing import Any, Final
 import click
 
 from baoctl.options import DRY_RUN, YES, Access, Verbs, cluster_options, confirm_name
+from baoctl.verbs.cluster_argument import CLUSTER
 
 
 def _order(access: Access, **order: Any) -> None:
@@ -21,7 +22,7 @@ def _order(access: Access, **order: Any) -> None:
 
 def _simple(verb: str, help_text: str, target: str = "cluster") -> click.Command:
     @click.command(verb, help=help_text)
-    @click.argument(target)
+    @(CLUSTER if target == "cluster" else click.argument(target))
     @DRY_RUN
     @cluster_options
     def command(dry_run: bool, *, access: Access, **named: str) -> None:
@@ -69,7 +70,7 @@ def _commands(texts: Mapping[str, str], target: str = "cluster") -> tuple[click.
 
 
 @click.command("pause")
-@click.argument("cluster")
+@CLUSTER
 @click.option(
     "--for", "period", metavar="TIME", help="Wait and resume it after this time, for example 30m."
 )
@@ -96,7 +97,7 @@ def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Ac
 
 
 @click.command("hibernate")
-@click.argument("cluster")
+@CLUSTER
 @DRY_RUN
 @YES
 @cluster_options

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 import click
 
 from baoctl.options import DRY_RUN, YES, Access, cluster_options, confirm_name
+from baoctl.verbs.cluster_argument import CLUSTER
 
 
 @click.command("backup")
-@click.argument("cluster")
+@CLUSTER
 @click.option("--wait/--no-wait", default=True, show_default=True, help="Wait for the result.")
 @click.option(
     "--timeout", metavar="TIME", default="10m", show_default=True, help="Maximum time to wait."
@@ -31,7 +32,7 @@ def backup_command(cluster: str, wait: bool, timeout: str, *, access: Access) ->
 
 
 @click.command("restore")
-@click.argument("cluster")
+@CLUSTER
 @click.option(
     "--from",
     "source",

@@ -263,9 +263,3 @@ async def test_a_pause_that_cannot_be_ended_is_reported(tmp_path: Path) -> None:
         result = await baoctl("pause", "first", "--for", "10ms")
     assert result.exit_code == 1
     assert "stays paused until baoctl resume first" in result.stderr
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_completes(shell: str) -> None:
-    result = CliRunner().invoke(main, ["completion", shell])
-    assert (result.exit_code, "_BAOCTL_COMPLETE" in result.stdout) == (0, True)
