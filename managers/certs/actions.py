@@ -22,6 +22,7 @@ from managers.certs import secret_data
 from managers.certs.chain import first_certificate
 from managers.certs.x509 import KeyPair, issue_server, make_authority, read
 from managers.context.context import FIELD_MANAGER, Context
+from managers.context.effect_events import record_normal
 from managers.context.rwx_pvc import make_rwx_pvc
 from managers.context.secret_builder import secret_object
 from runtime.apply.apply import CREATE_ONLY
@@ -190,9 +191,9 @@ async def _rotate_secret(
         context.secrets.drop(key)
         raise Transient(f"Secret {key} cannot be changed: {error}") from error
     context.secrets.written(written)
-    context.events.event(
-        resolved.owner.identity(),
-        "Normal",
+    record_normal(
+        context,
+        resolved.owner,
         "AuthorityRotated",
         f"Secret {effect.target}: {EVENT_TEXTS[type(effect)]}",
     )

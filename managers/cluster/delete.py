@@ -26,6 +26,7 @@ from contracts.unseal_keys import KeyRing
 from managers.cluster.observe.from_objects import own_stateful_set_facts
 from managers.cluster.observe.observer import CLUSTER_INDEX
 from managers.context.context import MARKS, Context
+from managers.context.effect_events import record_warning
 from runtime.apply.ownership import Owner, Ownership, ownership_of
 from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
 from runtime.cache.cache import Cache
@@ -179,14 +180,16 @@ class Deletion:
     ) -> None:
         retained = self._retained_claims(target.owner)
         if retained:
-            self._warn(
+            record_warning(
+                self._context,
                 target.owner,
                 "VolumesKept",
                 f"Kept {_names(retained)}: an earlier cluster of this name or another owner "
                 "created them",
             )
         if pods:
-            self._warn(
+            record_warning(
+                self._context,
                 target.owner,
                 "ServersStillRun",
                 f"{_names(pods)} did not terminate within {PODS_GRACE_PERIOD.seconds} s. "
@@ -194,15 +197,13 @@ class Deletion:
                 "only if its node is powered off",
             )
         if unprotected:
-            self._warn(
+            record_warning(
+                self._context,
                 target.owner,
                 "VolumesKept",
                 f"Kept {_names(unprotected)}: a pod is still running, and these PVCs do not have "
                 f"the finalizer {PROTECTED}. Delete them after the pod has terminated",
             )
-
-    def _warn(self, owner: Owner, reason: str, text: str) -> None:
-        self._context.events.event(owner.identity(), "Warning", reason, text)
 
     def _is_late(self, target: DeletionTarget) -> bool:
         return self._context.clock.now() - target.requested_at >= PODS_GRACE_PERIOD

@@ -19,6 +19,7 @@ from contracts.unseal_keys import KeyRing
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import TokenSource, request_with_token
 from managers.context.context import FIELD_MANAGER, Context
+from managers.context.effect_events import record_normal
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD
 from runtime.errors import NotFound, PatchFailed
@@ -122,9 +123,9 @@ async def _annotate(context: Context, owner: Owner, leader: PodFacts, annotation
         # A new pod has its name; it must not get the annotation.
         return
     if "@" not in annotation:
-        context.events.event(
-            owner.identity(),
-            "Normal",
+        record_normal(
+            context,
+            owner,
             "RootKeyRewrapped",
             f"The root key is wrapped with the unseal key {annotation} on every server",
         )

@@ -10,6 +10,7 @@ from contracts.records.effects import AdoptPvc, EffectByUid, GrowClaim, Recreate
 from contracts.records.observed import EffectAttempt
 from contracts.records.resolved import Resolved
 from managers.context.context import FIELD_MANAGER, Context
+from managers.context.effect_events import record_normal
 from runtime.builtin_kinds import PVC, STATEFUL_SET
 from runtime.errors import Conflict, Forbidden, Invalid, NotFound, PatchFailed
 from runtime.types import ObjectKey
@@ -36,9 +37,9 @@ async def grow_claim(context: Context, resolved: Resolved, effect: GrowClaim) ->
         context.attempts.note(refused)
         return
     if done:
-        _tell(
+        record_normal(
             context,
-            resolved,
+            resolved.owner,
             "VolumeGrows",
             f"{effect.target}: {effect.requested} to {effect.size}",
         )
@@ -52,7 +53,9 @@ async def adopt_pvc(context: Context, resolved: Resolved, effect: AdoptPvc) -> N
         {"op": "remove", "path": _ADOPT},
     ]
     if await _patch(context, resolved, effect, ops):
-        _tell(context, resolved, "VolumeTaken", f"Adopted {effect.target} into this cluster")
+        record_normal(
+            context, resolved.owner, "VolumeTaken", f"Adopted {effect.target} into this cluster"
+        )
 
 
 async def recreate_stateful_set(
@@ -74,9 +77,9 @@ async def recreate_stateful_set(
         # It is deleted already, or changed since it was observed: the next reconcile reads it.
         return
     context.attempts.note(EffectAttempt(effect.name, resolved.owner.uid, context.clock.now()))
-    _tell(
+    record_normal(
         context,
-        resolved,
+        resolved.owner,
         "StatefulSetRecreated",
         f"Re-created StatefulSet {effect.target}; its pods keep running",
     )
@@ -93,7 +96,3 @@ async def _patch(
         # Replaced or changed by another controller or a user: the watch will report it.
         return False
     return True
-
-
-def _tell(context: Context, resolved: Resolved, reason: str, text: str) -> None:
-    context.events.event(resolved.owner.identity(), "Normal", reason, text)

@@ -8,6 +8,7 @@ from contracts.naming import labels
 from contracts.records.effects import FencePod, LabelPod, MarkFirst, MarkPod, UngatePod
 from contracts.records.resolved import Resolved
 from managers.context.context import FIELD_MANAGER, Context
+from managers.context.effect_events import record_normal
 from runtime.builtin_kinds import POD
 from runtime.errors import Conflict, NotFound, PatchFailed
 from runtime.types import Object, ObjectKey, uid_of
@@ -24,7 +25,9 @@ async def fence_pod(context: Context, resolved: Resolved, effect: FencePod) -> N
     except (NotFound, Conflict):
         # It is deleted or replaced: the watch will report it.
         return
-    _tell(context, resolved, "PodFenced", f"Stopped {effect.target}: it is in spec.fencedPods")
+    record_normal(
+        context, resolved.owner, "PodFenced", f"Stopped {effect.target}: it is in spec.fencedPods"
+    )
 
 
 async def ungate_pod(context: Context, resolved: Resolved, effect: UngatePod) -> None:
@@ -48,8 +51,11 @@ async def ungate_pod(context: Context, resolved: Resolved, effect: UngatePod) ->
         await context.client.json_patch(POD, key, ops, field_manager=FIELD_MANAGER)
     except (NotFound, Conflict, PatchFailed):
         return
-    _tell(
-        context, resolved, "PodReleased", f"Released {effect.target}: it is not in spec.fencedPods"
+    record_normal(
+        context,
+        resolved.owner,
+        "PodReleased",
+        f"Released {effect.target}: it is not in spec.fencedPods",
     )
 
 
@@ -91,7 +97,3 @@ async def _change(context: Context, key: ObjectKey, uid: str, *changes: dict[str
         await context.client.json_patch(POD, key, ops, field_manager=FIELD_MANAGER)
     except (NotFound, Conflict, PatchFailed):
         return
-
-
-def _tell(context: Context, resolved: Resolved, reason: str, text: str) -> None:
-    context.events.event(resolved.owner.identity(), "Normal", reason, text)

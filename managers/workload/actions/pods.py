@@ -19,6 +19,7 @@ from contracts.records.resolved import Resolved
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import Logins, request_with_token
 from managers.context.context import Context
+from managers.context.effect_events import record_normal, record_warning
 from runtime.builtin_kinds import POD
 from runtime.errors import Conflict, EvictionRefused, Forbidden, Invalid, NotFound, PatchFailed
 from runtime.types import Object, ObjectKey, is_terminating, resource_version_of, uid_of
@@ -56,7 +57,9 @@ async def replace_pod(context: Context, resolved: Resolved, effect: ReplacePod) 
     except (NotFound, Conflict):
         # It is deleted or replaced: the watch will report it.
         return
-    _tell(context, resolved, "PodReplaced", f"Replaced pod {effect.target}: it was outdated")
+    record_normal(
+        context, resolved.owner, "PodReplaced", f"Replaced pod {effect.target}: it was outdated"
+    )
 
 
 async def replace_unstarted(context: Context, resolved: Resolved, effect: ReplaceUnstarted) -> None:
@@ -73,7 +76,7 @@ async def replace_unstarted(context: Context, resolved: Resolved, effect: Replac
     except (NotFound, Conflict):
         return
     message = f"Replaced pod {effect.target}: it could not start, and its template was corrected"
-    _tell(context, resolved, "PodReplaced", message)
+    record_normal(context, resolved.owner, "PodReplaced", message)
 
 
 def _has_run(pod: Object) -> bool:
@@ -98,9 +101,9 @@ async def reload_pod(context: Context, resolved: Resolved, effect: ReloadPod) ->
         return
     except (Forbidden, Invalid) as error:
         _note(context, effect, refused=error.message)
-        _warn(
+        record_warning(
             context,
-            resolved,
+            resolved.owner,
             "ReloadRefused",
             f"Pod {effect.target} cannot be reloaded and will be replaced: {error.message}",
         )
@@ -108,9 +111,9 @@ async def reload_pod(context: Context, resolved: Resolved, effect: ReloadPod) ->
     if not added:
         return
     _note(context, effect)
-    _tell(
+    record_normal(
         context,
-        resolved,
+        resolved.owner,
         "PodReloaded",
         f"Signalled the server of pod {effect.target} to reload its files ({container['name']})",
     )
@@ -152,9 +155,9 @@ async def step_down(context: Context, logins: Logins, resolved: Resolved, effect
         except BaoError:
             # The next observation shows whether it stepped down.
             return
-    _tell(
+    record_normal(
         context,
-        resolved,
+        resolved.owner,
         "LeaderSteppedDown",
         f"Asked {effect.target} to step down before its pod is removed",
     )
@@ -189,11 +192,3 @@ async def _rewrite_setting(bao: Bao, address: str, token: str) -> None:
 def _note(context: Context, effect: EffectByUid, refused: str = "") -> None:
     attempt = EffectAttempt(effect.name, effect.uid, context.clock.now(), refused)
     context.attempts.note(attempt)
-
-
-def _tell(context: Context, resolved: Resolved, reason: str, text: str) -> None:
-    context.events.event(resolved.owner.identity(), "Normal", reason, text)
-
-
-def _warn(context: Context, resolved: Resolved, reason: str, text: str) -> None:
-    context.events.event(resolved.owner.identity(), "Warning", reason, text)

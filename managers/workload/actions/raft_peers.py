@@ -12,6 +12,7 @@ from contracts.records.resolved import Resolved
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import Logins, request_with_token
 from managers.context.context import FIELD_MANAGER, Context
+from managers.context.effect_events import record_normal
 from runtime.builtin_kinds import PVC
 from runtime.errors import Conflict, NotFound, PatchFailed
 from runtime.types import ObjectKey
@@ -47,7 +48,9 @@ async def remove_peer(
         except BaoError:
             # The next read of the members shows whether it was removed.
             return
-    _tell(context, resolved, "PeerRemoved", f"Removed {effect.target} from the raft cluster")
+    record_normal(
+        context, resolved.owner, "PeerRemoved", f"Removed {effect.target} from the raft cluster"
+    )
 
 
 async def delete_claim(context: Context, resolved: Resolved, effect: DeleteClaim) -> None:
@@ -60,7 +63,7 @@ async def delete_claim(context: Context, resolved: Resolved, effect: DeleteClaim
         # It is deleted or replaced: the watch will report it.
         return
     text = f"Deleted volume {effect.target}: its server was removed from the raft cluster"
-    _tell(context, resolved, "VolumeDeleted", text)
+    record_normal(context, resolved.owner, "VolumeDeleted", text)
 
 
 async def _remove(bao: Bao, node_id: str, address: str, token: str) -> None:
@@ -85,7 +88,3 @@ async def _mark(context: Context, resolved: Resolved, effect: RemovePeer) -> boo
 def _refused(context: Context, resolved: Resolved, why: str) -> None:
     attempt = EffectAttempt(RemovePeer.name, resolved.owner.uid, context.clock.now(), why)
     context.attempts.note(attempt)
-
-
-def _tell(context: Context, resolved: Resolved, reason: str, text: str) -> None:
-    context.events.event(resolved.owner.identity(), "Normal", reason, text)

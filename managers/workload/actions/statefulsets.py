@@ -5,6 +5,7 @@ from __future__ import annotations
 from contracts.records.effects import DeleteReadStatefulSet
 from contracts.records.resolved import Resolved
 from managers.context.context import Context
+from managers.context.effect_events import record_normal
 from runtime.builtin_kinds import STATEFUL_SET
 from runtime.errors import Conflict, NotFound
 from runtime.types import ObjectKey
@@ -27,9 +28,9 @@ async def delete_read_stateful_set(
     except (NotFound, Conflict):
         # It is deleted or replaced: the watch will report it.
         return
-    context.events.event(
-        resolved.owner.identity(),
-        "Normal",
+    record_normal(
+        context,
+        resolved.owner,
         "ReadReplicasRemoved",
         f"Deleted StatefulSet {effect.target}: its last pod is gone",
     )
