@@ -16,6 +16,7 @@ from baoctl.api_server_settings import ApiServerSettings, api_server_settings
 from baoctl.variables import SettingError
 from contracts import image_reference
 from contracts.ip_address import is_ip
+from contracts.naming.installation import CONTROLLER, DELEGATE, NAMESPACE
 from managers.context.installation import Installation, Mode, Platform
 from managers.images.trust import Trust
 from runtime.leader.shard import SHARDS_MAX, Shard
@@ -23,9 +24,6 @@ from runtime.leader.shard import SHARDS_MAX, Shard
 if TYPE_CHECKING:
     from contracts.rbac.rules import Reads
 
-DEFAULT_NAMESPACE = "openbao-operator-system"
-DEFAULT_ACCOUNT = "openbao-operator-controller"
-DEFAULT_DELEGATE = "openbao-operator-provisioner-delegate"
 TENANT_RECHECK = 600.0
 DEFAULT_REPOSITORY = "openbao/openbao"
 DEFAULT_AUDIENCE = "openbao-internal"
@@ -141,10 +139,10 @@ def _installation(env: Mapping[str, str], mode: Mode, platform: str) -> Installa
     deadline = variables.seconds(env, "UPGRADE_POD_DEADLINE_SECONDS", POD_DEADLINE, PERIOD_MAX)
     return Installation(
         namespace=variables.text(
-            env, "POD_NAMESPACE", DEFAULT_NAMESPACE, variables.is_namespace, variables.NAMESPACE
+            env, "POD_NAMESPACE", NAMESPACE, variables.is_namespace, variables.NAMESPACE
         ),
         service_account=variables.text(
-            env, "OPERATOR_SERVICE_ACCOUNT_NAME", DEFAULT_ACCOUNT, name, rule
+            env, "OPERATOR_SERVICE_ACCOUNT_NAME", CONTROLLER, name, rule
         ),
         image_repository=variables.text(
             env, "RELATED_IMAGE_OPENBAO", DEFAULT_REPOSITORY, is_repository, REPOSITORY
@@ -189,7 +187,7 @@ def provisioner_from_environment(environ: Mapping[str, str] | None = None) -> Pr
         delegate=variables.text(
             env,
             "PROVISIONER_DELEGATE_SERVICE_ACCOUNT_NAME",
-            DEFAULT_DELEGATE,
+            DELEGATE,
             variables.is_object_name,
             variables.OBJECT_NAME,
         ),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from contracts.admission.installed import ADMISSION_SEEN, PARAMETERS_SEEN
+from contracts.naming.installation import CONTROLLER, DELEGATE, PROVISIONER
 from contracts.rbac.rules import (
     API_ENDPOINTS,
     AS_DELEGATE,
@@ -34,11 +35,6 @@ from contracts.rbac.rules import (
     as_read,
 )
 from contracts.rbac.rules_datacenters import DATACENTERS as FOR_DATACENTERS
-
-NAMESPACE = "openbao-operator-system"
-CONTROLLER = "openbao-operator-controller"
-PROVISIONER = "openbao-operator-provisioner"
-DELEGATE = "openbao-operator-provisioner-delegate"
 
 RoleScope = Literal["everywhere", "own namespace", "bound elsewhere"]
 """Scope of a role: the whole Kubernetes cluster, the operator's namespace, or each namespace with a
@@ -164,21 +160,21 @@ PROVISIONING = RbacManifest(
     "Prepares the namespaces of tenants. The provisioner can grant rights but cannot use them.",
     (
         Role(
-            "openbao-operator-provisioner",
+            PROVISIONER,
             PROVISIONER,
             "everywhere",
             "Tenants, clusters and namespaces, but no objects in the namespaces.",
             TENANTS,
         ),
         Role(
-            "openbao-operator-provisioner",
+            PROVISIONER,
             PROVISIONER,
             "own namespace",
             "Impersonation of the delegate, and leader election between the replicas.",
             AS_DELEGATE,
         ),
         Role(
-            "openbao-operator-provisioner-delegate",
+            DELEGATE,
             DELEGATE,
             "everywhere",
             "The rights that the provisioner can grant: the account that grants a right must hold "

@@ -17,7 +17,7 @@ from contracts.admission.user_roles import DELEGATED, FORMER, PLATFORM, USUAL, U
 from contracts.admission.verb_gated_fields import GATES, RESTORE, RESTORE_GATES, VERBS, Verb
 from contracts.api.group import CLUSTERS, GROUP
 from contracts.datacenter.kinds import DATACENTERS
-from contracts.installation import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
+from contracts.naming.installation import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
 
 FOLDER = Path("deploy") / "admission"
 PEOPLE = Path("deploy") / "people"

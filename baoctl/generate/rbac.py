@@ -9,7 +9,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from contracts.installation import NAMESPACE, PARTS, RbacManifest, Role, RoleScope
+from contracts.installation import PARTS, RbacManifest, Role, RoleScope
+from contracts.naming.installation import NAMESPACE
 from contracts.rbac.rules import RBAC, Right
 
 FOLDER = Path("deploy") / "rbac"

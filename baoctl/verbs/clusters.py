@@ -9,6 +9,7 @@ import click
 
 from baoctl.options import Access, cluster_options, output_option, reaches_clusters
 from baoctl.verbs.cluster_argument import CLUSTER, OPTIONAL_CLUSTER
+from contracts.naming.installation import NAMESPACE
 
 OUTPUT = output_option("text", "wide", "json", "yaml")
 
@@ -35,7 +36,7 @@ def status_command(cluster: str | None, watch: bool, output: str, *, access: Acc
 
 OPERATOR_NAMESPACE = click.option(
     "--operator-namespace",
-    default="openbao-operator-system",
+    default=NAMESPACE,
     show_default=True,
     help="Namespace of the operator.",
 )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from contracts.api.group import GROUP
+from contracts.naming.installation import CONTROLLER, DELEGATE, PROVISIONER
 from contracts.optional_kinds import GATEWAY_API
 from runtime.leader.shard import SHARDS_MAX, lease_of_shard
 
@@ -274,7 +275,7 @@ OWN_TOKENS: tuple[Right, ...] = (
         CORE,
         ("serviceaccounts/token",),
         ("create",),
-        names=("openbao-operator-controller",),
+        names=(CONTROLLER,),
     ),
 )
 """In the operator's own namespace."""
@@ -322,7 +323,7 @@ AS_DELEGATE: tuple[Right, ...] = (
         CORE,
         ("serviceaccounts",),
         ("impersonate",),
-        names=("openbao-operator-provisioner-delegate",),
+        names=(DELEGATE,),
     ),
     Right(
         "The provisioner checks that the ServiceAccounts of the controller and of the delegate "
@@ -337,7 +338,7 @@ AS_DELEGATE: tuple[Right, ...] = (
         COORDINATION,
         ("leases",),
         ("get", "update"),
-        names=("openbao-operator-provisioner",),
+        names=(PROVISIONER,),
     ),
     Right("Events about changes of the leader.", EVENTS, ("events",), ("create",)),
 )

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from contracts.api.group import CLUSTERS
-from contracts.installation import NAMESPACE
+from contracts.naming.installation import NAMESPACE
 from e2e.cluster_fleet import operators
 from e2e.cluster_fleet.figures import Phase, Run, quantile
 from e2e.cluster_fleet.operators import Member

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from contracts.datacenter.grants import OBJECT_KIND_DENIED
-from contracts.installation import CONTROLLER
+from contracts.naming.installation import CONTROLLER
 from e2e.conftest import MakeNamespace
 from e2e.datacenter.bodies import sleeper
 from e2e.datacenter.hook_package import Package

@@ -7,10 +7,11 @@ from typing import Any
 import orjson
 import yaml
 
+from contracts.naming.installation import NAMESPACE
 from e2e.demo.errors import DemoError
 from e2e.demo.objects import Object, name_of
 
-OPERATOR_NAMESPACE = "openbao-operator-system"
+OPERATOR_NAMESPACE = NAMESPACE
 OPERATOR_DEPLOYMENT = "openbao-operator"
 OPERATOR_CONTAINER = "operator"
 PROVISIONER_CONTAINER = "provisioner"

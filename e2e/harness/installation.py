@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from contracts.naming import installation as names
 from e2e.harness.kubernetes import Api
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError, wait_established
@@ -17,8 +18,8 @@ from e2e.rig.paths import REPOSITORY
 from runtime.builtin_kinds import ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import Resource
 
-NAMESPACE = "openbao-operator-system"
-ACCOUNT = "openbao-operator-controller"
+NAMESPACE = names.NAMESPACE
+ACCOUNT = names.CONTROLLER
 LEASE_ROLE = "openbao-operator-leader-election"
 TOKEN_ROLE = "openbao-operator-tokens"  # noqa: S105  the name of a Role
 SHARDS_ROLE = "openbao-operator-shards"

@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from contracts.naming.installation import NAMESPACE
 from e2e.demo.manifests import as_list, documents
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
 from runtime.types import Object
 
-SHIPPED = "openbao-operator-system"
 EVERYWHERE = ("cluster-wide", "without-admission", "datacenters")
 """The overlays whose operator reconciles clusters of all namespaces."""
 LISTED = ("team-a", "team-b")
@@ -24,7 +24,7 @@ def copy_overlays(folder: Path, namespace: str) -> Path:
         shutil.copytree(REPOSITORY / part, folder / part)
     for file in (folder / "deploy" / "overlays").rglob("kustomization.yaml"):
         text = file.read_text(encoding="utf-8")
-        file.write_text(text.replace(f"\nnamespace: {SHIPPED}\n", f"\nnamespace: {namespace}\n"))
+        file.write_text(text.replace(f"\nnamespace: {NAMESPACE}\n", f"\nnamespace: {namespace}\n"))
     return folder
 
 

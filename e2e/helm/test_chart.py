@@ -9,7 +9,7 @@ import orjson
 import pytest
 import yaml
 
-from contracts.installation import NAMESPACE
+from contracts.naming.installation import NAMESPACE
 from e2e.harness.overlays import LISTED
 from e2e.helm.chart import VERSION, Helm, HelmError, Object
 from e2e.rig.paths import REPOSITORY

@@ -9,7 +9,7 @@ import pytest
 
 from contracts import tenancy
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
-from contracts.installation import DELEGATE, PROVISIONER
+from contracts.naming.installation import DELEGATE, PROVISIONER
 from e2e.conftest import MakeNamespace
 from e2e.harness import gateway_api, monitoring
 from e2e.harness.audit import AuditLog, Entry, refusals, tally

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contracts.installation import CONTROLLER, NAMESPACE
+from contracts.naming.installation import CONTROLLER, NAMESPACE
 from release.bundle.descriptors import spec_descriptors, status_descriptors, version_of
 from release.bundle.objects import Parts
 from release.manifests import IMAGE_NAME, Object

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from contracts.installation import CONTROLLER
+from contracts.naming.installation import CONTROLLER
 from release.manifests import Object
 
 IN_BUNDLE = frozenset({"CustomResourceDefinition", "ClusterRole", "Service", "PodDisruptionBudget"})

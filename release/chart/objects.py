@@ -7,7 +7,7 @@ the chart must contain every part of an overlay.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from contracts.installation import NAMESPACE
+from contracts.naming.installation import NAMESPACE
 from release.chart import template
 from release.chart.template import each_namespace, each_shard, in_modes, line, replaced, value, when
 from release.chart.variants import Variant, variants

@@ -14,8 +14,8 @@ import pytest
 from baoctl.generate.admission import parameters
 from contracts.admission.policy import PARAMETERS, AdmissionPolicy, as_objects
 from contracts.builders.security_context import container_security, pod_security
-from contracts.installation import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
 from contracts.naming import labels, names
+from contracts.naming.installation import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
 from e2e.harness.impersonation import ImpersonatingClient, User, account
 from e2e.harness.waiting import until
 from e2e.rig import Rig

@@ -8,8 +8,8 @@ import pytest
 from contracts.admission.operator_pods import LEVEL, LOCK_PODS
 from contracts.admission.operator_writes import CONTROLLER_POLICIES
 from contracts.builders.security_context import LOW_PORTS, container_security, pod_security
-from contracts.installation import CONTROLLER, NAMESPACE
 from contracts.naming import labels, names
+from contracts.naming.installation import CONTROLLER, NAMESPACE
 from e2e.harness.impersonation import ImpersonatingClient
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError

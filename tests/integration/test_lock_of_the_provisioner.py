@@ -8,7 +8,7 @@ import pytest
 from contracts import tenancy
 from contracts.admission.operator_pods import LEVEL
 from contracts.admission.provisioner_writes import PROVISIONER_POLICIES
-from contracts.installation import CONTROLLER, NAMESPACE
+from contracts.naming.installation import CONTROLLER, NAMESPACE
 from e2e.harness.impersonation import ImpersonatingClient, User
 from e2e.rig import Rig
 from runtime import builtin_kinds as kinds

@@ -12,15 +12,15 @@ import pytest
 
 from contracts.admission.policy import PARAMETERS, PART_OF
 from contracts.api.group import GROUP
+from contracts.naming.installation import CONTROLLER, NAMESPACE
 from e2e.demo.manifests import as_list, documents
-from e2e.harness.overlays import EVERYWHERE, LISTED, POLICY, SHIPPED, Build, copy_overlays
+from e2e.harness.overlays import EVERYWHERE, LISTED, POLICY, Build, copy_overlays
 from e2e.rig import Rig, RigError
 from e2e.rig.kube import Kube
 from e2e.rig.paths import REPOSITORY
 from release.manifests import MODES
 from runtime.types import Object, labels_of
 
-CONTROLLER = "openbao-operator-controller"
 NAMED = ("controller", "provisioner", "delegate")
 ELSEWHERE = "elsewhere"
 MOVED = "bao-ops"
@@ -84,7 +84,7 @@ def installed_overlay(
     """
     overlay = str(request.param)
     build = Build.of(plane, copy_overlays(tmp_path_factory.mktemp(overlay), MOVED), overlay)
-    assert SHIPPED not in build.text, "the shipped namespace was not replaced everywhere"
+    assert NAMESPACE not in build.text, "the shipped namespace was not replaced everywhere"
     objects = [obj for obj in build.objects if obj["kind"] != DEFINITION]
     document = as_list(objects)
     kubectl = plane.kubectl("apply", "--server-side", "-f", "-", input=document)
@@ -98,7 +98,7 @@ def installed_overlay(
 def test_the_shipped_overlay_can_be_built(plane: Rig, overlay: str) -> None:
     build = Build.of(plane, REPOSITORY, overlay)
     (home,) = build.of_kind("Namespace")
-    assert home["metadata"]["name"] == SHIPPED
+    assert home["metadata"]["name"] == NAMESPACE
     named = {definition["metadata"]["name"] for definition in build.of_kind(DEFINITION)}
     assert named == {f"{kind}.openbao.org" for kind in KINDS}
 

@@ -23,6 +23,7 @@ from baoctl.commands.cluster.observed import (
 )
 from baoctl.commands.cluster.status import deletion_of
 from contracts.conditions.catalogue import REASONS
+from contracts.naming.installation import NAMESPACE
 from contracts.naming.names import FINALIZER
 from contracts.naming.ports import API
 
@@ -31,7 +32,6 @@ LEASE_SECONDS: Final = 15
 GRACE: Final = 4
 """Lease durations without renewal after which the operator counts as down."""
 SLOW: Final = timedelta(minutes=5)
-_NAMESPACE: Final = "openbao-operator-system"
 POLICY_PREFIX: Final = "openbao-"
 _DENIED: Final = re.compile(
     r"admission webhook|failed calling webhook|ValidatingAdmissionPolicy|denied the request", re.I
@@ -189,7 +189,7 @@ def unobserved(observed: ClusterObservation) -> Iterator[Finding]:
 
 def log_command(observed: ClusterObservation) -> str:
     """Return the command that prints what the operator logged about the cluster."""
-    namespace = observed.operator.namespace if observed.operator else _NAMESPACE
+    namespace = observed.operator.namespace if observed.operator else NAMESPACE
     return (
         f"kubectl -n {namespace} logs -l app.kubernetes.io/name=openbao-operator --since 10m"
         f""" --tail -1 | grep '"name":"{observed.name}"'"""

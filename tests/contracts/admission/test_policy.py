@@ -17,7 +17,7 @@ from contracts.admission.policy import (
     as_objects,
     fingerprint,
 )
-from contracts.installation import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
+from contracts.naming.installation import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
 
 SMALL = AdmissionPolicy(
     name="small",

@@ -9,7 +9,7 @@ import pytest
 from baoctl.generate.admission import FOLDER, PEOPLE
 from baoctl.generate.main import ROOT
 from contracts.admission.policy import PREFIX
-from contracts.installation import CONTROLLER, NAMESPACE
+from contracts.naming.installation import CONTROLLER, NAMESPACE
 from e2e.rig import Rig, RigError
 from tests.contracts.api.clusters import cluster_object
 from tests.integration.accounts import make

@@ -9,8 +9,8 @@ import pytest
 from contracts.admission.policy import PARAMETERS, PREFIX
 from contracts.admission.secrets import AT_MOST
 from contracts.api.group import CLUSTERS, GROUP
-from contracts.installation import CONTROLLER, NAMESPACE
 from contracts.naming import labels
+from contracts.naming.installation import CONTROLLER, NAMESPACE
 from e2e.rig import Rig, RigError
 from runtime.client.client import Client
 from runtime.errors import Forbidden

@@ -11,8 +11,8 @@ import pytest
 from contracts.admission.policy import PREFIX
 from contracts.admission.verb_gated_fields import RESTORE
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
-from contracts.installation import CONTROLLER, NAMESPACE
 from contracts.naming import labels
+from contracts.naming.installation import CONTROLLER, NAMESPACE
 from contracts.naming.names import job_service_account
 from e2e.rig import Rig
 from runtime.client.client import Client

@@ -7,7 +7,7 @@ import pytest
 from contracts.admission.policy import PREFIX
 from contracts.admission.tenants import OPERATOR_MESSAGE, TARGET_MESSAGE
 from contracts.api.group import TENANTS
-from contracts.installation import NAMESPACE
+from contracts.naming.installation import NAMESPACE
 from e2e.rig import Rig
 from runtime.client.client import Client
 from runtime.errors import Forbidden, Invalid

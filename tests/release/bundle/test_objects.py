@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from contracts.installation import CONTROLLER, NAMESPACE
+from contracts.naming.installation import CONTROLLER, NAMESPACE
 from release.bundle.objects import UnknownObjectError, divide
 
 GROUP = "rbac.authorization.k8s.io"
