@@ -40,8 +40,8 @@ _REASONS = (
     Reason(
         "NoReplicasReady",
         "No replica is ready.",
-        "Wait; the first server becomes ready within a minute of its start. If not, read the "
-        "events and log of its pod.",
+        "Wait; a server becomes ready within a minute of its start. If not, read the events of "
+        "the pods and of their PVCs.",
     ),
     Reason(
         "FirstBoot",
@@ -52,8 +52,8 @@ _REASONS = (
     Reason(
         "NotInitialized",
         "The cluster is not initialized yet.",
-        "Wait; initialization takes about ten seconds after the image pull. If it takes longer, "
-        "read the log of the first pod.",
+        "Wait; initialization takes about ten seconds after the image pull. If not, read the "
+        "events and log of the first pod.",
     ),
     Reason(
         "RollingOut",
@@ -86,8 +86,8 @@ _REASONS = (
     Reason(
         "MembershipUnknown",
         "The operator could not read the raft membership.",
-        "Wait; the operator retries within a minute. If it persists, check OperatorLoginReady and "
-        "OpenBaoLeader.",
+        "Wait; the operator retries within a minute. If the reason remains, check "
+        "OperatorLoginReady and OpenBaoLeader.",
     ),
     Reason(
         "AnswerUnusable",
@@ -98,13 +98,15 @@ _REASONS = (
     Reason(
         "AutopilotUnknown",
         "The operator has not read the settings of the raft autopilot from a leader yet.",
-        "Wait; the operator reads them once a leader is known. If it persists, check "
+        "Wait; the operator reads them once there is a leader. If not, check OpenBaoLeader and "
         "OperatorLoginReady.",
     ),
     Reason(
         "AutopilotRefused",
-        "OpenBao does not allow the operator to read or write the settings of the autopilot.",
-        "Follow the message; the servers keep their current settings.",
+        "The operator may not read or write the settings of the raft autopilot; the servers keep "
+        "theirs.",
+        "Grant the operator the request that the message names. The operator retries within ten "
+        "minutes.",
     ),
     Reason(
         "Deleting",
@@ -114,13 +116,14 @@ _REASONS = (
     Reason(
         "Unknown",
         "The operator could not read the state that determines this condition.",
-        "Wait; the operator retries within a minute. If it persists, read the operator log for "
-        "this cluster.",
+        "Wait; the operator retries within a minute. If the reason remains, search the operator "
+        "log for the name of this cluster.",
     ),
     Reason(
         "RotatingUnsealKey",
         "The operator is rotating the unseal key of the servers, in several steps.",
-        "Wait; each step replaces the pods once. If it persists, follow the message.",
+        "Wait; each step takes about half a minute per pod. If a step takes more than ten "
+        "minutes, read the message.",
     ),
     Reason(
         "WorkloadIdentityConfigured",
@@ -146,20 +149,20 @@ _REASONS = (
     Reason(
         "SecretAccessPending",
         "The provisioner has not granted access to the Secrets of this cluster yet.",
-        "Wait a minute. If it persists, check the OpenBaoTenant of the namespace and the "
-        "provisioner.",
+        "Wait; it takes up to a minute. If not, read the OpenBaoTenant of the namespace and the "
+        "log of the provisioner.",
     ),
     Reason(
         "TransientError",
-        "A request to the API server or to a server failed; the operator retries it.",
-        "Wait; the operator retries at least once a minute. If it persists, read the operator log "
-        "for this cluster.",
+        "A request to the API server or to a server failed.",
+        "Wait; the operator retries within a minute. If the error repeats, correct its cause: the "
+        "message contains it.",
     ),
     Reason(
         "ImageRegistryUnavailable",
         "The operator could not reach the registry of an image or of its signature.",
-        "Wait; the operator retries. If it persists, check the registry and the network path from "
-        "the operator to it.",
+        "Wait; the operator retries every 15 seconds. If not, check the DNS, proxy and "
+        "NetworkPolicies of the operator.",
     ),
     # --- a user paused the cluster
     Reason(
@@ -170,7 +173,7 @@ _REASONS = (
     # --- a user must act
     Reason(
         "InvalidSpec",
-        "The spec violates a rule; nothing was changed.",
+        "The spec violates a rule, so the operator did not apply it.",
         "Correct the fields that the message names.",
     ),
     Reason(
@@ -191,7 +194,8 @@ _REASONS = (
     Reason(
         "Rejected",
         "The API server rejects an object of the operator.",
-        "Read the message: the spec changes an immutable field, or a policy forbids the object.",
+        "Correct what the message names: a change of an immutable field, a quota, or an admission "
+        "policy.",
     ),
     Reason(
         "PrerequisitesMissing",
@@ -201,12 +205,14 @@ _REASONS = (
     Reason(
         "TLSSecretMissing",
         "The Secret with the server certificate does not exist.",
-        "Wait until the operator writes it. If tls.mode is External, create it.",
+        "In mode External, create the Secret. In mode OperatorManaged, wait; the operator writes "
+        "it within seconds.",
     ),
     Reason(
         "TLSSecretInvalid",
         "The Secret with the server certificate cannot be used.",
-        "Delete the Secret so that the operator issues a new one, or correct it.",
+        "In mode External, correct the entry that the message names. In mode OperatorManaged, "
+        "restore or delete the Secret.",
     ),
     Reason(
         "CertificateNotServed",
@@ -216,28 +222,31 @@ _REASONS = (
     Reason(
         "ACMECacheInvalid",
         "The PVC that the servers share in mode ACME cannot be used.",
-        "Read the message: it names the PVC and the requirement that it does not meet.",
+        "Correct the PVC or the spec: the message names the PVC and the requirement that it does "
+        "not meet.",
     ),
     Reason(
         "AuditFileStorageInvalid",
         "The PVC for the files of audit devices cannot be used.",
-        "Read the message: it names the PVC and the requirement that it does not meet.",
+        "Read the message and correct spec.auditFileStorage, or the PVC that the message names.",
     ),
     Reason(
         "CASecretMissing",
-        "The Secret with the CA certificate does not exist.",
-        "Restore it from a backup; with a new CA, every client must trust a new certificate.",
+        "The Secret with the CA certificate does not exist; the servers still use a certificate "
+        "of this CA.",
+        "Restore the Secret from a backup. If there is none, follow the message; all clients must "
+        "then trust a new CA.",
     ),
     Reason(
         "UnsealKeyChanged",
         "The content of the Secret with the unseal key differs from the key of the servers.",
-        "Restore the former content. To change the key, add the new key as a separate entry with "
-        "its own ID.",
+        "Restore the former content before a server restarts. To change the key, add an entry "
+        "with a new ID instead.",
     ),
     Reason(
         "UnsealKeyRotationRefused",
         "The unseal key of the spec cannot be used; the servers keep their key.",
-        "Follow the message, or revert spec.unseal.static.",
+        "Correct the key as the message describes, or revert spec.unseal.static.",
     ),
     Reason(
         "UnsealKeyMissing",
@@ -263,7 +272,8 @@ _REASONS = (
     Reason(
         "ImageVerificationFailed",
         "No signature of the image satisfies spec.imageVerification.",
-        "Read the message: sign the image, correct the policy, or name a pull secret.",
+        "Sign the image, correct spec.imageVerification, or add a pull secret; the message names "
+        "the cause.",
     ),
     Reason(
         "DowngradeBlocked",
@@ -273,17 +283,20 @@ _REASONS = (
     Reason(
         "SplitBrain",
         "Servers of this cluster report different cluster IDs.",
-        "Stop all writes, find the server with the correct data, and get help before any change.",
+        "Stop all clients, pause the cluster and copy all volumes before you decide which servers "
+        "have the correct data.",
     ),
     Reason(
         "MultipleLeaders",
         "More than one server reports that it is the active node.",
-        "Wait a minute. If it persists, check the network between the pods.",
+        "Wait; a former leader steps down within a minute. If not, check the network between the "
+        "nodes of the servers.",
     ),
     Reason(
         "Sealed",
         "A server is sealed and serves no requests.",
-        "Check the unseal key and the log of the sealed pod.",
+        "Wait; a server unseals within a minute of its start. If not, read its log: it contains "
+        "the error of the seal.",
     ),
     # --- advice
     Reason(
@@ -344,22 +357,25 @@ _REASONS = (
     Reason(
         "OperatorLoginMissing",
         "The operator has no login of its own.",
-        "Set spec.selfInit.oidc.enabled before the cluster is initialized, or follow the message.",
+        "Before initialization, set spec.selfInit.oidc.enabled. After it, do what the message "
+        "describes.",
     ),
     Reason(
         "OperatorLoginRefused",
-        "OpenBao recognizes the operator but denies it a required request.",
-        "Follow the message.",
+        "OpenBao rejects the login of the operator, or a request that it needs.",
+        "Correct the role or policy that the message names. Backups, upgrades and scale-downs "
+        "wait; the servers keep running.",
     ),
     Reason(
         "OperatorLoginOutdated",
         "The API server signs tokens with keys that OpenBao does not trust.",
-        "Write the new keys to auth/jwt-operator/config; docs/first-boot.md describes how.",
+        "As an administrator, write the new keys to auth/jwt-operator/config; docs/first-boot.md "
+        "describes how.",
     ),
     Reason(
         "OIDCBootstrapConfigurationInvalid",
         "The spec configures a login for the operator that cannot work.",
-        "Correct the field that the message names.",
+        "Correct spec.selfInit as the message describes.",
     ),
 )
 

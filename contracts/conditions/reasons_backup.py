@@ -15,8 +15,6 @@ COMPLETED: Final = "Completed"
 """The condition of an OpenBaoBackup: True if the snapshot is stored; False if it is not stored yet
 or the backup failed; Unknown if the result is unknown."""
 
-_SEE_BACKUPS = "Read status.message of the newest OpenBaoBackup, and follow it."
-
 _TEST = (
     "Set spec.backup.restoreTest, or run `kubectl annotate obackup <name> "
     "openbao.org/test-restore=1`."
@@ -33,11 +31,17 @@ BACKUP_REASONS: tuple[Reason, ...] = (
     ),
     Reason("LastBackupSucceeded", "The last snapshot was stored.", NO_ACTION),
     Reason("NoBackupYet", "No snapshot has been attempted yet.", NO_ACTION),
-    Reason("BackupFailed", "The last snapshot was not stored.", _SEE_BACKUPS),
+    Reason(
+        "BackupFailed",
+        "The last snapshot was not stored.",
+        "Correct the error in status.message of the newest OpenBaoBackup, then run `kubectl bao "
+        "backup <cluster>`.",
+    ),
     Reason(
         "BackupOverdue",
         "A scheduled snapshot has been waiting for longer than one period of the schedule.",
-        _SEE_BACKUPS,
+        "Read status.reason of the newest OpenBaoBackup: it names what the backup waits for, such "
+        "as an upgrade.",
     ),
     # --- restore tests (BackupProven)
     Reason(
@@ -47,7 +51,8 @@ BACKUP_REASONS: tuple[Reason, ...] = (
     Reason(
         "RestoreTestRunning",
         "The first restore test of the cluster is running.",
-        "Wait; a test takes a few minutes. status.backup.restoreTest shows the progress.",
+        "Wait; a test takes a few minutes. If it takes longer, read status.backup.restoreTest and "
+        "the log of its Job.",
     ),
     Reason(
         "RestoreTestFailed",
@@ -70,21 +75,34 @@ BACKUP_REASONS: tuple[Reason, ...] = (
     ),
 )
 
-_ANOTHER = (
-    "Correct the cause that the message names. Then run `kubectl bao backup <cluster>`, or wait "
-    "for the next scheduled backup."
-)
 _RUN_REASONS = (
     # --- in progress
     Reason(
-        "ClusterMissing", "The cluster does not exist, or is being deleted.", "Create the cluster."
+        "ClusterMissing",
+        "The cluster does not exist, or is being deleted.",
+        "Create the cluster, or correct spec.cluster in another OpenBaoBackup.",
     ),
-    Reason("Paused", "The cluster is paused.", "Set its spec.paused to false."),
-    Reason("BackupNotConfigured", "The cluster has no spec.backup.", "Set spec.backup."),
     Reason(
-        "NotInitialized", "The cluster has no data yet.", "Wait until the cluster is initialized."
+        "Paused",
+        "The cluster is paused, so the backup does not start.",
+        "Set spec.paused of the cluster to false, and the backup starts.",
     ),
-    Reason("Hibernated", "The cluster is hibernated.", "Set its spec.hibernate to false."),
+    Reason(
+        "BackupNotConfigured",
+        "The cluster has no spec.backup, so there is no store for the snapshot.",
+        "Set spec.backup of the cluster.",
+    ),
+    Reason(
+        "NotInitialized",
+        "The cluster has no data yet.",
+        "Wait; a new cluster is initialized about a minute after its creation. If not, read its "
+        "condition OpenBaoInitialized.",
+    ),
+    Reason(
+        "Hibernated",
+        "The cluster is hibernated, so there is no server to back up.",
+        "Set spec.hibernate of the cluster to false, and the backup starts.",
+    ),
     Reason(
         "RestorePending",
         "A restore of the cluster takes precedence.",
@@ -103,34 +121,91 @@ _RUN_REASONS = (
     Reason(
         "OperationLockBlocked",
         "Another operation holds the operation lock of the cluster.",
-        "Wait until it ends; status.operationLock of the cluster names the holder.",
+        "Wait; a backup takes minutes, an upgrade or a restore may take longer. "
+        "status.operationLock of the cluster names the holder.",
     ),
-    Reason("ExecutorNotReady", "The Job cannot be created yet.", "Follow the message."),
+    Reason(
+        "ExecutorNotReady",
+        "A prerequisite of the Job is missing, so the operator cannot create it yet.",
+        "Read the message: it names the prerequisite, such as a Secret or an image. The backup "
+        "starts once it exists.",
+    ),
     Reason(
         "BackupPrepared",
         "The key of the snapshot is recorded; the operator creates the Job next.",
-        "Wait a few seconds.",
+        "Wait a few seconds. If the Job does not appear, read the operator log.",
     ),
     Reason(
         "TargetChanged",
         "The store of the cluster changed before the Job was created.",
-        "Wait a few seconds; the operator records a new key.",
+        "Wait a few seconds; the operator computes a new key for the new store.",
     ),
     Reason(
-        "BackupRunning", "A Job takes the snapshot.", "Wait; the log of the Job shows the progress."
+        "BackupRunning",
+        "A Job takes the snapshot.",
+        "Wait; the time depends on the size of the data. If it takes unusually long, read the log "
+        "of the Job.",
     ),
     # --- the end
     Reason("BackupCompleted", "The snapshot is stored.", NO_ACTION),
-    Reason("ConfigFailed", "The Job was started with an invalid configuration.", _ANOTHER),
-    Reason("AuthenticationFailed", "OpenBao did not accept the login of the Job.", _ANOTHER),
-    Reason("LeaderDiscoveryFailed", "The Job found no active node.", _ANOTHER),
-    Reason("SnapshotFailed", "OpenBao did not return a complete snapshot.", _ANOTHER),
-    Reason("StorageFailed", "The store did not accept the snapshot.", _ANOTHER),
-    Reason("VerificationFailed", "The stored object is not a valid snapshot.", _ANOTHER),
-    Reason("JobFailed", "The Job ended without a report.", _ANOTHER),
-    Reason("JobNotStarted", "No pod of the Job started.", _ANOTHER),
-    Reason("JobRefused", "The API server rejects the Job.", _ANOTHER),
-    Reason("ForeignObject", "An object with the name of the Job has another owner.", _ANOTHER),
+    Reason(
+        "ConfigFailed",
+        "The Job was started with an invalid configuration.",
+        "Correct the setting in spec.backup that the message names, then run `kubectl bao backup "
+        "<cluster>`.",
+    ),
+    Reason(
+        "AuthenticationFailed",
+        "OpenBao did not accept the login of the Job.",
+        "Compare the role and the policy of the Job with docs/first-boot.md. Then request another "
+        "backup.",
+    ),
+    Reason(
+        "LeaderDiscoveryFailed",
+        "The Job found no active node.",
+        "Check the condition OpenBaoLeader and the NetworkPolicies of the Job. Once there is a "
+        "leader, request another backup.",
+    ),
+    Reason(
+        "SnapshotFailed",
+        "OpenBao did not return a complete snapshot.",
+        "Read the message, then the log of the leader for the same time. Request another backup, "
+        "or wait for the next scheduled one.",
+    ),
+    Reason(
+        "StorageFailed",
+        "The store did not accept the snapshot.",
+        "Check the credentials, the bucket and the network path: the message contains the error "
+        "of the store. Then request another backup.",
+    ),
+    Reason(
+        "VerificationFailed",
+        "The object in the store is not a complete and valid snapshot.",
+        "Do not restore this snapshot. Check that no other program writes to this prefix, then "
+        "request another backup.",
+    ),
+    Reason(
+        "JobFailed",
+        "The Job ended without a report.",
+        "Read the events of the Job, and the log of its pod if it still exists: it was evicted, "
+        "or ran out of time or memory. Then request another backup.",
+    ),
+    Reason(
+        "JobNotStarted",
+        "No pod of the Job started within ten minutes.",
+        "Read the events of the Job: they name the image, the quota or the node that prevents the "
+        "start. Then request another backup.",
+    ),
+    Reason(
+        "JobRefused",
+        "The API server rejects the Job.",
+        "Correct the policy or quota that the message names, then request another backup.",
+    ),
+    Reason(
+        "ForeignObject",
+        "An object with the name of the Job has another owner.",
+        "Delete that object if nobody needs it, then request another backup.",
+    ),
     Reason(
         "InvalidSpec",
         "The spec is invalid.",

@@ -5,8 +5,8 @@ from contracts.conditions.reason import NO_ACTION, Reason
 NETWORKING_REASONS: tuple[Reason, ...] = (
     Reason(
         "ServiceAccountReused",
-        "The ServiceAccount of the spec has another owner: the operator uses it and never changes"
-        " it.",
+        "The ServiceAccount of the spec has another owner. The operator uses it, and never "
+        "changes it.",
         NO_ACTION,
     ),
     Reason(
@@ -77,18 +77,19 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
     Reason(
         "GatewayNotProgrammed",
         "The gateway controller could not configure the Gateway.",
-        "Read the message and the status of the Gateway.",
+        "Read the message, then the conditions of the Gateway with kubectl describe gateway.",
     ),
     Reason(
         "GatewayProgrammingPending",
         "The gateway controller has not reported a status yet.",
-        "Wait a minute. If it persists, check that the gateway controller is running.",
+        "Wait; a controller reports within a minute. If not, read the log of the gateway "
+        "controller.",
     ),
     Reason(
         "GatewayRouteRefused",
         "The gateway controller rejects the route, or the BackendTLSPolicy for the connection to "
         "the servers.",
-        "Read the message: it contains the reason of the gateway controller.",
+        "Correct what the message names: it is the reason that the gateway controller reports.",
     ),
     Reason("ServiceMonitorReady", "The ServiceMonitor exists.", NO_ACTION),
     Reason(

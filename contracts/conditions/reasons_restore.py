@@ -17,7 +17,6 @@ RECOVERY_RELEASED: Final = "RecoveryReleased"
 """After the servers accepted the snapshot: True when the cluster is managed as before."""
 TYPES: Final = (RESTORE_COMPLETE, OPERATION_LOCK_OVERRIDE, RECOVERY_RELEASED)
 
-_ANOTHER = "Correct the cause that the message names, then create another OpenBaoRestore."
 _ANSWER = (
     "Check the data. Then annotate the OpenBaoRestore with "
     "openbao.org/restore-acknowledge=<status.execution.operationID>/Resume to continue with this "
@@ -29,18 +28,23 @@ _REASONS = (
     Reason(
         "RestoreValidating",
         "The operator is checking the cluster and the snapshot.",
-        "Wait a few seconds.",
+        "Wait a few seconds. If it takes more than a minute, read the operator log.",
     ),
     Reason(
         "SnapshotPending",
         "The OpenBaoBackup to restore has not ended.",
-        "Wait until the OpenBaoBackup ends.",
+        "Wait; status.reason of that OpenBaoBackup shows what it waits for.",
     ),
-    Reason("TargetPaused", "The cluster is paused.", "Set its spec.paused to false."),
+    Reason(
+        "TargetPaused",
+        "The cluster is paused, so the restore does not start.",
+        "Set spec.paused of the cluster to false, and the restore starts.",
+    ),
     Reason(
         "TargetBootstrapping",
         "The new cluster is starting.",
-        "Wait a minute. If it persists, read the conditions of the OpenBaoCluster.",
+        "Wait; a new cluster takes about a minute, and at most half an hour. If it takes longer, "
+        "read the conditions of its OpenBaoCluster.",
     ),
     Reason(
         "OperationLockBlocked",
@@ -50,12 +54,14 @@ _REASONS = (
     Reason(
         "RestoreRunning",
         "A Job downloads, checks and sends the snapshot.",
-        "Wait; the log of the Job shows the progress.",
+        "Wait; the time depends on the size of the snapshot, and is limited to half an hour. The "
+        "log of the Job shows the progress.",
     ),
     Reason(
         "RestoreRecovering",
         "All servers receive the data and restart at the same time; then the operator checks them.",
-        "Wait a few minutes. If it persists, follow the message.",
+        "Wait; the servers take about two minutes. If it takes longer, read the message: it names "
+        "the server that is not ready.",
     ),
     # --- waits for a user
     Reason(
@@ -72,30 +78,49 @@ _REASONS = (
     Reason(
         "RecoveryBlocked",
         "The data is restored, but the servers do not match the spec of the cluster.",
-        "Follow the message, or accept the state with the annotation that docs/restore.md "
-        "describes.",
+        "Correct the difference that the message names, or accept it with the annotation that "
+        "docs/restore.md describes.",
     ),
     # --- the end
     Reason("RestoreSucceeded", "The data is restored, and all servers have it.", NO_ACTION),
-    Reason("RestoreFailed", "The snapshot was not restored; the data is unchanged.", _ANOTHER),
+    Reason(
+        "RestoreFailed",
+        "The snapshot was not restored; the data is unchanged.",
+        "Correct the cause that the message names, then create another OpenBaoRestore. The "
+        "cluster serves its former data meanwhile.",
+    ),
     Reason(
         "RestoreAbandoned",
         "A user abandoned the restore; the state of the data is not verified.",
         NO_ACTION,
     ),
-    Reason("InvalidSpec", "The spec is invalid.", _ANOTHER),
-    Reason("SnapshotUnavailable", "The snapshot does not exist.", _ANOTHER),
+    Reason(
+        "InvalidSpec",
+        "The spec is invalid.",
+        "Create another OpenBaoRestore with a valid spec; the spec is immutable.",
+    ),
+    Reason(
+        "SnapshotUnavailable",
+        "The snapshot does not exist.",
+        "List the snapshots with `kubectl get openbaobackups`, then create another "
+        "OpenBaoRestore that names one of them.",
+    ),
     Reason(
         "SnapshotOfAnotherCluster",
         "The OpenBaoBackup belongs to a cluster other than the target.",
         "Create another OpenBaoRestore that names a backup of this cluster, or that sets "
         "spec.source.expectedClusterID to the ID of the other cluster.",
     ),
-    Reason("TargetUnavailable", "The cluster does not exist, or is being deleted.", _ANOTHER),
+    Reason(
+        "TargetUnavailable",
+        "The cluster does not exist, or is being deleted.",
+        "Create the cluster, or use clusterTemplate in another OpenBaoRestore.",
+    ),
     Reason(
         "TargetIdentityMismatch",
         "A cluster with the name of the target exists, but it is not the target.",
-        _ANOTHER,
+        "Check that you mean this cluster: it was deleted and created again. Then create "
+        "another OpenBaoRestore.",
     ),
     Reason(
         "TargetCollision",
@@ -103,9 +128,17 @@ _REASONS = (
         "Create another OpenBaoRestore with another name, or without clusterTemplate to restore "
         "into that cluster.",
     ),
-    Reason("TargetRefused", "The API server rejects the new cluster.", _ANOTHER),
     Reason(
-        "TargetBootstrapTimedOut", "The new cluster was not ready within half an hour.", _ANOTHER
+        "TargetRefused",
+        "The API server rejects the new cluster.",
+        "Correct spec.clusterTemplate: the message contains the error. Then create another "
+        "OpenBaoRestore.",
+    ),
+    Reason(
+        "TargetBootstrapTimedOut",
+        "The new cluster was not ready within half an hour.",
+        "Read the conditions of the new cluster and delete it. Then create another OpenBaoRestore "
+        "with a corrected clusterTemplate.",
     ),
     Reason(
         "TargetNotInitialized",
@@ -123,22 +156,50 @@ _REASONS = (
         "Enable spec.selfInit.oidc of the cluster, or set jwtAuthRole or tokenSecretRef, then "
         "create another OpenBaoRestore.",
     ),
-    Reason("ExecutorUnavailable", "No Job can be created for the cluster.", _ANOTHER),
+    Reason(
+        "ExecutorUnavailable",
+        "No Job can be created for the cluster.",
+        "Correct the setting of the cluster that the message names, then create another "
+        "OpenBaoRestore.",
+    ),
     Reason(
         "ExecutorPending",
-        "A prerequisite of the Job is missing.",
-        "Wait; the message names the prerequisite.",
+        "A prerequisite of the Job is missing, so the operator cannot create it yet.",
+        "Create the prerequisite that the message names, and the restore continues.",
     ),
     Reason(
         "OperationLockLost",
         "The restore lost the operation lock before the snapshot was sent.",
-        _ANOTHER,
+        "Wait for the operation in status.operationLock, then create another OpenBaoRestore.",
     ),
-    Reason("PreparationTimedOut", "The Job did not send the snapshot in time.", _ANOTHER),
-    Reason("ForeignObject", "An object with the name of the Job has another owner.", _ANOTHER),
-    Reason("JobRefused", "The API server rejects the Job.", _ANOTHER),
-    Reason("JobLost", "The Job was deleted before it sent the snapshot.", _ANOTHER),
-    Reason("JobFailed", "The Job ended before it sent the snapshot.", _ANOTHER),
+    Reason(
+        "PreparationTimedOut",
+        "The Job did not send the snapshot within half an hour.",
+        "Read the log of the Job: the download is slow, or a prerequisite is missing. Then create "
+        "another OpenBaoRestore.",
+    ),
+    Reason(
+        "ForeignObject",
+        "An object with the name of the Job has another owner.",
+        "Delete that object if nobody needs it, then create another OpenBaoRestore.",
+    ),
+    Reason(
+        "JobRefused",
+        "The API server rejects the Job.",
+        "Correct the policy or quota that the message names, then create another OpenBaoRestore.",
+    ),
+    Reason(
+        "JobLost",
+        "The Job was deleted before it sent the snapshot.",
+        "Find out who deleted it: a user, or a controller that removes Jobs. Then create another "
+        "OpenBaoRestore.",
+    ),
+    Reason(
+        "JobFailed",
+        "The Job ended before it sent the snapshot.",
+        "Read the log of the Job: the message contains its last error. Then create another "
+        "OpenBaoRestore.",
+    ),
     Reason("RestoreDeleted", "The restore was deleted before the snapshot was sent.", NO_ACTION),
     # --- other conditions
     Reason(

@@ -36,7 +36,7 @@ _REASONS = (
     Reason(
         "Conflict",
         "An older OpenBaoTenant targets the same namespace and takes precedence.",
-        "Delete one of the two.",
+        "Delete one of the two; the message names the other.",
     ),
     Reason(
         "InvalidSpec",

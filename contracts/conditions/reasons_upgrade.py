@@ -31,18 +31,20 @@ UPGRADE_REASONS: tuple[Reason, ...] = (
     Reason(
         "OperationLockBlocked",
         "Another operation holds the operation lock: a backup or a restore.",
-        "Wait until it ends; status.operationLock names the holder.",
+        "Wait; a backup takes minutes, a restore may take longer. status.operationLock names the "
+        "holder.",
     ),
     Reason(
         "ClusterNotReady",
-        "The upgrade has not begun, because a preflight check fails.",
-        "Read the message; the upgrade begins once the check passes.",
+        "The upgrade has not started, because a preflight check fails.",
+        "Correct what the message names; the upgrade starts once the check passes.",
     ),
     Reason(
         "QuorumLost",
         "Too few servers are healthy: if one more fails, the cluster loses its quorum and stops "
         "all writes.",
-        "Repair the servers that the message names; the upgrade then continues.",
+        "Repair the servers that the message names: read the events and logs of their pods. The "
+        "upgrade then continues.",
     ),
     # --- an upgrade must not start
     Reason(
@@ -56,20 +58,36 @@ UPGRADE_REASONS: tuple[Reason, ...] = (
         "Follow the message: choose another version or another strategy.",
     ),
     # --- an upgrade stopped
-    Reason("StepDownFailed", "The Job that asks the leader to step down failed.", _RETRY),
-    Reason("StepDownTimeout", "A leader did not step down in time.", _RETRY),
-    Reason("PodNotReady", "A server of the new version did not become ready in time.", _RETRY),
+    Reason(
+        "StepDownFailed",
+        "The Job that asks the leader to step down failed.",
+        "Read the log of the Job. Then set spec.upgrade.requests.retry to a new value.",
+    ),
+    Reason(
+        "StepDownTimeout",
+        "A leader did not step down in time.",
+        "Check the log of the leader for lost standbys. Then set spec.upgrade.requests.retry to a "
+        "new value.",
+    ),
+    Reason(
+        "PodNotReady",
+        "A server of the new version did not become ready in time.",
+        "Read the events and log of the pod in the message. Then set spec.upgrade.requests.retry "
+        "to a new value.",
+    ),
     Reason(
         "HealthCheckFailed",
         "The servers are ready, but the leader did not report them as healthy in time.",
-        _RETRY,
+        "Check RaftMembershipReady and the log of the leader. Then set "
+        "spec.upgrade.requests.retry to a new value.",
     ),
     Reason(
         "PreUpgradeBackupFailed",
         "Three snapshots before an upgrade failed; the upgrade did not begin.",
-        _RETRY,
+        "Correct the error of the newest OpenBaoBackup. Then set spec.upgrade.requests.retry to a "
+        "new value.",
     ),
-    Reason("UpgradeFailed", "The upgrade stopped.", _RETRY),
+    Reason("UpgradeFailed", "The upgrade stopped before its last step.", _RETRY),
     # --- blue/green
     Reason(
         "BlueGreenHold",

@@ -61,12 +61,14 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     Reason(
         "StorageClassPending",
         "Some PVCs are not bound yet.",
-        "Wait. If it persists, check that the StorageClass exists, and read the events of the PVC.",
+        "Wait; a volume is bound within a minute. If not, check that the StorageClass exists, and "
+        "read the events of the PVC.",
     ),
     Reason(
         "StorageResizing",
         "The data volumes are being resized.",
-        "Wait. If it persists, read the events of the PVCs, and the log of the storage driver.",
+        "Wait; most drivers take a few minutes. If not, read the events of the PVCs, and the log "
+        "of the storage driver.",
     ),
     Reason(
         "StorageResizeNotSupported",
@@ -92,13 +94,14 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     Reason(
         "VolumeLost",
         "The volume of a server is lost, or will be deleted when its pod ends.",
-        "Follow the message while all other servers are ready.",
+        "Follow the message while all other servers are ready: the server starts empty and copies "
+        "their data.",
     ),
     Reason(
         "RecreatingStatefulSet",
         "The operator is recreating the StatefulSet; its pods keep running.",
-        "Wait; no pod is restarted. If it persists, the message names what the operator is "
-        "waiting for.",
+        "Wait a few seconds; no pod is restarted. If it takes longer, the message names what the "
+        "operator waits for.",
     ),
     Reason(
         "StatefulSetImmutable",
@@ -121,7 +124,8 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
         "AdoptionRefused",
         "This operator cannot adopt the servers that another operator created; nothing was "
         "changed.",
-        "Follow the message, or keep using the operator that created them; see docs/migrate.md.",
+        "Correct the difference that the message names, or keep the other operator; "
+        "docs/migrate.md describes both.",
     ),
     # --- the number of servers
     Reason(
@@ -133,13 +137,15 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     Reason(
         "ScaleDownBlocked",
         "The spec requests fewer servers, and OpenBao does not allow the operator to remove one.",
-        "Follow the message, or set spec.replicas to the number of running servers.",
+        "Grant the operator the request that the message names, or set spec.replicas to the "
+        "number of running servers.",
     ),
     Reason(
         QUESTION_REFUSED,
         "OpenBao does not allow the operator to read the health of the voters, so no server is "
         "removed.",
-        "Follow the message; see docs/rollouts.md.",
+        "Correct the policy or the role that the message names; docs/rollouts.md lists the "
+        "queries.",
     ),
     Reason(
         BUDGET_CLOSED,
@@ -156,12 +162,14 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     Reason(
         "PodStuckTerminating",
         "A pod has been terminating for too long, and its node has not confirmed the termination.",
-        "Recover the node, or make sure that it is off and follow the message.",
+        "Recover the node. If it is lost, make sure that it is powered off, and delete the pod as "
+        "the message describes.",
     ),
     Reason(
         "ServerOutsideRaft",
         "A running server is not a member of the raft cluster, so its data is outdated.",
-        "Follow the message: with an empty volume the server joins the raft cluster again.",
+        "Replace its volume as the message describes: with an empty volume the server joins again "
+        "and copies the data.",
     ),
     Reason(
         "EvenReplicas",
@@ -173,13 +181,13 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     Reason(
         "ReadReplicasNotReady",
         "Some read replicas are not ready.",
-        "Wait a few minutes. If it persists, read the events and the logs of the pods that the "
-        "message names.",
+        "Wait; a read replica copies all data first. If the number does not rise, read the log of "
+        "a pod in the message.",
     ),
     Reason(
         "NoReadyReadReplicas",
         "No read replica is ready.",
-        "Wait a few minutes. If it persists, read the events and the logs of the pods that the "
+        "Wait; the first takes a few minutes. If not, read the events of the pods that the "
         "message names.",
     ),
     Reason(
@@ -190,7 +198,8 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     Reason(
         "ReadReplicasMissing",
         "Some read replicas have not joined the raft cluster yet.",
-        "Wait a minute. If it persists, read the logs of their pods.",
+        "Wait; a server joins within a minute of its start. If not, read the logs of the pods of "
+        "the read replicas.",
     ),
     Reason(
         "MembersUnexpected",
@@ -201,12 +210,14 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     Reason(
         "ReadReplicaVotes",
         "A read replica is a voter, so the operator does not replace or remove it.",
-        "Demote it as the message describes.",
+        "Demote it with the command in the message, or with `bao write sys/storage/raft/demote "
+        "server_id=<pod>`.",
     ),
     Reason(
         "ReadReplicaRemovalRefused",
         "OpenBao does not allow the operator to remove a read replica from the raft cluster.",
-        "Follow the message.",
+        "Grant the operator the request that the message names, or remove the member with `bao "
+        "operator raft remove-peer`.",
     ),
     Reason(
         "ReadServingAvailable",
@@ -220,8 +231,7 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "PodsNotServingReads",
-        "No read replica is ready to serve reads.",
-        "Wait a few minutes. If it persists, read the events and the logs of the pods that the "
-        "message names.",
+        "No read replica is ready, so all reads go to the leader.",
+        "Wait; the condition ReadReplicasReady shows what the read replicas wait for.",
     ),
 )

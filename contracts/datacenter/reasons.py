@@ -48,8 +48,8 @@ _REASONS = (
     Reason(
         "Deleting",
         "The datacenter is being deleted; its services are deleted first.",
-        "Wait. If it persists, the message names the remaining services. In state Maintenance or "
-        "Offline, set spec.state to Draining.",
+        "Wait; the message names the remaining services. In state Maintenance or Offline nothing "
+        "is deleted: set spec.state to Draining.",
     ),
     Reason("AllAnswer", "Every source of services returned a valid list.", NO_ACTION),
     Reason(

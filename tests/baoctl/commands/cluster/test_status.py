@@ -96,7 +96,7 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
         ),
         (
             "Conditions not met", "StorageConfigured  StorageClassPending", "data-first-1",
-            "Next: Wait. If it persists, check that the StorageClass exists",
+            "Next: Wait; a volume is bound within a minute",
         ),
     ),
     "a pause": (
