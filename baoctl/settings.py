@@ -215,7 +215,7 @@ def is_image(text: str) -> bool:
 
 
 def _namespaces(env: Mapping[str, str]) -> tuple[str, ...]:
-    return variables.listed(env, "WATCH_NAMESPACE", variables.is_namespace, variables.NAMESPACE)
+    return variables.text_list(env, "WATCH_NAMESPACE", variables.is_namespace, variables.NAMESPACE)
 
 
 def _mode(env: Mapping[str, str], namespaces: tuple[str, ...]) -> Mode:
@@ -264,7 +264,7 @@ def reads_of(env: Mapping[str, str]) -> Reads:
 def _trust(env: Mapping[str, str]) -> Trust:
     """Read the trust of image verification. Raises SettingError for an invalid trust root."""
     insecure = frozenset(
-        variables.listed(env, "INSECURE_REGISTRIES", variables.is_registry, variables.REGISTRY)
+        variables.text_list(env, "INSECURE_REGISTRIES", variables.is_registry, variables.REGISTRY)
     )
     file = env.get("SIGSTORE_TRUSTED_ROOT")
     if not file:

@@ -124,7 +124,7 @@ def text(env: Env, name: str, default: str, fits: Validator, rule: str) -> str:
     return value
 
 
-def listed(env: Env, name: str, fits: Validator, rule: str) -> tuple[str, ...]:
+def text_list(env: Env, name: str, fits: Validator, rule: str) -> tuple[str, ...]:
     """Read comma-separated values without duplicates. Raises SettingError for an invalid one."""
     values = tuple(dict.fromkeys(filter(None, map(str.strip, env.get(name, "").split(",")))))
     return each(name, values, fits, rule)

@@ -20,7 +20,7 @@ from contracts.naming.ports import API
 from managers.bao.client import OPERATOR_MOUNT, Bao, BaoError, Denied
 from managers.bao.models import ServerHealth
 from managers.context.secret_files import ascii_pem
-from runtime.client.write_guard import unguarded
+from runtime.client.write_guard import allow_writes
 from runtime.clock import Clock
 
 PAUSES = (1.0, 2.0, 4.0, 8.0)
@@ -73,7 +73,7 @@ async def servers(env: ServerEnv, addresses: ServerAddresses) -> AsyncIterator[B
     """
     authority = authority_of(env)
     name = env.server_name or names.raft_server_name(env.cluster)
-    async with Bao(authority, name, addresses.port, guard=unguarded) as bao:
+    async with Bao(authority, name, addresses.port, guard=allow_writes) as bao:
         yield bao
 
 

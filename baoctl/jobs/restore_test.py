@@ -32,7 +32,7 @@ from contracts.naming.snapshot_keys import manifest_key
 from contracts.snapshot_digest import MOUNTS_PATH, content_digest, mounts_digest
 from managers.bao.client import OPERATOR_MOUNT, Bao, BaoError, Denied
 from managers.bao.models import ServerHealth
-from runtime.client.write_guard import unguarded
+from runtime.client.write_guard import allow_writes
 from runtime.clock import Clock
 
 START_SECONDS: Final = 180.0
@@ -97,7 +97,7 @@ async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> RestoreTe
     """Run a test and return its report. Never raises for a test that fails."""
     began = clock.monotonic()
     port = int(env.address.rpartition(":")[2])
-    async with Bao("", "", port, guard=unguarded, plain=True) as bao:
+    async with Bao("", "", port, guard=allow_writes, plain=True) as bao:
         trial = TestRun(env, store, clock, bao)
         reason, message = "Restored", ""
         try:

@@ -232,7 +232,7 @@ class BlueGreenFacts:
         return job_name(self.cluster)
 
     @property
-    def waited(self) -> timedelta:
+    def phase_duration(self) -> timedelta:
         """How long this phase, or its part after the Job, has lasted since the last pause."""
         start = self.status.start_time
         if start is None:
@@ -244,7 +244,7 @@ class BlueGreenFacts:
         return self.cluster.pending_upgrade_requests.get(order, "")
 
 
-def offered(effect: str, job: str) -> str:
+def job_attempt_key(effect: str, job: str) -> str:
     """Return the key under which a refused creation of a Job is recorded."""
     return f"{effect} {job}"
 

@@ -41,6 +41,6 @@ class AdmissionFacts:
     """The operator may not read them."""
 
     @property
-    def lacking(self) -> int:
+    def problem_count(self) -> int:
         """Number of policies that are missing, different or unreadable."""
         return len(self.missing) + len(self.different) + len(self.unreadable)

@@ -209,12 +209,12 @@ class Quorum:
     """Number of voters that may fail before writes are no longer possible."""
     trouble: str = ""
     """Why the leader did not answer, for a message; "" if it answered."""
-    refused: str = ""
+    refused_path: str = ""
     """The path that the operator may not use, "" if none was refused: a user must act, as `trouble`
     explains."""
 
     @property
-    def unanswered(self) -> str:
+    def error_message(self) -> str:
         """Return why the state of the followers is unknown; "" when the leader reported it."""
         why = self.trouble
         return f"the leader did not report its followers: {why}" if why else ""
@@ -248,12 +248,12 @@ class EffectAttempt:
     effect: str
     uid: str
     at: datetime
-    refused: str = ""
+    refusal: str = ""
     """The message of a refusal; "" if the request was accepted."""
 
     def keeps(self, pod: PodFacts) -> str:
         """Return the message that the budget of a pod refused this eviction."""
-        return f"{pod.name} is not evicted: {self.refused}"
+        return f"{pod.name} is not evicted: {self.refusal}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +311,7 @@ class Observed:
     """The ServiceAccount that the spec names; None if it names none or it does not exist yet."""
     admission: AdmissionFacts | None = None
     """Whether the admission policies are installed; None: not checked yet."""
-    lacking_fields: tuple[str, ...] = ()
+    missing_fields: tuple[str, ...] = ()
     """Fields of this operator's API that the API server lacks, each prefixed with its kind."""
     upgrade: UpgradeFacts = NO_UPGRADE
     foreign_objects: tuple[ForeignObject, ...] = ()
@@ -331,7 +331,7 @@ class Observed:
             self, stateful_set=pool.stateful_set, pods=pool.pods, claims=pool.claims, quorum=None
         )
 
-    def attempted(self, effect: str, uid: str) -> EffectAttempt | None:
+    def last_attempt(self, effect: str, uid: str) -> EffectAttempt | None:
         """Return the last recorded attempt of an effect on an object, if any."""
         attempts = [item for item in self.attempts if (item.effect, item.uid) == (effect, uid)]
         return attempts[-1] if attempts else None
@@ -339,8 +339,8 @@ class Observed:
     def refused_eviction(self, within: timedelta) -> str:
         """Return the message about a recently refused eviction of a ready pod, "" for none."""
         for pod in self.servers:
-            attempt = self.attempted(EVICT, pod.uid)
-            if pod.ready and attempt and attempt.refused and self.now - attempt.at < within:
+            attempt = self.last_attempt(EVICT, pod.uid)
+            if pod.ready and attempt and attempt.refusal and self.now - attempt.at < within:
                 return attempt.keeps(pod)
         return ""
 

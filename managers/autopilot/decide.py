@@ -78,7 +78,7 @@ def is_refused_recently(
     attempt: EffectAttempt | None, settings: Mapping[str, Any], now: datetime
 ) -> bool:
     """Return whether the same settings were refused recently."""
-    if attempt is None or attempt.refused != _settings_text(settings):
+    if attempt is None or attempt.refusal != _settings_text(settings):
         return False
     return now - attempt.at < REFUSED_RECHECK
 

@@ -104,11 +104,11 @@ class Breakers:
             raise self._refusal(server, what, silence)
         silence.until = now + PROBE
 
-    def answered(self, server: Server) -> None:
+    def record_answer(self, server: Server) -> None:
         """Record an answer with any content, or a refused connection."""
         self._silent.pop(server, None)
 
-    def unanswered(self, server: Server, what: str, life: Life, start: float) -> None:
+    def record_timeout(self, server: Server, what: str, life: Life, start: float) -> None:
         """Record a request that was sent at `start` and timed out now.
 
         Raises SilentError when the breaker is open, always with the same text, so that a status

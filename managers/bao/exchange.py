@@ -124,8 +124,8 @@ class Exchange:
                 text = await _text(response, request.bound)
             return response.status, as_object(text, request.bound)
         except (aiohttp.ClientError, ConnectionDropped, OSError, ValueError) as error:
-            if guard_check.refused is not None:
-                raise guard_check.refused from None
+            if guard_check.error is not None:
+                raise guard_check.error from None
             raise self._failed(request.path, request.address, error) from error
 
     @asynccontextmanager
@@ -173,8 +173,8 @@ class Exchange:
         except aiohttp.ClientConnectorError as error:
             raise NotSentError(f"{path} of {address}: {type(error).__name__}") from error
         except (aiohttp.ClientError, UnreadableError, TimeoutError) as error:
-            if guard_check.refused is not None:
-                raise guard_check.refused from None
+            if guard_check.error is not None:
+                raise guard_check.error from None
             raise self._failed(path, address, error) from error
 
     def read(self, model: type[Answer], body: Mapping[str, Any], path: str, address: str) -> Answer:

@@ -67,14 +67,14 @@ class RequestBudget:
         try:
             yield min(most, left)
         except UnansweredError:
-            self._breakers.unanswered(server, what, state, start)
+            self._breakers.record_timeout(server, what, state, start)
             raise
         except Exception:
             # A refused connection counts as an answer, and so does an invalid answer.
-            self._breakers.answered(server)
+            self._breakers.record_answer(server)
             raise
         else:
-            self._breakers.answered(server)
+            self._breakers.record_answer(server)
         finally:
             self._end()
 

@@ -48,9 +48,9 @@ async def read_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) ->
         path = INDEX
         leader_index = await bao.applied_index(address)
     except NoToken as error:
-        return Quorum(trouble=str(error), refused=TOKEN)
+        return Quorum(trouble=str(error), refused_path=TOKEN)
     except Denied as error:
-        return Quorum(trouble=str(error), refused=path)
+        return Quorum(trouble=str(error), refused_path=path)
     except BaoError as error:
         return Quorum(trouble=str(error))
     followers = [pod for pod in pods if pod.ready and pod.ip and pod is not leaders[0]]

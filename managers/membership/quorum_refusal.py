@@ -41,11 +41,11 @@ def interpret(answer: Quorum, cluster: OpenBaoCluster) -> Quorum | None:
     None for a refusal without an earlier answer. If the status is lost, an earlier answer is not
     known until the members are read again.
     """
-    if not answer.refused:
+    if not answer.refused_path:
         return answer
     if not _was_answered(cluster.status):
         return None
-    return replace(answer, trouble=f"{answer.trouble}: {_next_step(answer.refused, cluster)}")
+    return replace(answer, trouble=f"{answer.trouble}: {_next_step(answer.refused_path, cluster)}")
 
 
 def _was_answered(status: ClusterStatus) -> bool:

@@ -332,7 +332,7 @@ def recovering(facts: RestoreFacts) -> str:
     return verdict.message
 
 
-def unanswered(facts: RestoreFacts) -> str:
+def answer_missing(facts: RestoreFacts) -> str:
     if facts.foreign_answer:
         return (
             f"{ACKNOWLEDGE}: {facts.foreign_answer} is not valid for this restore; "

@@ -221,7 +221,9 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
     RestoreTransition(
         "Unknown", guards.lock_free, action="take-lock", reason="RestoreExecutionUnknown"
     ),
-    RestoreTransition("Unknown", guards.unanswered, reason="RestoreExecutionUnknown", blocked=True),
+    RestoreTransition(
+        "Unknown", guards.answer_missing, reason="RestoreExecutionUnknown", blocked=True
+    ),
     RestoreTransition("Ended", guards.lock_held, action="release"),
     RestoreTransition("Ended", guards.target_disposable, action="remove"),
     RestoreTransition("Ended", guards.ended),

@@ -29,7 +29,7 @@ from runtime.client.credentials import Credentials
 from runtime.client.listing import LIST_ALL, ListOptions, ObjectList, list_pages, selectors
 from runtime.client.transport import HttpRequest, Transport, Wire
 from runtime.client.wire import HttpWire
-from runtime.client.write_guard import Guard, unguarded
+from runtime.client.write_guard import Guard, allow_writes
 from runtime.clock import Clock
 from runtime.errors import Gone, Invalid, PatchFailed
 from runtime.types import Object, ObjectKey, Resource, key_of
@@ -87,7 +87,7 @@ class Client:
         guard: Guard | None = None,
         timeout: float = 10.0,
     ) -> None:
-        self.guard = guard or unguarded
+        self.guard = guard or allow_writes
         wire = HttpWire(credentials, user_agent=user_agent, guard=guard)
         self._transport = Transport(
             wire, credentials, clock=clock, metrics=metrics, guard=guard, timeout=timeout
@@ -109,7 +109,7 @@ class Client:
         Retries, deadlines, the guard and the metrics are the same.
         """
         client = cls.__new__(cls)
-        client.guard = guard or unguarded
+        client.guard = guard or allow_writes
         client._transport = Transport(
             wire, credentials, clock=clock, metrics=metrics, guard=guard, timeout=timeout
         )

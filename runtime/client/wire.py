@@ -23,8 +23,8 @@ from runtime.client.write_guard import (
     Guard,
     GuardCheck,
     GuardedBody,
+    allow_writes,
     no_silent_resend,
-    unguarded,
 )
 from runtime.errors import ConnectionDropped, TransportError, api_error
 
@@ -55,7 +55,7 @@ class HttpWire:
     ) -> None:
         self._credentials = credentials
         self._user_agent = user_agent
-        self._guard = guard or unguarded
+        self._guard = guard or allow_writes
         self._requests: aiohttp.ClientSession | None = None
         self._streams: aiohttp.ClientSession | None = None
 
@@ -88,7 +88,7 @@ class HttpWire:
         self, session: aiohttp.ClientSession, call: HttpRequest
     ) -> aiohttp.ClientResponse:
         """Send and return the response with its body unread; raise error responses."""
-        check = GuardCheck(self._guard if call.writes else unguarded)
+        check = GuardCheck(self._guard if call.writes else allow_writes)
         body = None
         if call.body is not None:
             body = GuardedBody(call.body, check, content_type=call.content_type)
@@ -115,8 +115,8 @@ class HttpWire:
                 read_bufsize=WATCH_BUFFER,
             )
         except (aiohttp.ClientError, OSError) as error:
-            if check.refused is not None:
-                raise check.refused from None
+            if check.error is not None:
+                raise check.error from None
             # TimeoutError is an OSError too: here the kernel gave up a connect.
             raise TransportError(f"{call.method} {call.path}: {_describe(error)}") from error
         if response.status < 300:

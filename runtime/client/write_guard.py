@@ -25,8 +25,8 @@ Guard = Callable[[], None]
 owner."""
 
 
-def unguarded() -> None:
-    """Permit every write: the guard of a process that holds no lease, such as a Job."""
+def allow_writes() -> None:
+    """Allow every write: the guard of a process that holds no lease, such as a Job."""
 
 
 class GuardCheck:
@@ -34,14 +34,14 @@ class GuardCheck:
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
-        self.refused: Exception | None = None
+        self.error: Exception | None = None
 
     def __call__(self) -> None:
         """Raise the exception of the guard."""
         try:
             self._guard()
-        except Exception as refused:
-            self.refused = refused
+        except Exception as error:
+            self.error = error
             raise
 
 

@@ -61,7 +61,7 @@ class World:
     read_pods: tuple[Pod, ...] = ()
     read_claims: tuple[PvcFacts, ...] = ()
     client_config: ServerClientConfig | None = None
-    lacking_fields: tuple[str, ...] = ()
+    missing_fields: tuple[str, ...] = ()
 
     def at(self, now: datetime) -> World:
         """Let it be that time."""
@@ -183,7 +183,7 @@ class World:
             api_endpoints=self.api_endpoints,
             account=self.account,
             exposure=self.exposure,
-            lacking_fields=self.lacking_fields,
+            missing_fields=self.missing_fields,
         )
 
 

@@ -19,7 +19,7 @@ from contracts.jobs.env import ServerEnv
 from contracts.naming import mount_paths
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.models import Member
-from runtime.client.write_guard import unguarded
+from runtime.client.write_guard import allow_writes
 from runtime.clock import SystemClock
 from tests.integration.account_tokens import AUDIENCE, ISSUER, Signer
 from tests.integration.bao_server import ROOT_TOKEN, free_port, make_certificate
@@ -128,7 +128,9 @@ storage "raft" {{
 
     def client(self) -> Bao:
         """The client that the operator uses, for these servers."""
-        return Bao((self.folder / "tls" / "ca.crt").read_text(), NAME, self.port, guard=unguarded)
+        return Bao(
+            (self.folder / "tls" / "ca.crt").read_text(), NAME, self.port, guard=allow_writes
+        )
 
     def leads(self) -> int:
         """How often a server became the leader."""

@@ -26,7 +26,7 @@ from managers.cluster.resolve.operator_login import operator_login
 from managers.context.secret_builder import secret_object
 from managers.jwt_auth.decide import known
 from runtime.builtin_kinds import SECRET
-from runtime.client.write_guard import unguarded
+from runtime.client.write_guard import allow_writes
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
 from tests import gen
@@ -103,7 +103,7 @@ class Operator:
         setup = LoginSetup(Knowing(self.issuer), Logins(self.api, ManualClock(), gen.INSTALLATION))
         port = urlsplit(self.server.url).port
         assert port is not None
-        async with Mortal(self._authority, "127.0.0.1", port, guard=unguarded) as bao:
+        async with Mortal(self._authority, "127.0.0.1", port, guard=allow_writes) as bao:
             bao.lives = lives
             return await setup.check(bao, "127.0.0.1", _with(before), CLUSTER.owner())
 

@@ -23,7 +23,7 @@ from managers.bao.client import Bao
 from managers.bao.login import StoredToken
 from managers.recovery_keys.actions import hand_over
 from runtime.builtin_kinds import SECRET
-from runtime.client.write_guard import unguarded
+from runtime.client.write_guard import allow_writes
 from tests import gen
 from tests.gen.api import FakeApi, Outside
 from tests.integration.account_tokens import AUDIENCE, ISSUER, OPERATOR, Signer
@@ -115,7 +115,7 @@ async def _hand_over(server: BaoServer, token: str, spec: dict[str, Any]) -> dic
     cluster = gen.cluster("c", recoveryKeys={"initial": spec}).self_init(login=True)
     authority = (server.log.parent / "tls" / "ca.crt").read_text()
     port = int(server.url.rpartition(":")[2])
-    async with Bao(authority, "127.0.0.1", port, guard=unguarded) as bao:
+    async with Bao(authority, "127.0.0.1", port, guard=allow_writes) as bao:
         status = await hand_over(
             Outside(api).context,
             bao,

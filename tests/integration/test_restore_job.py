@@ -26,7 +26,7 @@ from contracts.jobs.snapshot_manifest import Manifest
 from contracts.naming.snapshot_keys import manifest_key
 from contracts.rfc3339 import rfc3339
 from managers.bao.client import Bao
-from runtime.client.write_guard import unguarded
+from runtime.client.write_guard import allow_writes
 from runtime.clock import SystemClock
 from runtime.testing.api_server.kinds import Kind
 from runtime.testing.api_server.server import FakeApiServer
@@ -160,7 +160,7 @@ async def _snapshot(server: BaoServer, folder: Path, signer: Signer) -> tuple[by
     _, answer = await server.call("POST", "auth/jwt-operator/login", body)
     token, port = answer["auth"]["client_token"], int(server.url.rpartition(":")[2])
     async with Bao(
-        (folder / "tls" / "ca.crt").read_text(), LOOPBACK, port, guard=unguarded
+        (folder / "tls" / "ca.crt").read_text(), LOOPBACK, port, guard=allow_writes
     ) as client:
         health = await client.health(LOOPBACK)
         async with client.snapshot(LOOPBACK, token) as pieces:

@@ -37,7 +37,7 @@ from contracts.naming.snapshot_keys import manifest_key
 from contracts.snapshot_digest import MOUNTS_PATH, content_digest, mounts_digest
 from e2e.rig.versions import OPENBAO
 from managers.bao.client import Bao
-from runtime.client.write_guard import unguarded
+from runtime.client.write_guard import allow_writes
 from runtime.clock import SystemClock
 from tests.gen.snapshots import digest_of, manifest_for
 from tests.integration.account_tokens import AUDIENCE, ISSUER, Signer
@@ -77,7 +77,7 @@ async def server_snapshot(
         token = answer["auth"]["client_token"]
         authority = (folder / "tls" / "ca.crt").read_text()
         port = int(server.url.rpartition(":")[2])
-        async with Bao(authority, LOOPBACK, port, guard=unguarded) as client:
+        async with Bao(authority, LOOPBACK, port, guard=allow_writes) as client:
             health = await client.health(LOOPBACK)
             mounts = mounts_digest(await client.read(LOOPBACK, token, MOUNTS_PATH))
             canary = content_digest(await client.read(LOOPBACK, token, CANARY))

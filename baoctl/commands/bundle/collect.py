@@ -71,7 +71,7 @@ class _Reads:
             self.unread.append(MissingPart(what, str(error)))
             return None
 
-    async def listed(
+    async def list_objects(
         self, kind: Resource, namespace: str, options: ListOptions = LIST_ALL
     ) -> tuple[Object, ...] | None:
         """Return all objects, sorted by name; None if they cannot be read."""
@@ -87,7 +87,7 @@ class _Reads:
             return None
         return tuple({**item, "kind": kind.kind} for item in sorted(items, key=key_of))
 
-    def kept(
+    def first_objects(
         self, kind: Resource, objects: Sequence[Object] | None, most: int = OBJECTS_MAX
     ) -> Sequence[Object]:
         """Return the first objects, at most `most`, and record the rest as unread."""
@@ -118,32 +118,32 @@ async def collect(
     lists, runs, maps, version = await asyncio.gather(
         asyncio.gather(
             *(
-                reads.listed(kind, api.namespace, ListOptions(label_selector=selector))
+                reads.list_objects(kind, api.namespace, ListOptions(label_selector=selector))
                 for kind in KINDS
             )
         ),
-        asyncio.gather(*(reads.listed(run, api.namespace) for run in RUNS)),
+        asyncio.gather(*(reads.list_objects(run, api.namespace) for run in RUNS)),
         _config_maps(reads, selector),
         reads.attempt("version of the API server", api.client.get_raw("/version", most=LOG_BYTES)),
     )
     secrets, events, operators = await asyncio.gather(
         # All Secrets of the namespace, because those of users have no label.
-        reads.listed(SECRET, api.namespace, ListOptions(metadata_only=True)),
-        reads.listed(CORE_EVENT, api.namespace),
-        reads.listed(
+        reads.list_objects(SECRET, api.namespace, ListOptions(metadata_only=True)),
+        reads.list_objects(CORE_EVENT, api.namespace),
+        reads.list_objects(
             POD, operator_namespace, ListOptions(label_selector=f"{labels.NAME}={labels.OPERATOR}")
         ),
     )
     by_kind: Lists = {**dict(zip(KINDS, lists, strict=True)), SECRET: secrets, CORE_EVENT: events}
-    objects = [obj for kind in KINDS for obj in reads.kept(kind, by_kind[kind])]
+    objects = [obj for kind in KINDS for obj in reads.first_objects(kind, by_kind[kind])]
     of_cluster = [
         run
         for kind, listed in zip(RUNS, runs, strict=True)
-        for run in reads.kept(kind, listed)
+        for run in reads.first_objects(kind, listed)
         if text(run, "spec", "cluster") == name
     ]
     pods = [obj for obj in objects if obj["kind"] == POD.kind]
-    running = reads.kept(POD, operators)
+    running = reads.first_objects(POD, operators)
     requests = (*log_requests(pods), *log_requests(running, "operator-"))
     logs = await asyncio.gather(*(_log(reads, request, log_lines) for request in requests))
     own_secrets = [
@@ -152,10 +152,10 @@ async def collect(
     collected = Collected(
         cluster={**live, "kind": CLUSTER_KIND},
         objects=(*objects, *of_cluster, *maps),
-        secrets=tuple(reads.kept(SECRET, own_secrets)),
+        secrets=tuple(reads.first_objects(SECRET, own_secrets)),
         events=tuple(
             event
-            for event in reads.kept(CORE_EVENT, events, EVENTS_MAX)
+            for event in reads.first_objects(CORE_EVENT, events, EVENTS_MAX)
             if concerns_cluster(name, event)
         ),
         logs={
@@ -199,9 +199,9 @@ def log_requests(pods: Sequence[Object], prefix: str = "") -> tuple[LogRequest, 
 async def _config_maps(reads: _Reads, selector: str) -> tuple[Object, ...]:
     # One at a time: a list with the content may have hundreds of MiB.
     options = ListOptions(label_selector=selector, metadata_only=True)
-    config_maps = await reads.listed(CONFIG_MAP, reads.api.namespace, options)
+    config_maps = await reads.list_objects(CONFIG_MAP, reads.api.namespace, options)
     kept = []
-    for config_map in reads.kept(CONFIG_MAP, config_maps, CONFIG_MAPS_MAX):
+    for config_map in reads.first_objects(CONFIG_MAP, config_maps, CONFIG_MAPS_MAX):
         key = key_of(config_map)
         live = await reads.attempt(f"configmaps {key.name}", reads.api.client.get(CONFIG_MAP, key))
         if live is not None:

@@ -82,7 +82,7 @@ class Reads:
                 self.rights.append(right)
             return None
 
-    async def listed(
+    async def list_objects(
         self, kind: Resource, namespace: str | None, options: ListOptions
     ) -> tuple[Object, ...] | None:
         """List objects; return None if they cannot be read, or the kind is not served."""
@@ -151,7 +151,7 @@ async def _observe(api: Session, name: str, kinds: tuple[Resource, ...]) -> Clus
     }
     reads = Reads(api)
     lists = await asyncio.gather(
-        *(reads.listed(kind, api.namespace, options.get(kind, by_cluster)) for kind in kinds)
+        *(reads.list_objects(kind, api.namespace, options.get(kind, by_cluster)) for kind in kinds)
     )
     observed = observation_of(live, dict(zip(kinds, lists, strict=True)), api.clock.now())
     return replace(observed, missing_rights=tuple(reads.rights))
@@ -212,8 +212,8 @@ async def _operator(reads: Reads, namespace: str, cluster: ObjectKey) -> Operato
             MissingRight(namespace, "get", str(DEPLOYMENT)),
             reads.api.client.get(DEPLOYMENT, key),
         ),
-        reads.listed(ADMISSION_POLICY, None, ListOptions(metadata_only=True)),
-        reads.listed(ADMISSION_BINDING, None, ListOptions()),
+        reads.list_objects(ADMISSION_POLICY, None, ListOptions(metadata_only=True)),
+        reads.list_objects(ADMISSION_BINDING, None, ListOptions()),
     )
     names = None if policies is None else tuple(key_of(policy).name for policy in policies)
     bound = (

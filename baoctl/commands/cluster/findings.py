@@ -44,16 +44,21 @@ _UNREACHABLE: Final = frozenset({"AutopilotUnknown", "MembershipUnknown", "Unkno
 
 CHECKS: Final[tuple[DiagnosisCheck, ...]] = (
     DiagnosisCheck("operator", "Does the operator run?", findings_of_operator.operator_down),
-    DiagnosisCheck("pause", "Is the cluster paused?", findings_of_operator.paused),
-    DiagnosisCheck("deletion", "Does a deletion wait?", findings_of_operator.deleted),
+    DiagnosisCheck("pause", "Is the cluster paused?", findings_of_operator.pause),
+    DiagnosisCheck("deletion", "Does a deletion wait?", findings_of_operator.pending_deletion),
     DiagnosisCheck(
-        "admission", "Does an admission rule refuse writes?", findings_of_operator.refused, _STOPPED
+        "admission",
+        "Does an admission rule refuse writes?",
+        findings_of_operator.refused_writes,
+        _STOPPED,
     ),
-    DiagnosisCheck("requests", "Can the operator reconcile?", findings_of_operator.failing),
-    DiagnosisCheck("creation", "Can the pods be created?", findings_of_pods.not_created, _STOPPED),
+    DiagnosisCheck(
+        "requests", "Can the operator reconcile?", findings_of_operator.failing_reconciles
+    ),
+    DiagnosisCheck("creation", "Can the pods be created?", findings_of_pods.missing_pods, _STOPPED),
     DiagnosisCheck("image", "Can the images be pulled?", findings_of_pods.image, _STOPPED),
     DiagnosisCheck(
-        "scheduling", "Can the pods be scheduled?", findings_of_pods.unschedulable, _STOPPED
+        "scheduling", "Can the pods be scheduled?", findings_of_pods.unschedulable_pods, _STOPPED
     ),
     DiagnosisCheck(
         "volumes", "Are the volumes bound, and not full?", findings_of_pods.volumes, _STOPPED
@@ -67,7 +72,7 @@ CHECKS: Final[tuple[DiagnosisCheck, ...]] = (
     DiagnosisCheck(
         "connections",
         "Can the operator reach the servers?",
-        findings_of_operator.cut_off,
+        findings_of_operator.unreachable_servers,
         _UNREACHABLE,
     ),
     DiagnosisCheck("lock", "Is the operation lock stale?", findings_of_status.lock),
@@ -75,7 +80,7 @@ CHECKS: Final[tuple[DiagnosisCheck, ...]] = (
         "policies", "Are the admission policies installed?", findings_of_operator.policies_missing
     ),
     DiagnosisCheck(
-        "spec", "Is the last change of the spec reconciled?", findings_of_operator.unobserved
+        "spec", "Is the last change of the spec reconciled?", findings_of_operator.stale_status
     ),
     DiagnosisCheck(
         "conditions", "Does the operator report a problem?", findings_of_status.conditions

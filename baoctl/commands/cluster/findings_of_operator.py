@@ -85,7 +85,7 @@ def _lease(observed: ClusterObservation, where: str) -> Iterator[Finding]:
         )
 
 
-def paused(observed: ClusterObservation) -> Iterator[Finding]:
+def pause(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a pause, which a user may have forgotten."""
     if observed.spec.get("paused") is not True:
         return
@@ -100,7 +100,7 @@ def paused(observed: ClusterObservation) -> Iterator[Finding]:
     )
 
 
-def deleted(observed: ClusterObservation) -> Iterator[Finding]:
+def pending_deletion(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a deletion that waits for a finalizer."""
     deletion = deletion_of(observed)
     if not deletion:
@@ -118,7 +118,7 @@ def deleted(observed: ClusterObservation) -> Iterator[Finding]:
     )
 
 
-def failing(observed: ClusterObservation) -> Iterator[Finding]:
+def failing_reconciles(observed: ClusterObservation) -> Iterator[Finding]:
     """Find requests of the operator that fail, such as those without a right."""
     ready = observed.condition("Ready")
     reason, message = text(ready, "reason"), text(ready, "message")
@@ -153,7 +153,7 @@ def failing(observed: ClusterObservation) -> Iterator[Finding]:
     )
 
 
-def cut_off(observed: ClusterObservation) -> Iterator[Finding]:
+def unreachable_servers(observed: ClusterObservation) -> Iterator[Finding]:
     """Find ready servers to which the operator cannot connect."""
     messages = (
         text(observed.condition("TLSReady"), "message"),
@@ -172,7 +172,7 @@ def cut_off(observed: ClusterObservation) -> Iterator[Finding]:
     )
 
 
-def unobserved(observed: ClusterObservation) -> Iterator[Finding]:
+def stale_status(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a spec that the operator has not processed."""
     metadata = part(observed.cluster, "metadata")
     generation = number(metadata.get("generation"))
@@ -232,7 +232,7 @@ def _not_enforced(operator: Operator) -> str:
     return f"not enforced, because they have no binding: {', '.join(unbound)}" if unbound else ""
 
 
-def refused(observed: ClusterObservation) -> Iterator[Finding]:
+def refused_writes(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a webhook or a policy that refuses what the operator or the StatefulSet writes."""
     for source, message in _messages(observed):
         if _DENIED.search(message):

@@ -34,7 +34,7 @@ _FULL: Final = re.compile(r"no space left on device|disk quota exceeded", re.I)
 _UNBOUND: Final = "unbound immediate PersistentVolumeClaims"
 
 
-def not_created(observed: ClusterObservation) -> Iterator[Finding]:
+def missing_pods(observed: ClusterObservation) -> Iterator[Finding]:
     """Find pods and PVCs that the API server does not let a StatefulSet create."""
     for stateful_set in observed.stateful_sets:
         desired = number(part(stateful_set, "spec").get("replicas"))
@@ -68,7 +68,7 @@ def image(observed: ClusterObservation) -> Iterator[Finding]:
                 return
 
 
-def unschedulable(observed: ClusterObservation) -> Iterator[Finding]:
+def unschedulable_pods(observed: ClusterObservation) -> Iterator[Finding]:
     """Find pods that cannot be scheduled."""
     for pod in observed.pods:
         for condition in parts(pod, "status", "conditions"):

@@ -82,7 +82,7 @@ def tree(name: str, access: Access, *, output: str) -> ExitCode:
 async def _list(reads: Reads, kind: Resource, cluster: str) -> tuple[Object, ...]:
     only = kind.kind in _METADATA_ONLY
     options = ListOptions(label_selector=f"{labels.CLUSTER}={cluster}", metadata_only=only)
-    items = await reads.listed(kind, reads.api.namespace, options)
+    items = await reads.list_objects(kind, reads.api.namespace, options)
     return tuple({**item, "kind": kind.kind} for item in items or ())
 
 

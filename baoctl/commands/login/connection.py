@@ -29,7 +29,7 @@ from managers.bao.models import LoginToken
 from managers.context.sensitive import SensitiveString
 from runtime.builtin_kinds import POD
 from runtime.client.listing import ListOptions
-from runtime.client.write_guard import unguarded
+from runtime.client.write_guard import allow_writes
 from runtime.types import Object
 
 REVOKE: Final = "auth/token/revoke-self"
@@ -58,7 +58,7 @@ class ServerAddress:
     def session(self) -> Bao:
         """Return a session with this server. Use as an async context manager."""
         server = self.server
-        return Bao(server.authority, server.server_name, self.port, guard=unguarded)
+        return Bao(server.authority, server.server_name, self.port, guard=allow_writes)
 
 
 def check_kubectl() -> None:

@@ -124,7 +124,7 @@ class _BlueGreenUpgrade:
         return verdict.grade != "impossible"
 
     @property
-    def kept(self) -> int:
+    def retention_seconds(self) -> int:
         return (self.settings.auto_rollback or AutoRollback()).stabilization_seconds
 
     @property
@@ -203,7 +203,7 @@ def _seconds(upgrade: _BlueGreenUpgrade, phase: BlueGreenPhase) -> Range:
         least = int(follows.total_seconds()) if follows else 0
         more = (least, least + upgrade.hook_seconds)
     elif phase == "DemotingBlue":
-        more = (upgrade.kept, upgrade.kept)
+        more = (upgrade.retention_seconds, upgrade.retention_seconds)
     elif phase == "RestoringReadReplicas":
         more = (_ONE_SERVER[0] * upgrade.readers, _ONE_SERVER[1] * upgrade.readers)
     return first + more[0], last + more[1]
@@ -247,7 +247,7 @@ def _demote(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
         f"a Job demotes the voters of {upgrade.blue.stateful_set} and makes their leader step "
         "down; one of the new servers becomes the leader"
     )
-    kept = f"keep the former servers for {upgrade.kept} s (stabilizationSeconds)"
+    kept = f"keep the former servers for {upgrade.retention_seconds} s (stabilizationSeconds)"
     if upgrade.can_return:
         yield f"{kept}: until here spec.upgrade.requests.rollback rolls the upgrade back"
     else:

@@ -44,7 +44,7 @@ def _own_kind(mark: Schema) -> str:
     return str(mark.get("kind")) if ours else ""
 
 
-def lacking(expected: Schema, served: Schema) -> Iterator[str]:
+def missing_paths(expected: Schema, served: Schema) -> Iterator[str]:
     """The paths below spec and status that the served schema of a kind does not have.
 
     `path=value` is a value that an enum does not have. Fields that only the served schema has are

@@ -133,6 +133,6 @@ async def _annotate(context: Context, owner: Owner, leader: PodFacts, annotation
 
 def _refused(context: Context, leader: PodFacts) -> bool:
     attempt = context.attempts.last(REWRAP, leader.uid)
-    if attempt is None or not attempt.refused:
+    if attempt is None or not attempt.refusal:
         return False
     return context.clock.now() - attempt.at < REFUSED_PATIENCE

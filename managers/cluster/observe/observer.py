@@ -181,7 +181,7 @@ class ClusterObserver:
             api_endpoints=await self._api_server.endpoints(),
             account=await self._account(cluster, owner),
             admission=self._admission.facts if self._admission else None,
-            lacking_fields=self._schemas.lacking if self._schemas else (),
+            missing_fields=self._schemas.missing_fields if self._schemas else (),
             upgrade=await self._upgrades.facts(cluster) if self._upgrades else NO_UPGRADE,
             foreign_objects=foreign_objects(owner, self._informers, PRUNED, stateful_set),
         )

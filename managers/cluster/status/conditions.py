@@ -33,7 +33,7 @@ from managers.cluster.status.server_conditions import (
     sealed_condition,
     why_not_ready,
 )
-from managers.context.reads.admission_message import policies_lacking
+from managers.context.reads.admission_message import policies_message
 from managers.identity.account import service_account_ready
 from managers.membership.condition import even_replicas, membership_ready
 from managers.membership.green_members import green_member_count
@@ -277,7 +277,7 @@ def _production_blockers(facts: ConditionFacts) -> Iterator[tuple[str, str]]:
         yield "NoUserLogin", "Only the operator can log in"
     if even_warning := even_replicas(spec.replicas):
         yield "EvenReplicas", even_warning
-    if missing_policies := policies_lacking(facts.observed.admission):
+    if missing_policies := policies_message(facts.observed.admission):
         yield "AdmissionPoliciesMissing", missing_policies
 
 
@@ -368,7 +368,7 @@ CONDITION_EVALUATORS: tuple[ConditionEvaluator, ...] = (
     lambda facts: fenced_condition(facts.spec, facts.observed, facts.outcome, facts.cluster),
     lambda facts: maintenance(facts.spec),
     _unserved,
-    lambda facts: schema_outdated(facts.observed.lacking_fields),
+    lambda facts: schema_outdated(facts.observed.missing_fields),
     _images,
     _security_risk,
     _upgrading,

@@ -8,13 +8,13 @@ from contracts.conditions.condition import ConditionUpdate
 SHOWN = 6
 
 
-def schema_outdated(lacking: tuple[str, ...]) -> ConditionUpdate | None:
+def schema_outdated(missing_fields: tuple[str, ...]) -> ConditionUpdate | None:
     """Name the fields that the API server lacks; None when it has them all."""
-    if not lacking:
+    if not missing_fields:
         return None
-    more = f" and {len(lacking) - SHOWN} more" if len(lacking) > SHOWN else ""
+    more = f" and {len(missing_fields) - SHOWN} more" if len(missing_fields) > SHOWN else ""
     message = (
         "The CustomResourceDefinitions on the API server lack fields of this operator, which it "
-        f"omits: {', '.join(lacking[:SHOWN])}{more}. Apply those of its release"
+        f"omits: {', '.join(missing_fields[:SHOWN])}{more}. Apply those of its release"
     )
     return ConditionUpdate("SchemaOutdated", "True", "SchemaOutdated", message)

@@ -8,9 +8,9 @@ from contracts.records.environment import AdmissionFacts
 SHOWN = 4
 
 
-def policies_lacking(facts: AdmissionFacts | None) -> str:
+def policies_message(facts: AdmissionFacts | None) -> str:
     """Name the missing or different objects, and the next step; "" without any, or not read yet."""
-    if facts is None or not facts.lacking:
+    if facts is None or not facts.problem_count:
         return ""
     sections = (
         ("Missing", facts.missing),

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 import structlog
 
 from contracts.api.group import GROUP, VERSION
-from contracts.api.schema.served import Schema, lacking, served_kinds
+from contracts.api.schema.served import Schema, missing_paths, served_kinds
 from runtime.client.client import Client
 from runtime.clock import Clock, Deadline
 from runtime.errors import ApiError, Transient
@@ -57,7 +57,7 @@ class SchemaHandler(Protocol):
 class Comparison:
     """Result of one comparison."""
 
-    lacking: tuple[str, ...] = ()
+    missing_fields: tuple[str, ...] = ()
     """Paths that start with the kind, such as OpenBaoCluster.status.unseal."""
     statuses: Mapping[str, Schema] = field(default_factory=dict)
     """The schema on the API server by kind, for kinds whose status lacks fields."""
@@ -73,7 +73,7 @@ def compare(expected: Iterable[Object], document: Any) -> Comparison:
         if kind not in served:
             continue
         schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-        kind_paths = [*lacking(schema, served[kind])]
+        kind_paths = [*missing_paths(schema, served[kind])]
         paths += (f"{kind}.{path}" for path in kind_paths)
         status = (served[kind].get("properties") or {}).get("status")
         if status and any(path.startswith("status") for path in kind_paths):
@@ -108,9 +108,9 @@ class ServedSchemas:
         self._result = Comparison()
 
     @property
-    def lacking(self) -> tuple[str, ...]:
+    def missing_fields(self) -> tuple[str, ...]:
         """Sorted paths that the API server lacks; each starts with the kind."""
-        return self._result.lacking
+        return self._result.missing_fields
 
     def status_of(self, kind: str) -> Schema | None:
         """Return the schema of a status on the API server; None if it has all our fields."""
@@ -132,7 +132,7 @@ class ServedSchemas:
         while True:
             answered = await self._check()
             self._checked.set()
-            well = answered and not self.lacking
+            well = answered and not self.missing_fields
             wait = (RECHECK if well else RECHECK_LACKING) * (1 + self._rng.uniform(0, JITTER))
             await self._clock.sleep(PAUSE)
             try:
@@ -171,15 +171,15 @@ class ServedSchemas:
 
     def _take(self, result: Comparison) -> None:
         before, self._result = self._result, result
-        self._gauge.set(len(result.lacking))
-        if result.lacking == before.lacking:
+        self._gauge.set(len(result.missing_fields))
+        if result.missing_fields == before.missing_fields:
             return
-        if result.lacking:
+        if result.missing_fields:
             log.error(
                 "the definitions on the API server are older than this operator: it does not "
                 "write the fields that they lack",
-                lacking=len(result.lacking),
-                fields=result.lacking[:SHOWN],
+                lacking=len(result.missing_fields),
+                fields=result.missing_fields[:SHOWN],
                 next_step="apply the CustomResourceDefinitions of this release",
             )
         else:

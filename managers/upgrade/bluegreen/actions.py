@@ -9,7 +9,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import CLUSTERS
 from contracts.builders.validation_hook_job import HookRun, hook_job
 from contracts.jobs.template import NO_OVERRIDES, JobOverrides, JobTemplate, JobTemplateSource
-from contracts.records.bluegreen import offered
+from contracts.records.bluegreen import job_attempt_key
 from contracts.records.effects import (
     DeleteServerClaim,
     DeleteStatefulSet,
@@ -107,7 +107,7 @@ def _run(template: JobTemplate, effect: MakeHook) -> HookRun:
 
 
 def _refuse(context: Context, effect: EffectByUid, reason: str) -> None:
-    effect_key = offered(effect.name, effect.target)
+    effect_key = job_attempt_key(effect.name, effect.target)
     context.attempts.note(EffectAttempt(effect_key, effect.uid, context.clock.now(), reason))
 
 

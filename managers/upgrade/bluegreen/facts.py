@@ -21,9 +21,9 @@ from contracts.records.bluegreen import (
     Membership,
     PoolObservation,
     PvcObservation,
+    job_attempt_key,
     job_name,
     next_revision,
-    offered,
 )
 from contracts.records.effects import MakeHook, MakeJob
 from contracts.records.observed import EffectAttempt, Observed, PodFacts, PoolFacts
@@ -109,10 +109,10 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
         job=observation.job,
         former_job=observation.former_job,
         job_refused=next(
-            (refusal.refused for refusal in refusals if refusal.effect.startswith(MakeJob.name)), ""
+            (refusal.refusal for refusal in refusals if refusal.effect.startswith(MakeJob.name)), ""
         ),
         hook_refused=next(
-            (refusal.refused for refusal in refusals if refusal.effect.startswith(MakeHook.name)),
+            (refusal.refusal for refusal in refusals if refusal.effect.startswith(MakeHook.name)),
             "",
         ),
         retry_allowed=all(observed.now - refusal.at >= OFFER_AGAIN for refusal in refusals),
@@ -200,9 +200,12 @@ def _refusals(
 ) -> tuple[EffectAttempt, ...]:
     """Return the last attempts to create the Jobs of this phase that were refused."""
     hook = status.validation_hook.job_name if status.validation_hook else ""
-    effects = (offered(MakeJob.name, job_name(cluster)), offered(MakeHook.name, hook))
-    attempts = (observed.attempted(effect, cluster.metadata.uid) for effect in effects)
-    return tuple(attempt for attempt in attempts if attempt is not None and attempt.refused)
+    effects = (
+        job_attempt_key(MakeJob.name, job_name(cluster)),
+        job_attempt_key(MakeHook.name, hook),
+    )
+    attempts = (observed.last_attempt(effect, cluster.metadata.uid) for effect in effects)
+    return tuple(attempt for attempt in attempts if attempt is not None and attempt.refusal)
 
 
 def _read_replicas_settled(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> bool:

@@ -30,7 +30,7 @@ def _overdue(facts: Facts, limit: timedelta) -> bool:
     """The deadline of the step after a Job starts when the end of the Job is recorded."""
     if job_done(facts) and facts.status.completed_job != facts.job_name:
         return False
-    return facts.waited >= limit
+    return facts.phase_duration >= limit
 
 
 def _late(facts: Facts, limit: timedelta) -> bool:
@@ -86,7 +86,7 @@ def sync_left(facts: Facts) -> float:
     if job_done(facts) or verification is None or not verification.min_sync_duration:
         return 0.0
     minimum = counted_duration(verification.min_sync_duration) or timedelta()
-    return max(0.0, (minimum - facts.waited).total_seconds())
+    return max(0.0, (minimum - facts.phase_duration).total_seconds())
 
 
 def promotion_not_approved(facts: Facts) -> str | None:
@@ -154,7 +154,7 @@ def stabilization_left(facts: Facts) -> float:
     period = float(facts.auto_rollback.stabilization_seconds)
     if facts.status.completed_job != facts.job_name:
         return period
-    return max(0.0, period - facts.waited.total_seconds())
+    return max(0.0, period - facts.phase_duration.total_seconds())
 
 
 def stabilization_runs(facts: Facts) -> str | None:

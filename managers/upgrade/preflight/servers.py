@@ -56,8 +56,8 @@ def quorum_is_healthy(inputs: PreflightInput) -> Answer:
     if quorum is None:
         return None
     if quorum.trouble:
-        reason = QUESTION_REFUSED if quorum.refused else "LeaderUnknown"
-        return wait(reason, quorum.unanswered)
+        reason = QUESTION_REFUSED if quorum.refused_path else "LeaderUnknown"
+        return wait(reason, quorum.error_message)
     voters = [server for server in quorum.servers if server.voter]
     healthy = [server for server in voters if server.healthy]
     if len(healthy) < inputs.majority:

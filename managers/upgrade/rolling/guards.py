@@ -102,9 +102,9 @@ def snapshot_runs(facts: RollingFacts) -> str | None:
 def step_down_job_impossible(facts: RollingFacts) -> str | None:
     """No Job can step down the leader, so its pod must not be replaced."""
     for leader in facts.observed.leaders:
-        attempt = facts.observed.attempted(MakeStepDownJob.name, leader.uid)
-        if attempt is not None and attempt.refused:
-            return f"no Job can ask {leader.name} to step down: {attempt.refused}"
+        attempt = facts.observed.last_attempt(MakeStepDownJob.name, leader.uid)
+        if attempt is not None and attempt.refusal:
+            return f"no Job can ask {leader.name} to step down: {attempt.refusal}"
     return None
 
 
@@ -180,9 +180,9 @@ def all_ready(facts: RollingFacts) -> bool:
 def members_unreadable(facts: RollingFacts) -> str | None:
     """A user must act, and no server is known to be unhealthy: the deadline is suspended."""
     quorum = facts.observed.quorum
-    if quorum is None or not quorum.refused or not all_ready(facts):
+    if quorum is None or not quorum.refused_path or not all_ready(facts):
         return None
-    return quorum.unanswered
+    return quorum.error_message
 
 
 def budget_closed(facts: RollingFacts) -> str | None:

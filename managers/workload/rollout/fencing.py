@@ -104,8 +104,11 @@ def _next(resolved: Resolved, observed: Observed) -> tuple[tuple[Effect, ...], O
 
 
 def _hand_over(observed: Observed, leader: PodFacts) -> tuple[tuple[Effect, ...], Outcome]:
-    attempt, client_config = observed.attempted(StepDown.name, leader.uid), observed.client_config
-    if (attempt is not None and attempt.refused) or client_config is None:
+    attempt, client_config = (
+        observed.last_attempt(StepDown.name, leader.uid),
+        observed.client_config,
+    )
+    if (attempt is not None and attempt.refusal) or client_config is None:
         # The server gives up leadership on SIGTERM.
         return (FencePod(leader.name, leader.uid),), Wait(FENCING, f"stopping {leader.name}")
     waiting = Wait(
@@ -125,8 +128,8 @@ def _blocking_reason(observed: Observed, target: PodFacts, size: int) -> Wait | 
         others = sum(pod.ready for pod in observed.pods if pod.uid != target.uid)
         return None if others >= majority(size) else _refused(target, others, majority(size))
     if quorum.trouble:
-        message = f"{target.name} keeps running: {quorum.unanswered}"
-        return Wait(FENCING, message, QUESTION_RECHECK if quorum.refused else ASK_AGAIN)
+        message = f"{target.name} keeps running: {quorum.error_message}"
+        return Wait(FENCING, message, QUESTION_RECHECK if quorum.refused_path else ASK_AGAIN)
     voters = [server for server in quorum.servers if server.voter]
     others = sum(
         server.healthy and server.follows for server in voters if server.node_id != target.name

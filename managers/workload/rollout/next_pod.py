@@ -130,7 +130,7 @@ def _step_down_attempt(
 ) -> EffectAttempt | None:
     """Return the last step-down request to a leader, by the operator or by a Job."""
     if step_down_job is None:
-        return observed.attempted(StepDown.name, leader.uid)
+        return observed.last_attempt(StepDown.name, leader.uid)
     job = observed.upgrade.job
     if job is None or job.name != step_down_job.job(leader.uid):
         return None
@@ -140,7 +140,7 @@ def _step_down_attempt(
 def _hand_over(
     observed: Observed, leader: PodFacts, size: int, attempt: EffectAttempt | None
 ) -> RolloutAction:
-    if attempt is not None and attempt.refused:
+    if attempt is not None and attempt.refusal:
         # It gives up leadership on SIGTERM, as without a login.
         return _unless_objected(observed, leader, size)
     if attempt is not None and observed.now - attempt.at < STEP_DOWN_AGAIN:
@@ -180,7 +180,7 @@ def _unless_objected(
 
 def _go(observed: Observed, pod: PodFacts) -> RolloutAction:
     """Replace a pod; if a budget refused it a moment ago, wait and report that."""
-    refused = observed.attempted(EVICT, pod.uid) if pod.ready else None
+    refused = observed.last_attempt(EVICT, pod.uid) if pod.ready else None
     if refused is None:
         return RolloutAction("replace", pod)
     since = observed.rolling_since
@@ -195,10 +195,10 @@ def _sleeps(observed: Observed, pod: PodFacts) -> bool:
     if not pod.ready:
         return False
     attempt, by_job = (
-        observed.attempted(StepDown.name, pod.uid),
+        observed.last_attempt(StepDown.name, pod.uid),
         observed.upgrade.step_down_requested_at,
     )
-    if attempt is not None and not attempt.refused and observed.now - attempt.at < STEP_DOWN_SLEEP:
+    if attempt is not None and not attempt.refusal and observed.now - attempt.at < STEP_DOWN_SLEEP:
         return True
     return by_job is not None and observed.now - by_job < STEP_DOWN_SLEEP + JOB_STARTS
 
@@ -209,14 +209,14 @@ def _mark_first(observed: Observed, target: PodFacts) -> RolloutAction | None:
         return None
     by_log = _is_judged_by_log(observed, pod)
     what = "is of another version than the leader" if by_log else "is new"
-    attempt = observed.attempted(MarkLog.name, pod.uid)
-    if attempt is None or not attempt.refused or observed.now - attempt.at >= YOUNG:
+    attempt = observed.last_attempt(MarkLog.name, pod.uid)
+    if attempt is None or not attempt.refusal or observed.now - attempt.at >= YOUNG:
         return RolloutAction("mark", pod, f"{pod.name} {what}, and must follow the leader first")
     then = "The operator retries" if by_log else "The rollout continues"
     when = f"every {YOUNG.seconds} s" if by_log else f"when {pod.name} is {YOUNG.seconds} s old"
     message = (
         f"{pod.name} {what}, and OpenBao does not let the operator verify that it follows the "
-        f"leader: {attempt.refused}. {then} {when}"
+        f"leader: {attempt.refusal}. {then} {when}"
     )
     return RolloutAction("hold", target, message)
 
@@ -230,8 +230,8 @@ def _is_marked(observed: Observed, pod: PodFacts) -> bool:
     by_log = _is_judged_by_log(observed, pod)
     if not by_log and not _is_young(observed, pod):
         return True
-    attempt = observed.attempted(MarkLog.name, pod.uid)
-    if attempt is None or attempt.refused:
+    attempt = observed.last_attempt(MarkLog.name, pod.uid)
+    if attempt is None or attempt.refusal:
         return False
     return not by_log or observed.now - attempt.at < YOUNG
 

@@ -40,13 +40,13 @@ def is_locked_out(pod: PodFacts, live: StatefulSetFacts | None) -> bool:
 
 def reason_of(quorum: Quorum | None) -> str:
     """Return the reason for a refused question; "" for any other answer."""
-    return QUESTION_REFUSED if quorum is not None and quorum.refused else ""
+    return QUESTION_REFUSED if quorum is not None and quorum.refused_path else ""
 
 
 def wait_for_answer(quorum: Quorum, reason: str, message: str, after: float) -> Wait:
     """Wait for an answer: for `after` seconds with that `reason`, or until a user acts."""
     message = f"{message}: {quorum.trouble}" if quorum.trouble else message
-    if quorum.refused:
+    if quorum.refused_path:
         return Wait(QUESTION_REFUSED, message, QUESTION_RECHECK)
     return Wait(reason, message, after)
 
@@ -61,7 +61,7 @@ def objection(quorum: Quorum | None, target: PodFacts, size: int) -> str:
     if quorum is None or size == 1 or is_down(target):
         return ""
     if quorum.trouble:
-        return quorum.unanswered
+        return quorum.error_message
     voters = [server for server in quorum.servers if server.voter]
     rest = [server for server in voters if server.node_id != target.name]
     others = sum(server.healthy for server in rest)
@@ -100,7 +100,7 @@ def objection_to_hand_over(
     if quorum is None or size == 1:
         return ""
     if quorum.trouble:
-        return quorum.unanswered
+        return quorum.error_message
     voters = [server for server in quorum.servers if server.voter]
     if len(voters) != size:
         return f"{len(voters)} of {size} servers are voters"

@@ -190,11 +190,11 @@ def _needs_replacement(observed: Observed, pod: PodFacts, digest: str) -> bool:
     requested_at = pod.reloads[-1].requested_at if _is_signalled(pod, digest) else None
     since = None if requested_at is None else counted_from(requested_at, observed.resumed_at)
     late = since is not None and observed.now - since >= RELOAD_PATIENCE
-    refused = observed.attempted(ReloadPod.name, pod.uid)
+    refused = observed.last_attempt(ReloadPod.name, pod.uid)
     failed = sum(code not in (None, 0) for code in _of(pod, digest))
     return (
         late
-        or (refused is not None and bool(refused.refused))
+        or (refused is not None and bool(refused.refusal))
         or failed >= TRIES
         or len(pod.reloads) >= CONTAINERS_MAX
     )

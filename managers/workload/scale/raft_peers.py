@@ -41,7 +41,7 @@ def removal(resolved: Resolved, observed: Observed, peer: LeavingPeer) -> tuple[
     The data volume of the server is annotated first, so that no server starts with it again.
     """
     leader, client_config = leader_of(observed), observed.client_config
-    attempt = observed.attempted(RemovePeer.name, _attempt_uid(resolved, peer))
+    attempt = observed.last_attempt(RemovePeer.name, _attempt_uid(resolved, peer))
     if leader is None or client_config is None or refusal(resolved, observed):
         return ()
     if attempt is not None and observed.now - attempt.at < ASK_AGAIN:
@@ -64,10 +64,10 @@ def refusal(resolved: Resolved, observed: Observed) -> str:
 
     It applies to the cluster, not to one server: the policy of the operator lacks the right.
     """
-    attempt = observed.attempted(RemovePeer.name, resolved.owner.uid)
-    if attempt is None or not attempt.refused or observed.now - attempt.at >= REFUSED_RECHECK:
+    attempt = observed.last_attempt(RemovePeer.name, resolved.owner.uid)
+    if attempt is None or not attempt.refusal or observed.now - attempt.at >= REFUSED_RECHECK:
         return ""
-    return attempt.refused
+    return attempt.refusal
 
 
 def _attempt_uid(resolved: Resolved, peer: LeavingPeer) -> str:

@@ -155,7 +155,7 @@ def _held(resolved: Resolved, observed: Observed, count: int, message: str) -> H
             f"{count}",
             BLOCKED_RECHECK,
         )
-    if quorum.refused:
+    if quorum.refused_path:
         return Blocked(
             BLOCKED,
             f"{message}: the operator removes no voter, because it may not read the raft "
@@ -215,12 +215,12 @@ def _unhealthy(quorum: Quorum, others: list[RaftServer]) -> str:
 
 def _hand_over(observed: Observed, leader: PodFacts, count: int, message: str) -> Size:
     """Have the leader step down before it is removed."""
-    attempt, busy = observed.attempted(StepDown.name, leader.uid), Operation("Scaling", 0, 0)
-    if attempt is not None and attempt.refused:
+    attempt, busy = observed.last_attempt(StepDown.name, leader.uid), Operation("Scaling", 0, 0)
+    if attempt is not None and attempt.refusal:
         blocked = Blocked(
             BLOCKED,
             f"{message}: {leader.name} is the leader, and OpenBao does not let the operator ask it "
-            f"to step down: {attempt.refused}. Step it down yourself (`bao operator step-down`), "
+            f"to step down: {attempt.refusal}. Step it down yourself (`bao operator step-down`), "
             f"or set spec.replicas to {count}",
             BLOCKED_RECHECK,
         )

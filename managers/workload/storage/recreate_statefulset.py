@@ -84,7 +84,7 @@ def renewal(
     )
     if waits_for:
         return Renewal(barred, outcome=Wait(RECREATING, f"{message}; first {waits_for}"))
-    attempt = observed.attempted(RecreateStatefulSet.name, resolved.owner.uid)
+    attempt = observed.last_attempt(RecreateStatefulSet.name, resolved.owner.uid)
     if attempt is not None and observed.now - attempt.at < ASK_AGAIN:
         return Renewal(
             True,

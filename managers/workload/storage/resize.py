@@ -167,10 +167,10 @@ def _may_grow(claim: PvcFacts, observed: Observed) -> bool:
 
 
 def _refusal(claim: PvcFacts, observed: Observed) -> str:
-    attempt = observed.attempted(GrowClaim.name, claim.uid)
+    attempt = observed.last_attempt(GrowClaim.name, claim.uid)
     if attempt is None or observed.now - attempt.at >= ASK_AGAIN:
         return ""
-    return attempt.refused
+    return attempt.refusal
 
 
 @memoize

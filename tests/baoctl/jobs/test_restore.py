@@ -12,7 +12,7 @@ from contracts.jobs.env import RestoreEnv
 from contracts.jobs.snapshot_manifest import Manifest
 from managers.bao.client import Bao
 from managers.bao.models import ServerHealth
-from runtime.client.write_guard import unguarded
+from runtime.client.write_guard import allow_writes
 from tests.gen.executors import KEY, restore_env, target
 from tests.gen.snapshots import manifest_for
 
@@ -27,7 +27,7 @@ async def compare(manifest: Manifest | None = MANIFEST, runs: str = VERSION, **o
     health = ServerHealth(
         initialized=True, sealed=False, standby=False, version=runs, cluster_id=PROD
     )
-    async with Bao("", "", 1, guard=unguarded, plain=True) as bao:
+    async with Bao("", "", 1, guard=allow_writes, plain=True) as bao:
         check_target(env, LeaderSession(bao, Leader("x-0", "10.0.0.1", health), ""), manifest)
 
 

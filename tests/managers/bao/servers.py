@@ -16,7 +16,7 @@ from aiohttp import web
 
 from managers.bao.client import Bao
 from managers.certs.x509 import KeyPair, issue_server, make_authority
-from runtime.client.write_guard import unguarded
+from runtime.client.write_guard import allow_writes
 from runtime.clock import SystemClock
 
 NAME = "openbao-cluster-x.local"
@@ -47,7 +47,7 @@ class Server:
     def client(self, *, authority: KeyPair | None = None, name: str = NAME) -> Bao:
         """A session of the operator with this server."""
         trusted = (authority or self.authority).certificate.decode()
-        return Bao(trusted, name, self.port, guard=unguarded)
+        return Bao(trusted, name, self.port, guard=allow_writes)
 
     async def handle(self, request: web.Request) -> web.Response:
         """Note the request and answer it."""

@@ -16,7 +16,7 @@ import pytest
 from managers.bao import exchange
 from managers.bao.client import Bao, BaoError, Denied
 from managers.certs.x509 import make_authority
-from runtime.client.write_guard import unguarded
+from runtime.client.write_guard import allow_writes
 from runtime.clock import SystemClock
 from tests.managers.bao.servers import ADDRESS, NAME, serving, tls
 from tests.runtime.pouring import (
@@ -52,7 +52,7 @@ async def asking(
     authority = make_authority("x", SystemClock().now())
     async with (
         pouring(first, forever, tls=tls(folder, authority)) as server,
-        Bao(authority.certificate.decode(), NAME, server.port, guard=unguarded) as bao,
+        Bao(authority.certificate.decode(), NAME, server.port, guard=allow_writes) as bao,
     ):
         yield bao, server
 

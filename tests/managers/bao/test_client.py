@@ -10,7 +10,7 @@ import pytest
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.models import LoginToken, Member
 from managers.certs.x509 import make_authority
-from runtime.client.write_guard import unguarded
+from runtime.client.write_guard import allow_writes
 from runtime.clock import SystemClock
 from runtime.errors import TerminalError, Transient
 from tests.managers.bao.servers import ADDRESS, serving
@@ -150,7 +150,7 @@ async def test_the_sessions_with_a_cluster_share_what_they_trust(tmp_path: Path)
     pems = [authority.certificate.decode() for authority in authorities]
     contexts = []
     for pem in (pems[0], pems[0], pems[1], ""):
-        async with Bao(pem, "name", guard=unguarded) as bao:
+        async with Bao(pem, "name", guard=allow_writes) as bao:
             contexts.append(bao._exchange._tls)
     assert contexts[0] is contexts[1]
     assert len({id(context) for context in contexts}) == 3
@@ -202,7 +202,7 @@ class TestIdentity:
 
     async def test_an_authority_that_is_none(self) -> None:
         with pytest.raises(ssl.SSLError):
-            Bao("garbage", "x", guard=unguarded)
+            Bao("garbage", "x", guard=allow_writes)
 
 
 def test_the_policy_of_each_error() -> None:
@@ -212,6 +212,6 @@ def test_the_policy_of_each_error() -> None:
 
 async def test_an_address_that_is_none_is_a_bug() -> None:
     authority = make_authority("x", SystemClock().now()).certificate.decode()
-    async with Bao(authority, "x", guard=unguarded) as bao:
+    async with Bao(authority, "x", guard=allow_writes) as bao:
         with pytest.raises(ValueError, match="evil"):
             await bao.health("evil.example.com")

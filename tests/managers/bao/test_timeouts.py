@@ -60,7 +60,7 @@ class World:
                 raise BaoError(f"{HEALTH} of {address}: ClientConnectorError")
             return seconds
 
-    async def unanswered(
+    async def record_timeout(
         self, patience: RequestBudget, *addresses: str, seconds: float = 5.0
     ) -> None:
         """Ask servers at the same time, none of which answers within `seconds`."""
@@ -183,8 +183,8 @@ async def test_what_is_asked_side_by_side_is_one_silence() -> None:
 async def test_a_pass_waits_for_all_of_its_servers_together_as_long_as_for_one() -> None:
     world = World()
     patience = world.begin()
-    await world.unanswered(patience, IP, OTHER_IP)
-    await world.unanswered(patience, "10.0.0.3")
+    await world.record_timeout(patience, IP, OTHER_IP)
+    await world.record_timeout(patience, "10.0.0.3")
     assert world.clock.monotonic() == BUDGET
     with pytest.raises(OutOfTimeError, match="this reconcile has waited 10 s for servers"):
         await world.ask(patience, "answers", "10.0.0.4")
@@ -195,9 +195,9 @@ async def test_what_little_is_left_of_the_time_of_a_pass_is_no_silence() -> None
     world = World()
     for number in range(3):
         patience = world.begin()
-        await world.unanswered(patience, f"10.0.1.{number}")
+        await world.record_timeout(patience, f"10.0.1.{number}")
         patience._left = SILENCE / 2
-        await world.unanswered(patience, IP, seconds=SILENCE / 2)
+        await world.record_timeout(patience, IP, seconds=SILENCE / 2)
         await world.clock.advance(MOST)
     assert await world.pass_of("answers") == ""
 
@@ -215,7 +215,7 @@ async def test_servers_that_nobody_asks_any_more_are_forgotten() -> None:
     await world.clock.advance(2 * MOST)
     assert world.gauge("open") == 0
     await world.clock.advance(3600.0)
-    await world.unanswered(world.begin(), OTHER_IP)
+    await world.record_timeout(world.begin(), OTHER_IP)
     assert len(world.breakers._silent) == 1
 
 

@@ -96,7 +96,7 @@ async def test_a_refused_question_is_no_answer(what: str, code: int, path: str) 
     servers = Servers()
     servers.refused, servers.refused_by = what, Denied(f"{path} answered {code}: no", code)
     answer = await read_quorum(servers, PODS, ROOT)
-    assert answer == Quorum(trouble=f"{path} answered {code}: no", refused=path)
+    assert answer == Quorum(trouble=f"{path} answered {code}: no", refused_path=path)
 
 
 class NoLogin:
@@ -119,7 +119,7 @@ class NoLogin:
 async def test_a_refused_login_is_no_answer(error: Denied, path: str) -> None:
     servers = Servers()
     answer = await read_quorum(servers, PODS, NoLogin(error))
-    assert answer == Quorum(trouble=str(error), refused=path)
+    assert answer == Quorum(trouble=str(error), refused_path=path)
     assert servers.requests == []
 
 

@@ -13,7 +13,7 @@ OIDC = {"enabled": True, "oidc": {"enabled": True}}
 ANSWERED = {"adminOps": {"raft": {"voters": 3, "nonVoters": 0, "leader": "x-0"}}}
 OWN = gen.cluster(selfInit=OIDC).initialized()
 STORED = gen.cluster().initialized()
-REFUSED = Quorum(trouble=f"{MEMBERS} answered 403: permission denied", refused=MEMBERS)
+REFUSED = Quorum(trouble=f"{MEMBERS} answered 403: permission denied", refused_path=MEMBERS)
 
 
 @pytest.mark.parametrize("cluster", [OWN, STORED])
@@ -54,9 +54,9 @@ STEPS: dict[str, tuple[gen.Cluster, str, tuple[str, ...]]] = {
 def test_who_got_answers_before_is_told_what_to_do(
     cluster: gen.Cluster, path: str, words: tuple[str, ...]
 ) -> None:
-    answer = Quorum(trouble=f"{path} answered 403: permission denied", refused=path)
+    answer = Quorum(trouble=f"{path} answered 403: permission denied", refused_path=path)
     quorum = gen.present(interpret(answer, cluster.with_status(**ANSWERED).read()))
-    assert quorum.refused == path
+    assert quorum.refused_path == path
     assert quorum.trouble.startswith(answer.trouble)
     for word in words:
         assert word in quorum.trouble.removeprefix(answer.trouble)

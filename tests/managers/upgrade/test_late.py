@@ -55,7 +55,7 @@ def test_the_server_that_is_not_well_is_named(quorum: Quorum | None, named: str)
     assert named in course.upgrade.failure.message
 
 
-REFUSED = Quorum(trouble="sys/x answered 403: no: give the policy the right", refused="sys/x")
+REFUSED = Quorum(trouble="sys/x answered 403: no: give the policy the right", refused_path="sys/x")
 
 
 def decision_of(

@@ -95,7 +95,7 @@ class TestRun:
         there = outside()
         there.api.refuse("evict Pod x-2", status_error(REFUSAL))
         await replace_pod(there.context, MEANT, EVICTED)
-        assert gen.present(there.context.attempts.last(EVICT, "uid-x-2")).refused == WORDS
+        assert gen.present(there.context.attempts.last(EVICT, "uid-x-2")).refusal == WORDS
         assert len(there.api.objects) == 1
         there.api.calls.clear()
         assert await there.flush_events() == []

@@ -18,7 +18,7 @@ from tests.managers.workload.plans import digest, plan_workload, serving
 from tests.managers.workload.scale_worlds import FIVE, ONE, THREE, servers
 
 WHY = "sys/storage/raft/configuration answered 403: permission denied: give the policy the right"
-REFUSED = Quorum(trouble=WHY, refused="sys/storage/raft/configuration")
+REFUSED = Quorum(trouble=WHY, refused_path="sys/storage/raft/configuration")
 OLD = tuple(gen.pod(n).with_template("old").ready(leading=n == 0) for n in range(3))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from contracts.api.schema.crd import open_api_schema
-from contracts.api.schema.served import ABSENT, lacking, served_kinds, storable
+from contracts.api.schema.served import ABSENT, missing_paths, served_kinds, storable
 
 OURS = open_api_schema()
 
@@ -34,39 +34,39 @@ def change_schema(path: str, **values: Any) -> dict[str, Any]:
 
 
 def test_the_same_schema_lacks_nothing() -> None:
-    assert [*lacking(OURS, copy.deepcopy(OURS))] == []
+    assert [*missing_paths(OURS, copy.deepcopy(OURS))] == []
 
 
 @pytest.mark.parametrize(
     "path", ["status.tlsSecrets", "spec.maintenance", "spec.network.egressRules[].ports"]
 )
 def test_a_field_that_is_missing_is_named_and_not_what_is_below_it(path: str) -> None:
-    assert [*lacking(OURS, without(path))] == [path]
-    assert [*lacking(without(path), OURS)] == []
+    assert [*missing_paths(OURS, without(path))] == [path]
+    assert [*missing_paths(without(path), OURS)] == []
 
 
 def test_a_value_that_is_missing_is_named() -> None:
     phases = [phase for phase in OURS["properties"]["status"]["properties"]["phase"]["enum"]]
     phases.remove("Upgrading")
-    assert [*lacking(OURS, change_schema("status.phase", enum=phases))] == [
+    assert [*missing_paths(OURS, change_schema("status.phase", enum=phases))] == [
         "status.phase=Upgrading"
     ]
 
 
 def test_another_type_is_no_room() -> None:
-    assert [*lacking(OURS, change_schema("status.phase", type="object"))] == ["status.phase"]
+    assert [*missing_paths(OURS, change_schema("status.phase", type="object"))] == ["status.phase"]
 
 
 def test_a_part_that_takes_anything_lacks_nothing() -> None:
     open_part = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     served = copy.deepcopy(OURS)
     served["properties"]["status"] = open_part
-    assert [*lacking(OURS, served)] == []
+    assert [*missing_paths(OURS, served)] == []
 
 
 @pytest.mark.parametrize("served", [{}, {"properties": None}, {"properties": {"status": "x"}}])
 def test_a_schema_that_makes_no_sense_lacks_all_of_it(served: dict[str, Any]) -> None:
-    assert {*lacking(OURS, served)} == {"spec", "status"}
+    assert {*missing_paths(OURS, served)} == {"spec", "status"}
 
 
 SCHEMA: dict[str, Any] = {

@@ -152,7 +152,7 @@ ROWS: dict[str, Row] = {
     ),
     "the definitions are older": Row(
         OLD,
-        replace(FINE, lacking_fields=("OpenBaoCluster.status.unseal",)),
+        replace(FINE, missing_fields=("OpenBaoCluster.status.unseal",)),
         "SchemaOutdated=True SchemaOutdated",
     ),
     "two leaders are not ready": Row(

@@ -12,7 +12,7 @@ from contracts.admission.policy import PARAMETERS, PREFIX, as_objects
 from contracts.api.group import GROUP
 from contracts.records.environment import AdmissionFacts
 from managers.context.installation import Installation
-from managers.context.reads.admission_message import policies_lacking
+from managers.context.reads.admission_message import policies_message
 from managers.context.reads.admission_policies import FAMILY, AdmissionPolicies
 from runtime.builtin_kinds import ADMISSION_BINDING, ADMISSION_POLICY, SERVICE_ACCOUNT
 from runtime.metrics.metrics import Metrics
@@ -148,7 +148,7 @@ async def test_policies_are_read_every_ten_minutes() -> None:
 
 
 def test_the_message_names_some_objects_and_the_next_step() -> None:
-    assert (policies_lacking(None), policies_lacking(AdmissionFacts())) == ("", "")
-    message = policies_lacking(AdmissionFacts(missing=tuple("abcdef"), different=("g",)))
+    assert (policies_message(None), policies_message(AdmissionFacts())) == ("", "")
+    message = policies_message(AdmissionFacts(missing=tuple("abcdef"), different=("g",)))
     assert message.startswith("Missing: a, b, c, d and 2 more; Different from this release: g. ")
     assert "deploy/admission" in message

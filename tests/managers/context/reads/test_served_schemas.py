@@ -80,9 +80,11 @@ class Comparing:
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
 
-    async def until(self, lacking: tuple[str, ...]) -> None:
+    async def until(self, missing_fields: tuple[str, ...]) -> None:
         """Poll for a result: the comparison runs in a thread."""
-        await eventually(lambda: self.schemas.lacking == lacking, say=str(lacking))
+        await eventually(
+            lambda: self.schemas.missing_fields == missing_fields, say=str(missing_fields)
+        )
 
     @property
     def documents(self) -> int:
@@ -96,15 +98,15 @@ class Comparing:
 
 async def test_crds_of_this_release_lack_nothing() -> None:
     async with Comparing() as comparing:
-        assert comparing.schemas.lacking == ()
+        assert comparing.schemas.missing_fields == ()
         assert comparing.schemas.status_of(KIND) is None
         assert (comparing.gauge, comparing.handler.notifications) == (0, 0)
 
 
 async def test_older_crds_are_reported_once_with_the_fields() -> None:
     async with Comparing("tlsSecrets", "unseal") as comparing:
-        lacking = (f"{KIND}.status.tlsSecrets", f"{KIND}.status.unseal")
-        assert comparing.schemas.lacking == lacking
+        missing_fields = (f"{KIND}.status.tlsSecrets", f"{KIND}.status.unseal")
+        assert comparing.schemas.missing_fields == missing_fields
         assert "tlsSecrets" not in gen.present(comparing.schemas.status_of(KIND))["properties"]
         assert (comparing.gauge, comparing.handler.notifications) == (2, 1)
 
@@ -142,7 +144,7 @@ async def test_an_api_server_that_publishes_nothing_changes_nothing() -> None:
     comparing = Comparing("tlsSecrets")
     comparing.api.raw.clear()
     async with comparing:
-        assert comparing.schemas.lacking == ()
+        assert comparing.schemas.missing_fields == ()
 
 
 async def test_a_refusal_leaves_the_last_result() -> None:
@@ -150,4 +152,4 @@ async def test_a_refusal_leaves_the_last_result() -> None:
         comparing.api.refuse(f"get path {DOCUMENT}", api_error(403))
         await comparing.clock.advance(PAUSE)
         await comparing.clock.advance(2 * RECHECK_LACKING)
-        assert comparing.schemas.lacking == (f"{KIND}.status.tlsSecrets",)
+        assert comparing.schemas.missing_fields == (f"{KIND}.status.tlsSecrets",)

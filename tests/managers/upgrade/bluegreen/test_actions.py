@@ -14,7 +14,7 @@ from contracts.api.group import CLUSTERS
 from contracts.builders.validation_hook_job import GREEN_REVISION, OPERATION_ID, SPEC_HASH
 from contracts.jobs import upgrade_actions
 from contracts.jobs.template import JobTemplate
-from contracts.records.bluegreen import offered
+from contracts.records.bluegreen import job_attempt_key
 from contracts.records.effects import (
     DeleteServerClaim,
     DeleteStatefulSet,
@@ -59,9 +59,9 @@ class Bench:
 
     def refusal_of(self, effect: EffectByUid) -> str | None:
         """What is remembered of an effect; None for nothing."""
-        tried = offered(effect.name, effect.target)
+        tried = job_attempt_key(effect.name, effect.target)
         last = self.outside.context.attempts.last(tried, effect.uid)
-        return None if last is None else last.refused
+        return None if last is None else last.refusal
 
     def has(self, resource: Resource, name: str) -> bool:
         return (resource, ObjectKey(gen.NAMESPACE, name)) in self.api.objects

@@ -13,8 +13,8 @@ from contracts.pools.voter_pool import ServerPool
 from contracts.records.bluegreen import (
     BlueGreenFacts,
     PvcObservation,
+    job_attempt_key,
     job_name,
-    offered,
     revision_of,
 )
 from contracts.records.effects import MakeHook, MakeJob
@@ -338,7 +338,7 @@ class TestLookedUp:
         cluster = at("Syncing", **hook)
         name = HOOK["jobName"] if hook else job_name(cluster.read())
         for ago, again in ((timedelta(), False), (OFFER_AGAIN, True)):
-            tried = world.with_attempt(offered(effect, name), "uid-x", ago, "no")
+            tried = world.with_attempt(job_attempt_key(effect, name), "uid-x", ago, "no")
             green_facts = facts(cluster, tried.facts())
             refused = (
                 green_facts.job_refused if effect == MakeJob.name else green_facts.hook_refused
@@ -346,8 +346,8 @@ class TestLookedUp:
             assert (refused, green_facts.retry_allowed) == ("no", again)
 
     def test_what_was_refused_of_another_job_or_cluster_is_no_refusal(self) -> None:
-        mine = offered(MakeJob.name, job_name(at("Syncing").read()))
-        for effect, uid in ((offered(MakeJob.name, "another"), "uid-x"), (mine, "uid-y")):
+        mine = job_attempt_key(MakeJob.name, job_name(at("Syncing").read()))
+        for effect, uid in ((job_attempt_key(MakeJob.name, "another"), "uid-x"), (mine, "uid-y")):
             green_facts = gen.world().with_attempt(effect, uid, refused="no").facts()
             assert facts(at("Syncing"), green_facts).job_refused == ""
 

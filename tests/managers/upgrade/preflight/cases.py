@@ -143,7 +143,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         CLUSTER, quorum(trouble="timed out"), "quorum wait LeaderUnknown", "timed out",
     ),
     "a leader that may not be asked": (
-        CLUSTER, FINE.with_quorum(Quorum(trouble="give it the right", refused="sys/x")),
+        CLUSTER, FINE.with_quorum(Quorum(trouble="give it the right", refused_path="sys/x")),
         "quorum wait QuorumQuestionRefused", "give it the right",
     ),
     "a server without a vote": (

@@ -74,7 +74,7 @@ class TestGrow:
         there.api.refuse(PATCH, api_error(code))
         await grow_claim(there.context, MEANT, GROW)
         noted = gen.present(there.context.attempts.last(GrowClaim.name, "uid-data-x-0"))
-        assert noted.refused == f"told to say {code}"
+        assert noted.refusal == f"told to say {code}"
         assert noted.at == there.clock.now()
         assert await there.flush_events() == []
 

@@ -89,7 +89,7 @@ class TestReload:
         there = outside()
         there.api.refuse("patch Pod x-2", api_error(code))
         await reload_pod(there.context, MEANT, RELOAD)
-        assert gen.present(there.context.attempts.last("reload-pod", "uid-x-2")).refused
+        assert gen.present(there.context.attempts.last("reload-pod", "uid-x-2")).refusal
         ((kind, reason, _),) = await there.flush_events()
         assert (kind, reason) == ("Warning", "ReloadRefused")
 
@@ -132,7 +132,7 @@ class TestServers:
         there = self.there()
         await step_down(there.context, there.logins, MEANT, STEP_DOWN)
         assert servers.requests == [LOGIN, "step-down 10.0.0.1 t1", "bye"]
-        assert gen.present(there.context.attempts.last("step-down", "uid-x-0")).refused == ""
+        assert gen.present(there.context.attempts.last("step-down", "uid-x-0")).refusal == ""
         ((_, reason, text),) = await there.flush_events()
         assert reason == "LeaderSteppedDown"
         assert "t1" not in text
@@ -144,7 +144,7 @@ class TestServers:
         await mark_log(there.context, there.logins, MEANT, MARK)
         for effect, uid in (("step-down", "uid-x-0"), ("mark-log", "uid-x-2")):
             noted = gen.present(there.context.attempts.last(effect, uid))
-            assert "permission denied" in noted.refused
+            assert "permission denied" in noted.refusal
         there.api.calls.clear()
         assert await there.flush_events() == []
 
@@ -153,14 +153,14 @@ class TestServers:
         servers.trouble = BaoError("no answer")
         there = self.there()
         await step_down(there.context, there.logins, MEANT, STEP_DOWN)
-        assert gen.present(there.context.attempts.last("step-down", "uid-x-0")).refused == ""
+        assert gen.present(there.context.attempts.last("step-down", "uid-x-0")).refusal == ""
         await mark_log(there.context, there.logins, MEANT, MARK)
         assert there.context.attempts.last("mark-log", "uid-x-2") is None
 
     async def test_a_login_that_is_gone_by_now_is_a_refusal(self, servers: Servers) -> None:
         there = self.there()
         await step_down(there.context, there.logins, WITHOUT, STEP_DOWN)
-        assert gen.present(there.context.attempts.last("step-down", "uid-x-0")).refused
+        assert gen.present(there.context.attempts.last("step-down", "uid-x-0")).refusal
         assert servers.requests == []
 
     async def test_the_leader_writes_a_setting_that_it_has_already(self, servers: Servers) -> None:
@@ -174,4 +174,4 @@ class TestServers:
             "bye",
         ]
         assert servers.autopilot == {"max_trailing_logs": 7, "min_quorum": 3}
-        assert gen.present(there.context.attempts.last("mark-log", "uid-x-2")).refused == ""
+        assert gen.present(there.context.attempts.last("mark-log", "uid-x-2")).refusal == ""

@@ -48,7 +48,7 @@ class TestRemovePeer:
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
         assert mark_of(outside) == "x-2"
         assert servers.requests == [LOGIN, "remove-peer 10.0.0.1 x-2 t1", "bye"]
-        assert gen.present(outside.context.attempts.last("remove-peer", "uid-x-2")).refused == ""
+        assert gen.present(outside.context.attempts.last("remove-peer", "uid-x-2")).refusal == ""
         outside.api.calls.clear()
         assert await outside.flush_events() == [
             ("Normal", "PeerRemoved", "Removed x-2 from the raft cluster")
@@ -86,7 +86,7 @@ class TestRemovePeer:
         outside = there()
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
         noted = gen.present(outside.context.attempts.last("remove-peer", "uid-x"))
-        assert "permission denied" in noted.refused
+        assert "permission denied" in noted.refusal
         outside.api.calls.clear()
         assert await outside.flush_events() == []
 
@@ -94,14 +94,14 @@ class TestRemovePeer:
         servers.trouble = BaoError("no answer")
         outside = there()
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
-        assert gen.present(outside.context.attempts.last("remove-peer", "uid-x-2")).refused == ""
+        assert gen.present(outside.context.attempts.last("remove-peer", "uid-x-2")).refusal == ""
         assert outside.context.attempts.last("remove-peer", "uid-x") is None
 
     async def test_without_a_login_nothing_is_written(self, servers: Servers) -> None:
         outside = there()
         await remove_peer(outside.context, outside.logins, WITHOUT, REMOVE)
         assert (mark_of(outside), servers.requests) == (None, [])
-        assert gen.present(outside.context.attempts.last("remove-peer", "uid-x")).refused
+        assert gen.present(outside.context.attempts.last("remove-peer", "uid-x")).refusal
 
 
 DELETE = DeleteClaim("data-x-2", "uid-claim-2")
