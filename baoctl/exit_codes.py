@@ -39,11 +39,11 @@ MEANINGS: Final[Mapping[ExitCode, str]] = {
 class VerbError(Exception):
     """A verb failed; the text is one line for a terminal, with a next step."""
 
-    usual: ClassVar[ExitCode] = ExitCode.ERROR
+    default_exit_code: ClassVar[ExitCode] = ExitCode.ERROR
 
     def __init__(self, text: str, code: ExitCode | None = None) -> None:
         # Imported here: it imports the types of the API, which `--help` does not need.
         from contracts.conditions.message import clean_message
 
         super().__init__(clean_message(text))
-        self.exit_code = self.usual if code is None else code
+        self.exit_code = self.default_exit_code if code is None else code

@@ -22,21 +22,21 @@ NEW_KIND_LADDER: Ladder = (0.4, 4.0, 120.0)
 class Backoff:
     """Delays that double from initial to cap, each with up to 100 % jitter, in seconds.
 
-    After `calm` seconds without a delay they start at initial again. client-go's reflector uses
-    0.8, 30, 120.
+    After `reset_after` seconds without a delay they start at initial again. client-go's reflector
+    uses 0.8, 30, 120.
     """
 
     def __init__(self, clock: Clock, rng: random.Random, ladder: Ladder) -> None:
         self._clock = clock
         self._rng = rng
-        self._initial, self._cap, self._calm = ladder
+        self._initial, self._cap, self._reset_after = ladder
         self._next = self._initial
         self._used_until = clock.monotonic()
 
     def delay(self) -> float:
         """Return the delay for this failure; the next one is longer."""
         now = self._clock.monotonic()
-        if now - self._used_until > self._calm:
+        if now - self._used_until > self._reset_after:
             self._next = self._initial
         delay = self._next * (1.0 + self._rng.random())
         self._next = min(self._next * 2.0, self._cap)

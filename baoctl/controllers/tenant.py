@@ -14,7 +14,7 @@ from baoctl.controllers.components import Parts
 from baoctl.settings import ProvisionerSettings
 from contracts.api.group import CLUSTERS, TENANTS
 from managers.tenancy.gate import TARGET_INDEX, target_of
-from managers.tenancy.namespaces import Spaces
+from managers.tenancy.namespaces import Namespaces
 from managers.tenancy.plan import TenantInstallation
 from managers.tenancy.rbac import Grants
 from managers.tenancy.reconcile import TenantDependencies, TenantReconciler
@@ -54,11 +54,11 @@ def build_tenant_controller(
     clusters = parts.informers.informer(Selection(CLUSTERS, None, transform=shallow))
     pace = Bucket(parts.clock, rate=WRITES_PER_SECOND, burst=WRITES_AT_ONCE)
     grants = Grants(delegate, parts.clock, parts.rng, settings.recheck, pace)
-    spaces = Spaces(parts.client, parts.clock, parts.rng, settings.recheck)
+    namespaces = Namespaces(parts.client, parts.clock, parts.rng, settings.recheck)
     reconciler = TenantReconciler(
         tenants,
         clusters,
-        TenantDependencies(parts.client, grants, spaces),
+        TenantDependencies(parts.client, grants, namespaces),
         parts.clock,
         TenantInstallation(installation.namespace, installation.service_account, settings.reads),
     )

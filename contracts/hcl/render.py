@@ -61,12 +61,12 @@ also reloads the audit stanzas, and from 2.5.0 on the plugin stanzas except thos
 class Join:
     """The pods through which a server without data joins.
 
-    `ordinals` of the voters of revision `dialled` ("" for the pool without a revision).
+    `ordinals` of the voters of `revision` ("" for the pool without a revision).
     `non_voter`: the server joins without a vote.
     """
 
     ordinals: tuple[int, ...] = JOIN_ORDINALS
-    dialled: str = ""
+    revision: str = ""
     non_voter: bool = False
 
 
@@ -217,7 +217,7 @@ def _tls_window(config: ConfigInput) -> Mapping[str, object]:
 
 def _joins(config: ConfigInput) -> list[Mapping[str, object]]:
     trust = config.join_tls if config.join_tls is not None else join_files(config.cluster)
-    voters = ServerPool(config.cluster, config.join.dialled)
+    voters = ServerPool(config.cluster, config.join.revision)
     hosts = [voters.pod_dns(config.namespace, ordinal) for ordinal in config.join.ordinals]
     return [{"leader_api_addr": f"https://{host}:{API.number}", **trust} for host in hosts]
 

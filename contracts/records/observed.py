@@ -279,7 +279,7 @@ class Observed:
     unknown_pools: tuple[str, ...] = ()
     """Names of voter StatefulSets that have pods or volumes, but are in no status; read only while
     the pool that should serve has no StatefulSet."""
-    rivals: tuple[str, ...] = ()
+    existing_pools: tuple[str, ...] = ()
     """Names among them with an existing StatefulSet of this cluster, which may serve clients."""
     secrets: Mapping[str, SecretFacts] = field(default_factory=dict)
     client_config: ServerClientConfig | None = None

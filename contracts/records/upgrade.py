@@ -112,12 +112,12 @@ class StepDownJob:
     cluster: str
     id: str
     """Of the upgrade attempt: each attempt has its own Jobs."""
-    turn: int = 1
+    number: int = 1
     """Number of the present or next Job: a server may become leader again and get another Job."""
 
     def run(self, pod_uid: str) -> str:
         """Return the id of the run of the Job for one leader."""
-        return f"{self.id}-{pod_uid}-{self.turn}"
+        return f"{self.id}-{pod_uid}-{self.number}"
 
     def job(self, pod_uid: str) -> str:
         """Return the name of the Job for one leader."""

@@ -46,7 +46,7 @@ class UnansweredError(BaoError):
     """A server did not answer in time."""
 
 
-class SilentError(BaoError):
+class BreakerOpenError(BaoError):
     """No request was sent, because the server did not answer the last ones."""
 
 
@@ -90,7 +90,7 @@ class Breakers:
         ).set_function(self._count)
 
     def check(self, server: Server, what: str, life: Life) -> None:
-        """Allow a request. Raises SilentError if it may not be sent now."""
+        """Allow a request. Raises BreakerOpenError if it may not be sent now."""
         silence = self._silent.get(server)
         if silence is None:
             return
@@ -111,8 +111,8 @@ class Breakers:
     def record_timeout(self, server: Server, what: str, life: Life, start: float) -> None:
         """Record a request that was sent at `start` and timed out now.
 
-        Raises SilentError when the breaker is open, always with the same text, so that a status
-        with that text does not change.
+        Raises BreakerOpenError when the breaker is open, always with the same text, so that a
+        status with that text does not change.
         """
         now = self._clock.monotonic()
         if now - start < SILENCE:
@@ -134,9 +134,9 @@ class Breakers:
         if silence.is_open:
             raise self._refusal(server, what, silence)
 
-    def _refusal(self, server: Server, what: str, silence: _Silence) -> SilentError:
+    def _refusal(self, server: Server, what: str, silence: _Silence) -> BreakerOpenError:
         since = silence.since.strftime("%Y-%m-%dT%H:%M:%SZ")
-        return SilentError(
+        return BreakerOpenError(
             f"{what} of {server.address}: the server has not answered since {since}; the operator "
             f"retries within {MOST:g} s, or when its pod changes"
         )

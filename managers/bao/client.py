@@ -105,8 +105,8 @@ class Bao:
         """`guard` is called before a write and when its bytes are sent.
 
         managers.bao.login opens the sessions of the operator, with the guard of its client; a
-        process without a lease passes `unguarded`. `plain`: without TLS, for a server in the same
-        pod that listens only on loopback.
+        process without a lease passes `allow_writes`. `plain`: without TLS, for a server in the
+        same pod that listens only on loopback.
         """
         self._exchange = Exchange(authority, server_name, port, guard=guard, plain=plain)
 

@@ -31,7 +31,7 @@ PodStates = Callable[[str], Mapping[str, Hashable]]
 """Namespace -> state of the pods there, by address."""
 
 
-class OutOfTimeError(BaoError):
+class DeadlineExceededError(BaoError):
     """No request was sent, because the reconcile has used up its time budget."""
 
 
@@ -58,7 +58,7 @@ class RequestBudget:
         start = self._clock.monotonic()
         left = self._left - (start - self._since if self._open else 0.0)
         if left <= 0:
-            raise OutOfTimeError(
+            raise DeadlineExceededError(
                 f"{what} of {address} was not sent: this reconcile has waited {BUDGET:g} s for "
                 "servers; the next reconcile retries"
             )

@@ -29,7 +29,7 @@ ClustersOf = Callable[[Request], Iterable[ObjectKey]]
 _CHECK: Final[ContextVar[PauseCheck | None]] = ContextVar("pause_check", default=None)
 
 
-class PausedMeanwhileError(Exception):
+class ClusterPausedError(Exception):
     """The cluster of a reconcile was paused after the reconcile began.
 
     It is not a request error, so that no handler of request errors catches it and continues.
@@ -37,10 +37,10 @@ class PausedMeanwhileError(Exception):
 
 
 def check() -> None:
-    """Raise PausedMeanwhileError if the running reconcile may no longer write."""
+    """Raise ClusterPausedError if the running reconcile may no longer write."""
     is_now_paused = _CHECK.get()
     if is_now_paused is not None and is_now_paused():
-        raise PausedMeanwhileError
+        raise ClusterPausedError
 
 
 def is_paused(live: Object | None) -> bool:
@@ -69,7 +69,7 @@ class PauseGuard:
         token = _CHECK.set(lambda: any(is_paused(clusters.get(key)) for key in running))
         try:
             return await self._inner(request)
-        except PausedMeanwhileError:
+        except ClusterPausedError:
             return Done(0.0)
         finally:
             _CHECK.reset(token)

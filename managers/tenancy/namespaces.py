@@ -25,17 +25,17 @@ class NamespaceState:
     """The last observed state of a namespace."""
 
     exists: bool
-    leaving: bool = False
+    terminating: bool = False
 
 
 @dataclass(slots=True)
 class _CachedNamespace:
-    space: NamespaceState
+    state: NamespaceState
     until: float
     missing_since: float | None = None
 
 
-class Spaces:
+class Namespaces:
     """Caches the state of namespaces. Each is read again after `period` seconds, plus or minus a
     fifth; sooner if it is missing or terminating."""
 
@@ -54,7 +54,7 @@ class Spaces:
         cached = self._cache.get(name)
         moment = self._clock.monotonic()
         if cached is not None and not refresh and moment < cached.until:
-            return cached.space
+            return cached.state
         since = cached.missing_since if cached is not None else None
         try:
             live = await self._client.get(NAMESPACE, ObjectKey("", name))
@@ -64,14 +64,14 @@ class Spaces:
             pause = min(MISSING_MOST, max(MISSING_FIRST, (moment - since) / 2))
             self._cache[name] = _CachedNamespace(NamespaceState(False), moment + pause, since)
             return NamespaceState(False)
-        space = NamespaceState(True, is_terminating(live))
-        if not space.leaving and pod_security_missing(live):
+        state = NamespaceState(True, is_terminating(live))
+        if not state.terminating and pod_security_missing(live):
             await self._label(live)
         spread = 1 + JITTER * (2 * self._rng.random() - 1)
         self._cache[name] = _CachedNamespace(
-            space, moment + (MISSING_FIRST if space.leaving else self._period * spread)
+            state, moment + (MISSING_FIRST if state.terminating else self._period * spread)
         )
-        return space
+        return state
 
     def recheck_after(self, name: str) -> float | None:
         """Return the seconds until the namespace is read again."""

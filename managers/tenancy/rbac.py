@@ -90,11 +90,11 @@ class Grants:
         self._period = period
         self._cache: dict[Slot, _CacheEntry] = {}
         # UIDs of our terminating objects that have our finalizer, by namespace.
-        self._doomed: dict[str, set[str]] = {}
+        self._terminating_objects: dict[str, set[str]] = {}
 
-    def doomed(self, namespace: str) -> frozenset[str]:
+    def terminating_objects(self, namespace: str) -> frozenset[str]:
         """Return the UIDs of terminating objects that have our finalizer."""
-        return frozenset(self._doomed.get(namespace, ()))
+        return frozenset(self._terminating_objects.get(namespace, ()))
 
     def recheck_after(self, namespace: str) -> float | None:
         """Return the seconds until an object of a namespace is read again."""
@@ -107,7 +107,7 @@ class Grants:
         """Drop a namespace from the cache: all its objects are read again."""
         for slot in [slot for slot in self._cache if slot[1].namespace == namespace]:
             del self._cache[slot]
-        self._doomed.pop(namespace, None)
+        self._terminating_objects.pop(namespace, None)
 
     async def get(self, resource: Resource, key: ObjectKey) -> Object | None:
         """Read one object from the API server; None if it does not exist."""
@@ -164,15 +164,15 @@ class Grants:
         has_finalizer = tenancy.GRANT_FINALIZER in (live["metadata"].get("finalizers") or ())
         if needs_finalizer and has_finalizer and ownership.leaving:
             return None
-        doomed = self._doomed.setdefault(intent.key.namespace, set())
+        terminating = self._terminating_objects.setdefault(intent.key.namespace, set())
         if uid_of(live) in ownership.replaceable:
             await self._release(intent.resource, intent.key, live)
-            doomed.discard(uid_of(live))
+            terminating.discard(uid_of(live))
             return None
         if not needs_finalizer:
             await self._release(intent.resource, intent.key, live)
         else:
-            doomed.add(uid_of(live))
+            terminating.add(uid_of(live))
         return Wait("Provisioning", f"{intent} was deleted and is being recreated", AGAIN_AFTER)
 
     async def remove(self, resource: Resource, key: ObjectKey, accepted: frozenset[str]) -> bool:

@@ -20,7 +20,7 @@ from contracts.tenancy import FINALIZER, SecretAccess, access_of
 from managers.context.context import MARKS
 from managers.tenancy import plan
 from managers.tenancy.gate import TARGET_INDEX, by_target, target_of
-from managers.tenancy.namespaces import NamespaceState, Spaces
+from managers.tenancy.namespaces import Namespaces, NamespaceState
 from managers.tenancy.plan import TenantInstallation
 from managers.tenancy.rbac import FIELD_MANAGER, Grants, NamespaceOwnership
 from managers.tenancy.revocation_delay import RevocationDelay
@@ -52,7 +52,7 @@ class _Pass:
     spec: TenantSpec
     namespace: str
     clusters: tuple[Object, ...]
-    space: NamespaceState
+    state: NamespaceState
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class TenantDependencies:
 
     client: Client
     grants: Grants
-    spaces: Spaces
+    namespaces: Namespaces
 
 
 class TenantReconciler:
@@ -83,7 +83,7 @@ class TenantReconciler:
         self._tenants = tenants
         self._clusters = clusters
         self._grants = dependencies.grants
-        self._spaces = dependencies.spaces
+        self._namespaces = dependencies.namespaces
         self._clock = clock
         self._installation = installation
         self._revocation_delay = RevocationDelay(clock)
@@ -122,24 +122,26 @@ class TenantReconciler:
             return await self._report(live, Blocked("InvalidSpec", str(invalid)))
         namespace = spec.target_namespace
         clusters = self._clusters_of(namespace)
-        doomed = self._grants.doomed(namespace)
+        terminating_objects = self._grants.terminating_objects(namespace)
         leaving = any(is_terminating(cluster) for cluster in clusters)
         try:
-            space = await self._spaces.observe(namespace, refresh=leaving or bool(doomed))
+            state = await self._namespaces.observe(
+                namespace, refresh=leaving or bool(terminating_objects)
+            )
         except Forbidden as error:
             return await self._report(live, Blocked("RejectedByServer", str(error), REFUSED_FOR))
-        if not space.exists:
+        if not state.exists:
             return await self._without_namespace(live, namespace)
-        if space.leaving and not clusters:
+        if state.terminating and not clusters:
             return await self._release_namespace(live, namespace)
-        this = _Pass(live, spec, namespace, clusters, space)
+        this = _Pass(live, spec, namespace, clusters, state)
         accesses = [(key_of(cluster).name, access(cluster)) for cluster in clusters]
         ownership = NamespaceOwnership(
             owner_of(live),
             plan.predecessors(live, self._rivals(live), self._installation),
-            space.leaving,
+            state.terminating,
             opening=not (live.get("status") or {}).get("provisioned"),
-            replaceable=frozenset() if space.leaving else doomed,
+            replaceable=frozenset() if state.terminating else terminating_objects,
         )
         requested = plan.union(secrets for _, secrets in accesses)
         secrets = self._revocation_delay.keep(namespace, requested)
@@ -149,7 +151,7 @@ class TenantReconciler:
     async def _without_namespace(self, live: Object, namespace: str) -> Outcome:
         self._grants.forget(namespace)
         message = f"namespace {namespace} does not exist"
-        wait = Wait("NamespaceNotFound", message, self._spaces.recheck_after(namespace))
+        wait = Wait("NamespaceNotFound", message, self._namespaces.recheck_after(namespace))
         return await self._report(live, wait)
 
     async def _release_namespace(self, live: Object, namespace: str) -> Outcome:
@@ -171,7 +173,7 @@ class TenantReconciler:
         if refused is not None:
             return refused
         # Nothing can be recreated in a terminating namespace, also no quota and limits.
-        bounds = None if this.space.leaving else await self._all(ownership, desired.bounds)
+        bounds = None if this.state.terminating else await self._all(ownership, desired.bounds)
         for resource, name in desired.absent:
             key = ObjectKey(this.namespace, name)
             await self._grants.remove(resource, key, ownership.accepted)
@@ -198,7 +200,7 @@ class TenantReconciler:
         finding = ProvisionedCondition(True, "Provisioned", self._provisioned_message(this))
         if is_terminating(this.live):
             finding = ProvisionedCondition(True, "Deleting", _waiting_message(this))
-        elif this.space.leaving:
+        elif this.state.terminating:
             finding = ProvisionedCondition(
                 True,
                 "NamespaceTerminating",
@@ -217,7 +219,7 @@ class TenantReconciler:
     def _recheck_after(self, namespace: str) -> float | None:
         timers = (
             self._grants.recheck_after(namespace),
-            self._spaces.recheck_after(namespace),
+            self._namespaces.recheck_after(namespace),
             self._revocation_delay.recheck_after(namespace),
         )
         return min((timer for timer in timers if timer is not None), default=None)
@@ -248,7 +250,7 @@ class TenantReconciler:
             message = f"namespace {namespace} still has {len(clusters)} OpenBaoClusters"
             return Wait("Deleting", message, outcome.recheck_after)
         await self._remove_all(live, namespace)
-        self._spaces.forget(namespace)
+        self._namespaces.forget(namespace)
         return Done()
 
     async def _remove_all(self, live: Object, namespace: str) -> None:

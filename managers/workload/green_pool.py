@@ -29,8 +29,8 @@ def green_view(resolved: Resolved, green: PoolSpec) -> Resolved:
     UnwritableError as `render_config` does.
     """
     config = replace(resolved.config, version=green.release.version)
-    joining = replace(config, join=Join(dialled=resolved.revision, non_voter=True))
-    serving = replace(config, join=Join(dialled=green.revision))
+    joining = replace(config, join=Join(revision=resolved.revision, non_voter=True))
+    serving = replace(config, join=Join(revision=green.revision))
     return replace(
         resolved,
         revision=green.revision,

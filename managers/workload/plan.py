@@ -148,7 +148,7 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
     volumes = growth(resolved, observed)
     busy = bool(pods.outdated or inputs.hold_reason)
     recreation = renewal(resolved, observed, servers.body["spec"], rolling=busy)
-    if recreation.barred:
+    if recreation.rejected:
         intents = intents[1:]
     effects = (
         *base_effects,

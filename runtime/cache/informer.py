@@ -37,14 +37,14 @@ class InformerOptions:
     watch_list requests streamed lists (WatchList) if the server supports them. resync is the period
     in seconds in which a handler gets all objects again, None for never; a handler may request
     another period. The start of the process does not wait for an optional informer, and health
-    checks ignore it: its kind need not exist. coming: its kind was reported to exist, so a refused
-    list is retried within seconds.
+    checks ignore it: its kind need not exist. kind_exists: its kind was reported to exist, so a
+    refused list is retried within seconds.
     """
 
     watch_list: bool = True
     resync: float | None = None
     optional: bool = False
-    coming: bool = False
+    kind_exists: bool = False
 
 
 DEFAULT = InformerOptions()
@@ -201,7 +201,7 @@ class Informer(StoredObjects):
             watch_list=self._options.watch_list,
         )
         reflector.reduce_by(self._shaped)
-        if self._options.coming:
+        if self._options.kind_exists:
             reflector.retry_by(NEW_KIND_LADDER)
         return reflector
 

@@ -75,15 +75,16 @@ class InformerSet:
         return informer
 
     def optional(
-        self, selection: Selection, *, awake: bool = False, coming: bool = True
+        self, selection: Selection, *, awake: bool = False, kind_exists: bool = True
     ) -> OptionalInformer:
         """Create an optional informer; it does not run until `wake`, unless it is `awake`.
 
-        `coming`: see InformerOptions. Raises ValueError if the selection already has an informer.
+        `kind_exists`: see InformerOptions. Raises ValueError if the selection already has an
+        informer.
         """
         if selection in self._informers:
             raise ValueError(f"{selection} already has an informer")
-        options = replace(self._options, optional=True, coming=coming)
+        options = replace(self._options, optional=True, kind_exists=kind_exists)
         informer = self._add(OptionalInformer, selection, options)
         informer.home = self
         self._asleep.add(selection)

@@ -117,7 +117,7 @@ class NamespaceUnion:
         if namespace in self._members:
             return
         chosen = replace(self.selection, namespace=namespace)
-        member = self._informers.optional(chosen, awake=self._awake, coming=False)
+        member = self._informers.optional(chosen, awake=self._awake, kind_exists=False)
         self._members[namespace] = member
         for name, function in self._indexes.items():
             member.add_index(name, function)

@@ -33,7 +33,7 @@ class _Entry:
     """The last response for a name: in the store, excluded from it, or NotFound."""
 
     fetched_at: float
-    stretch: float
+    jitter: float
     excluded: bool = False
     """An object of that name exists that the selection excludes."""
     writes: int = 0
@@ -142,7 +142,7 @@ class PolledMirror(StoredObjects):
 
     def _is_due(self, key: ObjectKey, now: float, max_age: float) -> bool:
         entry = self._entries.get(key)
-        return entry is None or now - entry.fetched_at >= max_age * entry.stretch
+        return entry is None or now - entry.fetched_at >= max_age * entry.jitter
 
     def _read(self, key: ObjectKey) -> asyncio.Task[None]:
         task = self._reads.get(key)
@@ -186,12 +186,12 @@ class PolledMirror(StoredObjects):
             self._tell(self._store.remove(stored))
 
     def _note(self, key: ObjectKey) -> _Entry:
-        now, stretch = self._clock.monotonic(), self._rng.uniform(1.0 - JITTER, 1.0 + JITTER)
+        now, jitter = self._clock.monotonic(), self._rng.uniform(1.0 - JITTER, 1.0 + JITTER)
         entry = self._entries.get(key)
         if entry is None:
-            entry = self._entries[key] = _Entry(now, stretch)
+            entry = self._entries[key] = _Entry(now, jitter)
         else:
-            entry.fetched_at, entry.stretch = now, stretch
+            entry.fetched_at, entry.jitter = now, jitter
         return entry
 
     def _tell(self, changes: Iterable[StoreChange]) -> None:

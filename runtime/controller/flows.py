@@ -160,7 +160,7 @@ class Flows:
             flows=len(flows),
             at_limit=sum(flow.waiting > 0 and flow.held >= limit > 0 for flow in flows),
             most_waiting=max((flow.waiting for flow in flows), default=0),
-            most_seats=max((flow.held for flow in flows), default=0),
+            seats_max=max((flow.held for flow in flows), default=0),
         )
 
     def _limit(self) -> int:

@@ -22,7 +22,7 @@ class FlowReadings(NamedTuple):
     """Flows whose keys wait only because the flow may hold no further worker."""
     most_waiting: int
     """Largest number of waiting keys of one flow."""
-    most_seats: int
+    seats_max: int
     """Largest number of workers of one flow."""
 
 
@@ -52,7 +52,7 @@ class FlowFamilies:
             (self.workqueue_flows, "flows"),
             (self.workqueue_flows_at_limit, "at_limit"),
             (self.workqueue_flow_waiting_max, "most_waiting"),
-            (self.workqueue_flow_seats_max, "most_seats"),
+            (self.workqueue_flow_seats_max, "seats_max"),
         ):
             family.labels(name, name).set_function(_reading(read, part))
 

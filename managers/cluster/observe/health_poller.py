@@ -1,4 +1,4 @@
-"""Polls the health of the servers of a calm cluster, instead of the API server.
+"""Polls the health of the servers of an idle cluster, instead of the API server.
 
 `sys/health` needs no login. Connections stay open, so that a poll costs the servers little. The
 result is only whether something changed; the facts come from the API server. Called by

@@ -165,7 +165,7 @@ class ClusterObserver:
             read=pools.read,
             green=pools.green,
             unknown_pools=pools.unknown_pools,
-            rivals=pools.rivals,
+            existing_pools=pools.existing_pools,
             secrets=readings,
             client_config=client_config_of(cluster, readings, servers),
             acme_claim=await self._named_claim(tls_settings(cluster).acme_volume, owner),

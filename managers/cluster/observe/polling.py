@@ -48,8 +48,8 @@ BACKOFF_AFTER = 30.0
 """Seconds without a change after which the interval grows."""
 SLOWEST = 15.0
 """The maximum interval."""
-CALM_AFTER = 5.0
-"""Seconds without a change before a healthy cluster counts as calm: by then the labels of its
+IDLE_AFTER = 5.0
+"""Seconds without a change before a healthy cluster counts as idle: by then the labels of its
 servers name the leader."""
 HEALTH_INTERVAL = 5.0
 JITTER = 0.2
@@ -69,8 +69,8 @@ class Ages:
     secrets: float
 
 
-EAGER = Ages(sets=5.0, pods=4.0, claims=10.0, children=120.0, optional=15.0, secrets=15.0)
-CALM = Ages(sets=120.0, pods=300.0, claims=900.0, children=900.0, optional=300.0, secrets=60.0)
+ACTIVE = Ages(sets=5.0, pods=4.0, claims=10.0, children=120.0, optional=15.0, secrets=15.0)
+IDLE = Ages(sets=120.0, pods=300.0, claims=900.0, children=900.0, optional=300.0, secrets=60.0)
 """In total less than six requests a minute for three servers with operator-managed TLS."""
 
 
@@ -82,7 +82,7 @@ class _ClusterState:
     changed: float
     is_new: bool = False
     filled: bool = False
-    calm: bool = False
+    idle: bool = False
     spec_key: object = None
     facts: object = None
     servers: tuple[PodFacts, ...] = ()
@@ -123,11 +123,11 @@ class PollingCacheRefresher:
         """Read outdated objects, in few rounds: each result shows which others may exist."""
         state = self._of(owner)
         spec_key = (cluster.metadata.generation, cluster.metadata.annotations)
-        if state.calm and (state.spec_key != spec_key or await self._has_changed(state)):
-            state.calm = False
+        if state.idle and (state.spec_key != spec_key or await self._has_changed(state)):
+            state.idle = False
             state.changed = self._clock.monotonic()
         state.spec_key = spec_key
-        ages = CALM if state.calm else EAGER
+        ages = IDLE if state.idle else ACTIVE
         await asyncio.gather(
             self._servers(state, pools_to_observe(cluster), cluster.spec.replicas, ages),
             self._children(state, cluster, ages),
@@ -144,7 +144,7 @@ class PollingCacheRefresher:
         """Read all objects that a deletion needs."""
         state = self._of(owner)
         state.changed = self._clock.monotonic()
-        state.calm = False
+        state.idle = False
         eager = Ages(PACE, PACE, PACE, NEVER, NEVER, 0.0)
         pools = voter_pools(cluster) if cluster is not None else (ServerPool(owner.name),)
         common = [ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS]
@@ -153,9 +153,9 @@ class PollingCacheRefresher:
         )
 
     def secret_age(self, owner: Owner) -> float:
-        """Return a longer age for the Secrets of a calm cluster."""
+        """Return a longer age for the Secrets of an idle cluster."""
         state = self._states.get(owner.key)
-        return (CALM if state is not None and state.calm else EAGER).secrets
+        return (IDLE if state is not None and state.idle else ACTIVE).secrets
 
     def next_refresh(self, result: ReconcileResult) -> float | None:
         """Return the time to the next refresh, by the result of the reconcile."""
@@ -169,8 +169,8 @@ class PollingCacheRefresher:
             state.facts, state.changed = facts, now
         state.servers, state.client_config = observed.servers, observed.client_config
         idle = now - state.changed
-        state.calm = idle >= CALM_AFTER and is_ready(result)
-        if state.calm:
+        state.idle = idle >= IDLE_AFTER and is_ready(result)
+        if state.idle:
             return HEALTH_INTERVAL * self._rng.uniform(1.0 - JITTER, 1.0 + JITTER)
         return self._pace(state)
 
@@ -254,8 +254,8 @@ class PollingCacheRefresher:
             soon = self._soon(state) if polled.resource == POD else PVC_RECHECK
             for number, key in enumerate(keys, checked):
                 if number < replicas and mirror.get(key) is None:
-                    # Kubernetes creates it: in a calm cluster it existed, and no change was seen.
-                    due[key] = polled.age if state.calm else soon
+                    # Kubernetes creates it: in an idle cluster it existed, and no change was seen.
+                    due[key] = polled.age if state.idle else soon
             await self._refresh_each(state, polled.resource, due)
             checked = limit
 

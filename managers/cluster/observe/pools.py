@@ -32,7 +32,7 @@ class ObservedPools:
     green: PoolFacts
     read: PoolFacts
     unknown_pools: tuple[str, ...] = ()
-    rivals: tuple[str, ...] = ()
+    existing_pools: tuple[str, ...] = ()
     """Both as in contracts.records.observed."""
 
     @property
@@ -79,7 +79,7 @@ def pools_of(
     )
     return ObservedPools(
         unknown_pools=unknown_pools,
-        rivals=tuple(
+        existing_pools=tuple(
             name for name in unknown_pools if own_stateful_set_facts(owner, live(name)) is not None
         ),
         voters=voters,

@@ -116,7 +116,7 @@ def _resolve(
     config = replace(
         ConfigInput.of(cluster, overrides.login),
         seal=stanza_of(unseal),
-        join=Join(dialled=revision),
+        join=Join(revision=revision),
     )
     tls, audit = tls_settings(cluster), audit_volume(owner.name, spec.audit_file_storage)
     account, exposure = spec.service_account, exposure_spec(cluster)
@@ -222,7 +222,7 @@ def _lost_pool(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
     # If another StatefulSet of this cluster exists, volumes alone prove nothing: with
     # spec.deletionPolicy Retain the volumes of an abandoned pool are kept, with its old data.
     is_named = cluster.status.blue_green is not None and bool(
-        observed.pods or (observed.claims and not observed.rivals)
+        observed.pods or (observed.claims and not observed.existing_pools)
     )
     if not observed.unknown_pools or observed.stateful_set is not None or is_named:
         return None

@@ -153,7 +153,7 @@ def _membership(facts: ConditionFacts) -> ConditionUpdate:
         return ConditionUpdate(kind, "Unknown", "NotInitialized", "There are no members yet")
     if facts.error is not None and facts.error.reason == "SplitBrain":
         return ConditionUpdate(kind, "False", "SplitBrain", facts.error.message)
-    if facts.asleep:
+    if facts.hibernated:
         return ConditionUpdate(
             kind,
             "Unknown",

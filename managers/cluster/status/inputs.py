@@ -53,13 +53,13 @@ class ConditionFacts:
     @property
     def expected(self) -> int:
         """Number of servers that should be ready: a server without a vote is still joining."""
-        if self.asleep:
+        if self.hibernated:
             return 0
         voters = self.spec.replicas if self.raft is None else self.raft.voters
         return min(self.spec.replicas, voters) - len(self.spec.fenced_pods)
 
     @property
-    def asleep(self) -> bool:
+    def hibernated(self) -> bool:
         """No server should run."""
         return self.spec.hibernate and self.initialized
 

@@ -38,7 +38,7 @@ def sealed_condition(facts: ConditionFacts) -> ConditionUpdate:
         return ConditionUpdate(
             "OpenBaoSealed", "Unknown", "NotInitialized", "There is nothing to unseal"
         )
-    if facts.asleep:
+    if facts.hibernated:
         return ConditionUpdate(
             "OpenBaoSealed", "Unknown", "Hibernated", "No server runs: the cluster is hibernated"
         )
@@ -65,7 +65,7 @@ def leader(facts: ConditionFacts) -> ConditionUpdate:
             return ConditionUpdate(
                 "OpenBaoLeader", "False", "NotInitialized", "The first boot is not complete"
             )
-        case 0 if facts.asleep:
+        case 0 if facts.hibernated:
             return ConditionUpdate("OpenBaoLeader", "Unknown", "Hibernated", "No server runs")
         case 0:
             return ConditionUpdate(

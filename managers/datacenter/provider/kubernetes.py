@@ -126,7 +126,7 @@ class KubernetesProvider:
             await self._prune(record, applied)
             # The API server may store a value in another form than was sent.
             self._verified[record.id] = _VerifiedState(
-                record.desired.digest, used_vaults, _prints(applied)
+                record.desired.digest, used_vaults, _fingerprints(applied)
             )
 
     async def deprovision(self, record: ServiceRecord) -> bool:
@@ -196,7 +196,7 @@ class KubernetesProvider:
     def _is_verified(self, record: ServiceRecord, owned: Mapping[ObjectRef, Object]) -> bool:
         """Return whether the objects match the record; an unchanged state is not compared again."""
         vaults = self._vaults_for(record, ())
-        state = _VerifiedState(record.desired.digest, vaults, _prints(owned))
+        state = _VerifiedState(record.desired.digest, vaults, _fingerprints(owned))
         if self._verified.get(record.id) == state:
             return True
         intents = _rendered(record, vaults)
@@ -334,10 +334,10 @@ class _VerifiedState:
 
     digest: str
     vaults: tuple[Vault, ...]
-    prints: Mapping[ObjectRef, str]
+    fingerprints: Mapping[ObjectRef, str]
 
 
-def _prints(owned: Mapping[ObjectRef, Object]) -> dict[ObjectRef, str]:
+def _fingerprints(owned: Mapping[ObjectRef, Object]) -> dict[ObjectRef, str]:
     return {ref: fingerprint(live) for ref, live in owned.items()}
 
 

@@ -37,7 +37,7 @@ class Renewal:
     `barred`: the API server would reject the desired object, so the plan omits it.
     """
 
-    barred: bool = False
+    rejected: bool = False
     effects: tuple[Effect, ...] = ()
     outcome: Outcome = SETTLED
     operation: Operation | None = None
@@ -73,9 +73,9 @@ def renewal(
     differs = _differs(live, desired, resolved.storage_size)
     if not differs:
         return KEPT
-    barred = differs != SIZE_ALONE
+    rejected = differs != SIZE_ALONE
     waits_for = _unsettled(live, observed)
-    if not barred:
+    if not rejected:
         waits_for = waits_for or _growing(live, observed, resolved, rolling=rolling)
     name = resolved.voter_pool.stateful_set
     message = (
@@ -83,7 +83,7 @@ def renewal(
         f"cannot change {', '.join(differs)} in place"
     )
     if waits_for:
-        return Renewal(barred, outcome=Wait(RECREATING, f"{message}; first {waits_for}"))
+        return Renewal(rejected, outcome=Wait(RECREATING, f"{message}; first {waits_for}"))
     attempt = observed.last_attempt(RecreateStatefulSet.name, resolved.owner.uid)
     if attempt is not None and observed.now - attempt.at < ASK_AGAIN:
         return Renewal(

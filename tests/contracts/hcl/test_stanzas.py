@@ -197,7 +197,7 @@ def test_the_text_for_restarts_is_part_of_the_whole(case: str) -> None:
 
 def test_a_new_revision_dials_the_servers_of_the_old_one() -> None:
     base = ConfigInput("c", "ns")
-    green = replace(base, join=Join(dialled="0123456789abcdef", non_voter=True))
+    green = replace(base, join=Join(revision="0123456789abcdef", non_voter=True))
     (storage,) = parse(render_config(green))["storage"]
     joins = storage["raft"]["retry_join"]
     assert [join.pop("leader_api_addr") for join in joins] == [

@@ -12,7 +12,7 @@ import pytest
 from contracts.records.effects import ServerEndpoint
 from managers.bao import exchange, login
 from managers.bao.client import Bao, BaoError, JoinOrder
-from managers.context.pause_guard import PausedMeanwhileError
+from managers.context.pause_guard import ClusterPausedError
 from managers.workload.actions.raft_peers import remove_peer
 from runtime.builtin_kinds import PVC
 from runtime.errors import LeaseLost
@@ -88,7 +88,7 @@ async def test_a_write_is_refused_before_it_looks_for_a_connection(
         assert (server.requests, server.peers) == ([], set())
 
 
-@pytest.mark.parametrize("error", [LeaseLost("gone"), PausedMeanwhileError()], ids=repr)
+@pytest.mark.parametrize("error", [LeaseLost("gone"), ClusterPausedError()], ids=repr)
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
 async def test_a_write_is_refused_when_its_bytes_are_about_to_leave(
     tmp_path: Path, write: Ask, error: Exception

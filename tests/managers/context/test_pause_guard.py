@@ -14,7 +14,7 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from managers.bao.client import Bao
-from managers.context.pause_guard import PausedMeanwhileError, PauseGuard, both, check, is_paused
+from managers.context.pause_guard import ClusterPausedError, PauseGuard, both, check, is_paused
 from runtime.errors import LeaseLost
 from runtime.outcome import Done, Outcome, Wait
 from runtime.types import Object, ObjectKey, Request
@@ -136,4 +136,4 @@ async def test_no_write_is_sent_to_a_server_either() -> None:
         return Done()
 
     await PauseGuard(ask, cache)(KEY)
-    assert results == [PausedMeanwhileError.__name__, "BaoError"]
+    assert results == [ClusterPausedError.__name__, "BaoError"]

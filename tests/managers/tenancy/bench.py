@@ -7,7 +7,7 @@ from typing import Any
 
 from contracts.api.group import API_VERSION, CLUSTERS, TENANT_KIND, TENANTS
 from contracts.tenancy import FINALIZER
-from managers.tenancy.namespaces import Spaces
+from managers.tenancy.namespaces import Namespaces
 from managers.tenancy.plan import QUOTA, TenantInstallation
 from managers.tenancy.rbac import Grants
 from managers.tenancy.reconcile import TenantDependencies, TenantReconciler
@@ -82,7 +82,7 @@ class Bench:
             Grants(
                 self.delegate, self.clock, rng, PERIOD, Bucket(self.clock, rate=1.0, burst=pace)
             ),
-            Spaces(self.api, self.clock, rng, PERIOD),
+            Namespaces(self.api, self.clock, rng, PERIOD),
         )
         self.reconcile = TenantReconciler(self.tenants, self.clusters, hands, self.clock, PLACE)
 

@@ -63,7 +63,7 @@ def metrics() -> Metrics:
     """All families, and every series whose labels are known at the start of a process."""
     metrics = Metrics(request_details=True)
     metrics.register_controller("shop")
-    flows = FlowReadings(flows=3, at_limit=1, most_waiting=9, most_seats=4)
+    flows = FlowReadings(flows=3, at_limit=1, most_waiting=9, seats_max=4)
     readings = QueueReadings({0: 2}, lambda: 7.0, lambda: 3.0, lambda: 2.0, lambda: flows)
     metrics.register_queue("shop", readings).depth.show(0)
     metrics.register_informer("secrets")

@@ -9,9 +9,9 @@ from contracts.naming import names
 from contracts.owned_kinds import PRUNED
 from managers.cluster.delete import PODS_RECHECK
 from managers.cluster.observe.polling import (
-    CALM,
-    CALM_AFTER,
     HEALTH_INTERVAL,
+    IDLE,
+    IDLE_AFTER,
     JITTER,
     PACE,
     SLOWEST,
@@ -34,7 +34,7 @@ async def running_bench(cluster: gen.Cluster | None = None) -> PolledBench:
     await bench.follow(5.0)
     bench.start_pods(replicas)
     bench.servers.leader = bench.address(0)
-    await bench.follow(3.0 * CALM_AFTER)
+    await bench.follow(3.0 * IDLE_AFTER)
     return bench
 
 
@@ -180,7 +180,7 @@ async def test_a_user_edit_is_reverted_within_the_age_of_a_calm_cluster() -> Non
     edited = copy.deepcopy(bench.api.objects[key])
     edited["spec"]["selector"] = {}
     bench.api.with_objects((SERVICE, edited))
-    await bench.follow(CALM.children * 1.2)
+    await bench.follow(IDLE.children * 1.2)
     assert bench.api.objects[key]["spec"]["selector"] != {}
 
 
