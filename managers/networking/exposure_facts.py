@@ -88,23 +88,26 @@ def class_facts(live: Object) -> ClassFacts:
 @memoize
 def route_facts(live: Object, owned: bool, spec: GatewaySettings) -> RouteFacts:
     """Read the status of our route: the worst of all parents that are our Gateway."""
-    parents = [
-        parent
-        for parent in _dicts(_dict(live.get("status")).get("parents"))
-        if _is_our_gateway(_dict(parent.get("parentRef")), spec)
-    ]
-    return _status_facts(live, owned, parents)
+    entries = _entries_of_our_gateway(live, "parents", "parentRef", spec)
+    return _status_facts(live, owned, entries)
 
 
 @memoize
 def policy_facts(live: Object, owned: bool, spec: GatewaySettings) -> RouteFacts:
     """Read the status of our BackendTLSPolicy."""
-    ancestors = [
-        ancestor
-        for ancestor in _dicts(_dict(live.get("status")).get("ancestors"))
-        if _is_our_gateway(_dict(ancestor.get("ancestorRef")), spec)
+    entries = _entries_of_our_gateway(live, "ancestors", "ancestorRef", spec)
+    return _status_facts(live, owned, entries)
+
+
+def _entries_of_our_gateway(
+    live: Object, entries: str, reference: str, spec: GatewaySettings
+) -> list[Part]:
+    """Return the entries of a status whose reference is our Gateway."""
+    return [
+        entry
+        for entry in _dicts(_dict(live.get("status")).get(entries))
+        if _is_our_gateway(_dict(entry.get(reference)), spec)
     ]
-    return _status_facts(live, owned, ancestors)
 
 
 def _status_facts(live: Object, owned: bool, entries: Iterable[Part]) -> RouteFacts:

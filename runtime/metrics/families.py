@@ -9,7 +9,7 @@ reconcile without work. The exposition is the same.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -120,45 +120,6 @@ class FastHistogramFamily(Collector):
         return HistogramMetricFamily(name, help_text, labels=labels)
 
 
-class ObjectGauge(Collector):
-    """A family of gauges about objects; the series of an object are removed with it.
-
-    `labels` start with namespace and name. A series that outlives its object causes alerts forever,
-    and the series of a changing fleet fill the memory of Prometheus.
-    """
-
-    def __init__(
-        self, name: str, help_text: str, labels: Sequence[str], registry: CollectorRegistry
-    ) -> None:
-        self._about: Final = (name, help_text, labels)
-        self._values: dict[ObjectKey, dict[tuple[str, ...], float]] = {}
-        registry.register(self)
-
-    def set(self, key: ObjectKey, value: float, *more: str) -> None:
-        """Set the series of that object; `more` are the values of the labels after its name."""
-        if len(more) + len(key) != len(self._about[2]):
-            raise ValueError(f"{self._about[0]}: {more} are not the values of {self._about[2]}")
-        self._values.setdefault(key, {})[more] = value
-
-    def forget(self, key: ObjectKey) -> None:
-        """Remove all series of that object; nothing happens if there are none."""
-        self._values.pop(key, None)
-
-    def describe(self) -> Iterable[Metric]:
-        yield self._family()
-
-    def collect(self) -> Iterable[Metric]:
-        family = self._family()
-        for key, series in self._values.items():
-            for more, value in series.items():
-                family.add_metric((*key, *more), value)
-        yield family
-
-    def _family(self) -> GaugeMetricFamily:
-        name, help_text, labels = self._about
-        return GaugeMetricFamily(name, help_text, labels=labels)
-
-
 Reading = tuple[tuple[str, ...], float]
 """The values of the labels of one series, and its value."""
 
@@ -166,7 +127,7 @@ Reading = tuple[tuple[str, ...], float]
 class ReadGauge(Collector):
     """A family of gauges that is computed at each scrape.
 
-    It stores nothing, so no series outlives its subject.
+    Without a store of its own, no series outlives its subject.
     """
 
     def __init__(
@@ -191,6 +152,35 @@ class ReadGauge(Collector):
     def _family(self) -> GaugeMetricFamily:
         name, help_text, labels = self._about
         return GaugeMetricFamily(name, help_text, labels=labels)
+
+
+class ObjectGauge(ReadGauge):
+    """A family of gauges about objects; the series of an object are removed with it.
+
+    `labels` start with namespace and name. A series that outlives its object causes alerts forever,
+    and the series of a changing fleet fill the memory of Prometheus.
+    """
+
+    def __init__(
+        self, name: str, help_text: str, labels: Sequence[str], registry: CollectorRegistry
+    ) -> None:
+        self._values: dict[ObjectKey, dict[tuple[str, ...], float]] = {}
+        super().__init__((name, help_text, labels), self._readings, registry)
+
+    def set(self, key: ObjectKey, value: float, *more: str) -> None:
+        """Set the series of that object; `more` are the values of the labels after its name."""
+        if len(more) + len(key) != len(self._about[2]):
+            raise ValueError(f"{self._about[0]}: {more} are not the values of {self._about[2]}")
+        self._values.setdefault(key, {})[more] = value
+
+    def forget(self, key: ObjectKey) -> None:
+        """Remove all series of that object; nothing happens if there are none."""
+        self._values.pop(key, None)
+
+    def _readings(self) -> Iterator[Reading]:
+        for key, series in self._values.items():
+            for more, value in series.items():
+                yield (*key, *more), value
 
 
 class ObjectCounter(Collector):
