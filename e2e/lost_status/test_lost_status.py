@@ -1,4 +1,4 @@
-"""The most dangerous rows of docs/status-witnesses.md on three servers, under load.
+"""The most dangerous rows of docs/status-evidence.md on three servers, under load.
 
 No server is replaced, no volume or Secret is deleted, and no acknowledged write is lost with any
 wrong status; without a status, an upgrade still takes its lock first.

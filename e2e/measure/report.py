@@ -155,7 +155,9 @@ def markdown(results: Results) -> str:
         ),
     ]
     if results.quiet is not None and results.quiet.total:
-        quiet = table.markdown(("API requests in quiet", "count"), _resource_rows(results.quiet))
+        quiet = table.markdown(
+            ("API requests without changes", "count"), _resource_rows(results.quiet)
+        )
         parts.append(quiet)
     if results.memory:
         rows = speed.memory_rows(results.memory)

@@ -2,7 +2,7 @@
 
 A status may be lost, edited, or restored from an old backup; the StatefulSet and the pods show what
 runs. `with_corrected_status` returns the cluster with a status that matches them, before any
-decision uses it; the reconcile then writes the same status. docs/status-witnesses.md has the table
+decision uses it; the reconcile then writes the same status. docs/status-evidence.md has the table
 of all fields. Called by managers.cluster.observe.observer and managers.cluster.reconcile;
 `restored` by managers.cluster.resolve.
 """

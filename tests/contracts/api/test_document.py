@@ -26,29 +26,32 @@ def test_every_field_that_hardened_refuses_is_told() -> None:
 
 
 def test_every_field_that_is_not_served_is_told() -> None:
-    assert _first_column("What is accepted and not served") == [row.path for row in NOT_SERVED]
+    assert _first_column("Fields without effect") == [row.path for row in NOT_SERVED]
 
 
 def test_what_stops_everything_is_marked() -> None:
-    chapter = _chapter("What is accepted and not served")
+    chapter = _chapter("Fields without effect")
     marked = re.findall(r"^\| `([^`]+)`.*nothing is built \|$", chapter, re.MULTILINE)
     assert marked == [row.path for row in NOT_SERVED if row.essential]
 
 
-def test_every_older_spelling_is_told_with_its_successor() -> None:
-    older = {}
+def test_every_deprecated_field_is_listed_with_its_successor() -> None:
+    deprecated: set[str] = set()
 
     def visit(path: str, node: Schema) -> None:
-        if path.startswith("spec") and "older spelling" in node.get("description", "").lower():
-            older[path] = node
+        if path.startswith("spec") and "deprecated alias" in node.get("description", "").lower():
+            deprecated.add(path)
 
     walk(open_api_schema(), visit)
     matches = dict(
-        re.findall(r"^\| `([^`]+)`.* \| `([^`]+)`", _chapter("Older spellings"), re.MULTILINE)
+        re.findall(
+            r"^\| `([^`]+)`.* \| `([^`]+)`", _chapter("Deprecated field names"), re.MULTILINE
+        )
     )
     short = {path.removeprefix("spec.") for path in matches}
-    # A block may be called an older spelling for the sake of one of its fields.
-    assert {path.removeprefix("spec.") for path in older} - {"maintenance"} <= short
+    # The description of the block names its one deprecated field.
+    assert {path.removeprefix("spec.") for path in deprecated} - {"maintenance"} <= short
+    assert "spec.maintenance.restartAt" in deprecated
     known: set[str] = set()
     walk(open_api_schema(), lambda path, _: known.add(path))
     assert {path for path in matches.values() if path.startswith("spec")} <= known
@@ -56,4 +59,4 @@ def test_every_older_spelling_is_told_with_its_successor() -> None:
 
 def test_every_name_of_a_system_secret_is_told() -> None:
     for suffix in SYSTEM_SECRET_SUFFIXES:
-        assert f"`{suffix}`" in _chapter("Who checks what")
+        assert f"`{suffix}`" in _chapter("Validation")

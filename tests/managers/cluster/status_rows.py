@@ -1,6 +1,6 @@
 """Every status field that affects decisions: how it may be wrong, and whether it is corrected.
 
-docs/status-witnesses.md names the evidence for each; tests/managers/cluster/test_lost_status.py
+docs/status-evidence.md names the evidence for each; tests/managers/cluster/test_lost_status.py
 tests the rows.
 """
 

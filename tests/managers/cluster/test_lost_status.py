@@ -22,7 +22,7 @@ from tests import gen
 from tests.managers.cluster.lost_status import OLD, Watched, claim, healthy
 from tests.managers.cluster.status_rows import MONTH_AGO, REVISION, ROWS, Row
 
-PAGE = Path(__file__).parents[3] / "docs" / "status-witnesses.md"
+PAGE = Path(__file__).parents[3] / "docs" / "status-evidence.md"
 ROW = re.compile(r"^\| `([A-Za-z.]+)` \|", re.MULTILINE)
 
 
