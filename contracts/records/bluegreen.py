@@ -134,9 +134,9 @@ class BlueGreenFacts:
     """The Job of `job_name`; None: it does not exist."""
     former_job: str = ""
     """Another upgrade Job of this cluster that still runs; "" without one."""
-    job_refused: str = ""
+    job_refusal: str = ""
     """Why the API server refused that Job; "" if it accepted it, or before the first attempt."""
-    hook_refused: str = ""
+    hook_refusal: str = ""
     """Why the hook Job cannot be created; "" if it can, or before the first attempt."""
     retry_allowed: bool = False
     """The refused creation may be retried."""

@@ -61,7 +61,7 @@ class Plan:
     """The pods may not be changed until this step is Done."""
     operation: Operation | None = None
     """The operation on the pods, if it takes several reconciles."""
-    rolled: RolloutProgress | None = None
+    rollout: RolloutProgress | None = None
     """None: this step does not handle pods."""
     retained: tuple[Named, ...] = ()
     """Objects that are no longer desired but must not be changed or pruned yet."""
@@ -82,7 +82,7 @@ class Desired:
     complete: bool
     """Every step has planned its objects, so objects that are not listed here may be pruned."""
     operation: Operation | None = None
-    rolled: RolloutProgress | None = None
+    rollout: RolloutProgress | None = None
     """None: the pods were not read."""
     retained: tuple[Named, ...] = ()
     """Objects that are not in `intents` but must not be pruned."""

@@ -49,7 +49,7 @@ class PodFacts:
     """All reload attempts, in the order of their requests."""
     unseal: str = ""
     """Static seal keys of its server (annotation, "" if absent)."""
-    rewrapped: str = ""
+    rewrap_key: str = ""
     """Key with which it rewrapped the root key as leader (annotation, "" if absent)."""
     gated: bool = False
     """The scheduler must not place it yet: its spec has a scheduling gate."""
@@ -63,7 +63,7 @@ class PodFacts:
     """metadata.creationTimestamp."""
     service_account: str = ""
     """Its ServiceAccount."""
-    restored: str = ""
+    restore_uid: str = ""
     """UID of the last restore at its creation (annotation, "" if absent)."""
     fence_gate: bool = False
     """Its spec has our own scheduling gate: its server cannot start."""
@@ -100,7 +100,7 @@ class StatefulSetFacts:
     image_records: tuple[str, ...] = ()
     """Records of verified images (annotations of the StatefulSet itself)."""
     version: str = ""
-    fixed: Mapping[str, str] = field(default_factory=dict, hash=False)
+    immutable_fields: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Immutable fields as text by name, except size and class of volumes."""
     service_account: str = ""
     """The ServiceAccount of new pods."""
@@ -108,7 +108,7 @@ class StatefulSetFacts:
     """New pods have our scheduling gate."""
     image: str = ""
     """Image of new servers."""
-    restored: str = ""
+    restore_uid: str = ""
     """UID of the last restore in its template (annotation, "" if absent)."""
     foreign: ForeignStatefulSet | None = None
     """None: this operator wrote it. Otherwise facts about the StatefulSet of another operator."""

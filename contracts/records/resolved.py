@@ -238,13 +238,13 @@ class Resolved:
     """ServiceAccounts of requested or running jobs."""
     restoring: str = ""
     """The restore whose job may replace the data now: until it ends, no pod may be disrupted."""
-    restored: str = ""
+    restore_uid: str = ""
     """UID of the last restore, after which every server must restart."""
     reuses_account: bool = False
     """The ServiceAccount belongs to a user: the operator never changes or deletes it."""
     read: ReadPoolSpec | None = None
     """The read replicas; None if none are requested and none are left."""
-    config_named: str = ""
+    config_identity: str = ""
     """config.hcl as it would be without green. Its hash identifies the configuration, because
     running servers do not reload the join settings. "": `config_text` identifies it."""
     revision: str = ""

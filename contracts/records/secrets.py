@@ -88,7 +88,7 @@ class SecretFacts:
     """A CA that is already trusted and signs later; only together with a signing CA."""
     former: CertificateFacts | None = None
     """A CA that signed before and is still trusted."""
-    answered: str = ""
+    handled_ca_request: str = ""
     """The last request for a new CA that the operator handled."""
     key_id: str = ""
     """Id of the unseal key that was generated in it (annotation, "" if absent)."""

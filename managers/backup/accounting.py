@@ -36,7 +36,7 @@ def to_count(
     )
 
 
-def counted(status: BackupStatus, backup: OpenBaoBackup) -> BackupStatus:
+def count_backup(status: BackupStatus, backup: OpenBaoBackup) -> BackupStatus:
     """Return the status after a finished backup; unchanged if it was already counted."""
     if status.last_counted == backup.metadata.uid:
         return status

@@ -23,7 +23,7 @@ PROOF: Final = "restoreTest"
 Change = Callable[[BackupStatus], BackupStatus]
 
 
-def stored(live: Object) -> BackupStatus:
+def backup_status_of(live: Object) -> BackupStatus:
     """Return `status.backup` of a cluster; empty if it is invalid."""
     status = live.get("status")
     part: Any = status.get("backup") if isinstance(status, dict) else None
@@ -48,14 +48,14 @@ class BackupRecord:
         would not change, no request is made. Raises NotFound if the cluster does not exist, and
         Transient if another writer keeps changing it.
         """
-        if change(stored(live)) == stored(live):
+        if change(backup_status_of(live)) == backup_status_of(live):
             return live
         key, uid = ObjectKey(live["metadata"]["namespace"], live["metadata"]["name"]), uid_of(live)
         for _ in range(TRIES):
             fresh = await self._client.get(CLUSTERS, key)
             if uid_of(fresh) != uid:
                 raise Transient(f"{CLUSTERS.kind} {key} no longer has the UID {uid}")
-            before = stored(fresh)
+            before = backup_status_of(fresh)
             after = change(before)
             if after == before:
                 self._clusters.observe(fresh)

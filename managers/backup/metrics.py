@@ -13,7 +13,7 @@ from typing import Final
 from contracts.api.backup import OpenBaoBackup
 from contracts.api.cluster.status_backup import BackupStatus
 from contracts.api.values.duration import parse_duration
-from managers.backup.cluster_status import stored
+from managers.backup.cluster_status import backup_status_of
 from runtime.cache.cache import Lister
 from runtime.metrics.families import Reading
 from runtime.metrics.metrics import Metrics
@@ -119,7 +119,7 @@ class BackupMetrics:
     ) -> Callable[[], Iterator[Reading]]:
         def readings() -> Iterator[Reading]:
             for live in self._clusters.list():
-                value = read(stored(live))
+                value = read(backup_status_of(live))
                 if value is not None:
                     yield (*key_of(live),), float(value)
 

@@ -21,9 +21,9 @@ from contracts.api.violation import InvalidClusterError
 from contracts.jobs import backup_request
 from contracts.naming import labels
 from contracts.pause import resumed_at
-from managers.backup.accounting import counted, to_count
+from managers.backup.accounting import count_backup, to_count
 from managers.backup.caches import BackupCaches
-from managers.backup.cluster_status import BackupRecord, Change, stored
+from managers.backup.cluster_status import BackupRecord, Change, backup_status_of
 from managers.backup.dependencies import BackupDependencies
 from managers.backup.lost_locks import LostLocks
 from managers.backup.metrics import BackupMetrics
@@ -95,9 +95,9 @@ class ScheduleReconciler:
     # --- counts ---------------------------------------------------------------------------------
 
     async def _count(self, live: Object) -> Object:
-        last = stored(live).last_counted
+        last = backup_status_of(live).last_counted
         for backup in to_count(self._caches.backups_of(key_of(live)), uid_of(live), last):
-            uncounted = stored(live).last_counted != backup.metadata.uid
+            uncounted = backup_status_of(live).last_counted != backup.metadata.uid
             live = await self._record.change(live, _count_of(backup))
             if uncounted:
                 self._metrics.ended(key_of(live), backup)
@@ -199,10 +199,10 @@ class ScheduleReconciler:
             backup.spec.scheduled_time and backup.status.phase not in TERMINAL for backup in backups
         )
         try:
-            if tick(spec, stored(live), now, unfinished=unfinished).due is not None:
+            if tick(spec, backup_status_of(live), now, unfinished=unfinished).due is not None:
                 # The cache may be behind: the previous leader may have created the backup.
                 live = await self._client.get(CLUSTERS, key_of(live))
-            due = tick(spec, stored(live), now, unfinished=unfinished).due
+            due = tick(spec, backup_status_of(live), now, unfinished=unfinished).due
             late = overdue(spec, backups, now, resumed_at(cluster, now))
         except ValueError:
             # The schedule is older than its validation rule; the workload reconciler reports it.
@@ -220,7 +220,7 @@ class ScheduleReconciler:
             return with_attempt(after, last, now) if is_new else after
 
         live = await self._record.change(live, change)
-        times = (stored(live).next_scheduled_backup, late.overdue_at)
+        times = (backup_status_of(live).next_scheduled_backup, late.overdue_at)
         waits = [(time - now).total_seconds() for time in times if time is not None]
         return live, min((*waits, LONGEST_SLEEP)) if waits else None
 
@@ -246,4 +246,4 @@ class ScheduleReconciler:
 
 
 def _count_of(backup: OpenBaoBackup) -> Change:
-    return lambda status: counted(status, backup)
+    return lambda status: count_backup(status, backup)

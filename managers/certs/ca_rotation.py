@@ -54,7 +54,7 @@ def next_step(
         return _promoting(resolved, observed, ca, ca.upcoming, leaf)
     renew_at = signing.not_after - SERVER_LIFE - MARGIN - 2 * resolved.tls.ca_overlap
     requested = resolved.tls.ca_request
-    if observed.now >= renew_at or (requested and requested != ca.answered):
+    if observed.now >= renew_at or (requested and requested != ca.handled_ca_request):
         return RotationStep("prepare")
     return RotationStep(due=renew_at)
 

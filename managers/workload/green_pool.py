@@ -39,7 +39,7 @@ def green_view(resolved: Resolved, green: PoolSpec) -> Resolved:
         initialized=True,
         config=joining,
         config_text=render_config(joining),
-        config_named=render_config(replace(joining, join=Join())),
+        config_identity=render_config(replace(joining, join=Join())),
         restart_text=restart_text(serving),
         pod=replace(resolved.pod, image=green.images.server),
         images=ImageChoice(
@@ -52,7 +52,7 @@ def green_view(resolved: Resolved, green: PoolSpec) -> Resolved:
 
 def green_inputs(view: Resolved, serving: Inputs) -> Inputs:
     """Return the inputs of a green server; `view` is the result of `green_view`."""
-    files = replace(serving.files, config=view.config_text, named=view.config_named)
+    files = replace(serving.files, config=view.config_text, named=view.config_identity)
     return replace(serving, restart=view.restart_text, files=files)
 
 

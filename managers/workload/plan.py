@@ -169,11 +169,13 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
     )
     pods_outcome = combine(size.outcome, stopped.outcome, progress, stuck(observed))
     outcome = combine(pods_outcome, volumes.state.outcome(), recreation.outcome)
-    rolled = _rolled(observed, pods, move, shape)
-    return Plan(intents, effects, outcome, operation=operation, rolled=rolled)
+    rollout = _rollout_progress(observed, pods, move, shape)
+    return Plan(intents, effects, outcome, operation=operation, rollout=rollout)
 
 
-def _rolled(observed: Observed, pods: Pods, move: RolloutAction, shape: Shape) -> RolloutProgress:
+def _rollout_progress(
+    observed: Observed, pods: Pods, move: RolloutAction, shape: Shape
+) -> RolloutProgress:
     live = observed.stateful_set
     newest = live is not None and live.settled and is_newest(live, shape)
     ready = [pod for pod in observed.pods if pod.ready and not pod.terminating]

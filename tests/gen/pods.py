@@ -34,7 +34,7 @@ class Pod:
     serves: str | None = None
     ephemeral: tuple[tuple[str, int | None, int], ...] = ()
     keys: str = ""
-    rewrapped: str = ""
+    rewrap_key: str = ""
     gates: tuple[str, ...] = ()
     maintenance: bool = False
     restore: str = ""
@@ -184,16 +184,16 @@ class Pod:
             "status": status,
         }
 
-    def with_keys(self, keys: str, rewrapped: str = "") -> Pod:
+    def with_keys(self, keys: str, rewrap_key: str = "") -> Pod:
         """Let its server know these keys of the static seal, and have wrapped with one of them."""
-        return replace(self, keys=keys, rewrapped=rewrapped)
+        return replace(self, keys=keys, rewrap_key=rewrap_key)
 
     def _annotations(self) -> dict[str, str]:
         annotations = {
             labels.TEMPLATE_HASH: self.template,
             labels.RELOAD_HASH: self.files,
             labels.UNSEAL_KEYS: self.keys,
-            labels.UNSEAL_REWRAPPED: self.rewrapped,
+            labels.UNSEAL_REWRAPPED: self.rewrap_key,
             labels.MAINTENANCE: "true" if self.maintenance else "",
             labels.RESTORE_REVISION: self.restore,
         }

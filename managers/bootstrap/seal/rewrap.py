@@ -58,7 +58,7 @@ def due(cluster: OpenBaoCluster, pods: Sequence[PodFacts]) -> PodFacts | None:
     if ring.other.id == cluster.spec.unseal.static_key().current_key_id:
         # The old key still comes first: the next rollout swaps them.
         return None
-    if any(pod.rewrapped == ring.current.id for pod in pods):
+    if any(pod.rewrap_key == ring.current.id for pod in pods):
         return None
     leaders = [pod for pod in pods if pod.registration.active]
     return leaders[0] if len(leaders) == 1 else None
@@ -80,7 +80,7 @@ async def rewrap(
     ring = KeyRing.parse(leader.unseal) if leader is not None else None
     if leader is None or ring is None or _refused(context, leader):
         return False
-    key, _, index = leader.rewrapped.partition("@")
+    key, _, index = leader.rewrap_key.partition("@")
     try:
         if key == ring.current.id and index.isdigit():
             if not await _all_applied(servers, int(index)):

@@ -102,7 +102,8 @@ def rotation(
         requested=requested,
         rolled_out=_rolled_out(observed, live),
         rewrapped=any(
-            pod.unseal == str(live) and pod.rewrapped == live.current.id for pod in observed.servers
+            pod.unseal == str(live) and pod.rewrap_key == live.current.id
+            for pod in observed.servers
         ),
         stored=bool(supplied) or secret_of(cluster, requested, supplied) in observed.secrets,
         supplied=bool(supplied),

@@ -119,7 +119,7 @@ def observed_server(
     return ServerObservation(
         name,
         present=True,
-        restarted=pod.restored == restore,
+        restarted=pod.restore_uid == restore,
         ready=pod.ready,
         health=health,
         knows_leader=knows_leader,

@@ -69,7 +69,9 @@ def holds_data(cluster: OpenBaoCluster, pool: PoolFacts) -> bool:
     )
 
 
-def restored(status: ClusterStatus, live: StatefulSetFacts | None, pods: Sequence[PodFacts]) -> str:
+def restore_uid(
+    status: ClusterStatus, live: StatefulSetFacts | None, pods: Sequence[PodFacts]
+) -> str:
     """Return the UID of the last restore after which servers have to be created; "" for none.
 
     After a completed restore all servers carry its annotation. If none does, the status is not that
@@ -77,12 +79,12 @@ def restored(status: ClusterStatus, live: StatefulSetFacts | None, pods: Sequenc
     """
     accepted = status.restore
     uid = (accepted.uid if accepted else None) or ""
-    if live is None or live.restored == uid:
+    if live is None or live.restore_uid == uid:
         return uid
     finished = accepted is None or accepted.restart_completed_at is not None
-    if not finished or any(pod.restored == uid for pod in pods if uid):
+    if not finished or any(pod.restore_uid == uid for pod in pods if uid):
         return uid
-    return live.restored
+    return live.restore_uid
 
 
 def correction_events(

@@ -62,7 +62,7 @@ def _workload(
         restart=resolved.restart_text,
         files=Files(
             config=resolved.config_text,
-            named=resolved.config_named,
+            named=resolved.config_identity,
             certificate=certificate.fingerprint if certificate else "",
             authority=server.authority if server else "",
         ),
@@ -112,7 +112,7 @@ def merge_plans(
         outcomes=tuple(plan.outcome for plan in all_plans),
         complete=not gated,
         operation=next((plan.operation for plan in all_plans if plan.operation), None),
-        rolled=pods.rolled,
+        rollout=pods.rollout,
         retained=tuple(named for plan in all_plans for named in plan.retained),
     )
     return with_adoption(desired, adoption, observed)

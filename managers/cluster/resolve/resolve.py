@@ -33,7 +33,7 @@ from managers.bootstrap.seal.rotation import pod_annotations
 from managers.bootstrap.seal.spec import seal_settings, stanza_of
 from managers.bootstrap.server_pod_part import audit_volume, server_part
 from managers.certs.pod_part import tls_part, tls_settings
-from managers.cluster.observe.status_evidence import restored
+from managers.cluster.observe.status_evidence import restore_uid
 from managers.cluster.plan.adoption import adoption_refusal, requested_restart
 from managers.cluster.resolve.operator_login import first_boot_login, wrong_audience
 from managers.context.installation import Installation
@@ -82,7 +82,7 @@ def resolve(
         reuses_account=reuses_account(observed.account),
         fixed_ids=installation.platform != "openshift",
         read_pool=wants_pool(cluster, observed),
-        restored=restored(cluster.status, observed.stateful_set, observed.pods),
+        restore_uid=restore_uid(cluster.status, observed.stateful_set, observed.pods),
     )
     try:
         return _resolve(cluster, owner, installation, overrides)
@@ -103,7 +103,7 @@ class Overrides:
     fixed_ids: bool
     read_pool: bool
     """The spec requests read replicas, or some still exist."""
-    restored: str
+    restore_uid: str
     """UID of the last restore after which servers have to be created."""
 
 
@@ -159,9 +159,9 @@ def _resolve(
         fenced=spec.fenced_pods,
         maintenance=spec.in_maintenance,
         restoring=_restoring(cluster),
-        restored=overrides.restored,
+        restore_uid=overrides.restore_uid,
         revision=revision,
-        config_named=render_config(replace(config, join=Join())) if revision else "",
+        config_identity=render_config(replace(config, join=Join())) if revision else "",
     )
 
 
@@ -184,12 +184,12 @@ def _certificate_addresses(spec: ClusterSpec) -> tuple[str, ...]:
 
 def _restoring(cluster: OpenBaoCluster) -> str:
     """Name the restore that blocks the cluster; "" once it requested a restart."""
-    lock, restored = cluster.status.operation_lock, cluster.status.restore
+    lock, restore = cluster.status.operation_lock, cluster.status.restore
     if lock is None or lock.operation != "Restore":
         return ""
-    restarts = restored is not None and restored.restart_completed_at is None
+    restarts = restore is not None and restore.restart_completed_at is None
     # A completed restore may have had the same name.
-    if restarts and restored is not None and lock.holder == restore_holder(restored.name or ""):
+    if restarts and restore is not None and lock.holder == restore_holder(restore.name or ""):
         return ""
     return lock.holder
 

@@ -108,10 +108,10 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
         membership=_membership(observed, blue, green),
         job=observation.job,
         former_job=observation.former_job,
-        job_refused=next(
+        job_refusal=next(
             (refusal.refusal for refusal in refusals if refusal.effect.startswith(MakeJob.name)), ""
         ),
-        hook_refused=next(
+        hook_refusal=next(
             (refusal.refusal for refusal in refusals if refusal.effect.startswith(MakeHook.name)),
             "",
         ),

@@ -261,9 +261,9 @@ def retry_is_due(facts: Facts) -> bool:
 
 
 def job_refusal(facts: Facts) -> str | None:
-    if job_done(facts) or facts.job is not None or not facts.job_refused:
+    if job_done(facts) or facts.job is not None or not facts.job_refusal:
         return None
-    return f"Job {facts.job_name} cannot be created: {facts.job_refused}"
+    return f"Job {facts.job_name} cannot be created: {facts.job_refusal}"
 
 
 def job_refusal_is_old(facts: Facts) -> str | None:

@@ -30,9 +30,9 @@ def retry_request(facts: Facts) -> str | None:
 
 
 def job_refusal(facts: Facts) -> str | None:
-    if step(facts) != "make" or not facts.hook_refused:
+    if step(facts) != "make" or not facts.hook_refusal:
         return None
-    return f"the validation hook cannot run: {facts.hook_refused}"
+    return f"the validation hook cannot run: {facts.hook_refusal}"
 
 
 def job_refusal_is_old(facts: Facts) -> str | None:

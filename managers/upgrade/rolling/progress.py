@@ -25,18 +25,18 @@ def track_progress(
     cluster: OpenBaoCluster, observed: Observed, decision: UpgradeDecision, desired: Desired
 ) -> UpgradeDecision:
     """Add the progress and the completion that the pods show to the decision."""
-    upgrade, rolled = decision.upgrade, desired.rolled
-    if upgrade is None or rolled is None or decision.state not in (ROLLING, FAILED):
+    upgrade, rollout = decision.upgrade, desired.rollout
+    if upgrade is None or rollout is None or decision.state not in (ROLLING, FAILED):
         return decision
     if decision.accepted is None or decision.release != decision.accepted:
         # The newest template still has the previous release.
         return decision
-    if rolled.complete and _is_complete(observed, upgrade, cluster.spec.replicas):
+    if rollout.complete and _is_complete(observed, upgrade, cluster.spec.replicas):
         completed = replace(decision, state=IDLE, upgrade=None, outcome=Done(SOON))
         return replace(completed, finding=upgrading(cluster, completed))
     if decision.state == FAILED:
         return decision
-    changes = _changes(upgrade, rolled, desired.effects, observed.now)
+    changes = _changes(upgrade, rollout, desired.effects, observed.now)
     if _has_stepped_down(observed, decision):
         # The finished Job is not read again.
         changes |= {"step_down_job": None}
@@ -76,15 +76,15 @@ def _has_stepped_down(observed: Observed, decision: UpgradeDecision) -> bool:
 
 
 def _changes(
-    upgrade: UpgradeStatus, rolled: RolloutProgress, effects: tuple[Effect, ...], now: datetime
+    upgrade: UpgradeStatus, rollout: RolloutProgress, effects: tuple[Effect, ...], now: datetime
 ) -> dict[str, Any]:
     timestamp = now.replace(microsecond=0)
     changes: dict[str, Any] = {}
-    pods = tuple(sorted(rolled.renewed, reverse=True))
+    pods = tuple(sorted(rollout.renewed, reverse=True))
     if pods != upgrade.completed_pods:
         changes |= {"completed_pods": pods, "step_started_at": timestamp}
         changes["current_partition"] = min(pods, default=upgrade.current_partition)
-    pod = rolled.pod or None
+    pod = rollout.pod or None
     if pod != upgrade.pod:
         changes |= {"pod": pod, "step_started_at": timestamp}
     job = next((effect.job for effect in effects if isinstance(effect, MakeStepDownJob)), None)

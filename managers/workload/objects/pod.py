@@ -39,7 +39,7 @@ def pod_template(
         "annotations": {
             **resolved.pod.annotations,
             # Running servers cache data from before the restore in memory.
-            **({labels.RESTORE_REVISION: resolved.restored} if resolved.restored else {}),
+            **({labels.RESTORE_REVISION: resolved.restore_uid} if resolved.restore_uid else {}),
             labels.TEMPLATE_HASH: digest,
             labels.RELOAD_HASH: reload,
         },

@@ -22,9 +22,9 @@ def restart_all(resolved: Resolved, observed: Observed) -> RolloutAction | None:
 
     A pod that was created after the restore has the new data in memory, and is not restarted.
     """
-    if not resolved.restored:
+    if not resolved.restore_uid:
         return None
-    behind = [pod for pod in observed.pods if pod.restored != resolved.restored]
+    behind = [pod for pod in observed.pods if pod.restore_uid != resolved.restore_uid]
     if not behind:
         return None
     live = observed.stateful_set

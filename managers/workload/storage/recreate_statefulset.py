@@ -103,7 +103,9 @@ def _differs(
     live: StatefulSetFacts, desired: Mapping[str, Any], storage_size: str
 ) -> tuple[str, ...]:
     fields = fixed_fields(desired)
-    differing = tuple(name for name, value in fields.items() if live.fixed.get(name) != value)
+    differing = tuple(
+        name for name, value in fields.items() if live.immutable_fields.get(name) != value
+    )
     return differing + (SIZE_ALONE if _outgrown(live.claim_size, storage_size) else ())
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from contracts.api.cluster.status import ClusterStatus
-from managers.cluster.observe.status_evidence import restored
+from managers.cluster.observe.status_evidence import restore_uid
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from runtime.builtin_kinds import PVC
 from tests import gen
@@ -119,7 +119,7 @@ def test_which_source_counts_for_the_last_restore(
     live = gen.present(gen.stateful_set().facts())
     servers = tuple(gen.pod(n).since_restore(pods).facts() for n in range(3))
     status = ClusterStatus.lenient({"restore": known} if known else {})
-    assert restored(status, replace(live, restored=template), servers) == counts
+    assert restore_uid(status, replace(live, restore_uid=template), servers) == counts
 
 
 def test_the_page_and_the_table_name_the_same_fields() -> None:

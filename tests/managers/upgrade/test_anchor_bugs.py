@@ -151,7 +151,7 @@ def rollout_progress(*changed: gen.Pod) -> RolloutProgress:
     """What the plan says of pods, with the StatefulSet in the newest template."""
     ordinals = {pod.ordinal for pod in changed}
     there = MADE.with_pods(*(pod for pod in MADE.pods if pod.ordinal not in ordinals), *changed)
-    return gen.present(merge_plans(gen.resolved(NEWEST, there), there.facts()).rolled)
+    return gen.present(merge_plans(gen.resolved(NEWEST, there), there.facts()).rollout)
 
 
 # sentence: (pod 2, the ordinals that count as upgraded)
@@ -177,7 +177,7 @@ def test_u03_while_the_statefulset_is_behind_its_spec_nobody_is_upgraded() -> No
     """Its revision is that of the template before, whatever the pods look like."""
     live = gen.present(MADE.stateful_set)
     behind = MADE.with_set(live.with_stale_status())
-    progress = gen.present(merge_plans(gen.resolved(NEWEST, behind), behind.facts()).rolled)
+    progress = gen.present(merge_plans(gen.resolved(NEWEST, behind), behind.facts()).rollout)
     assert (progress.renewed, progress.complete) == ((), False)
 
 

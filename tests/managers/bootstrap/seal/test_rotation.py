@@ -59,7 +59,7 @@ ROWS = {
     ),
     "some still encrypt with the old one": Row(
         NEW,
-        world(SWITCH, SWITCH, SPREAD, rewrapped=NEW).with_secrets(FIRST, SECOND),
+        world(SWITCH, SWITCH, SPREAD, rewrap_key=NEW).with_secrets(FIRST, SECOND),
         SWITCH,
         "Switching",
     ),
@@ -68,13 +68,13 @@ ROWS = {
     ),
     "an annotation for another key is ignored": Row(
         NEW,
-        world(SWITCH, SWITCH, SWITCH, rewrapped=OLD).with_secrets(FIRST, SECOND),
+        world(SWITCH, SWITCH, SWITCH, rewrap_key=OLD).with_secrets(FIRST, SECOND),
         SWITCH,
         "Rewrapping",
     ),
     "the root key is wrapped: the old key is removed": Row(
         NEW,
-        world(SWITCH, SWITCH, SWITCH, rewrapped=NEW).with_secrets(FIRST, SECOND),
+        world(SWITCH, SWITCH, SWITCH, rewrap_key=NEW).with_secrets(FIRST, SECOND),
         RING_NEW,
         "Retiring",
     ),
@@ -86,7 +86,7 @@ ROWS = {
     ),
     "a third key waits until the second is settled": Row(
         "three",
-        world(SWITCH, SWITCH, SWITCH, rewrapped=NEW).with_secrets(FIRST, SECOND),
+        world(SWITCH, SWITCH, SWITCH, rewrap_key=NEW).with_secrets(FIRST, SECOND),
         RING_NEW,
         "Retiring",
     ),

@@ -46,8 +46,10 @@ def facts(cluster: gen.Cluster = QUIET, **foreign: Any) -> Observed:
     observed = gen.running(cluster).facts()
     live = gen.present(observed.stateful_set)
     pods = tuple(replace(pod, labels=BASE, controller=live.uid) for pod in observed.pods)
-    fixed = {**live.fixed, "spec.podManagementPolicy": "OrderedReady"}
-    stateful_set = replace(live, foreign=replace(FOREIGN, **foreign), fixed=fixed)
+    immutable_fields = {**live.immutable_fields, "spec.podManagementPolicy": "OrderedReady"}
+    stateful_set = replace(
+        live, foreign=replace(FOREIGN, **foreign), immutable_fields=immutable_fields
+    )
     return replace(observed, stateful_set=stateful_set, pods=pods, foreign_objects=KEPT)
 
 

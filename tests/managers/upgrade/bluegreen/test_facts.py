@@ -341,7 +341,7 @@ class TestLookedUp:
             tried = world.with_attempt(job_attempt_key(effect, name), "uid-x", ago, "no")
             green_facts = facts(cluster, tried.facts())
             refused = (
-                green_facts.job_refused if effect == MakeJob.name else green_facts.hook_refused
+                green_facts.job_refusal if effect == MakeJob.name else green_facts.hook_refusal
             )
             assert (refused, green_facts.retry_allowed) == ("no", again)
 
@@ -349,7 +349,7 @@ class TestLookedUp:
         mine = job_attempt_key(MakeJob.name, job_name(at("Syncing").read()))
         for effect, uid in ((job_attempt_key(MakeJob.name, "another"), "uid-x"), (mine, "uid-y")):
             green_facts = gen.world().with_attempt(effect, uid, refused="no").facts()
-            assert facts(at("Syncing"), green_facts).job_refused == ""
+            assert facts(at("Syncing"), green_facts).job_refusal == ""
 
     def test_the_checks_are_done_before_it_begins_and_never_again(self) -> None:
         assert facts(RUNNING).obstacle is not None

@@ -190,14 +190,14 @@ class TestMembersLeft:
 
 
 def test_a_job_that_the_api_server_refuses_is_told() -> None:
-    course = decide_step(facts_of("JoiningMesh", job_refused="exceeded quota"))
+    course = decide_step(facts_of("JoiningMesh", job_refusal="exceeded quota"))
     assert "exceeded quota" in gen.expect(Blocked, course.outcome).message
     assert course.effects == ()
 
 
 def test_and_offered_again_after_a_while_with_the_same_words() -> None:
-    before = decide_step(facts_of("JoiningMesh", job_refused="exceeded quota"))
-    again = decide_step(facts_of("JoiningMesh", job_refused="exceeded quota", retry_allowed=True))
+    before = decide_step(facts_of("JoiningMesh", job_refusal="exceeded quota"))
+    again = decide_step(facts_of("JoiningMesh", job_refusal="exceeded quota", retry_allowed=True))
     assert [effect.name for effect in again.effects] == ["make-upgrade-job"]
     assert isinstance(before.outcome, Blocked)
     assert isinstance(again.outcome, Blocked)

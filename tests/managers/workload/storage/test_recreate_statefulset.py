@@ -49,7 +49,9 @@ def has_set(plan: Plan) -> bool:
 def differing(observed: Observed, **fields: str) -> Observed:
     live = gen.present(observed.stateful_set)
     names = {f"spec.{name}": value for name, value in fields.items()}
-    return replace(observed, stateful_set=replace(live, fixed={**live.fixed, **names}))
+    return replace(
+        observed, stateful_set=replace(live, immutable_fields={**live.immutable_fields, **names})
+    )
 
 
 def with_set(observed: Observed, **fields: Any) -> Observed:
