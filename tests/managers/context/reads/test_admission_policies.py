@@ -68,21 +68,21 @@ class Looking:
         return self.policies.facts
 
     @property
-    def lacking(self) -> float | None:
+    def gauge(self) -> float | None:
         return self.metrics.registry.get_sample_value(FAMILY)
 
 
 async def test_generated_policies_are_recognised() -> None:
     looking = Looking(policy_objects())
     assert await looking.once() == AdmissionFacts()
-    assert looking.lacking == 0
+    assert looking.gauge == 0
 
 
 async def test_an_absent_object_is_missing() -> None:
     looking = Looking(())
     names = tuple(sorted(name.removeprefix(PREFIX) for name in (*NAMES, PARAMETERS)))
     assert await looking.once() == AdmissionFacts(missing=names)
-    assert looking.lacking == 2 * len(POLICIES) + 1
+    assert looking.gauge == 2 * len(POLICIES) + 1
 
 
 async def test_an_edited_rule_differs_whatever_its_annotations() -> None:
