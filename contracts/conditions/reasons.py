@@ -161,8 +161,8 @@ _REASONS = (
     Reason(
         "ImageRegistryUnavailable",
         "The operator could not reach the registry of an image or of its signature.",
-        "Wait; the operator retries every 15 seconds. If not, check the DNS, proxy and "
-        "NetworkPolicies of the operator.",
+        "Wait; the operator retries every 15 seconds. If the reason remains, check its DNS, proxy "
+        "and NetworkPolicies.",
     ),
     # --- a user paused the cluster
     Reason(
