@@ -65,7 +65,7 @@ class _FailurePeriod:
 
     since: float
     answered: bool
-    """Whether the API server responded to the failed requests."""
+    """Whether the API server responded to a failed request since then."""
 
 
 class ClusterReconciler:
@@ -138,13 +138,14 @@ class ClusterReconciler:
     ) -> None:
         """Report a persistent error in the status; a temporary one is only logged.
 
-        An API server that starts refuses requests until it has loaded the roles: so the time of an
-        outage does not count for its first responses.
+        An API server that starts refuses requests until it has loaded the roles: so the first
+        response starts the period again. Later changes do not, because errors with and without a
+        response may alternate.
         """
         key, now = key_of(live), self._context.clock.monotonic()
         answered = isinstance(error, ApiError)
         period = self._failures.get(key)
-        if period is None or period.answered != answered:
+        if period is None or (answered and not period.answered):
             period = self._failures[key] = _FailurePeriod(now, answered)
         if now - period.since < REPORT_AFTER:
             return

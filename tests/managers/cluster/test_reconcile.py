@@ -177,6 +177,14 @@ class TestFailing:
         await self.fail(bench, 1, api_error(403))
         assert bench.condition("Reconciling") == ("True", "TransientError")
 
+    async def test_errors_with_and_without_a_response_count_together(self) -> None:
+        bench = await running_bench(gen.cluster())
+        timeout = TransportError("no response in time")
+        await self.fail(bench, error=timeout)
+        for error in (api_error(500), timeout, api_error(500)):
+            await self.fail(bench, REPORT_AFTER / 2, error)
+        assert bench.condition("Reconciling") == ("True", "TransientError")
+
     async def test_a_failed_status_write_does_not_hide_the_error(self) -> None:
         bench = await running_bench(gen.cluster())
         for _ in range(2):
