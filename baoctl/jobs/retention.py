@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from baoctl.jobs.failures import JobFailure
@@ -25,6 +25,8 @@ from runtime.clock import Clock, Deadline
 READS_AT_A_TIME = 8
 SECONDS = 300.0
 """Time limit: the backup is complete, and its report waits for this."""
+FAILURES_MAX = 100
+"""Deletions that may fail; credentials that may not delete fail for every snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +89,22 @@ def postdated_message(count: int) -> str:
     )
 
 
+def failures_message(failures: Sequence[str]) -> str:
+    """Return the message about snapshots that the store did not delete; "" for none."""
+    if not failures:
+        return ""
+    return (
+        f"{len(failures)} outdated snapshots could not be deleted; the first error: {failures[0]}"
+    )
+
+
 async def retain(
     store: JobStore, rules: RetentionEnv, just_stored: BackupKey, cluster_uid: str, clock: Clock
 ) -> Removed:
-    """Remove the outdated snapshots. An error of the store is in the message and not raised."""
+    """Remove the outdated snapshots. An error of the store is in the message and not raised.
+
+    A snapshot that the store does not delete, for example because of a legal hold, is kept.
+    """
     if not rules.max_count and not rules.max_age_seconds:
         return Removed()
     # Clocks of two jobs may differ, so the newest by key may not be the last one created.
@@ -104,7 +118,9 @@ async def retain(
     except JobFailure as error:
         return Removed(work.deleted, f"stopped after {work.deleted}: {error}")
     except TimeoutError:
-        return Removed(work.deleted, f"stopped after {work.deleted}: took over {SECONDS:g} s")
+        late = f"stopped after {work.deleted}: took over {SECONDS:g} s"
+        message = "; ".join(filter(None, (late, failures_message(work.failures))))
+        return Removed(work.deleted, message)
     return Removed(work.deleted, work.message)
 
 
@@ -116,6 +132,7 @@ class _Work:
     cluster_uid: str
     deleted: int = 0
     message: str = ""
+    failures: list[str] = field(default_factory=list)
 
     async def run(self, now: datetime) -> None:
         prefix = snapshot_keys.list_prefix(
@@ -140,14 +157,26 @@ class _Work:
             return
         for key in to_remove:
             # The manifest last: if this run is interrupted, the next one can continue.
-            await self.store.delete(key.text)
-            await self.store.delete(key.manifest)
-            self.deleted += 1
+            if await self._delete(key.text) and await self._delete(key.manifest):
+                self.deleted += 1
         for key in await self._own(left_over):
             # The listing may be older than the snapshot.
             if await self.store.size(key.text) is None:
-                await self.store.delete(key.manifest)
-        self.message = "; ".join(filter(None, kept))
+                await self._delete(key.manifest)
+        self.message = "; ".join(filter(None, (failures_message(self.failures), *kept)))
+
+    async def _delete(self, key: str) -> bool:
+        """Return whether the object is deleted. Raises JobFailure if no other would be, either."""
+        try:
+            await self.store.delete(key)
+        except JobFailure as error:
+            if error.failure != "Storage":
+                raise
+            self.failures.append(str(error))
+            if len(self.failures) >= FAILURES_MAX:
+                raise JobFailure(error.failure, failures_message(self.failures)) from None
+            return False
+        return True
 
     async def _own(self, keys: Sequence[BackupKey]) -> list[BackupKey]:
         gate = asyncio.Semaphore(READS_AT_A_TIME)

@@ -3,13 +3,23 @@
 What it does in a real store is tested in tests/integration/test_backup_job.py.
 """
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from obstore.store import MemoryStore
 
-from baoctl.jobs.retention import Removed, pair_keys, retain, retained_message, select_outdated
+from baoctl.jobs.failures import JobFailure
+from baoctl.jobs.retention import (
+    FAILURES_MAX,
+    SECONDS,
+    Removed,
+    pair_keys,
+    retain,
+    retained_message,
+    select_outdated,
+)
 from baoctl.jobs.store.store import LISTED_MAX, JobStore
 from contracts.jobs.env import RetentionEnv, StoreEnv
 from contracts.jobs.snapshot_manifest import MANIFEST_MAX
@@ -95,9 +105,17 @@ class Memory(JobStore):
         super().__init__(StoreEnv("s3", "b"), MemoryStore(), None)
         self.snapshots = keys
         self.not_listed: set[str] = set()
+        self.locked: set[str] = set()
+        self.refused = 0
 
     async def keys(self, prefix: str, limit: int = LISTED_MAX) -> list[str]:
         return [key for key in await super().keys(prefix, limit) if key not in self.not_listed]
+
+    async def delete(self, key: str) -> None:
+        if key in self.locked:
+            self.refused += 1
+            raise JobFailure("Storage", f"{key} in bucket b: the store refuses the credentials")
+        await super().delete(key)
 
     async def filled(self) -> "Memory":
         """Write the snapshots and their manifests."""
@@ -148,3 +166,73 @@ async def test_the_manifest_of_a_snapshot_that_is_not_listed_yet_stays() -> None
     await store.retained(RetentionEnv(5))
     assert await store.left() == [0, 1]
     assert await store.size(store.snapshots[2].manifest) is None
+
+
+async def test_a_locked_snapshot_does_not_stop_retention() -> None:
+    store = await Memory(*snapshots_of_ages(0, 1, 2, 3)).filled()
+    locked = store.snapshots[3].text
+    store.locked = {locked}
+    removed = await store.retained(RetentionEnv(1))
+    assert await store.left() == [0, 3]
+    assert removed.deleted == 2
+    assert removed.message == (
+        "1 outdated snapshots could not be deleted; the first error: "
+        f"{locked} in bucket b: the store refuses the credentials"
+    )
+
+
+async def test_a_locked_manifest_does_not_stop_retention() -> None:
+    store = await Memory(*snapshots_of_ages(0, 1, 2, 3)).filled()
+    left_over = store.snapshots[3]
+    await store.delete(left_over.text)
+    store.locked = {left_over.manifest, store.snapshots[2].manifest}
+    removed = await store.retained(RetentionEnv(1))
+    assert await store.left() == [0]
+    assert removed.message.startswith("2 outdated snapshots could not be deleted")
+    assert await store.size(left_over.manifest) is not None
+
+
+async def test_a_store_that_refuses_every_deletion_is_not_asked_for_each_object() -> None:
+    store = await Memory(*snapshots_of_ages(*range(FAILURES_MAX + 10))).filled()
+    store.locked = {key.text for key in store.snapshots}
+    removed = await store.retained(RetentionEnv(1))
+    assert store.refused == FAILURES_MAX
+    assert removed.message.startswith(f"stopped after 0: {FAILURES_MAX} outdated snapshots could")
+
+
+async def test_a_refused_address_stops_retention() -> None:
+    """The proxy of the Job refuses all requests to it."""
+    store = await Memory(*snapshots_of_ages(0, 1, 2)).filled()
+
+    async def refuse(key: str) -> None:
+        store.refused += 1
+        raise JobFailure("Config", "spec.backup.target.endpoint: is not allowed")
+
+    store.delete = refuse  # type: ignore[method-assign]
+    removed = await store.retained(RetentionEnv(1))
+    assert store.refused == 1
+    assert removed == Removed(0, "stopped after 0: spec.backup.target.endpoint: is not allowed")
+
+
+async def test_what_failed_before_the_time_limit_is_reported_too() -> None:
+    store = await Memory(*snapshots_of_ages(0, 1, 2)).filled()
+    clock = ManualClock(NOW)
+    stuck = asyncio.Event()
+
+    async def delete(key: str) -> None:
+        if key == store.snapshots[1].text:
+            stuck.set()
+            await clock.sleep(SECONDS + 1)
+        raise JobFailure("Storage", "no answer")
+
+    store.delete = delete  # type: ignore[method-assign]
+    retention = asyncio.create_task(
+        retain(store, RetentionEnv(1), store.snapshots[0], "uid", clock)
+    )
+    await stuck.wait()
+    await clock.advance(SECONDS)
+    removed = await retention
+    assert removed.message == (
+        "stopped after 0: took over 300 s; 1 outdated snapshots could not be deleted; the first "
+        "error: no answer"
+    )
