@@ -13,7 +13,14 @@ from contracts import tenancy
 from contracts.admission.tenants import OPERATOR_MESSAGE, TARGET_MESSAGE
 from contracts.api.group import GROUP
 from contracts.api.schema.tenant import SYSTEM_MESSAGE, SYSTEM_PREFIX
-from contracts.api.tenant import DEFAULT_LIMITS, DEFAULT_QUOTA, DEFAULT_REQUESTS, TenantSpec
+from contracts.api.tenant import (
+    DEFAULT_LIMITS,
+    DEFAULT_QUOTA,
+    DEFAULT_REQUESTS,
+    InvalidTenantError,
+    OpenBaoTenant,
+    TenantSpec,
+)
 from contracts.naming import labels
 from contracts.rbac.rules import OBJECTS, OWN_WRITES, RBAC, Reads, as_read, rules
 from contracts.tenancy import SecretAccess
@@ -98,7 +105,10 @@ def owning_tenant(
 def successor(
     tenant: Object, others: Iterable[Object], installation: TenantInstallation
 ) -> Object | None:
-    """Return the tenant that takes over the namespace when this one is deleted."""
+    """Return the tenant that takes over the namespace when this one is deleted.
+
+    None if that tenant cannot be read: it takes over nothing until a user corrects it.
+    """
     rivals = [
         rival
         for rival in others
@@ -106,7 +116,8 @@ def successor(
         and not is_terminating(rival)
         and violation(rival, installation) is None
     ]
-    return min(rivals, key=_age, default=None)
+    first = min(rivals, key=_age, default=None)
+    return first if first is not None and _is_readable(first) else None
 
 
 def predecessors(
@@ -129,6 +140,14 @@ def conflict(first: Object) -> Blocked:
         f"OpenBaoTenant {key_of(first)} is older and owns namespace {target_of(first)}: delete one "
         "of the two tenants",
     )
+
+
+def _is_readable(tenant: Object) -> bool:
+    try:
+        OpenBaoTenant.from_object(tenant)
+    except InvalidTenantError:
+        return False
+    return True
 
 
 def _age(tenant: Object) -> tuple[str, str]:

@@ -232,6 +232,22 @@ class TestRefusals:
         assert bench.is_gone()
         assert bench.names(ROLE) == [tenancy.TENANT_ROLE]
 
+    async def test_a_successor_with_an_invalid_spec_does_not_hold_the_older_one(self) -> None:
+        late = tenant("late", creationTimestamp="2030-01-02T00:00:00Z")
+        late["spec"]["quota"] = {"hard": 7}
+        bench = Bench(tenant(), late, space=namespace())
+        bench.says(cluster())
+        await bench.settle()
+        bench.delete()
+        outcome = gen.expect(Wait, await bench.run())
+        assert "still has 1 OpenBaoClusters" in outcome.message
+        bench.says()
+        await bench.run()
+        assert bench.is_gone()
+        assert bench.names(ROLE) == []
+        await bench.run("late")
+        assert bench.reason("late") == ("False", "InvalidSpec")
+
     async def test_one_that_may_not_have_it_shuts_nobody_out(self) -> None:
         rogue = tenant("rogue", home="team-b", creationTimestamp="2029-01-01T00:00:00Z")
         bench = Bench(rogue, tenant(), space=namespace())
