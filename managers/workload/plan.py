@@ -167,8 +167,8 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         or volumes.operation
         or recreation.operation
     )
-    pods_outcome = combine(size.outcome, stopped.outcome, progress, stuck(observed))
-    outcome = combine(pods_outcome, volumes.state.outcome(), recreation.outcome)
+    of_pods = (size.outcome, stopped.outcome, progress, stuck(observed))
+    outcome = combine(*of_pods, volumes.state.outcome(), recreation.outcome)
     rollout = _rollout_progress(observed, pods, move, shape)
     return Plan(intents, effects, outcome, operation=operation, rollout=rollout)
 
