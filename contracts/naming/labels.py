@@ -32,6 +32,8 @@ RESTART_AT = "openbao.org/restart-at"
 CA_REQUEST = "openbao.org/ca-request"
 OWNER_UID = "openbao.org/owner-uid"
 INTENT_HASH = "openbao.org/intent-hash"
+# On a StatefulSet: hash of its immutable fields, as the operator requested them at its creation.
+CREATION_HASH = "openbao.org/creation-hash"
 ADOPT = "openbao.org/adopt"
 MAINTENANCE = "openbao.org/maintenance"
 # Name of the scheduling gate that keeps a fenced pod from starting.

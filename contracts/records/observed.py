@@ -110,6 +110,8 @@ class StatefulSetFacts:
     """Image of new servers."""
     restore_uid: str = ""
     """UID of the last restore in its template (annotation, "" if absent)."""
+    creation_hash: str = ""
+    """Hash of its immutable fields as requested at its creation (annotation, "" if absent)."""
     foreign: ForeignStatefulSet | None = None
     """None: this operator wrote it. Otherwise facts about the StatefulSet of another operator."""
 

@@ -120,14 +120,7 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
     """
     live = observed.stateful_set
     size = size_of(resolved, observed)
-    shape = Shape(
-        replicas=size.replicas,
-        digest=template_digest(resolved, inputs.restart),
-        reload=inputs.files.digest,
-        first_boot=not resolved.initialized,
-        claim_size=live.claim_size if live else resolved.storage_size,
-        claim_class=live.claim_class if live else resolved.storage_class,
-    )
+    shape = _shape(resolved, inputs, live, size.replicas)
     budget = disruption_budget(resolved, budget_size(resolved, observed, size))
     servers = stateful_set(resolved, shape)
     intents = (servers, *(() if budget is None else (budget,)))
@@ -171,6 +164,20 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
     outcome = combine(*of_pods, volumes.state.outcome(), recreation.outcome)
     rollout = _rollout_progress(observed, pods, move, shape)
     return Plan(intents, effects, outcome, operation=operation, rollout=rollout)
+
+
+def _shape(
+    resolved: Resolved, inputs: Inputs, live: StatefulSetFacts | None, replicas: int
+) -> Shape:
+    return Shape(
+        replicas=replicas,
+        digest=template_digest(resolved, inputs.restart),
+        reload=inputs.files.digest,
+        first_boot=not resolved.initialized,
+        claim_size=live.claim_size if live else resolved.storage_size,
+        claim_class=live.claim_class if live else resolved.storage_class,
+        creation_hash=live.creation_hash if live else None,
+    )
 
 
 def _rollout_progress(

@@ -23,6 +23,7 @@ Verb = Literal["create", "update", "delete", "none"]
 ObjectName = tuple[str, str]
 """Kind and name."""
 _HASHES: Final = (labels.TEMPLATE_HASH, labels.RELOAD_HASH)
+_OMITTED: Final = (*_HASHES, labels.CREATION_HASH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def _visible(fields: Iterator[FieldChange]) -> Iterator[FieldChange]:
     return (
         field
         for field in fields
-        if not field.path.endswith(_HASHES)
+        if not field.path.endswith(_OMITTED)
         and not field.path.startswith("spec.volumeClaimTemplates")
     )
 

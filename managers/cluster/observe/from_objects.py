@@ -298,6 +298,7 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
         fence_gate=_is_gated(template),
         image=_image(template["spec"]),
         restore_uid=template_annotations.get(labels.RESTORE_REVISION, ""),
+        creation_hash=annotations.get(labels.CREATION_HASH, ""),
         foreign=foreign_stateful_set(live),
     )
 

@@ -10,6 +10,7 @@ from contracts.naming import labels, names
 from contracts.records.resolved import Resolved
 from managers.workload.objects.annotations import stateful_set_marks, with_marks
 from managers.workload.objects.pod import pod_template
+from managers.workload.storage.recreate_statefulset import creation_hash
 from runtime.apply.intent import Intent, digest
 from runtime.builtin_kinds import POD_DISRUPTION_BUDGET, STATEFUL_SET
 from runtime.memo import memoize
@@ -41,6 +42,8 @@ class Shape:
     first_boot: bool
     claim_size: str
     claim_class: str | None
+    creation_hash: str | None = ""
+    """Value of the annotation of that name; "" for none. None: the StatefulSet is created now."""
 
 
 @memoize
@@ -50,34 +53,33 @@ def stateful_set(resolved: Resolved, shape: Shape) -> Intent:
     Pods are created in parallel, and never replaced by the StatefulSet controller: the operator
     decides which pod is replaced when (OnDelete; docs/adr/20261121-first-boot.md). PVCs outlive it.
     """
+    spec = {
+        "serviceName": names.headless_service(resolved.name),
+        "replicas": shape.replicas,
+        "podManagementPolicy": "Parallel",
+        "updateStrategy": {"type": "OnDelete"},
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+        "selector": {"matchLabels": resolved.pool.selector},
+        "template": with_marks(
+            resolved,
+            pod_template(
+                resolved, digest=shape.digest, reload=shape.reload, first_boot=shape.first_boot
+            ),
+        ),
+        "volumeClaimTemplates": [_claim(resolved, shape)],
+    }
+    annotations = {**dict(resolved.images.records), **stateful_set_marks(resolved)}
+    created = shape.creation_hash
+    if created is None:
+        created = creation_hash(spec, shape.claim_size)
+    if created:
+        annotations[labels.CREATION_HASH] = created
     return cluster_object(
         resolved,
         STATEFUL_SET,
         resolved.pool.stateful_set,
-        {
-            "spec": {
-                "serviceName": names.headless_service(resolved.name),
-                "replicas": shape.replicas,
-                "podManagementPolicy": "Parallel",
-                "updateStrategy": {"type": "OnDelete"},
-                "persistentVolumeClaimRetentionPolicy": {
-                    "whenDeleted": "Retain",
-                    "whenScaled": "Retain",
-                },
-                "selector": {"matchLabels": resolved.pool.selector},
-                "template": with_marks(
-                    resolved,
-                    pod_template(
-                        resolved,
-                        digest=shape.digest,
-                        reload=shape.reload,
-                        first_boot=shape.first_boot,
-                    ),
-                ),
-                "volumeClaimTemplates": [_claim(resolved, shape)],
-            }
-        },
-        annotations={**dict(resolved.images.records), **stateful_set_marks(resolved)},
+        {"spec": spec},
+        annotations=annotations,
     )
 
 

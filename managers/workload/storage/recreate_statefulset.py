@@ -20,6 +20,7 @@ from contracts.records.effects import Effect, RecreateStatefulSet
 from contracts.records.observed import Observed, StatefulSetFacts
 from contracts.records.resolved import Resolved
 from runtime import quantity
+from runtime.apply.intent import digest
 from runtime.memo import memoize
 from runtime.outcome import Done, Outcome, Wait
 from runtime.types import Object
@@ -60,6 +61,15 @@ def fixed_fields(spec: Mapping[str, Any]) -> Mapping[str, str]:
     }
 
 
+def creation_hash(spec: Mapping[str, Any], storage_size: str) -> str:
+    """Return the hash of the immutable fields and the size, as a StatefulSet is created with them.
+
+    If the live object has this hash and other fields, an admission webhook changed them. It would
+    change those of the next StatefulSet too.
+    """
+    return digest([fixed_fields(spec), storage_size])
+
+
 def renewal(
     resolved: Resolved, observed: Observed, desired: Mapping[str, Any], *, rolling: bool
 ) -> Renewal:
@@ -71,7 +81,7 @@ def renewal(
     if live is None or live.first_boot:
         return KEPT
     differs = _differs(live, desired, resolved.storage_size)
-    if not differs:
+    if not differs or live.creation_hash == creation_hash(desired, resolved.storage_size):
         return KEPT
     rejected = differs != SIZE_ALONE
     waits_for = _unsettled(live, observed)

@@ -262,6 +262,7 @@ ON_THE_SET: dict[str, str] = {
     labels.REMOVED_PEER: "x-2",
     labels.IMAGE_VERIFICATION: "forged",
     labels.RESTART_AT: "now",
+    labels.CREATION_HASH: "forged",
 }
 
 

@@ -3,6 +3,7 @@
 When a StatefulSet is made anew around its pods, and when not yet.
 """
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -13,11 +14,13 @@ import pytest
 from contracts.records.desired import Operation, Plan
 from contracts.records.effects import RecreateStatefulSet
 from contracts.records.observed import Observed
+from managers.cluster.observe.from_objects import stateful_set_facts
 from managers.workload.plan import Inputs, plan
 from managers.workload.rollout.reload import Files
 from managers.workload.storage.recreate_statefulset import ASK_AGAIN, fixed_fields
 from runtime.builtin_kinds import POD_DISRUPTION_BUDGET, STATEFUL_SET
 from runtime.outcome import Done, Wait
+from runtime.types import Object, annotations_of
 from tests import gen
 from tests.gen.secrets import AUTHORITY_TEXT
 from tests.gen.worlds import SERVER_FINGERPRINT
@@ -36,6 +39,13 @@ def plan_storage(cluster: gen.Cluster, there: gen.World, change: Change = as_it_
     meant = gen.resolved(cluster, there)
     files = Files(meant.config_text, SERVER_FINGERPRINT, AUTHORITY_TEXT)
     return plan(meant, change(there.facts()), Inputs(meant.restart_text, files))
+
+
+def created(cluster: gen.Cluster, there: gen.World) -> Object:
+    """The StatefulSet that is applied if there is none."""
+    plan = plan_storage(cluster, there.with_set(None))
+    (intent,) = [intent for intent in plan.intents if intent.resource == STATEFUL_SET]
+    return intent.body
 
 
 def is_recreated(plan: Plan) -> bool:
@@ -141,6 +151,41 @@ class TestFieldsOfAnOlderOperator:
         pods = tuple(pod.with_template("before") for pod in SMALL.pods)
         assert is_recreated(plan_storage(OLD, SMALL.with_pods(*pods), other_service))
         assert is_recreated(plan_storage(LARGER, SMALL, other_service))
+
+
+class TestAdmissionWebhook:
+    """A mutating webhook changes what the operator cannot change afterwards."""
+
+    def changed(
+        self, cluster: gen.Cluster, there: gen.World, *, size: str = "1Gi", **marks: str
+    ) -> Change:
+        """The StatefulSet that the operator creates, with the changes of the webhook."""
+        live = copy.deepcopy(gen.present(there.stateful_set).object())
+        live["metadata"]["annotations"] = annotations_of(created(cluster, there))
+        (template,) = live["spec"]["volumeClaimTemplates"]
+        template["metadata"]["labels"].update(marks)
+        template["spec"]["resources"]["requests"]["storage"] = size
+        return lambda observed: replace(observed, stateful_set=stateful_set_facts(live))
+
+    def test_its_labels_stay(self) -> None:
+        change = self.changed(OLD, SMALL, **{"example.org/cost-centre": "7"})
+        plan = plan_storage(OLD, SMALL, change)
+        assert (plan.outcome, plan.effects) == (Done(), ())
+        (intent,) = [intent for intent in plan.intents if intent.resource == STATEFUL_SET]
+        assert annotations_of(intent.body) == annotations_of(created(OLD, SMALL))
+
+    def test_its_size_stays(self) -> None:
+        plan = plan_storage(LARGER, GROWN, self.changed(LARGER, GROWN))
+        assert (plan.outcome, plan.effects) == (Done(), ())
+
+    def test_a_later_change_of_the_spec_recreates_it(self) -> None:
+        marks = {"example.org/cost-centre": "7"}
+        assert is_recreated(plan_storage(LARGER, GROWN, self.changed(OLD, SMALL, **marks)))
+
+    def test_one_of_an_older_operator_is_recreated_once(self) -> None:
+        """It has no record of the fields with which it was created."""
+        marks = {"volumeClaimTemplates labels": "example.org/cost-centre=7"}
+        assert is_recreated(plan_storage(OLD, SMALL, lambda observed: differing(observed, **marks)))
 
 
 class TestNotYet:
