@@ -36,6 +36,8 @@ class StatefulSet:
     """The one of the read replicas."""
     revision: str = ""
     """Of the voters; "" for the pool without one."""
+    created: int | None = None
+    """Number of pods that its controller has created; None: not stated."""
     foreign: bool = False
     """Another operator made it."""
 
@@ -58,6 +60,10 @@ class StatefulSet:
     def with_replicas(self, replicas: int) -> StatefulSet:
         """Let it have that many replicas."""
         return replace(self, replicas=replicas)
+
+    def with_created(self, created: int) -> StatefulSet:
+        """Let its controller have created that many pods."""
+        return replace(self, created=created)
 
     def with_template(self, template: str) -> StatefulSet:
         """Let its template have that digest."""
@@ -112,6 +118,9 @@ class StatefulSet:
         claim: Object = {"resources": {"requests": {"storage": self.claim_size}}}
         if self.claim_class is not None:
             claim["storageClassName"] = self.claim_class
+        status = {"readyReplicas": self.replicas}
+        if self.created is not None:
+            status["replicas"] = self.created
         stateful_set: Object = {
             "apiVersion": "apps/v1",
             "kind": "StatefulSet",
@@ -137,10 +146,7 @@ class StatefulSet:
                 },
                 "volumeClaimTemplates": [{"metadata": marks, "spec": claim}],
             },
-            "status": {
-                "observedGeneration": self.observed_generation,
-                "readyReplicas": self.replicas,
-            },
+            "status": {**status, "observedGeneration": self.observed_generation},
         }
         return self._as_another_made_it(stateful_set) if self.foreign else stateful_set
 

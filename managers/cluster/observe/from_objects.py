@@ -280,14 +280,16 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     pvc = next(iter(spec.get("volumeClaimTemplates") or ()), EMPTY_OBJECT).get("spec") or {}
     volumes = template["spec"].get("volumes") or ()
     annotations, template_annotations = annotations_of(live), annotations_of(template)
+    replicas = spec.get("replicas", 1)
+    settled = status.get("observedGeneration", 0) >= live["metadata"].get("generation", 0)
     return StatefulSetFacts(
         uid=uid_of(live),
-        replicas=spec.get("replicas", 1),
+        replicas=replicas,
         ready_replicas=status.get("readyReplicas", 0),
         template=template_annotations.get(labels.TEMPLATE_HASH, ""),
         reload_hash=template_annotations.get(labels.RELOAD_HASH, ""),
         first_boot=any(volume["name"] == INIT_VOLUME for volume in volumes),
-        settled=status.get("observedGeneration", 0) >= live["metadata"].get("generation", 0),
+        settled=settled,
         claim_size=((pvc.get("resources") or {}).get("requests") or {}).get("storage", ""),
         claim_class=pvc.get("storageClassName"),
         image_records=tuple(annotations[name] for name in IMAGE_RECORDS if name in annotations),
@@ -298,6 +300,8 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
         fence_gate=_is_gated(template),
         image=_image(template["spec"]),
         restore_uid=template_annotations.get(labels.RESTORE_REVISION, ""),
+        # Its controller counts the pods after it has tried to create them.
+        missing_pods=max(0, replicas - status.get("replicas", replicas)) if settled else 0,
         creation_hash=annotations.get(labels.CREATION_HASH, ""),
         foreign=foreign_stateful_set(live),
     )

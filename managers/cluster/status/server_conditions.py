@@ -7,6 +7,7 @@ here.
 from __future__ import annotations
 
 from contracts.conditions.condition import ConditionUpdate
+from contracts.pools.voter_pool import serving_pool
 from managers.bootstrap.seal.condition import why_sealed
 from managers.cluster.status.inputs import ConditionFacts
 from runtime.outcome import Blocked
@@ -83,10 +84,24 @@ def count(facts: ConditionFacts) -> str:
 
 
 def why_not_ready(facts: ConditionFacts) -> str:
-    """Name the first pod that cannot run and why, with the kubelet's or the scheduler's message."""
+    """Name the first pod that cannot run and why, with the kubelet's or the scheduler's message.
+
+    The operator may not read the events of a StatefulSet, so the user has to.
+    """
     for pod in facts.observed.pods:
         if not pod.ready and pod.waiting:
             return f"; {pod.name} waits: {pod.waiting}"
+    live = facts.observed.stateful_set
+    if live is None or facts.cluster is None:
+        return ""
+    # The status of the StatefulSet counts a pod later than the watch of pods reports it.
+    missing = min(live.missing_pods, live.replicas - len(facts.observed.pods))
+    if missing > 0:
+        name = serving_pool(facts.cluster).stateful_set
+        return (
+            f"; StatefulSet {name} has not created {missing} of its pods: the events of "
+            f"`kubectl describe statefulset {name}` have the cause"
+        )
     return ""
 
 

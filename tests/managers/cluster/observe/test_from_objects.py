@@ -173,6 +173,15 @@ class TestStatefulSet:
         assert now.settled
         assert not before.settled
 
+    def test_pods_that_its_controller_has_not_created(self) -> None:
+        refused = gen.stateful_set().with_created(2)
+        assert gen.present(refused.facts()).missing_pods == 1
+        assert gen.present(gen.stateful_set().with_created(3).facts()).missing_pods == 0
+        # Its controller creates them next.
+        assert gen.present(refused.with_stale_status().facts()).missing_pods == 0
+        # While it scales down.
+        assert gen.present(gen.stateful_set().with_created(4).facts()).missing_pods == 0
+
     def test_the_first_boot_is_seen_by_its_volume(self) -> None:
         first, later = gen.stateful_set().first_boot().facts(), gen.stateful_set().facts()
         assert first is not None

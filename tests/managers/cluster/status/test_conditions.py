@@ -239,6 +239,13 @@ MESSAGES: dict[str, tuple[gen.World, Outcome, str, str]] = {
         "Available",
         "x-2 waits: ImagePullBackOff: no such image",
     ),
+    "a StatefulSet that cannot create its pods is named": (
+        pods(LEADER, SECOND).with_set(gen.stateful_set().with_created(2)),
+        Wait("NotReady", "2 of 3"),
+        "Available",
+        "2 of 3 servers are ready; StatefulSet x has not created 1 of its pods: the events of "
+        "`kubectl describe statefulset x` have the cause",
+    ),
     "the sealed server is named": (
         pods(LEADER, SECOND.with_server_labels(sealed="true")),
         Done(),
@@ -254,6 +261,17 @@ MESSAGES: dict[str, tuple[gen.World, Outcome, str, str]] = {
     ),
     "the end of the certificate is named": (FINE, Done(), "TLSReady", "2030-10-28"),
 }
+
+
+@pytest.mark.parametrize(("created", "servers"), [(3, (LEADER, SECOND)), (0, (LEADER, SECOND))])
+def test_a_pod_counts_as_created_if_it_exists_or_its_stateful_set_says_so(
+    created: int, servers: tuple[gen.Pod, ...]
+) -> None:
+    """Both are read independently, and either may be late."""
+    existing = (*servers, gen.pod(2)) if not created else servers
+    there = pods(*existing).with_set(gen.stateful_set().with_created(created))
+    message = condition_of(status_of(OLD, there, Wait("NotReady", "2 of 3")), "Available").message
+    assert message == "2 of 3 servers are ready"
 
 
 @pytest.mark.parametrize(
