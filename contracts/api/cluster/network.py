@@ -37,12 +37,15 @@ _LabelValue = Annotated[str, Field(max_length=63)]
 
 
 def is_cidr(text: str) -> bool:
-    """Whether the text is a CIDR; host bits after the prefix are allowed."""
+    """Whether the text is a CIDR; host bits after the prefix are allowed.
+
+    As in CEL, IPv4 addresses in the form of IPv6 are not: `::ffff:0.0.0.0/96` is all of IPv4.
+    """
     try:
-        ipaddress.ip_interface(text)
+        interface = ipaddress.ip_interface(text)
     except ValueError:
         return False
-    return "/" in text
+    return "/" in text and getattr(interface, "ipv4_mapped", None) is None
 
 
 def is_wide(cidr: str) -> bool:

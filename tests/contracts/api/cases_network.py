@@ -24,7 +24,10 @@ _BROKEN: Broken = {
                     {"to": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.0.0.0/99"]}}]}
                 ]
             }
-        }
+        },
+        "an egress range of all IPv4 addresses in the form of IPv6": {
+            "network": {"egressRules": [{"to": [{"ipBlock": {"cidr": "::ffff:0.0.0.0/96"}}]}]}
+        },
     },
     ("ip-block-ingressRules", "spec.network.ingressRules[0].from[0].ipBlock"): {
         "an ingress range that is none": {
