@@ -135,7 +135,7 @@ class Grants:
             if held is not None:
                 return held
             live = None if uid_of(live) in ownership.replaceable else live
-        if live is not None and _is_bound_elsewhere(intent, live):
+        if live is not None and _is_replaced(intent, live):
             await self._release(intent.resource, intent.key, live)
             await self._delete(intent.resource, intent.key, live)
             live = None
@@ -260,9 +260,15 @@ def foreign(resource: Resource, live: Object) -> Blocked:
     return Blocked("ForeignObject", message, REFUSED_FOR)
 
 
-def _is_bound_elsewhere(intent: Intent, live: Object) -> bool:
-    """Return whether a binding refers to another Role: roleRef is immutable."""
-    return intent.resource is ROLE_BINDING and live.get("roleRef") != intent.body["roleRef"]
+def _is_replaced(intent: Intent, live: Object) -> bool:
+    """Return whether an immutable field differs: the Role of a binding, the scopes of a quota."""
+    if intent.resource is ROLE_BINDING:
+        return bool(live.get("roleRef") != intent.body["roleRef"])
+    return intent.resource is QUOTA and _scopes(live) != _scopes(intent.body)
+
+
+def _scopes(quota: Object) -> set[str]:
+    return set((quota.get("spec") or {}).get("scopes") or ())
 
 
 def _marked(owner: Owner, intent: Intent, live: Object | None) -> Object:

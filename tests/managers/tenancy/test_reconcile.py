@@ -125,6 +125,22 @@ class TestOnboarding:
         (limit,) = bench.object(LIMIT_RANGE, tenancy.LIMITS)["spec"]["limits"]
         assert limit == {"type": "Container", "default": {"cpu": "1"}}
 
+    async def test_other_scopes_replace_the_quota(self) -> None:
+        """The scopes of a ResourceQuota are immutable."""
+        bench = await onboard()
+        wish, scopes = bench.object(TENANTS, "t", HOME), ["NotBestEffort", "Terminating"]
+        wish["spec"]["quota"] = {"hard": {"pods": "7"}, "scopes": scopes}
+        bench.api.with_objects((TENANTS, wish))
+        await bench.run()
+        assert f"delete ResourceQuota {tenancy.QUOTA}" in bench.requests()
+        quota = bench.object(QUOTA, tenancy.QUOTA)
+        assert quota["spec"] == {"hard": {"pods": "7"}, "scopes": scopes}
+        quota["spec"]["scopes"].reverse()
+        await bench.clock.advance(2 * PERIOD)
+        bench.requests()
+        await bench.run()
+        assert not [call for call in bench.requests() if call.startswith("delete")]
+
 
 class TestPodSecurity:
     async def test_labels_are_written_only_when_they_differ(self) -> None:
