@@ -4,6 +4,7 @@ Frozen, so that a test may derive several worlds from one. Used by the tests of 
 everything.
 """
 
+from tests.gen.claims import claim
 from tests.gen.clusters import NAMESPACE, Cluster, cluster
 from tests.gen.pods import Pod, pod, read_pod
 from tests.gen.secrets import LATER, NOW, certificate, secret, unseal_key
@@ -21,6 +22,7 @@ __all__ = [
     "StatefulSet",
     "World",
     "certificate",
+    "claim",
     "cluster",
     "expect",
     "pod",

@@ -21,7 +21,7 @@ from runtime.testing.clock import ManualClock
 from runtime.types import Object
 from tests.gen.api import FakeApi, Outside
 from tests.managers.bao.servers import ADDRESS, NAME, Server, serving
-from tests.managers.workload.actions.raft_peers_bench import CLAIM, MEANT, REMOVE
+from tests.managers.workload.actions.bench import CLAIM, MEANT, REMOVE
 
 Ask = Callable[[Bao], Awaitable[object]]
 

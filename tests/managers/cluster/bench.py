@@ -50,16 +50,18 @@ class Bench:
             ClusterEffects(context, self.outside.logins, acts),
         )
 
-    async def turn(self) -> Outcome:
-        """Sync the caches, and run one reconcile."""
+    async def turn(self, after: float = 0.0) -> Outcome:
+        """Sync the caches, and run one reconcile after so many seconds."""
+        await self.outside.clock.advance(after)
         self.clusters.says(*self.api.of(CLUSTERS))
         for kind, cache in self.caches.items():
             cache.says(*self.api.of(kind))
         self.api.calls.clear()
         return await self.reconcile(KEY)
 
-    async def until_quiet(self, turns: int = 10) -> Outcome:
-        """Reconcile until a reconcile writes nothing."""
+    async def until_quiet(self, turns: int = 10, *, after: float = 0.0) -> Outcome:
+        """Reconcile until a reconcile writes nothing, from so many seconds later on."""
+        await self.outside.clock.advance(after)
         for _ in range(turns):
             outcome = await self.turn()
             if not self.writes:
@@ -88,6 +90,17 @@ class Bench:
         changed["metadata"]["generation"] += 1
         self.api.with_objects((CLUSTERS, changed))
 
+    def delete(self) -> None:
+        """Delete the cluster as a user."""
+        leaving = copy.deepcopy(self.cluster)
+        leaving["metadata"]["deletionTimestamp"] = self.outside.clock.now().isoformat()
+        self.api.with_objects((CLUSTERS, leaving))
+
+    def observe_stateful_set(self) -> None:
+        """Act as the StatefulSet controller, which observes the newest spec."""
+        live = self.api.objects[(STATEFUL_SET, KEY)]
+        self.api.with_objects((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
+
     def condition(self, kind: str) -> tuple[str, str]:
         (condition,) = [c for c in self.cluster["status"]["conditions"] if c["type"] == kind]
         return condition["status"], condition["reason"]
@@ -104,7 +117,7 @@ class Bench:
         annotations = live["spec"]["template"]["metadata"]["annotations"]
         template, files = annotations[labels.TEMPLATE_HASH], annotations[labels.RELOAD_HASH]
         image = live["spec"]["template"]["spec"]["containers"][0]["image"]
-        self.api.with_objects((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
+        self.observe_stateful_set()
         for n in range(count):
             pod = gen.pod(n).with_template(template).with_files(files).ready(leading=n == 0)
             self.api.with_objects((POD, pod.running(image).object()))

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from contracts.naming import labels
 from managers.cluster.delete import PROTECTED, Deletion
 from managers.cluster.observe.observer import CLUSTER_INDEX, by_cluster
 from managers.context.secret_builder import secret_object
@@ -18,20 +17,9 @@ KEYS = ("x-unseal-key", "x-root-token", "x-recovery-shares")
 
 
 def claim(ordinal: int, *, owner: str = "uid-x", **metadata: Any) -> Object:
-    name = f"data-x-{ordinal}"
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "name": name,
-            "namespace": gen.NAMESPACE,
-            "uid": f"uid-{name}",
-            "labels": labels.base("x"),
-            "annotations": {labels.OWNER_UID: owner},
-            "finalizers": [PROTECTED],
-            **metadata,
-        },
-    }
+    usual = {"uid": f"uid-data-x-{ordinal}", "finalizers": [PROTECTED]}
+    name = metadata.pop("name", f"data-x-{ordinal}")
+    return gen.claim(name, owner=owner, **{**usual, **metadata})
 
 
 class Bench:

@@ -1,7 +1,5 @@
 """An operator that crashes at one write or at each of its writes, on a fake API server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

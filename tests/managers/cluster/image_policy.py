@@ -1,7 +1,5 @@
 """A policy for signed images, and a verifier with the verdicts of a test."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from contracts.records.observed import ImageVerdict

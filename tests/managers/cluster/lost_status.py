@@ -3,8 +3,6 @@
 After each reconcile, all rules are checked, whatever the row.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 import pytest
 
 from contracts.api.group import CLUSTERS
-from contracts.naming import labels, names
+from contracts.naming import names
 from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
 from runtime.types import Object, ObjectKey
 from tests import gen
@@ -146,26 +144,9 @@ async def healthy(monkeypatch: pytest.MonkeyPatch, **spec: Any) -> Watched:
     """Three servers of the old version with their volumes, and a complete status."""
     life = await serving(monkeypatch, **spec)
     for ordinal in range(SIZE):
-        life.api.with_objects((PVC, claim(ordinal)))
+        life.api.with_objects((PVC, gen.claim(names.data_claim("x", ordinal))))
     await life.until_quiet()
     return Watched(life)
-
-
-def claim(ordinal: int) -> Object:
-    """The data volume claim of a server."""
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "name": names.data_claim("x", ordinal),
-            "namespace": gen.NAMESPACE,
-            "uid": f"uid-claim-{ordinal}",
-            "labels": labels.base("x"),
-            "annotations": {labels.OWNER_UID: "uid-x"},
-        },
-        "spec": {"resources": {"requests": {"storage": "1Gi"}}},
-        "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}},
-    }
 
 
 def pod_key(ordinal: int) -> tuple[Any, ObjectKey]:

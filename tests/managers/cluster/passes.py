@@ -1,7 +1,6 @@
 """Results of the workload reconciler as inputs of a status: chosen and arbitrary ones."""
 
-from __future__ import annotations
-
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -24,12 +23,19 @@ OUTCOMES = st.one_of(
 
 
 class Row(NamedTuple):
-    """The expected condition after a reconcile: "Ready=False NotReady"."""
+    """The expected conditions after a reconcile, such as "Ready=False NotReady"."""
 
     cluster: gen.Cluster
     world: gen.World
-    expected: str
-    outcome: Outcome = Done()
+    expected: tuple[str, ...]
+    outcome: Outcome
+
+
+def row(
+    cluster: gen.Cluster, world: gen.World, *expected: str, after: Outcome | None = None
+) -> Row:
+    """The expected conditions after a reconcile with that outcome."""
+    return Row(cluster, world, expected, after or Done())
 
 
 def a_pass(
@@ -62,6 +68,14 @@ def status_and_reason(status: ClusterStatus, kind: str) -> tuple[str, str]:
     """Status and reason of a condition."""
     condition = condition_of(status, kind)
     return condition.status, condition.reason
+
+
+def carry_over(cluster: gen.Cluster, status: ClusterStatus) -> gen.Cluster:
+    """The cluster after that status was written, with the part of adminops."""
+    written = {name: part for name, part in status.to_object().items() if name != "adminOps"}
+    if "adminOps" in cluster.status:
+        written["adminOps"] = cluster.status["adminOps"]
+    return replace(cluster, status=written)
 
 
 @st.composite

@@ -4,8 +4,6 @@ docs/status-evidence.md names the evidence for each; tests/managers/cluster/test
 tests the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -121,6 +121,11 @@ class Takeover:
         self.age += TICK
         return outcome
 
+    async def turns(self, number: int) -> None:
+        """Run so many reconciles."""
+        for _ in range(number):
+            await self.turn()
+
     async def _events(self) -> list[tuple[str, str, str]]:
         calls = list(self.api.calls)
         events = await self.bench.outside.flush_events()
@@ -136,8 +141,7 @@ class Takeover:
 
     async def boot(self) -> None:
         """Reconcile until three servers are ready."""
-        for _ in range(12):
-            await self.turn()
+        await self.turns(12)
         assert self.status["phase"] == "Running", self.status
         assert set(self.raft) >= {f"x-{n}" for n in range(3)}
         self.forget()
@@ -305,7 +309,9 @@ class Takeover:
         self.raft.setdefault(name, joins)
         claim = (PVC, ObjectKey(gen.NAMESPACE, names.claim_of_pod(name)))
         if claim not in self.api.objects:
-            self.api.with_objects((PVC, _claim(claim[1].name, self.pod_count)))
+            self.api.with_objects(
+                (PVC, gen.claim(claim[1].name, uid=f"uid-{claim[1].name}-{self.pod_count}"))
+            )
 
     def _work(self, job: Object) -> None:
         """Complete a Job; a successful Job performs its action."""
@@ -340,23 +346,6 @@ class Takeover:
         gone = {upgrade_actions.REMOVE_BLUE: theirs, upgrade_actions.REMOVE_GREEN: ours}
         for name in gone.get(action, ()):
             del self.raft[name]
-
-
-def _claim(name: str, number: int) -> Object:
-    """A volume of a StatefulSet of this cluster."""
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "name": name,
-            "namespace": gen.NAMESPACE,
-            "uid": f"uid-{name}-{number}",
-            "labels": labels.base("x"),
-            "annotations": {labels.OWNER_UID: gen.cluster().owner().uid},
-        },
-        "spec": {"resources": {"requests": {"storage": "1Gi"}}},
-        "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}},
-    }
 
 
 class RaftServers(Servers):

@@ -1,6 +1,6 @@
 """Upgrades in progress."""
 
-from __future__ import annotations
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -8,9 +8,11 @@ from contracts.jobs import upgrade_actions
 from contracts.pools.voter_pool import ServerPool
 from tests.managers.cluster.takeover import NEW, Takeover
 
+Begin = Callable[..., Awaitable[Takeover]]
 OPERATORS = pytest.mark.parametrize(
-    "restarts", [False, True], ids=["one operator", "a new one every pass"]
+    "begin", [False, True], ids=["one operator", "a new one every pass"], indirect=True
 )
+"""For tests with the fixture `begin`."""
 WAY_THERE = [
     upgrade_actions.JOIN,
     upgrade_actions.WAIT,
@@ -22,9 +24,9 @@ _BOOTED: dict[str, Takeover] = {}
 
 
 async def begin_takeover(
-    monkeypatch: pytest.MonkeyPatch, *, restarts: bool = False, **spec: object
+    monkeypatch: pytest.MonkeyPatch, *, restarts: bool = False, until: str = "", **spec: object
 ) -> Takeover:
-    """A running cluster for which another version was just requested.
+    """A running cluster for which another version was just requested, or in a phase after that.
 
     Each spec boots once per process; its copies have a new operator.
     """
@@ -35,6 +37,8 @@ async def begin_takeover(
     world = await _BOOTED[key].copied(monkeypatch)
     world.restarts = restarts
     world.ask_for(version=NEW)
+    if until:
+        await world.until(until)
     return world
 
 

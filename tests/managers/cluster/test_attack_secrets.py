@@ -4,8 +4,6 @@ While a file is parsed nothing else runs, for any cluster. So no expensive file 
 the message is that of our rule, and not that of the library.
 """
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 
@@ -78,6 +76,9 @@ def server(key: bytes, certificate: bytes = SERVER.certificate) -> Object:
     return secret("x-tls-server", tls_crt=certificate, tls_key=key, ca_crt=AUTHORITY.certificate)
 
 
+CA = secret("x-tls-ca", ca_crt=AUTHORITY.certificate)
+
+
 def chain_of(count: int) -> bytes:
     """That many CAs with one name, none of which is the issuer."""
     public = ec.generate_private_key(ec.SECP256R1()).public_key()
@@ -90,24 +91,18 @@ UNKNOWN_CURVE = key_files.other_curve(key_files.key_pem(key_files.SIGNER))
 STRANGE = key_files.other_curve(key_files.certificate(key_files.SIGNER.public_key()))
 LONG = b"[DEFAULT]\na" + b" " * 300_000 + b"b\n"
 
+HUGE_PEM, SIGNER = key_files.key_pem(HUGE), key_files.key_pem(key_files.SIGNER)
+DSA, DIFFIE_HELLMAN = key_files.dsa_pem(12_000), key_files.diffie_hellman_pem(12_000)
+BITS = ("tls.key", "10240 bits", "up to 8192", "ECDSA")
+NO_KIND = ("tls.key", "none of RSA, ECDSA")
+BLOCKS = ("tls.crt", "500 PEM blocks", "up to 256")
+
 # sentence: (cluster, Secret, words of the message)
 SEALS: dict[str, tuple[gen.Cluster, Object, tuple[str, ...]]] = {
-    "an RSA key of 10,240 bits": (
-        TRANSIT,
-        client(key_files.key_pem(HUGE)),
-        ("tls.key", "10240 bits", "up to 8192", "ECDSA"),
-    ),
-    "the same in the older form": (
-        TRANSIT,
-        client(key_files.key_pem(HUGE, older=True)),
-        ("tls.key", "10240 bits", "up to 8192", "ECDSA"),
-    ),
-    "a DSA key": (TRANSIT, client(key_files.dsa_pem(12_000)), ("tls.key", "none of RSA, ECDSA")),
-    "a Diffie-Hellman key": (
-        TRANSIT,
-        client(key_files.diffie_hellman_pem(12_000)),
-        ("tls.key", "none of RSA, ECDSA"),
-    ),
+    "an RSA key of 10,240 bits": (TRANSIT, client(HUGE_PEM), BITS),
+    "the same in the older form": (TRANSIT, client(key_files.key_pem(HUGE, older=True)), BITS),
+    "a DSA key": (TRANSIT, client(DSA), NO_KIND),
+    "a Diffie-Hellman key": (TRANSIT, client(DIFFIE_HELLMAN), NO_KIND),
     "a curve that no library knows": (
         TRANSIT,
         client(UNKNOWN_CURVE),
@@ -115,14 +110,10 @@ SEALS: dict[str, tuple[gen.Cluster, Object, tuple[str, ...]]] = {
     ),
     "a certificate with such a curve": (
         TRANSIT,
-        client(key_files.key_pem(key_files.SIGNER), STRANGE),
+        client(SIGNER, STRANGE),
         ("tls.crt", "no PEM certificate", "put the client certificate"),
     ),
-    "500 certificates": (
-        TRANSIT,
-        client(key_files.key_pem(key_files.SIGNER), SERVER.certificate * 500),
-        ("tls.crt", "500 PEM blocks", "up to 256"),
-    ),
+    "500 certificates": (TRANSIT, client(SIGNER, SERVER.certificate * 500), BLOCKS),
     "JSON that is deep": (
         GOOGLE,
         secret("mine", credentials_json=key_files.deep_json(900)),
@@ -146,7 +137,7 @@ SEALS: dict[str, tuple[gen.Cluster, Object, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "live", "words"), SEALS.values(), ids=SEALS.keys())
+@pytest.mark.parametrize(("cluster", "live", "words"), SEALS.values(), ids=SEALS)
 async def test_attack_t10_a_file_of_a_seal_is_refused_and_named(
     cluster: gen.Cluster, live: Object, words: tuple[str, ...]
 ) -> None:
@@ -162,20 +153,11 @@ async def test_attack_t10_a_file_of_a_seal_is_refused_and_named(
 
 # sentence: (Secret of the server, words of the message)
 SERVERS: dict[str, tuple[Object, tuple[str, ...]]] = {
-    "an RSA key of 10,240 bits": (
-        server(key_files.key_pem(HUGE)),
-        ("tls.key", "10240 bits", "up to 8192", "ECDSA"),
-    ),
-    "a DSA key": (server(key_files.dsa_pem(12_000)), ("tls.key", "none of RSA, ECDSA")),
-    "a Diffie-Hellman key": (
-        server(key_files.diffie_hellman_pem(12_000)),
-        ("tls.key", "none of RSA, ECDSA"),
-    ),
+    "an RSA key of 10,240 bits": (server(HUGE_PEM), BITS),
+    "a DSA key": (server(DSA), NO_KIND),
+    "a Diffie-Hellman key": (server(DIFFIE_HELLMAN), NO_KIND),
     "a curve that no library knows": (server(UNKNOWN_CURVE), ("tls.key", "not supported")),
-    "500 certificates": (
-        server(SERVER.key, SERVER.certificate * 500),
-        ("tls.crt", "500 PEM blocks", "up to 256"),
-    ),
+    "500 certificates": (server(SERVER.key, SERVER.certificate * 500), BLOCKS),
     "a file of 600,000 bytes": (
         server(SERVER.key, SERVER.certificate + b"#" * 600_000),
         ("tls.crt", "bytes", "up to 524288"),
@@ -183,14 +165,12 @@ SERVERS: dict[str, tuple[Object, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(("live", "words"), SERVERS.values(), ids=SERVERS.keys())
+@pytest.mark.parametrize(("live", "words"), SERVERS.values(), ids=SERVERS)
 async def test_attack_t10_a_file_of_a_server_is_refused_and_named(
     live: Object, words: tuple[str, ...]
 ) -> None:
     bench = Bench(EXTERNAL)
-    bench.api.with_objects(
-        (SECRET, live), (SECRET, secret("x-tls-ca", ca_crt=AUTHORITY.certificate))
-    )
+    bench.api.with_objects((SECRET, live), (SECRET, CA))
     assert gen.expect(Blocked, await bench.until_quiet()).reason == "TLSSecretInvalid"
     message = condition(bench, "TLSReady")["message"]
     for word in ("Secret x-tls-server", *words):
@@ -202,16 +182,9 @@ async def test_attack_t10_authorities_of_one_name_are_tried_a_few_times() -> Non
     leaf = key_files.certificate(
         key_files.SIGNER.public_key(), "openbao-cluster-x.local", issuer="root"
     )
-    live = secret(
-        "x-tls-server",
-        tls_crt=leaf,
-        tls_key=key_files.key_pem(key_files.SIGNER),
-        ca_crt=chain_of(200),
-    )
+    live = secret("x-tls-server", tls_crt=leaf, tls_key=SIGNER, ca_crt=chain_of(200))
     bench = Bench(EXTERNAL)
-    bench.api.with_objects(
-        (SECRET, live), (SECRET, secret("x-tls-ca", ca_crt=AUTHORITY.certificate))
-    )
+    bench.api.with_objects((SECRET, live), (SECRET, CA))
     assert isinstance(await bench.until_quiet(), Blocked)
     for word in ("Secret x-tls-server", "200 certificates", "CN=root", "up to 4"):
         assert word in condition(bench, "TLSReady")["message"]
@@ -229,9 +202,8 @@ async def test_attack_t10_a_running_cluster_keeps_serving() -> None:
     """An oversize file in its Secret is reported, and no pod changes."""
     good = key_files.certificate(LARGEST.public_key())
     bench = await running_bench(TRANSIT, client(key_files.key_pem(LARGEST), good))
-    bench.api.with_objects((SECRET, client(key_files.key_pem(HUGE))))
-    await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
-    await bench.until_quiet()
+    bench.api.with_objects((SECRET, client(HUGE_PEM)))
+    await bench.until_quiet(after=gen.INSTALLATION.secret_recheck)
     assert "10240 bits" in condition(bench, "Stalled")["message"]
     assert condition(bench, "Available")["status"] == "True"
 

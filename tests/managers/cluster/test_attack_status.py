@@ -4,8 +4,6 @@ Every field, and every field of the conditions, with four kinds of corruption ea
 report; fields that also affect decisions (data exists, accepted version) must survive a forgery.
 """
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 
@@ -14,8 +12,7 @@ import pytest
 from contracts.api.group import CLUSTERS
 from runtime.builtin_kinds import PVC, SECRET, STATEFUL_SET
 from runtime.types import Object
-from tests import gen
-from tests.managers.cluster.bench import Bench, running_bench
+from tests.managers.cluster.bench import Bench
 
 GONE = object()
 # field: (wrong type, right type with a wrong value, far beyond any bound)
@@ -35,6 +32,13 @@ LIES: dict[str, tuple[Any, Any, Any]] = {
 CORRUPTIONS = [(field, value) for field, values in LIES.items() for value in (*values, GONE)]
 
 
+def corrupt(part: Object, field: str, value: Any) -> None:
+    """Replace a field of a status, or remove it."""
+    del part[field]
+    if value is not GONE:
+        part[field] = value
+
+
 def case_id(case: Any) -> str:
     return "gone" if case is GONE else repr(case)[:20]
 
@@ -52,8 +56,7 @@ async def recovers(bench: Bench, spoil: Object) -> None:
     spoilt = copy.deepcopy(bench.cluster)
     spoilt["status"] = spoil
     bench.api.with_objects((CLUSTERS, spoilt))
-    await bench.outside.clock.advance(30.0)
-    await bench.until_quiet()
+    await bench.until_quiet(after=30.0)
     assert without_times(bench.cluster) == before
     assert belongings(bench) == things
 
@@ -69,33 +72,27 @@ def belongings(bench: Bench) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("field", "value"), CORRUPTIONS, ids=case_id)
-async def test_attack_t13_a_corrupt_field_is_corrected(field: str, value: Any) -> None:
-    bench = await running_bench(gen.cluster())
+async def test_attack_t13_a_corrupt_field_is_corrected(
+    bench: Bench, field: str, value: Any
+) -> None:
     status = copy.deepcopy(bench.cluster["status"])
-    assert field in status
-    if value is GONE:
-        del status[field]
-    else:
-        status[field] = value
+    corrupt(status, field, value)
     await recovers(bench, status)
 
 
 @pytest.mark.parametrize("field", ["type", "status", "reason", "message", "observedGeneration"])
 @pytest.mark.parametrize("value", [7, "", "Other\n\x1b[31m", GONE], ids=case_id)
-async def test_attack_t13_a_corrupt_condition_is_corrected(field: str, value: Any) -> None:
-    bench = await running_bench(gen.cluster())
+async def test_attack_t13_a_corrupt_condition_is_corrected(
+    bench: Bench, field: str, value: Any
+) -> None:
     status = copy.deepcopy(bench.cluster["status"])
     for condition in status["conditions"]:
-        if value is GONE:
-            del condition[field]
-        else:
-            condition[field] = value
+        corrupt(condition, field, value)
     await recovers(bench, status)
 
 
 @pytest.mark.parametrize("value", [{}, {"phase": "Running"}], ids=case_id)
-async def test_attack_t13_a_whole_corrupt_status_is_corrected(value: Any) -> None:
-    bench = await running_bench(gen.cluster())
+async def test_attack_t13_a_whole_corrupt_status_is_corrected(bench: Bench, value: Any) -> None:
     await recovers(bench, value)
 
 
@@ -109,15 +106,13 @@ async def test_attack_t13_a_whole_corrupt_status_is_corrected(value: Any) -> Non
         ("lastBackupTime", "2001-01-01T00:00:00Z"),
     ],
 )
-async def test_attack_t13_invented_fields_are_removed(field: str, value: Any) -> None:
+async def test_attack_t13_invented_fields_are_removed(bench: Bench, field: str, value: Any) -> None:
     """The API server drops fields that a manager no longer applies; here we apply them first."""
-    bench = await running_bench(gen.cluster())
     before = without_times(bench.cluster)
     spoilt = copy.deepcopy(bench.cluster)
     spoilt["status"][field] = value
     bench.api.with_objects((CLUSTERS, spoilt))
-    await bench.outside.clock.advance(30.0)
-    await bench.turn()
+    await bench.turn(after=30.0)
     written = [call.body["status"] for call in bench.api.calls if call.verb == "apply/status"]
     assert written
     for body in written:

@@ -4,8 +4,6 @@ Messages of kubelets, schedulers, API servers and OpenBao are shown in condition
 and any user who may create a pod can write some of them.
 """
 
-from __future__ import annotations
-
 import copy
 import io
 import json
@@ -23,7 +21,7 @@ from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import api_error
-from tests.managers.cluster.bench import CONFIG, Bench, running_bench
+from tests.managers.cluster.bench import CONFIG, Bench
 
 PAYLOADS = {
     "a second line": 'fine\n{"level":"error","msg":"forged"}',
@@ -77,15 +75,13 @@ def spoil(bench: Bench, payload: str, *, unscheduled: bool) -> None:
     bench.api.with_objects((POD, pod))
 
 
-@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
 @pytest.mark.parametrize("unscheduled", [False, True], ids=["waits", "unscheduled"])
 async def test_attack_t17_a_message_of_a_kubelet_stays_on_one_line(
-    payload: str, unscheduled: bool
+    bench: Bench, payload: str, unscheduled: bool
 ) -> None:
-    bench = await running_bench(gen.cluster())
     spoil(bench, payload, unscheduled=unscheduled)
-    await bench.outside.clock.advance(30.0)
-    await bench.until_quiet()
+    await bench.until_quiet(after=30.0)
     assert bench.condition("Available") == ("False", "NotReady")
     texts = await visible_texts(bench)
     assert all(text.isprintable() for text in texts), [t for t in texts if not t.isprintable()]
@@ -93,9 +89,10 @@ async def test_attack_t17_a_message_of_a_kubelet_stays_on_one_line(
     assert max(len(text.encode()) for text in texts) <= 4 * NOTE_LIMIT
 
 
-@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
-async def test_attack_t17_a_message_of_an_api_server_stays_on_one_line(payload: str) -> None:
-    bench = await running_bench(gen.cluster())
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
+async def test_attack_t17_a_message_of_an_api_server_stays_on_one_line(
+    bench: Bench, payload: str
+) -> None:
     bench.api.objects.pop(CONFIG)
     error = api_error(422)
     error.args = (payload,)
@@ -109,9 +106,10 @@ async def test_attack_t17_a_message_of_an_api_server_stays_on_one_line(payload: 
     assert all(text.isprintable() for text in await visible_texts(bench))
 
 
-@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
-async def test_attack_t17_an_event_is_one_line_of_bounded_length(payload: str) -> None:
-    bench = await running_bench(gen.cluster())
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
+async def test_attack_t17_an_event_is_one_line_of_bounded_length(
+    bench: Bench, payload: str
+) -> None:
     await bench.outside.flush_events()
     bench.outside.events.event(bench.cluster, "Warning", "Reason", payload)
     ((_, _, note),) = await bench.outside.flush_events()
@@ -119,7 +117,7 @@ async def test_attack_t17_an_event_is_one_line_of_bounded_length(payload: str) -
     assert 0 < len(note.encode()) <= NOTE_LIMIT
 
 
-@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
 def test_attack_t17_a_log_line_is_one_line_of_json(payload: str) -> None:
     before, stream = structlog.get_config(), io.BytesIO()
     bench = gen.pod().waiting(payload, payload).facts()

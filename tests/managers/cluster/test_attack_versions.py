@@ -1,7 +1,5 @@
 """Invented versions and images (reliability T19): refused, or reported, never run."""
 
-from __future__ import annotations
-
 import pytest
 
 from contracts.api.violation import InvalidClusterError

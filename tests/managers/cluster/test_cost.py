@@ -6,15 +6,14 @@ from managers.cluster.plan.steps import merge_plans
 from tests import gen
 from tests.gen.calls import CallCount
 from tests.gen.worlds import running
-from tests.managers.cluster.bench import KEY, running_bench
+from tests.managers.cluster.bench import KEY, Bench
 
 # Calls of Python and C functions that a reconcile may take. 8,600 of them took 0.9 ms on an idle
 # machine when this was written; now there are 3,198, about 80 for each object of the cluster.
 BUDGET = 3200
 
 
-async def test_t24_a_reconcile_without_a_change_is_cheap_and_sends_nothing() -> None:
-    bench = await running_bench(gen.cluster())
+async def test_t24_a_reconcile_without_a_change_is_cheap_and_sends_nothing(bench: Bench) -> None:
     await bench.until_quiet()
     # From now on the caches have the same objects, as those of a quiet cluster.
     await bench.reconcile(KEY)

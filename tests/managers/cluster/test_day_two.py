@@ -30,15 +30,9 @@ def delete_pods(bench: Bench) -> None:
 def volumes(bench: Bench, **marks: str) -> None:
     """Create the volumes, as the StatefulSet controller does before the pods."""
     for n in range(3):
-        metadata = {
-            "name": names.data_claim("x", n),
-            "namespace": gen.NAMESPACE,
-            "uid": f"uid-claim-{n}",
-            "labels": labels.base("x"),
-            "annotations": {labels.OWNER_UID: "uid-x", **marks},
-        }
-        spec = {"resources": {"requests": {"storage": "1Gi"}}}
-        bench.api.with_objects((PVC, {"metadata": metadata, "spec": spec}))
+        annotations = {labels.OWNER_UID: "uid-x", **marks}
+        claim = gen.claim(names.data_claim("x", n), annotations=annotations)
+        bench.api.with_objects((PVC, claim))
 
 
 async def asleep() -> Bench:
@@ -51,8 +45,7 @@ async def asleep() -> Bench:
     return bench
 
 
-async def test_hibernation_writes_the_stateful_set_once() -> None:
-    bench = await running_bench(THREE)
+async def test_hibernation_writes_the_stateful_set_once(bench: Bench) -> None:
     bench.ask_for(hibernate=True)
     await bench.turn()
     assert [write for write in bench.writes if write != STATUS] == ["apply StatefulSet x"]
@@ -61,8 +54,7 @@ async def test_hibernation_writes_the_stateful_set_once() -> None:
     await bench.until_quiet()
     assert bench.condition("Hibernated") == ("True", "Hibernated")
     for _ in range(3):
-        await bench.outside.clock.advance(60.0)
-        await bench.turn()
+        await bench.turn(after=60.0)
         assert bench.writes == []
 
 
@@ -87,8 +79,7 @@ async def test_waking_is_reported_until_all_servers_are_ready() -> None:
 async def test_a_certificate_is_renewed_during_hibernation() -> None:
     bench = await asleep()
     del bench.api.objects[(SECRET, ObjectKey(gen.NAMESPACE, names.tls_server_secret("x")))]
-    await bench.outside.clock.advance(60.0)
-    await bench.until_quiet()
+    await bench.until_quiet(after=60.0)
     assert live(bench, SECRET, names.tls_server_secret("x"))["data"]
     assert bench.condition("Hibernated") == ("True", "Hibernated")
 
@@ -96,8 +87,7 @@ async def test_a_certificate_is_renewed_during_hibernation() -> None:
 async def test_a_lost_unseal_key_is_reported_during_hibernation_and_not_recreated() -> None:
     bench = await asleep()
     del bench.api.objects[(SECRET, ObjectKey(gen.NAMESPACE, names.unseal_key_secret("x")))]
-    await bench.outside.clock.advance(60.0)
-    await bench.turn()
+    await bench.turn(after=60.0)
     assert bench.condition("Stalled") == ("True", "UnsealKeyMissing")
     assert bench.condition("Hibernated") == ("True", "Hibernated")
     bench.ask_for(hibernate=False)
@@ -105,8 +95,7 @@ async def test_a_lost_unseal_key_is_reported_during_hibernation_and_not_recreate
     assert live(bench, STATEFUL_SET, "x")["spec"]["replicas"] == 0
 
 
-async def test_hibernation_needs_the_unseal_key() -> None:
-    bench = await running_bench(THREE)
+async def test_hibernation_needs_the_unseal_key(bench: Bench) -> None:
     del bench.api.objects[(SECRET, ObjectKey(gen.NAMESPACE, names.unseal_key_secret("x")))]
     await bench.outside.clock.advance(60.0)
     bench.ask_for(hibernate=True)
@@ -126,7 +115,7 @@ WISHES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES.keys())
+@pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES)
 async def test_a_pause_sends_nothing_but_the_status(
     monkeypatch: pytest.MonkeyPatch, wish: dict[str, Any]
 ) -> None:
@@ -146,8 +135,7 @@ async def test_a_pause_sends_nothing_but_the_status(
     assert bench.writes == []
 
 
-async def test_a_pause_stops_a_rollout() -> None:
-    bench = await running_bench(THREE)
+async def test_a_pause_stops_a_rollout(bench: Bench) -> None:
     bench.ask_for(runtime={"restartAt": "now"})
     await bench.turn()
     bench.ask_for(paused=True)
@@ -158,8 +146,7 @@ async def test_a_pause_stops_a_rollout() -> None:
     assert bench.condition("Reconciling") == ("True", "RollingOut")
 
 
-async def test_the_status_of_a_paused_cluster_is_frozen_until_it_resumes() -> None:
-    bench = await running_bench(THREE)
+async def test_the_status_of_a_paused_cluster_is_frozen_until_it_resumes(bench: Bench) -> None:
     bench.ask_for(paused=True)
     await bench.turn()
     del bench.api.objects[(POD, ObjectKey(gen.NAMESPACE, "x-2"))]
@@ -174,8 +161,7 @@ async def test_the_status_of_a_paused_cluster_is_frozen_until_it_resumes() -> No
     assert bench.cluster["status"]["readyReplicas"] == 2
 
 
-async def test_maintenance_annotates_pods_and_replaces_none() -> None:
-    bench = await running_bench(THREE)
+async def test_maintenance_annotates_pods_and_replaces_none(bench: Bench) -> None:
     bench.ask_for(maintenance={"enabled": True})
     await bench.until_quiet()
     before = {live(bench, POD, f"x-{n}")["metadata"]["uid"] for n in range(3)}
@@ -211,9 +197,10 @@ ON_THE_CLUSTER = {
 }
 
 
-@pytest.mark.parametrize("marks", ON_THE_CLUSTER.values(), ids=ON_THE_CLUSTER.keys())
-async def test_attack_t12_marks_on_a_cluster_change_nothing(marks: dict[str, str]) -> None:
-    bench = await running_bench(THREE)
+@pytest.mark.parametrize("marks", ON_THE_CLUSTER.values(), ids=ON_THE_CLUSTER)
+async def test_attack_t12_marks_on_a_cluster_change_nothing(
+    bench: Bench, marks: dict[str, str]
+) -> None:
     forged = copy.deepcopy(bench.cluster)
     forged["metadata"]["annotations"] = marks
     forged["metadata"].setdefault("labels", {}).update(marks)
@@ -267,8 +254,7 @@ ON_THE_SET: dict[str, str] = {
 
 
 @pytest.mark.parametrize("mark", ON_THE_SET)
-async def test_attack_t12_marks_on_the_stateful_set_touch_no_pod(mark: str) -> None:
-    bench = await running_bench(THREE)
+async def test_attack_t12_marks_on_the_stateful_set_touch_no_pod(bench: Bench, mark: str) -> None:
     forged = live(bench, STATEFUL_SET, "x")
     forged["metadata"].setdefault("annotations", {})[mark] = ON_THE_SET[mark]
     bench.api.with_objects((STATEFUL_SET, forged))
@@ -279,18 +265,16 @@ async def test_attack_t12_marks_on_the_stateful_set_touch_no_pod(mark: str) -> N
 
 
 @pytest.mark.parametrize("mark", [labels.REMOVED_PEER, labels.OWNER_UID, labels.ADOPT])
-async def test_attack_t12_marks_on_a_volume_delete_nothing(mark: str) -> None:
+async def test_attack_t12_marks_on_a_volume_delete_nothing(bench: Bench, mark: str) -> None:
     """While its server runs; docs/scaling.md explains the annotation without a server."""
-    bench = await running_bench(THREE)
     volumes(bench, **{mark: "x-2"})
     await bench.turn()
     assert len(bench.api.of(PVC)) == 3
     assert not [write for write in bench.writes if write.startswith("delete")]
 
 
-async def test_attack_t12_a_scheduling_gate_in_a_template_fences_no_pod() -> None:
+async def test_attack_t12_a_scheduling_gate_in_a_template_fences_no_pod(bench: Bench) -> None:
     """It is reverted, and a gated pod is released."""
-    bench = await running_bench(THREE)
     forged = live(bench, STATEFUL_SET, "x")
     forged["spec"]["template"]["spec"]["schedulingGates"] = [{"name": labels.FENCE_GATE}]
     bench.api.with_objects((STATEFUL_SET, forged))
@@ -301,9 +285,8 @@ async def test_attack_t12_a_scheduling_gate_in_a_template_fences_no_pod() -> Non
     assert live(bench, POD, "x-2")["spec"]["schedulingGates"] == []
 
 
-async def test_attack_t12_a_forged_list_of_unseal_keys_is_reverted() -> None:
+async def test_attack_t12_a_forged_list_of_unseal_keys_is_reverted(bench: Bench) -> None:
     """Every pod and the status have another one."""
-    bench = await running_bench(THREE)
     template = live(bench, STATEFUL_SET, "x")["spec"]["template"]["metadata"]["annotations"]
     for n in range(3):
         pod = live(bench, POD, f"x-{n}")
@@ -319,9 +302,8 @@ async def test_attack_t12_a_forged_list_of_unseal_keys_is_reverted() -> None:
     assert after == template
 
 
-async def test_attack_t12_a_key_list_of_a_pod_is_kept() -> None:
+async def test_attack_t12_a_key_list_of_a_pod_is_kept(bench: Bench) -> None:
     """No forged annotation may take a key from servers that need it."""
-    bench = await running_bench(THREE)
     forged = live(bench, STATEFUL_SET, "x")
     forged["spec"]["template"]["metadata"]["annotations"][labels.UNSEAL_KEYS] = "forged=key"
     bench.api.with_objects((STATEFUL_SET, forged))

@@ -7,7 +7,7 @@ from managers.cluster.delete import PODS_GRACE_PERIOD
 from managers.context.secret_builder import secret_object
 from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
 from runtime.errors import Conflict, Invalid, ServerError, status_error
-from runtime.outcome import Done, Wait
+from runtime.outcome import Done, Wait, timer_of
 from runtime.types import Object, ObjectKey, Resource
 from tests import gen
 from tests.gen.api import api_error
@@ -121,18 +121,53 @@ class TestSetsOfVoters:
         assert isinstance(await bench.run(policy), Wait)
         assert bench.writes == ["delete StatefulSet x", f"delete StatefulSet x-{FORMER}"]
 
-    async def test_the_volumes_of_every_pool_are_deleted(self, policy: str) -> None:
-        bench = Bench((PVC, claim(0)), of_another_pool(FORMER)[2])
-        assert await bench.run(policy) == Done()
-        assert bench.writes == [
-            "delete PersistentVolumeClaim data-x-0",
-            f"delete PersistentVolumeClaim data-x-{FORMER}-0",
-        ]
 
-    async def test_the_deletion_waits_for_pods_of_every_pool(self, policy: str) -> None:
-        bench = Bench((PVC, claim(0)), of_another_pool(FORMER)[1])
-        assert f"x-{FORMER}-0" in gen.expect(Wait, await bench.run(policy)).message
-        assert bench.writes == []
+THEIR_SET = gen.stateful_set().object()
+THEIR_SET["metadata"]["ownerReferences"] = []
+# sentence: (objects, names of the volumes that are deleted)
+VOLUMES: dict[str, tuple[tuple[tuple[Resource, Object], ...], list[str]]] = {
+    "volumes of every pool": (
+        ((PVC, claim(0)), of_another_pool(FORMER)[2]),
+        ["data-x-0", f"data-x-{FORMER}-0"],
+    ),
+    "an audit volume with our UID": (((PVC, claim(0, name="x-audit")),), ["x-audit"]),
+    "an audit volume of an earlier cluster": (
+        ((PVC, claim(0, owner="uid-of-an-earlier-one", name="x-audit")),),
+        [],
+    ),
+    "an audit volume of nobody": (((PVC, claim(0, owner="", name="x-audit")),), []),
+    "a volume of an earlier cluster": (((PVC, claim(0, owner="uid-of-an-earlier-one")),), []),
+    "a volume of nobody": (((PVC, claim(1, annotations={})),), []),
+    "a volume that goes": (((PVC, claim(2, deletionTimestamp="2030-01-01T00:00:00Z")),), []),
+    "a volume of another cluster": (
+        ((PVC, claim(3, name="data-y-0", labels=labels.base("y"))),),
+        [],
+    ),
+    "volumes of other names": (
+        tuple((PVC, claim(0, name=name)) for name in ("scratch-x-0", "data-x-0123-0", "x-backup")),
+        [],
+    ),
+    "a StatefulSet of another owner": (((STATEFUL_SET, THEIR_SET), (PVC, claim(0))), ["data-x-0"]),
+}
+
+
+@pytest.mark.parametrize("policy", DELETING)
+@pytest.mark.parametrize(("objects", "deleted"), VOLUMES.values(), ids=VOLUMES)
+async def test_which_volumes_are_deleted(
+    objects: tuple[tuple[Resource, Object], ...], deleted: list[str], policy: str
+) -> None:
+    bench = Bench(*objects)
+    assert await bench.run(policy) == Done()
+    assert bench.writes == [f"delete PersistentVolumeClaim {name}" for name in deleted]
+
+
+@pytest.mark.parametrize("policy", DELETING)
+@pytest.mark.parametrize("pod", [gen.pod(0).of(FORMER), gen.read_pod(0)], ids=["voter", "reader"])
+async def test_the_deletion_waits_for_pods_of_every_pool(pod: gen.Pod, policy: str) -> None:
+    bench = Bench((POD, pod.object()), (PVC, claim(0)))
+    name = pod.object()["metadata"]["name"]
+    assert name in gen.expect(Wait, await bench.run(policy)).message
+    assert bench.writes == []
 
 
 @pytest.mark.parametrize("policy", DELETING)
@@ -175,39 +210,6 @@ class TestDelete:
             assert bench.secret(name)["metadata"]["ownerReferences"], "keys go with the cluster"
         assert await bench.outside.flush_events() == [], "nothing is kept"
 
-    async def test_an_audit_volume_with_our_uid_is_deleted(self, policy: str) -> None:
-        ours = claim(0, name="x-audit", uid="uid-audit")
-        bench = Bench((PVC, ours))
-        assert await bench.run(policy) == Done()
-        assert bench.writes == ["delete PersistentVolumeClaim x-audit"]
-        assert bench.api.body_of("delete PersistentVolumeClaim x-audit")["uid"] == "uid-audit"
-
-    @pytest.mark.parametrize("owner", ["uid-of-an-earlier-one", ""])
-    async def test_an_audit_volume_without_our_uid_is_kept(self, policy: str, owner: str) -> None:
-        bench = Bench((PVC, claim(0, owner=owner, name="x-audit")))
-        assert await bench.run(policy) == Done()
-        assert bench.writes == []
-
-    async def test_volumes_of_another_owner_are_kept(self, policy: str) -> None:
-        bench = Bench(
-            (PVC, claim(0, owner="uid-of-an-earlier-cluster")),
-            (PVC, claim(1, annotations={})),
-            (PVC, claim(2, deletionTimestamp="2030-01-01T00:00:00Z")),
-            (PVC, claim(3, name="data-y-0", labels=labels.base("y"))),
-            (PVC, claim(4, name="scratch-x-0")),
-            (PVC, claim(0, name="data-x-0123-0")),
-            (PVC, claim(0, name="x-backup")),
-        )
-        assert await bench.run(policy) == Done()
-        assert bench.writes == []
-
-    async def test_a_stateful_set_of_another_owner_is_kept(self, policy: str) -> None:
-        theirs = gen.stateful_set().object()
-        theirs["metadata"]["ownerReferences"] = []
-        bench = Bench((STATEFUL_SET, theirs), (PVC, claim(0)))
-        assert await bench.run(policy) == Done()
-        assert bench.writes == ["delete PersistentVolumeClaim data-x-0"]
-
     @pytest.mark.parametrize("code", [404, 409])
     async def test_a_deleted_or_recreated_volume_is_ignored(self, policy: str, code: int) -> None:
         bench = Bench(*((PVC, claim(n)) for n in range(2)))
@@ -243,13 +245,6 @@ class TestDelete:
         assert await bench.run(policy) == Done()
         assert bench.writes[1:] == ["delete PersistentVolumeClaim data-x-read-0"]
 
-    async def test_the_deletion_waits_for_read_replicas(self, policy: str) -> None:
-        pod = gen.pod(0).object()
-        pod["metadata"]["name"] = "x-read-0"
-        bench = Bench((POD, pod), (PVC, claim(0)))
-        assert "x-read-0" in gen.expect(Wait, await bench.run(policy)).message
-        assert bench.writes == []
-
     async def test_kept_volumes_are_reported_during_and_after_the_wait(self, policy: str) -> None:
         bench = Bench(*WHOLE[:2], (PVC, claim(0)), (PVC, claim(1, owner="uid-of-before")))
         outcome = gen.expect(Wait, await bench.run(policy))
@@ -270,3 +265,45 @@ class TestDelete:
         events = await bench.outside.flush_events()
         assert [reason for _, reason, _ in events] == ["ServersStillRun", "VolumesKept"]
         assert "data-x-0" in events[1][2]
+
+
+# --- T20: servers that never terminate do not block the namespace ---
+
+STUCK = (
+    (POD, gen.pod(0).terminating().object()),
+    (POD, gen.pod(1).terminating().object()),
+    *((PVC, claim(n)) for n in range(2)),
+)
+NAMESPACE_MAY_TAKE = 60.0
+
+
+@pytest.mark.parametrize("policy", ["DeletePVCs", "DeleteAll"])
+class TestStuckPods:
+    async def test_attack_t20_the_wait_for_hanging_pods_is_bounded(self, policy: str) -> None:
+        bench = Bench(*STUCK)
+        waited = 0.0
+        while isinstance(outcome := await bench.run(policy), Wait):
+            assert "x-0, x-1" in outcome.message
+            step = gen.present(timer_of(outcome))
+            waited += step
+            await bench.outside.clock.advance(step)
+        assert outcome == Done()
+        assert waited <= PODS_GRACE_PERIOD.total_seconds() + 5.0 < NAMESPACE_MAY_TAKE
+        # Each is protected: the API server keeps it until its pod has terminated.
+        assert bench.writes == [f"delete PersistentVolumeClaim data-x-{n}" for n in range(2)]
+        ((kind, reason, text),) = await bench.outside.flush_events()
+        assert (kind, reason) == ("Warning", "ServersStillRun")
+        assert "x-0, x-1" in text
+
+    async def test_attack_t20_a_hanging_stateful_set_does_not_block_the_deletion(
+        self, policy: str
+    ) -> None:
+        bench = Bench(*WHOLE)
+        assert isinstance(await bench.run(policy), Wait)
+        await bench.outside.clock.advance(PODS_GRACE_PERIOD.total_seconds())
+        assert await bench.run(policy) == Done()
+
+    async def test_attack_t20_no_server_and_no_secret_is_read(self, policy: str) -> None:
+        bench = Bench(*STUCK)
+        await bench.run(policy)
+        assert bench.api.calls == []

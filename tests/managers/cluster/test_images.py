@@ -1,7 +1,5 @@
 """Verified images in a reconcile: observed, resolved, planned, recorded, reported."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -69,12 +67,16 @@ def test_a_verification_changes_only_the_image_in_the_template() -> None:
     assert templates[0] == templates[1]
 
 
+KEYLESS = ASKING.with_spec(imageVerification={"enabled": True, **IDENTITY})
+
+
+@pytest.mark.parametrize("cluster", [ASKING, KEYLESS], ids=["key", "identity"])
 @pytest.mark.parametrize("verdict", [UNPROVEN, DOWN])
 def test_without_a_verification_no_pod_changes_and_the_rest_is_applied(
-    verdict: ImageVerdict,
+    verdict: ImageVerdict, cluster: gen.Cluster
 ) -> None:
     observed = facts(verdict)
-    plans = merge_plans(meant(observed), observed)
+    plans = merge_plans(meant(observed, cluster), observed)
     assert plans.workload == ()
     assert not plans.complete
     plain = merge_plans(meant(facts(), gen.cluster().initialized()), facts())
@@ -84,15 +86,6 @@ def test_without_a_verification_no_pod_changes_and_the_rest_is_applied(
     outcome = combine(*plans.outcomes)
     assert not isinstance(outcome, Done)
     assert outcome.message == verdict.message
-
-
-@pytest.mark.parametrize("verdict", [UNPROVEN, DOWN])
-def test_without_a_verified_identity_no_pod_changes(verdict: ImageVerdict) -> None:
-    keyless = {"imageVerification": {"enabled": True, **IDENTITY}}
-    cluster = gen.cluster().initialized().with_spec(**keyless)
-    plans = merge_plans(meant(facts(verdict), cluster), facts(verdict))
-    assert plans.workload == ()
-    assert not plans.complete
 
 
 def test_an_image_of_another_version_is_refused_before_anything_is_done() -> None:
@@ -155,7 +148,7 @@ TOLD: dict[str, tuple[gen.Cluster, tuple[ImageVerdict, ...], str]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "verdicts", "message"), TOLD.values(), ids=TOLD.keys())
+@pytest.mark.parametrize(("cluster", "verdicts", "message"), TOLD.values(), ids=TOLD)
 def test_the_condition_names_the_verified_image(
     cluster: gen.Cluster, verdicts: tuple[ImageVerdict, ...], message: str
 ) -> None:

@@ -1,7 +1,5 @@
 """The accepted release with a lost or wrong status: the servers are the evidence (M4)."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 
@@ -23,10 +21,7 @@ def whole(status: Any) -> None:
     status["adminOps"] = {"operatorLogin": {"rootTokenSecret": "uid-secret/1"}}
 
 
-async def test_a_lost_status_upgrades_no_server_without_the_lock(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen = await healthy(monkeypatch)
+async def test_a_lost_status_upgrades_no_server_without_the_lock(seen: Watched) -> None:
     seen.write_status(whole)
     seen.life.ask_for(version=NEW)
     await seen.passes(3)
@@ -49,8 +44,7 @@ async def test_a_lost_status_does_not_skip_the_snapshot(monkeypatch: pytest.Monk
     assert len(seen.life.backups()) == 1
 
 
-async def test_a_lost_status_allows_no_downgrade(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = await healthy(monkeypatch)
+async def test_a_lost_status_allows_no_downgrade(seen: Watched) -> None:
     seen.write_status(whole)
     seen.life.ask_for(version=OLDER)
     await seen.passes()
@@ -79,11 +73,10 @@ WRONG: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("values", WRONG.values(), ids=WRONG.keys())
+@pytest.mark.parametrize("values", WRONG.values(), ids=WRONG)
 async def test_a_release_that_no_server_runs_is_not_rendered(
-    values: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    seen: Watched, values: dict[str, Any]
 ) -> None:
-    seen = await healthy(monkeypatch)
     seen.edit(values)
     await seen.passes(20)
     assert (seen.broken, seen.life.gone, seen.life.version) == ([], [], OLD)
@@ -131,10 +124,7 @@ async def test_an_old_status_does_not_revert_a_rollout(monkeypatch: pytest.Monke
     assert seen.life.version == NEW
 
 
-async def test_a_template_of_another_writer_is_not_a_release(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen = await healthy(monkeypatch)
+async def test_a_template_of_another_writer_is_not_a_release(seen: Watched) -> None:
     live = copy.deepcopy(seen.api.objects[(STATEFUL_SET, KEY)])
     live["spec"]["template"]["spec"]["containers"][0]["image"] = "example.com/evil:2.9.9"
     seen.api.with_objects((STATEFUL_SET, live))
@@ -159,20 +149,14 @@ async def test_the_version_label_counts_if_the_image_has_no_version(
     assert (status.upgrade.from_version, status.upgrade.target_version) == (OLD, NEW)
 
 
-async def test_another_image_of_the_same_version_is_not_taken_from_a_status(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen = await healthy(monkeypatch)
+async def test_another_image_of_the_same_version_is_not_taken_from_a_status(seen: Watched) -> None:
     seen.edit({"release": {"version": OLD, "image": f"example.com/evil:{OLD}"}})
     await seen.passes()
     assert seen.life.gone == []
     assert gen.present(seen.life.status.release).image is None
 
 
-async def test_pods_alone_are_evidence_without_a_stateful_set(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen = await healthy(monkeypatch)
+async def test_pods_alone_are_evidence_without_a_stateful_set(seen: Watched) -> None:
     del seen.api.objects[(STATEFUL_SET, KEY)]
     seen.write_status(whole)
     seen.life.ask_for(version=NEW)
@@ -181,10 +165,7 @@ async def test_pods_alone_are_evidence_without_a_stateful_set(
     assert seen.api.objects[(STATEFUL_SET, KEY)]["spec"]["replicas"] == 3
 
 
-async def test_volumes_alone_start_with_the_release_of_the_spec_and_an_event(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen = await healthy(monkeypatch)
+async def test_volumes_alone_start_with_the_release_of_the_spec_and_an_event(seen: Watched) -> None:
     del seen.api.objects[(STATEFUL_SET, KEY)]
     for ordinal in range(3):
         del seen.api.objects[pod_key(ordinal)]
@@ -198,8 +179,7 @@ async def test_volumes_alone_start_with_the_release_of_the_spec_and_an_event(
     assert "ReleaseAssumed" in await reasons(seen)
 
 
-async def test_a_correction_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = await healthy(monkeypatch)
+async def test_a_correction_is_reported_once(seen: Watched) -> None:
     seen.edit(LONG_AGO)
     await seen.passes(5)
     assert (await reasons(seen)).count("StatusMended") == 1

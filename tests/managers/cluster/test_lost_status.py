@@ -4,8 +4,6 @@ The table is tests.managers.cluster.status_rows; test_lost_release covers the re
 severe case.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from dataclasses import replace
@@ -19,7 +17,7 @@ from managers.cluster.observe.status_evidence import restore_uid
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from runtime.builtin_kinds import PVC
 from tests import gen
-from tests.managers.cluster.lost_status import OLD, Watched, claim, healthy
+from tests.managers.cluster.lost_status import OLD, Watched
 from tests.managers.cluster.status_rows import MONTH_AGO, REVISION, ROWS, Row
 
 PAGE = Path(__file__).parents[3] / "docs" / "status-evidence.md"
@@ -35,10 +33,8 @@ def at(status: Any, path: str) -> Any:
 
 @pytest.mark.parametrize("how", ["lost", "edited", "a month old"])
 @pytest.mark.parametrize("field", ROWS)
-async def test_no_wrong_field_breaks_a_rule(
-    field: str, how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    row, seen = ROWS[field], await healthy(monkeypatch)
+async def test_no_wrong_field_breaks_a_rule(seen: Watched, field: str, how: str) -> None:
+    row = ROWS[field]
     before = copy.deepcopy(seen.life.cluster["status"])
     change(seen, field, row, how)
     await seen.passes(6)
@@ -57,16 +53,14 @@ def change(seen: Watched, field: str, row: Row, how: str) -> None:
         seen.edit({field: row.edited if how == "edited" else row.old})
 
 
-async def test_a_whole_status_of_a_month_ago(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = await healthy(monkeypatch)
+async def test_a_whole_status_of_a_month_ago(seen: Watched) -> None:
     unsafe = ("blueGreen", "breakGlass")
     seen.edit({field: row.old for field, row in ROWS.items() if field not in unsafe})
     await seen.passes(10)
     assert (seen.broken, seen.life.gone, seen.life.version) == ([], [], OLD)
 
 
-async def test_a_lock_without_an_upgrade_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = await healthy(monkeypatch)
+async def test_a_lock_without_an_upgrade_is_released(seen: Watched) -> None:
     seen.edit({"operationLock": ROWS["operationLock"].edited})
     assert seen.life.status.operation_lock is not None
     assert seen.life.status.operation_lock.holder == UPGRADE_HOLDER
@@ -74,8 +68,7 @@ async def test_a_lock_without_an_upgrade_is_released(monkeypatch: pytest.MonkeyP
     assert seen.life.status.operation_lock is None
 
 
-async def test_the_lock_of_another_holder_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = await healthy(monkeypatch)
+async def test_the_lock_of_another_holder_is_kept(seen: Watched) -> None:
     seen.edit({"operationLock": ROWS["operationLock"].old})
     seen.life.ask_for(version="2.4.1")
     await seen.passes(6)
@@ -83,15 +76,10 @@ async def test_the_lock_of_another_holder_is_kept(monkeypatch: pytest.MonkeyPatc
     assert (seen.broken, seen.life.gone, seen.life.version) == ([], [], OLD)
 
 
-async def test_no_green_pool_is_created_on_volumes_of_an_earlier_pool(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_no_green_pool_is_created_on_volumes_of_an_earlier_pool(seen: Watched) -> None:
     """With deletionPolicy Retain they have old data, and clients would be routed to it."""
-    seen = await healthy(monkeypatch)
     for ordinal in range(3):
-        left = claim(ordinal)
-        left["metadata"] |= {"name": f"data-x-{REVISION}-{ordinal}", "uid": f"uid-old-{ordinal}"}
-        seen.api.with_objects((PVC, left))
+        seen.api.with_objects((PVC, gen.claim(f"data-x-{REVISION}-{ordinal}")))
     seen.claims = {pvc["metadata"]["name"]: pvc["metadata"]["uid"] for pvc in seen.api.of(PVC)}
     seen.edit({"blueGreen": {"phase": "Idle", "blueRevision": REVISION}})
     await seen.passes(4)

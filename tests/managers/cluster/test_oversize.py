@@ -1,7 +1,5 @@
 """A cluster, or an object of one, beyond the size limit of the caches: reported, unchanged."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 
@@ -25,7 +23,7 @@ from runtime.cache.selection import Selection
 from runtime.limits.nesting import shallow
 from runtime.limits.object_size import DEFAULT
 from runtime.outcome import Blocked, Done, Outcome
-from runtime.types import Object, Resource
+from runtime.types import Object, ObjectKey, Resource
 from tests import gen
 from tests.managers.cluster.bench import KEY, STATUS, Bench, running_bench
 
@@ -49,12 +47,18 @@ async def turn(bench: Bench) -> Outcome:
     return await bench.reconcile(KEY)
 
 
+def is_unseal_key_orphaned(bench: Bench) -> bool:
+    key = ObjectKey(gen.NAMESPACE, names.unseal_key_secret("x"))
+    return not bench.api.objects[(SECRET, key)]["metadata"].get("ownerReferences")
+
+
 def enlarge(bench: Bench) -> None:
     bench.ask_for(selfInit={"enabled": True, "requests": [{"name": "a", "data": {"text": LARGE}}]})
 
 
-async def test_an_oversize_spec_is_reported_with_its_size_and_blocks_the_cluster() -> None:
-    bench = await running_bench(gen.cluster())
+async def test_an_oversize_spec_is_reported_with_its_size_and_blocks_the_cluster(
+    bench: Bench,
+) -> None:
     before = bench.api.of(STATEFUL_SET)
     enlarge(bench)
     outcome = gen.expect(Blocked, await turn(bench))
@@ -86,34 +90,27 @@ async def test_a_new_oversize_cluster_is_never_reconciled() -> None:
 async def test_an_oversize_cluster_can_be_deleted_and_keeps_its_keys() -> None:
     bench = await running_bench(gen.cluster(deletionPolicy="DeleteAll"))
     enlarge(bench)
-    leaving = copy.deepcopy(bench.cluster)
-    leaving["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
-    bench.api.with_objects((CLUSTERS, leaving))
+    bench.delete()
     assert await turn(bench) == Done()
     assert not any("delete" in write.lower() for write in bench.writes)
     assert names.FINALIZER not in (bench.api.of(CLUSTERS) or [{}])[0].get("metadata", {}).get(
         "finalizers", ()
     )
-    key = names.unseal_key_secret("x")
-    kept = next(secret for secret in bench.api.of(SECRET) if secret["metadata"]["name"] == key)
-    assert not kept["metadata"].get("ownerReferences")
+    assert is_unseal_key_orphaned(bench)
 
 
-async def test_an_oversize_stateful_set_does_not_block_the_deletion_and_the_key_is_kept() -> None:
-    bench = await running_bench(gen.cluster())
+async def test_an_oversize_stateful_set_does_not_block_the_deletion_and_the_key_is_kept(
+    bench: Bench,
+) -> None:
     child = copy.deepcopy(bench.api.of(STATEFUL_SET)[0])
     child["spec"]["text"] = LARGE
-    leaving = copy.deepcopy(bench.cluster)
-    leaving["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
-    bench.api.with_objects((STATEFUL_SET, child), (CLUSTERS, leaving))
+    bench.api.with_objects((STATEFUL_SET, child))
+    bench.delete()
     assert await turn(bench) == Done()
-    key = names.unseal_key_secret("x")
-    kept = next(secret for secret in bench.api.of(SECRET) if secret["metadata"]["name"] == key)
-    assert not kept["metadata"].get("ownerReferences")
+    assert is_unseal_key_orphaned(bench)
 
 
-async def test_an_oversize_status_is_not_overwritten() -> None:
-    bench = await running_bench(gen.cluster())
+async def test_an_oversize_status_is_not_overwritten(bench: Bench) -> None:
     filled = copy.deepcopy(bench.cluster)
     filled["status"]["phase"] = LARGE
     bench.api.with_objects((CLUSTERS, filled))
@@ -125,8 +122,7 @@ async def test_an_oversize_status_is_not_overwritten() -> None:
 
 
 @pytest.mark.parametrize("kind", [POD, STATEFUL_SET], ids=lambda kind: str(kind.kind))
-async def test_an_oversize_child_blocks_the_cluster(kind: Resource) -> None:
-    bench = await running_bench(gen.cluster())
+async def test_an_oversize_child_blocks_the_cluster(bench: Bench, kind: Resource) -> None:
     child = copy.deepcopy(bench.api.of(kind)[0])
     # A field that the cache keeps of both.
     child.setdefault("spec", {})["volumes"] = LARGE

@@ -9,9 +9,8 @@ from contracts.api.group import CLUSTERS
 from managers.bao import login
 from managers.bao.client import Denied
 from managers.cluster.apply.status_writer import DETAIL_INTERVAL
-from runtime.builtin_kinds import STATEFUL_SET
 from tests import gen
-from tests.managers.cluster.bench import KEY, Bench, running_bench
+from tests.managers.cluster.bench import Bench, running_bench
 from tests.managers.membership.servers import Servers
 
 PATH = "sys/storage/raft/configuration"
@@ -30,10 +29,8 @@ async def before_a_rollout(
     bench.api.with_objects((CLUSTERS, known))
     bench.ask_for(runtime={"restartAt": "now"})
     await bench.turn()
-    live = bench.api.objects[(STATEFUL_SET, KEY)]
-    bench.api.with_objects((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
-    await bench.outside.clock.advance(DETAIL_INTERVAL)
-    await bench.turn()
+    bench.observe_stateful_set()
+    await bench.turn(after=DETAIL_INTERVAL)
     return bench
 
 

@@ -5,8 +5,6 @@ more from the status: the start of a rollout, and the start of an operation. Dea
 continue: a pause stops neither Jobs nor kubelets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -236,7 +234,7 @@ ENDS: dict[str, tuple[gen.Cluster, datetime | None]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "expected"), ENDS.values(), ids=ENDS.keys())
+@pytest.mark.parametrize(("cluster", "expected"), ENDS.values(), ids=ENDS)
 def test_when_the_last_pause_ended(cluster: gen.Cluster, expected: datetime | None) -> None:
     assert resumed_at(cluster.read(), NOW) == expected
 

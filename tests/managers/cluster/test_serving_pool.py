@@ -1,7 +1,5 @@
 """A cluster whose voters have a revision: only the names of the pool differ."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any
@@ -74,9 +72,7 @@ def without_digests(text: str) -> str:
 
 
 @pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES)
-def test_objects_differ_only_by_the_names_of_the_pool(
-    wish: dict[str, Any],
-) -> None:
+def test_objects_differ_only_by_the_names_of_the_pool(wish: dict[str, Any]) -> None:
     _, first = fold_steps(on("", **wish), "")
     meant, other = fold_steps(on(REVISION, **wish), REVISION)
     assert meant.voter_pool == NEWER
@@ -155,22 +151,25 @@ class TestRights:
         assert self.names(None, left) == [*self.names(), ServerPool("x", OTHER).pod(4)]
 
 
-class TestTraffic:
-    def selector(self, traffic: str, *, first: bool = False) -> dict[str, str]:
-        meant = replace(gen.resolved(PLAIN), traffic=traffic, traffic_first=first)
-        selector: dict[str, str] = public_service(meant).body["spec"]["selector"]
-        return selector
+FIRST = {**labels.servers("x"), labels.FIRST_SET: "true"}
+SECOND = {**labels.servers("x"), labels.REVISION: OTHER}
+# sentence: (revision that gets the traffic, is the first pool marked, selector, pools it matches)
+TRAFFIC: dict[str, tuple[str, bool, dict[str, str], tuple[str, ...]]] = {
+    "all servers": ("", False, labels.servers("x"), ("", OTHER)),
+    "the first pool, by a label that its pods get": ("", True, FIRST, ()),
+    "one pool only": (OTHER, False, SECOND, (OTHER,)),
+}
 
-    def test_clients_are_sent_to_all_servers(self) -> None:
-        assert self.selector("") == labels.servers("x")
 
-    def test_the_first_pool_is_selected_by_a_label_of_its_pods(self) -> None:
-        selector = self.selector("", first=True)
-        assert selector == {**labels.servers("x"), labels.FIRST_SET: "true"}
-        assert not selector.items() <= ServerPool("x", OTHER).pod_labels.items()
-
-    def test_clients_are_sent_to_one_pool_only(self) -> None:
-        selector = self.selector(OTHER)
-        assert selector == {**labels.servers("x"), labels.REVISION: OTHER}
-        assert selector.items() <= ServerPool("x", OTHER).pod_labels.items()
-        assert not selector.items() <= ServerPool("x").pod_labels.items()
+@pytest.mark.parametrize(("traffic", "first", "expected", "pools"), TRAFFIC.values(), ids=TRAFFIC)
+def test_where_clients_are_sent(
+    traffic: str, first: bool, expected: dict[str, str], pools: tuple[str, ...]
+) -> None:
+    meant = replace(gen.resolved(PLAIN), traffic=traffic, traffic_first=first)
+    selector = public_service(meant).body["spec"]["selector"]
+    assert selector == expected
+    assert pools == tuple(
+        revision
+        for revision in ("", OTHER)
+        if selector.items() <= ServerPool("x", revision).pod_labels.items()
+    )

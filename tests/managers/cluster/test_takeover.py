@@ -1,25 +1,19 @@
 """A blue/green upgrade through the whole reconciler: from Idle to Idle, and no write after it."""
 
-from __future__ import annotations
-
 import pytest
 
-from contracts.api.group import CLUSTERS
 from contracts.naming import labels
 from contracts.naming.names import read_stateful_set
 from contracts.pools.voter_pool import ServerPool
 from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, STATEFUL_SET
-from tests.managers.cluster.bench import KEY
 from tests.managers.cluster.takeover import NEW, OLD, PHASES, Takeover, live_uid
-from tests.managers.cluster.takeover_ways import OPERATORS, WAY_THERE, begin_takeover, of
+from tests.managers.cluster.takeover_ways import OPERATORS, WAY_THERE, Begin, of
 
 
 class TestFromIdleToIdle:
     @OPERATORS
-    async def test_green_takes_over(
-        self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
-    ) -> None:
-        world = await begin_takeover(monkeypatch, restarts=restarts)
+    async def test_green_takes_over(self, begin: Begin) -> None:
+        world = await begin()
         blue = live_uid(world, STATEFUL_SET, "x")
         await world.settle()
         revision = world.status["blueGreen"]["blueRevision"]
@@ -48,10 +42,8 @@ class TestFromIdleToIdle:
         for kind, value in (("Ready", "True"), ("Reconciling", "False"), ("Upgrading", "False")):
             assert world.bench.condition(kind)[0] == value
 
-    async def test_nothing_is_written_after_the_upgrade(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        world = await begin_takeover(monkeypatch)
+    async def test_nothing_is_written_after_the_upgrade(self, begin: Begin) -> None:
+        world = await begin()
         await world.settle()
         # Secrets are not watched, and read from time to time.
         await world.bench.turn()
@@ -60,25 +52,20 @@ class TestFromIdleToIdle:
         await world.restart()
         await world.bench.turn()
         assert world.writes == [], "by a new operator"
-        for _ in range(10):
-            await world.turn()
+        await world.turns(10)
         assert "PodReplaced" not in world.event_reasons
 
     @OPERATORS
-    async def test_volumes_of_blue_are_kept_with_retain(
-        self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
-    ) -> None:
-        world = await begin_takeover(monkeypatch, restarts=restarts, deletionPolicy="Retain")
+    async def test_volumes_of_blue_are_kept_with_retain(self, begin: Begin) -> None:
+        world = await begin(deletionPolicy="Retain")
         await world.settle()
         assert {f"data-x-{number}" for number in range(3)} < world.names_of(PVC)
         assert [name for name, _ in world.deletions] == ["x"]
 
 
 @OPERATORS
-async def test_the_next_upgrade_replaces_one_revision_with_another(
-    monkeypatch: pytest.MonkeyPatch, *, restarts: bool
-) -> None:
-    world = await begin_takeover(monkeypatch, restarts=restarts)
+async def test_the_next_upgrade_replaces_one_revision_with_another(begin: Begin) -> None:
+    world = await begin()
     await world.settle()
     first = world.status["blueGreen"]["blueRevision"]
     uid = live_uid(world, STATEFUL_SET, f"x-{first}")
@@ -94,10 +81,8 @@ async def test_the_next_upgrade_replaces_one_revision_with_another(
 
 
 @OPERATORS
-async def test_read_replicas_follow_at_the_end(
-    monkeypatch: pytest.MonkeyPatch, *, restarts: bool
-) -> None:
-    world = await begin_takeover(monkeypatch, restarts=restarts, readReplicas={"replicas": 2})
+async def test_read_replicas_follow_at_the_end(begin: Begin) -> None:
+    world = await begin(readReplicas={"replicas": 2})
     await world.settle()
     assert world.phases == [*PHASES, "RestoringReadReplicas", "Idle"]
     reads = [pod for pod in world.api.of(POD) if "-read-" in pod["metadata"]["name"]]
@@ -107,15 +92,12 @@ async def test_read_replicas_follow_at_the_end(
 
 class TestGivenUp:
     @OPERATORS
-    async def test_green_that_never_gets_ready_is_deleted(
-        self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
-    ) -> None:
-        world = await begin_takeover(monkeypatch, restarts=restarts)
+    async def test_green_that_never_gets_ready_is_deleted(self, begin: Begin) -> None:
+        world = await begin()
         world.makes = False
         await world.until("DeployingGreen")
         green = world.green
-        for _ in range(3):
-            await world.turn()
+        await world.turns(3)
         uid = live_uid(world, STATEFUL_SET, green.stateful_set)
         await world.bench.outside.clock.advance(1800)
         world.age += 1800
@@ -126,10 +108,8 @@ class TestGivenUp:
 
     @OPERATORS
     @pytest.mark.parametrize("phase", PHASES[1:-1])
-    async def test_every_phase_can_be_rolled_back(
-        self, monkeypatch: pytest.MonkeyPatch, phase: str, *, restarts: bool
-    ) -> None:
-        world = await begin_takeover(monkeypatch, restarts=restarts)
+    async def test_every_phase_can_be_rolled_back(self, begin: Begin, phase: str) -> None:
+        world = await begin()
         blue = live_uid(world, STATEFUL_SET, "x")
         await world.until(phase)
         upgrade = world.bench.cluster["spec"]["upgrade"]
@@ -158,11 +138,8 @@ class TestGivenUp:
 
 class TestPaused:
     @pytest.mark.parametrize("phase", PHASES[1:])
-    async def test_nothing_is_done_while_it_is_paused(
-        self, monkeypatch: pytest.MonkeyPatch, phase: str
-    ) -> None:
-        world = await begin_takeover(monkeypatch)
-        await world.until(phase)
+    async def test_nothing_is_done_while_it_is_paused(self, begin: Begin, phase: str) -> None:
+        world = await begin(until=phase)
         before = world.status["blueGreen"]
         world.ask_for(paused=True)
         await world.turn()
@@ -179,10 +156,9 @@ class TestPaused:
 class TestFrozen:
     @pytest.mark.parametrize("phase", PHASES[1:])
     async def test_an_edit_during_the_upgrade_is_applied_after_it(
-        self, monkeypatch: pytest.MonkeyPatch, phase: str
+        self, begin: Begin, phase: str
     ) -> None:
-        world = await begin_takeover(monkeypatch)
-        await world.until(phase)
+        world = await begin(until=phase)
         green = world.green
         world.ask_for(replicas=5)
         while world.phase == phase:
@@ -193,15 +169,11 @@ class TestFrozen:
             }
             assert set(sizes.values()) == {3}
         await world.settle()
-        for _ in range(12):
-            await world.turn()
+        await world.turns(12)
         assert world.names_of(POD) == of(green.revision, 5)
 
-    async def test_green_keeps_the_size_of_its_volumes(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        world = await begin_takeover(monkeypatch)
-        await world.until("Syncing")
+    async def test_green_keeps_the_size_of_its_volumes(self, begin: Begin) -> None:
+        world = await begin(until="Syncing")
         world.ask_for(storage={"size": "2Gi"})
         await world.until("DemotingBlue")
         for live in world.api.of(STATEFUL_SET):
@@ -210,10 +182,9 @@ class TestFrozen:
 
     @pytest.mark.parametrize("phase", ["DeployingGreen", "Promoting", "Cleanup"])
     async def test_the_strategy_of_a_started_upgrade_is_kept(
-        self, monkeypatch: pytest.MonkeyPatch, phase: str
+        self, begin: Begin, phase: str
     ) -> None:
-        world = await begin_takeover(monkeypatch)
-        await world.until(phase)
+        world = await begin(until=phase)
         world.ask_for(upgrade={"strategy": "RollingUpdate", "jwtAuthRole": "upgrader"})
         await world.bench.outside.clock.advance(60)
         world.age += 60
@@ -221,14 +192,9 @@ class TestFrozen:
         assert world.phases == [*PHASES, "Idle"]
 
 
-async def test_a_deletion_during_the_upgrade_leaves_no_servers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    world = await begin_takeover(monkeypatch)
-    await world.until("Syncing")
-    live = world.api.objects[(CLUSTERS, KEY)]
-    deleted = {**live["metadata"], "deletionTimestamp": world.bench.outside.clock.now().isoformat()}
-    world.api.with_objects((CLUSTERS, {**live, "metadata": deleted}))
+async def test_a_deletion_during_the_upgrade_leaves_no_servers(begin: Begin) -> None:
+    world = await begin(until="Syncing")
+    world.bench.delete()
     for _ in range(6):
         await world.bench.turn()
         world.kubernetes()

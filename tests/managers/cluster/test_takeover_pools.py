@@ -1,7 +1,5 @@
 """managers.cluster.plan.green_pool in a reconcile: the other pool, phase by phase."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -10,7 +8,6 @@ import pytest
 
 from contracts.naming import labels
 from contracts.pools.voter_pool import ServerPool, serving_pool, voter_pools
-from contracts.records.bluegreen import revision_of
 from contracts.records.desired import Desired
 from contracts.records.effects import MarkFirst, ReloadPod
 from contracts.records.observed import ImageVerdict, Observed, PoolFacts
@@ -28,30 +25,12 @@ from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
 from runtime.outcome import Done, Wait
 from tests import gen
 from tests.managers.cluster.image_policy import POLICY
+from tests.managers.cluster.upgrade_phases import GREEN, PLAIN, at
 
-GREEN = revision_of(Release("2.4.1"), 3)
 SET = ServerPool("x", GREEN)
 BEFORE = "fedcba9876543210"
-PLAIN = gen.cluster(
-    version="2.4.1", upgrade={"strategy": "BlueGreen", "jwtAuthRole": "upgrader"}
-).initialized()
 PHASES_WITH_GREEN = ("DeployingGreen", "JoiningMesh", "Syncing", "Promoting", "DemotingBlue")
 HERE = replace(gen.INSTALLATION, operator_image="registry.example.com/operator:1")
-
-
-def at(phase: str, cluster: gen.Cluster = PLAIN, **status: Any) -> gen.Cluster:
-    """A cluster in a phase of its upgrade."""
-    known = {
-        "phase": phase,
-        "operationID": "op",
-        "greenRevision": GREEN,
-        "greenVersion": "2.4.1",
-        "blueReplicas": 3,
-        "greenReplicas": 3,
-        **status,
-    }
-    release = {"version": "2.4.1" if phase == "Cleanup" else "2.4.0"}
-    return cluster.with_status(release=release, blueGreen=known)
 
 
 def world(*, green: bool = True, first: bool = False) -> Observed:
@@ -116,6 +95,30 @@ class TestRoles:
         assert voter_pools(at("Syncing", greenRevision=nonsense).read()) == (ServerPool("x"),)
 
 
+ALONE = replace(as_green(world()), green=PoolFacts())
+ONE_POD_LEFT = replace(world(), green=PoolFacts(None, world().green.pods[:1]))
+# sentence: (phase, facts, StatefulSets that are planned, ConfigMaps that are kept)
+ENDS: dict[str, tuple[str, Observed, set[str], list[str]]] = {
+    "the upgrade has not started": ("Idle", world(green=False), {"x"}, []),
+    "blue is deleted": ("Cleanup", as_green(world()), {SET.stateful_set}, ["x-config"]),
+    "blue is gone": ("Cleanup", ALONE, {SET.stateful_set}, []),
+    "green is deleted": ("RollbackCleanup", world(), {"x"}, [SET.config_map]),
+    "a pod of green is left": ("RollbackCleanup", ONE_POD_LEFT, {"x"}, [SET.config_map]),
+    "green is gone": ("RollbackCleanup", world(green=False), {"x"}, []),
+}
+
+
+@pytest.mark.parametrize(("phase", "observed", "sets", "kept"), ENDS.values(), ids=ENDS)
+def test_one_pool_is_planned_before_and_after_the_switch(
+    phase: str, observed: Observed, sets: set[str], kept: list[str]
+) -> None:
+    desired = plan_cluster(at(phase), observed)
+    assert object_names(desired, STATEFUL_SET) == sets
+    assert [(kind, key.name) for kind, key in desired.retained] == [
+        (CONFIG_MAP, name) for name in kept
+    ]
+
+
 class TestGreen:
     @pytest.mark.parametrize("phase", PHASES_WITH_GREEN)
     def test_both_pools_are_planned_during_the_switch(self, phase: str) -> None:
@@ -124,34 +127,6 @@ class TestGreen:
         blue = set() if phase == "DemotingBlue" else {"x"}
         assert object_names(desired, STATEFUL_SET) == blue | {SET.stateful_set}
         assert object_names(desired, CONFIG_MAP) == {"x-config", SET.config_map}
-
-    def test_nothing_is_created_before_the_upgrade_starts(self) -> None:
-        desired = plan_cluster(at("Idle"), world(green=False))
-        assert object_names(desired, STATEFUL_SET) == {"x"}
-        assert desired.retained == ()
-
-    def test_only_green_is_planned_when_blue_is_deleted(self) -> None:
-        desired = plan_cluster(at("Cleanup"), as_green(world()))
-        assert object_names(desired, STATEFUL_SET) == {SET.stateful_set}
-        assert desired.retained == ((CONFIG_MAP, desired.retained[0][1]),)
-        assert desired.retained[0][1].name == "x-config"
-
-    def test_a_deleted_green_pool_is_not_planned(self) -> None:
-        desired = plan_cluster(at("RollbackCleanup"), world())
-        assert object_names(desired, STATEFUL_SET) == {"x"}
-        assert [key.name for _, key in desired.retained] == [SET.config_map]
-
-    def test_a_deleted_pool_keeps_no_configuration(self) -> None:
-        assert plan_cluster(at("RollbackCleanup"), world(green=False)).retained == ()
-        alone = replace(as_green(world()), green=PoolFacts())
-        assert plan_cluster(at("Cleanup"), alone).retained == ()
-
-    def test_a_remaining_pod_keeps_the_configuration(self) -> None:
-        observed = world()
-        left = replace(observed, green=PoolFacts(None, observed.green.pods[:1]))
-        assert [key.name for _, key in plan_cluster(at("RollbackCleanup"), left).retained] == [
-            SET.config_map
-        ]
 
     def test_there_is_no_green_pool_without_an_upgrade(self) -> None:
         cluster, observed = at("Syncing"), world()

@@ -1,8 +1,5 @@
 """The status, the events and the image verifications of a reconcile of a blue/green upgrade."""
 
-from __future__ import annotations
-
-import copy
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -10,45 +7,24 @@ from typing import Any
 import pytest
 
 from contracts.api.cluster.status import ClusterStatus
-from contracts.api.group import CLUSTERS
 from contracts.naming import labels
 from contracts.pools.voter_pool import ServerPool
-from contracts.records.bluegreen import revision_of
 from contracts.records.event import EventRecord
 from contracts.records.observed import Observed
-from contracts.records.upgrade import Release
-from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.status.cluster_status import ReconcileResult, compute
 from managers.upgrade.decide import decide_upgrade
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.errors import ServerError
 from runtime.outcome import Done
-from runtime.types import ObjectKey
 from tests import gen
-from tests.gen.api import FakeApi, Outside, StillInformer, api_error
+from tests.gen.api import Outside, StillInformer, api_error
+from tests.managers.cluster.apply.status_bench import StatusBench as Bench
 from tests.managers.cluster.image_policy import POLICY, Asked
 from tests.managers.cluster.parts import observer_of
+from tests.managers.cluster.upgrade_phases import GREEN, PLAIN, STRATEGY, at
 
-GREEN = revision_of(Release("2.4.1"), 3)
 GLASS = {"active": True, "nonce": "n" * 32, "message": "blue does not lead"}
-STRATEGY = {"strategy": "BlueGreen", "jwtAuthRole": "upgrader"}
-PLAIN = gen.cluster(version="2.4.1", upgrade=STRATEGY).initialized()
-KEY = ObjectKey(gen.NAMESPACE, "x")
 TOLD = EventRecord("Warning", "RollbackRefused", "it is in phase Cleanup")
-
-
-def at(phase: str, **status: Any) -> gen.Cluster:
-    """A cluster in a phase of its upgrade."""
-    known = {
-        "phase": phase,
-        "operationID": "op",
-        "greenRevision": GREEN,
-        "greenVersion": "2.4.1",
-        "blueReplicas": 3,
-        "greenReplicas": 3,
-        **status,
-    }
-    return PLAIN.with_status(release={"version": "2.4.0"}, blueGreen=known)
 
 
 def status_of(cluster: gen.Cluster, seen: Observed | None = None) -> ClusterStatus:
@@ -115,24 +91,6 @@ class TestWritten:
             assert status_of(cluster).selector == labels.selector_text(expected.selector)
 
 
-class Bench:
-    """A status writer with an API server in a dict."""
-
-    def __init__(self, cluster: gen.Cluster) -> None:
-        self.api = FakeApi().with_objects((CLUSTERS, cluster.object()))
-        self.outside = Outside(self.api)
-        self.cache = StillInformer(CLUSTERS)
-        self.cache.says(*self.api.of(CLUSTERS))
-        self.writer = StatusWriter(self.api, self.cache, self.outside.events, self.outside.clock)
-
-    async def write(self, status: ClusterStatus, *told: EventRecord) -> float | None:
-        live = gen.present(self.cache.get(KEY))
-        return await self.writer.write(copy.deepcopy(live), status, told)
-
-    async def flush_events(self) -> list[str]:
-        return [reason for _, reason, _ in await self.outside.flush_events()]
-
-
 class TestAnnouncements:
     STATUS = status_of(at("Syncing"))
 
@@ -140,17 +98,17 @@ class TestAnnouncements:
         bench = Bench(at("JoiningMesh"))
         await bench.write(self.STATUS, TOLD)
         await bench.write(self.STATUS, TOLD)
-        assert (await bench.flush_events()).count(TOLD.reason) == 1
+        assert (await bench.event_reasons()).count(TOLD.reason) == 1
 
     async def test_no_event_is_sent_if_the_write_fails_or_the_cluster_is_deleted(self) -> None:
         bench = Bench(at("JoiningMesh"))
         bench.api.refuse("apply/status OpenBaoCluster x", api_error(500))
         with pytest.raises(ServerError):
             await bench.write(self.STATUS, TOLD)
-        assert await bench.flush_events() == []
+        assert await bench.event_reasons() == []
         bench.api.objects.clear()
         await bench.write(self.STATUS, TOLD)
-        assert await bench.flush_events() == []
+        assert await bench.event_reasons() == []
 
     async def test_the_decision_of_an_upgrade_is_written_immediately(self) -> None:
         bench = Bench(at("JoiningMesh"))
@@ -162,7 +120,7 @@ class TestAnnouncements:
         for number, change in enumerate(changes):
             record = replace(TOLD, text=f"{TOLD.text} {number}")
             assert await bench.write(self.STATUS.model_copy(update=change), record) is None
-        assert (await bench.flush_events()).count(TOLD.reason) == 2
+        assert (await bench.event_reasons()).count(TOLD.reason) == 2
 
 
 def replace_phase(status: ClusterStatus, phase: str) -> Any:
@@ -173,7 +131,7 @@ def replace_phase(status: ClusterStatus, phase: str) -> Any:
 # sentence: (cluster, versions of the verified images)
 IMAGES: dict[str, tuple[gen.Cluster, list[str]]] = {
     "those of both pools": (at("Syncing"), ["2.4.0", "2.4.1"]),
-    "one image of both": (at("Cleanup").with_status(release={"version": "2.4.1"}), ["2.4.1"]),
+    "one image of both": (at("Cleanup"), ["2.4.1"]),
     "the next one is not before it is begun": (
         PLAIN.with_status(release={"version": "2.4.0"}),
         ["2.4.0"],
@@ -182,7 +140,7 @@ IMAGES: dict[str, tuple[gen.Cluster, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "versions"), IMAGES.values(), ids=IMAGES.keys())
+@pytest.mark.parametrize(("cluster", "versions"), IMAGES.values(), ids=IMAGES)
 async def test_images_are_verified_once(cluster: gen.Cluster, versions: list[str]) -> None:
     verifier = Asked()
     caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}

@@ -1,25 +1,27 @@
 """A blue/green upgrade through the whole reconciler: the rare paths."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from contracts.jobs import upgrade_actions
-from runtime.builtin_kinds import JOB, POD, STATEFUL_SET
+from contracts.pools.voter_pool import ServerPool
+from contracts.records.bluegreen import revision_of
+from contracts.records.upgrade import Release
+from runtime.builtin_kinds import JOB, POD, PVC, STATEFUL_SET
+from tests import gen
 from tests.gen.api import api_error
 from tests.managers.cluster.takeover import NEW, OLD, PHASES, Takeover
-from tests.managers.cluster.takeover_ways import OPERATORS, begin_takeover, of
+from tests.managers.cluster.takeover_ways import OPERATORS, Begin, of
 
 FAST = {"autoRollback": {"stabilizationSeconds": 10}}
 HOOK = {"prePromotionHook": {"image": "registry.example.com/hook:1"}}
 
 
-async def request_upgrade(monkeypatch: pytest.MonkeyPatch, **wish: Any) -> Takeover:
+async def request_upgrade(begin: Begin, **wish: Any) -> Takeover:
     """A cluster with these upgrade settings, for which another version was just requested."""
-    return await begin_takeover(monkeypatch, upgrade={"blueGreen": {**FAST, **wish}})
+    return await begin(upgrade={"blueGreen": {**FAST, **wish}})
 
 
 def order(world: Takeover, **tokens: str) -> None:
@@ -30,11 +32,8 @@ def order(world: Takeover, **tokens: str) -> None:
 
 class TestHook:
     @OPERATORS
-    async def test_it_runs_once_and_never_before_its_uid_is_written(
-        self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
-    ) -> None:
-        world = await request_upgrade(monkeypatch, verification=HOOK)
-        world.restarts = restarts
+    async def test_it_runs_once_and_never_before_its_uid_is_written(self, begin: Begin) -> None:
+        world = await request_upgrade(begin, verification=HOOK)
         await world.until("Syncing")
         while "" not in world.actions:
             # Its Job has no action of ours; it ends when the test releases it.
@@ -48,11 +47,8 @@ class TestHook:
         assert world.phases == [*PHASES, "Idle"]
 
     @OPERATORS
-    async def test_a_failed_hook_aborts_the_upgrade(
-        self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
-    ) -> None:
-        world = await request_upgrade(monkeypatch, verification=HOOK)
-        world.restarts = restarts
+    async def test_a_failed_hook_aborts_the_upgrade(self, begin: Begin) -> None:
+        world = await request_upgrade(begin, verification=HOOK)
         world.fails = {""}
         await world.settle()
         assert world.status["release"] == {"version": OLD}
@@ -61,13 +57,10 @@ class TestHook:
 
 
 class TestHeld:
-    async def test_green_waits_for_a_user_without_writes(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        world = await request_upgrade(monkeypatch, autoPromote=False)
+    async def test_green_waits_for_a_user_without_writes(self, begin: Begin) -> None:
+        world = await request_upgrade(begin, autoPromote=False)
         await world.until("Syncing")
-        for _ in range(5):
-            await world.turn()
+        await world.turns(5)
         for _ in range(20):
             await world.turn()
             assert world.writes == []
@@ -77,11 +70,8 @@ class TestHeld:
         assert world.status["upgradeRequests"] == {"lastHandledPromote": "go-1"}
         assert world.event_reasons.count("BlueGreenPromotionApproved") == 1
 
-    async def test_an_impossible_rollback_request_is_refused_once(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        world = await begin_takeover(monkeypatch)
-        await world.until("Cleanup")
+    async def test_an_impossible_rollback_request_is_refused_once(self, begin: Begin) -> None:
+        world = await begin(until="Cleanup")
         order(world, rollback="back-1")
         await world.settle()
         assert world.event_reasons.count("RollbackRefused") == 1
@@ -91,14 +81,12 @@ class TestHeld:
 
 class TestBreakGlass:
     async def test_break_glass_starts_when_a_rollback_fails_and_a_user_ends_it(
-        self, monkeypatch: pytest.MonkeyPatch
+        self, begin: Begin
     ) -> None:
-        world = await begin_takeover(monkeypatch)
-        await world.until("DemotingBlue")
+        world = await begin(until="DemotingBlue")
         world.fails = {upgrade_actions.REPAIR}
         order(world, rollback="back-1")
-        for _ in range(40):
-            await world.turn()
+        await world.turns(40)
         assert world.phase == "RollingBack"
         assert world.status["breakGlass"]["active"]
         assert world.event_reasons.count("BreakGlassEntered") == 1
@@ -116,9 +104,9 @@ class TestBreakGlass:
 
 
 class TestRetry:
-    async def failed(self, monkeypatch: pytest.MonkeyPatch) -> Takeover:
+    async def failed(self, begin: Begin) -> Takeover:
         """A cluster of which green could not be promoted."""
-        world = await begin_takeover(monkeypatch)
+        world = await begin()
         world.fails = {upgrade_actions.PROMOTE}
         await world.settle()
         assert world.phases[-3:] == ["RollingBack", "RollbackCleanup", "Idle"]
@@ -126,45 +114,35 @@ class TestRetry:
         world.forget()
         return world
 
-    async def test_a_failed_upgrade_is_not_retried_automatically(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        world = await self.failed(monkeypatch)
-        for _ in range(20):
-            await world.turn()
+    async def test_a_failed_upgrade_is_not_retried_automatically(self, begin: Begin) -> None:
+        world = await self.failed(begin)
+        await world.turns(20)
         assert (world.phases, world.bench.condition("Upgrading")[0]) == (["Idle"], "False")
 
-    async def test_a_user_requests_the_retry(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        world = await self.failed(monkeypatch)
+    async def test_a_user_requests_the_retry(self, begin: Begin) -> None:
+        world = await self.failed(begin)
         order(world, retry="again-1")
         await world.settle()
         assert world.phases == [*PHASES, "Idle"]
         assert world.status["upgradeRequests"] == {"lastHandledRetry": "again-1"}
         assert "failedRevision" not in world.status["blueGreen"]
 
-    async def test_another_strategy_may_complete_the_upgrade(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        world = await self.failed(monkeypatch)
+    async def test_another_strategy_may_complete_the_upgrade(self, begin: Begin) -> None:
+        world = await self.failed(begin)
         world.ask_for(upgrade={"strategy": "RollingUpdate"})
-        for _ in range(40):
-            await world.turn()
+        await world.turns(40)
         assert world.status["release"] == {"version": NEW}
         assert world.names_of(POD) == of("")
         world.forget()
         world.ask_for(version="2.4.2", upgrade={"strategy": "BlueGreen", "jwtAuthRole": "u"})
-        for _ in range(60):
-            await world.turn()
+        await world.turns(60)
         assert world.phases == [*PHASES, "Idle"]
         assert world.status["release"] == {"version": "2.4.2"}
 
 
 class TestChangedRequest:
-    async def test_a_reverted_release_may_be_requested_again(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        world = await begin_takeover(monkeypatch)
-        await world.until("Syncing")
+    async def test_a_reverted_release_may_be_requested_again(self, begin: Begin) -> None:
+        world = await begin(until="Syncing")
         world.ask_for(version=OLD)
         await world.settle()
         assert "failedRevision" not in world.status["blueGreen"]
@@ -173,14 +151,10 @@ class TestChangedRequest:
         await world.settle()
         assert world.phases == [*PHASES, "Idle"]
 
-    async def test_a_third_release_follows_the_started_one(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        world = await begin_takeover(monkeypatch)
-        await world.until("Syncing")
+    async def test_a_third_release_follows_the_started_one(self, begin: Begin) -> None:
+        world = await begin(until="Syncing")
         world.ask_for(version="2.4.2")
-        for _ in range(90):
-            await world.turn()
+        await world.turns(90)
         assert world.phases == [*PHASES, *PHASES, "Idle"]
         assert world.status["release"] == {"version": "2.4.2"}
 
@@ -195,8 +169,7 @@ class TestChangedRequest:
         upgrade = world.bench.cluster["spec"]["upgrade"]
         tokens = {"promote": "go-1", "rollback": "back-1"}
         world.ask_for(upgrade={**upgrade, "strategy": "BlueGreen", "requests": tokens})
-        for _ in range(40):
-            await world.turn()
+        await world.turns(40)
         assert world.status["release"] == {"version": NEW}
         assert world.names_of(POD) == of("")
         assert world.phases == ["Idle"]
@@ -205,10 +178,9 @@ class TestChangedRequest:
 
 
 async def test_a_rejected_job_is_created_again_later(
-    monkeypatch: pytest.MonkeyPatch,
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = await begin_takeover(monkeypatch)
-    await world.until("JoiningMesh")
+    world = await begin(until="JoiningMesh")
     create, offered = world.api.create, []
 
     async def refusing(resource: Any, body: Any, **more: Any) -> Any:
@@ -218,11 +190,59 @@ async def test_a_rejected_job_is_created_again_later(
         return await create(resource, body, **more)
 
     monkeypatch.setattr(world.api, "create", refusing)
-    for _ in range(20):
-        await world.turn()
+    await world.turns(20)
     assert world.phase == "JoiningMesh"
     assert len(offered) > 1
     assert all(later - earlier >= 15 for earlier, later in pairwise(offered))
     monkeypatch.setattr(world.api, "create", create)
     await world.settle()
     assert world.status["release"] == {"version": NEW}
+
+
+# --- reused names: volumes and revisions of an earlier pool ---
+
+
+async def test_a_volume_of_an_earlier_cluster_is_never_deleted_and_never_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = Takeover(monkeypatch)
+    await world.boot()
+    name = ServerPool("x", revision_of(Release(NEW), 3)).data_claim(0)
+    world.api.with_objects((PVC, gen.claim(name, owner="uid-of-a-former-cluster")))
+    world.ask_for(version=NEW)
+    await world.turns(6)
+    assert name not in {deleted for deleted, _ in world.deletions}
+    assert "greenRevision" not in world.status.get("blueGreen", {})
+    assert world.bench.condition("Stalled") == ("True", "BlueGreenHold")
+    messages = [c["message"] for c in world.status["conditions"] if c["type"] == "Stalled"]
+    assert f"kubectl delete pvc {name}" in messages[0]
+
+
+async def test_a_reused_release_gets_a_new_revision(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, third = (f"registry.example.com/{name}:2.4.0" for name in "abc")
+    world = Takeover(monkeypatch, image=first)
+    await world.boot()
+    world.ask_for(image=second)
+    await world.settle()
+    before = world.status["blueGreen"]["blueRevision"]
+    upgrade = world.bench.cluster["spec"]["upgrade"]
+    world.ask_for(image=third, upgrade={**upgrade, "strategy": "RollingUpdate"})
+    await world.turns(40)
+    assert world.status["release"]["image"] == third
+    world.forget()
+    world.ask_for(image=second, upgrade=upgrade)
+    await world.settle()
+    assert world.status["release"]["image"] == second
+    assert world.status["blueGreen"]["blueRevision"] != before
+
+
+async def test_no_server_is_replaced_for_a_changed_join_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """OpenBao 2.5.0 to 2.5.4 exit when they reload their files, so pods would be replaced."""
+    world = Takeover(monkeypatch)
+    await world.boot()
+    world.ask_for(version="2.5.1")
+    await world.settle()
+    assert world.status["currentVersion"] == "2.5.1"
+    assert "PodReplaced" not in world.event_reasons

@@ -88,7 +88,7 @@ SILENT: dict[str, tuple[gen.Cluster, Wait]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "outcome"), SILENT.values(), ids=SILENT.keys())
+@pytest.mark.parametrize(("cluster", "outcome"), SILENT.values(), ids=SILENT)
 async def test_no_status_is_written_without_rights(cluster: gen.Cluster, outcome: Wait) -> None:
     bench = Bench()
     bench.show(cluster)

@@ -7,14 +7,10 @@ from managers.workload.objects.statefulset import template_digest
 from managers.workload.plan import Inputs
 from managers.workload.read_pool import ReadPlan, inputs_of, plan
 from managers.workload.read_pool_spec import read_pool_settings
-from managers.workload.rollout.reload import Files
 from runtime.outcome import Done
 from tests import gen
-from tests.gen.worlds import SERVER_FINGERPRINT
+from tests.managers.workload.plans import INPUTS, OLD
 
-FILES = Files("the configuration", SERVER_FINGERPRINT, "the authority")
-INPUTS = Inputs("the restart text", FILES, operator_image="the-operator")
-OLD = gen.cluster().initialized()
 TWO = OLD.with_spec(readReplicas={"replicas": 2})
 ONE = OLD.with_spec(readReplicas={"replicas": 1})
 VOTERS = ("x-0", "x-1", "x-2")

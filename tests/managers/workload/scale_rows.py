@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from tests import gen
 from tests.managers.workload.scale_worlds import (
+    ALONE_OF_THREE,
+    ALONE_OF_TWO,
     FIVE,
     ONE,
     THREE,
@@ -177,19 +179,15 @@ UP = {
     "an even number": Row(gen.cluster(replicas=4).initialized(), servers(3), "4"),
     "also without a login": Row(FIVE, servers(3).silent(), "5"),
     "the volume of a removed server goes first": Row(
-        THREE,
-        servers_after_stop(1, raft_of=1, volumes=3).with_removal_marks(1, 2),
-        "1 Scaling [delete-claim data-x-1]",
+        THREE, ALONE_OF_THREE.with_removal_marks(1, 2), "1 Scaling [delete-claim data-x-1]"
     ),
     "and the next": Row(
         THREE,
-        servers_after_stop(1, raft_of=1, volumes=3).volumes(0, 2).with_removal_marks(2),
+        ALONE_OF_THREE.volumes(0, 2).with_removal_marks(2),
         "2 Scaling [delete-claim data-x-2]",
     ),
     "until it is gone nobody starts with it": Row(
-        THREE,
-        servers_after_stop(1, raft_of=1, volumes=2).with_removal_marks(1, terminating=True),
-        "1 Scaling",
+        THREE, ALONE_OF_TWO.with_removal_marks(1, terminating=True), "1 Scaling"
     ),
     "a marked one that is a member still is removed first": Row(
         THREE,
@@ -200,44 +198,27 @@ UP = {
         THREE, servers_after_stop(2, raft_of=3, volumes=3), "3"
     ),
     "data of a server that is no member is nobody's to delete": Row(
-        THREE, servers_after_stop(1, raft_of=1, volumes=2), "1 StaleVolume"
+        THREE, ALONE_OF_TWO, "1 StaleVolume"
     ),
     "nor is that of somebody else, mark or no mark": Row(
-        THREE,
-        servers_after_stop(1, raft_of=1, volumes=2).with_removal_marks(1, owner_uid="another"),
-        "1 StaleVolume",
+        THREE, ALONE_OF_TWO.with_removal_marks(1, owner_uid="another"), "1 StaleVolume"
     ),
     "with a leader that does not answer a mark decides nothing": Row(
-        THREE,
-        servers_after_stop(1, raft_of=1, volumes=2)
-        .with_removal_marks(1)
-        .with_raft(trouble="no answer"),
-        "1 Scaling",
+        THREE, ALONE_OF_TWO.with_removal_marks(1).with_raft(trouble="no answer"), "1 Scaling"
     ),
-    "nor does its absence": Row(
-        THREE,
-        servers_after_stop(1, raft_of=1, volumes=2).with_raft(trouble="no answer"),
-        "1 Scaling",
-    ),
+    "nor does its absence": Row(THREE, ALONE_OF_TWO.with_raft(trouble="no answer"), "1 Scaling"),
     "but without any leader who may be a member has to come back": Row(
-        THREE,
-        servers_after_stop(1, raft_of=1, volumes=3)
-        .pods(gen.pod(0).ready())
-        .with_raft(trouble="nobody leads"),
-        "3",
+        THREE, ALONE_OF_THREE.pods(gen.pod(0).ready()).with_raft(trouble="nobody leads"), "3"
     ),
     "who was removed does not even then": Row(
         THREE,
-        servers_after_stop(1, raft_of=1, volumes=3)
-        .with_removal_marks(1)
+        ALONE_OF_THREE.with_removal_marks(1)
         .pods(gen.pod(0).ready())
         .with_raft(trouble="nobody leads"),
         "1 Scaling",
     ),
     "without a login a mark is a question for a person": Row(
-        THREE,
-        servers_after_stop(1, raft_of=1, volumes=2).with_removal_marks(1).silent(),
-        "1 StaleVolume",
+        THREE, ALONE_OF_TWO.with_removal_marks(1).silent(), "1 StaleVolume"
     ),
     "a volume whose pod is there is in use": Row(
         THREE, servers(3).set_to(gen.stateful_set().with_replicas(2)), "3"
@@ -247,23 +228,17 @@ UP = {
 KEEPS, DELETES = ONE, ONE.with_spec(deletionPolicy="DeletePVCs")
 
 AFTER = {
-    "volumes are kept by default": Row(
-        KEEPS, servers_after_stop(1, raft_of=1, volumes=3).with_removal_marks(1, 2), "1"
-    ),
+    "volumes are kept by default": Row(KEEPS, ALONE_OF_THREE.with_removal_marks(1, 2), "1"),
     "or deleted, as the policy says": Row(
         DELETES,
-        servers_after_stop(1, raft_of=1, volumes=3).with_removal_marks(1, 2),
+        ALONE_OF_THREE.with_removal_marks(1, 2),
         "1 [delete-claim data-x-1] [delete-claim data-x-2]",
     ),
     "never without a mark": Row(
-        DELETES,
-        servers_after_stop(1, raft_of=1, volumes=3).with_removal_marks(2),
-        "1 [delete-claim data-x-2]",
+        DELETES, ALONE_OF_THREE.with_removal_marks(2), "1 [delete-claim data-x-2]"
     ),
     "never that of somebody else": Row(
-        DELETES,
-        servers_after_stop(1, raft_of=1, volumes=2).with_removal_marks(1, owner_uid="another"),
-        "1",
+        DELETES, ALONE_OF_TWO.with_removal_marks(1, owner_uid="another"), "1"
     ),
     "never that of a member": Row(
         DELETES,
@@ -271,21 +246,11 @@ AFTER = {
         "1 [remove-peer x-1]",
     ),
     "never while nobody tells who is a member": Row(
-        DELETES,
-        servers_after_stop(1, raft_of=1, volumes=2)
-        .with_removal_marks(1)
-        .with_raft(trouble="no answer"),
-        "1",
+        DELETES, ALONE_OF_TWO.with_removal_marks(1).with_raft(trouble="no answer"), "1"
     ),
-    "never twice": Row(
-        DELETES,
-        servers_after_stop(1, raft_of=1, volumes=2).with_removal_marks(1, terminating=True),
-        "1",
-    ),
+    "never twice": Row(DELETES, ALONE_OF_TWO.with_removal_marks(1, terminating=True), "1"),
     "while the last one stops it is not over": Row(
-        KEEPS,
-        servers_after_stop(1, raft_of=1, volumes=2).pods(*pods(1), gen.pod(1).terminating()),
-        "1 Scaling",
+        KEEPS, ALONE_OF_TWO.pods(*pods(1), gen.pod(1).terminating()), "1 Scaling"
     ),
     "who joined on its way out is removed": Row(
         KEEPS, servers_after_stop(1, raft_of=2, volumes=2), "1 [remove-peer x-1]"

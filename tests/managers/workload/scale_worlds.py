@@ -83,3 +83,7 @@ def servers_after_stop(count: int, *, raft_of: int, volumes: int) -> Servers:
     """A cluster whose further servers have stopped: raft may still name some, volumes are left."""
     there = servers(count).volumes(*range(volumes))
     return there.with_raft(*raft(*pod_names(raft_of)))
+
+
+ALONE_OF_TWO = servers_after_stop(1, raft_of=1, volumes=2)
+ALONE_OF_THREE = servers_after_stop(1, raft_of=1, volumes=3)

@@ -114,13 +114,6 @@ class TestRun:
         assert there.api.requests == ["get Pod x-2"]
         assert await _quiet(there)
 
-    @pytest.mark.parametrize("code", [404, 409])
-    async def test_one_that_is_gone_or_new_is_let_be(self, code: int) -> None:
-        there = outside()
-        there.api.refuse("evict Pod x-2", api_error(code))
-        await replace_pod(there.context, MEANT, EVICTED)
-        assert await _quiet(there)
-
     async def test_a_missing_right_is_an_error_of_the_pass(self) -> None:
         there = outside()
         there.api.refuse("evict Pod x-2", api_error(403))

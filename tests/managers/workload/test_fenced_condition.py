@@ -1,7 +1,5 @@
 """managers.workload.conditions.fenced: who is fenced, and which name of the list fences nobody."""
 
-from __future__ import annotations
-
 from contracts.conditions.condition import ConditionUpdate
 from contracts.pools.fenced_pods import with_effective_fences
 from managers.workload.conditions import fenced_condition

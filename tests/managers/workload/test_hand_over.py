@@ -173,7 +173,7 @@ ROWS |= {
 }
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_row(row: Row) -> None:
     action = move(row.world)
     assert action_text(action) == row.expected

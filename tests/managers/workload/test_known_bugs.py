@@ -1,12 +1,9 @@
 """Mistakes of others about pods, and that they are not made here (docs/known-bugs-not-ours.md)."""
 
-from typing import Any
-
 import pytest
 
 from contracts.naming import labels
 from contracts.records.observed import Quorum
-from managers.workload.objects.pod import pod_template
 from managers.workload.objects.statefulset import (
     Shape,
     disruption_budget,
@@ -16,6 +13,7 @@ from managers.workload.objects.statefulset import (
 from managers.workload.rollout.next_pod import next_action
 from runtime.apply.intent import Intent
 from tests import gen
+from tests.managers.workload.objects.templates import template
 
 CLUSTER = gen.cluster().initialized()
 
@@ -23,10 +21,6 @@ CLUSTER = gen.cluster().initialized()
 def set_of(cluster: gen.Cluster) -> Intent:
     shape = Shape(3, "d", "r", first_boot=False, claim_size="1Gi", claim_class=None)
     return stateful_set(gen.resolved(cluster), shape)
-
-
-def template(cluster: gen.Cluster = CLUSTER) -> dict[str, Any]:
-    return pod_template(gen.resolved(cluster), digest="d", reload="r", first_boot=False)
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,10 @@ from typing import Any
 
 import pytest
 
-from contracts.records.desired import Plan
 from contracts.records.effects import ReplacePod
 from contracts.records.observed import Quorum, RaftServer, ServerClientConfig
 from managers.workload.plan import Inputs, plan
 from managers.workload.rollout.reload import Files
-from runtime.apply.intent import Intent
-from runtime.builtin_kinds import POD_DISRUPTION_BUDGET
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen
 from tests.managers.workload.plans import (
@@ -73,7 +70,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, int, str]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "world", "replicas", "reason"), ROWS.values(), ids=ROWS.keys())
+@pytest.mark.parametrize(("cluster", "world", "replicas", "reason"), ROWS.values(), ids=ROWS)
 def test_row(cluster: gen.Cluster, world: gen.World, replicas: int, reason: str) -> None:
     plan = plan_workload(cluster, world)
     assert set_of(plan)["replicas"] == replicas
@@ -151,24 +148,9 @@ DIGESTS: dict[str, tuple[dict[str, Any], Inputs, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("spec", "inputs", "replaces"), DIGESTS.values(), ids=DIGESTS.keys())
+@pytest.mark.parametrize(("spec", "inputs", "replaces"), DIGESTS.values(), ids=DIGESTS)
 def test_what_replaces_pods(spec: dict[str, Any], inputs: Inputs, replaces: bool) -> None:
     assert (digest(OLD.with_spec(**spec), inputs) != digest()) is replaces
-
-
-def budget(plan: Plan) -> Intent | None:
-    intents = [intent for intent in plan.intents if intent.resource == POD_DISRUPTION_BUDGET]
-    return intents[0] if intents else None
-
-
-@pytest.mark.parametrize("replicas", [1, 3, 5])
-def test_a_budget_guards_the_quorum_where_there_is_one(replicas: int) -> None:
-    intent = budget(plan_workload(OLD.with_spec(replicas=replicas), EMPTY))
-    if replicas < 3:
-        # A budget would only keep the node of a single server from being drained.
-        assert intent is None
-    else:
-        assert gen.present(intent).body["spec"]["maxUnavailable"] == 1
 
 
 class TestImmutableFields:
@@ -195,10 +177,6 @@ class TestImmutableFields:
 def test_volumes_outlive_the_set() -> None:
     policy = set_of(plan_workload(OLD, EMPTY))["persistentVolumeClaimRetentionPolicy"]
     assert policy == {"whenDeleted": "Retain", "whenScaled": "Retain"}
-
-
-def test_only_we_replace_pods() -> None:
-    assert set_of(plan_workload(OLD, EMPTY))["updateStrategy"] == {"type": "OnDelete"}
 
 
 def test_a_volume_says_whose_it_is() -> None:

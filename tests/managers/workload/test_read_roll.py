@@ -3,14 +3,16 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from contracts.naming import labels, names
-from contracts.records.effects import ReloadPod, RemovePeer, ReplacePod
+from contracts.records.effects import ReloadPod, ReplacePod
 from managers.workload.plan import ROLL_PATIENCE
 from managers.workload.scale.read_replicas import needs_votes
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen
+from tests.managers.workload.plans import OLD
 from tests.managers.workload.read_worlds import (
-    OLD,
     ONE,
     TWO,
     digest,
@@ -86,44 +88,56 @@ class TestTemplate:
         assert (more.config_text, more.pod) == (fewer.config_text, fewer.pod)
 
 
+OUTDATED = serving(template="old")
+NEWEST_SET = gen.present(OUTDATED.read_set)
+FIRST, SECOND = (reader(n).with_template("old") for n in range(2))
+MEMBERS = knowing("x-read-0", "x-read-1")
+# sentence: (cluster, world, effects)
+ROLLS = {
+    "the highest goes first": (TWO, OUTDATED, ["replace-pod x-read-1"]),
+    "the next one waits until the first is back": (
+        TWO,
+        OUTDATED.with_readers(NEWEST_SET, FIRST, reader(1).unready()),
+        [],
+    ),
+    "one that is outdated and ill goes at once": (
+        TWO,
+        OUTDATED.with_readers(NEWEST_SET, FIRST.unready(), SECOND),
+        ["replace-pod x-read-0"],
+    ),
+    "no pod is touched while one is missing": (TWO, OUTDATED.with_readers(NEWEST_SET, FIRST), []),
+    "nothing goes before the template is the newest": (
+        TWO,
+        OUTDATED.with_readers(NEWEST_SET.with_template("old"), FIRST, SECOND),
+        [],
+    ),
+    "those that leave are not replaced first": (
+        ONE,
+        OUTDATED.with_quorum(MEMBERS),
+        ["remove-peer x-read-1", "replace-pod x-read-0"],
+    ),
+    "nothing is replaced in maintenance": (
+        TWO.with_spec(maintenance={"enabled": True}),
+        OUTDATED,
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "world", "effects"), ROLLS.values(), ids=ROLLS)
+def test_who_goes(cluster: gen.Cluster, world: gen.World, effects: list[str]) -> None:
+    plan = plan_read_pool(cluster, world)
+    assert [f"{name} {target}" for name, target in effect_names(plan)] == effects
+
+
 class TestRoll:
-    def test_the_highest_goes_first_and_one_at_a_time(self) -> None:
+    def test_the_voters_wait_for_it_unless_a_green_pool_takes_over(self) -> None:
         plan = plan_read_pool(TWO, serving(template="old"))
         assert plan.plan.effects == (ReplacePod("x-read-1", "uid-x-read-1"),)
         assert reason_of(plan) == "RollingOut"
         assert "the read replicas go first" in plan.hold
-
-    def test_none_goes_while_a_green_pool_of_voters_takes_over(self) -> None:
-        plan = plan_read_pool(TWO, serving(template="old"), held=True)
-        assert effect_names(plan) == []
-        assert isinstance(plan.plan.outcome, Done)
-        assert plan.hold == ""
-
-    def test_the_next_one_waits_until_the_first_is_back(self) -> None:
-        world = serving(template="old")
-        half = world.with_readers(
-            world.read_set, reader(0).with_template("old"), reader(1).unready()
-        )
-        assert effect_names(plan_read_pool(TWO, half)) == []
-
-    def test_one_that_is_outdated_and_ill_goes_at_once(self) -> None:
-        world = serving(template="old")
-        ill = world.with_readers(
-            world.read_set, reader(0).with_template("old").unready(), reader(1).with_template("old")
-        )
-        assert effect_names(plan_read_pool(TWO, ill)) == [(ReplacePod.name, "x-read-0")]
-
-    def test_no_pod_is_touched_while_one_is_missing(self) -> None:
-        world = serving(template="old")
-        less = world.with_readers(world.read_set, reader(0).with_template("old"))
-        assert effect_names(plan_read_pool(TWO, less)) == []
-
-    def test_nothing_goes_before_the_template_is_the_newest(self) -> None:
-        world = serving(template="old")
-        older = world.with_readers(
-            gen.present(world.read_set).with_template("old"), *world.read_pods
-        )
-        assert effect_names(plan_read_pool(TWO, older)) == []
+        held = plan_read_pool(TWO, serving(template="old"), held=True)
+        assert (held.plan.effects, held.plan.outcome, held.hold) == ((), Done(), "")
 
     def test_one_that_votes_is_not_replaced(self) -> None:
         quorum = knowing("x-read-0", "x-read-1", voting=("x-read-1",))
@@ -136,17 +150,6 @@ class TestRoll:
         spec = TWO.read().spec
         assert needs_votes(spec, serving(template="old").facts())
         assert not needs_votes(spec, serving().facts())
-
-    def test_those_that_leave_are_not_replaced_first(self) -> None:
-        world = serving(template="old").with_quorum(knowing("x-read-0", "x-read-1"))
-        assert effect_names(plan_read_pool(ONE, world)) == [
-            (RemovePeer.name, "x-read-1"),
-            (ReplacePod.name, "x-read-0"),
-        ]
-
-    def test_nothing_is_replaced_in_maintenance(self) -> None:
-        resting = TWO.with_spec(maintenance={"enabled": True})
-        assert effect_names(plan_read_pool(resting, serving(template="old"))) == []
 
 
 class TestHold:

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from contracts.conditions.reasons_workload import QUESTION_REFUSED
 from contracts.records.desired import Plan
 from contracts.records.effects import MarkLog
@@ -74,40 +76,32 @@ class TestRoll:
         assert wait_of(plan).reason == "RollingOut"
 
 
-class TestProofOfReplication:
-    """The leader writes something, so that a new pod has to follow: that may be refused, too."""
+# The leader writes something, so that a new pod has to follow: that may be refused, too.
+YOUNG_ONE = gen.pod(1).with_template("new").ready().born(timedelta(seconds=5))
+YOUNG_TWO = gen.pod(2).with_template("new").ready().born(timedelta(seconds=5))
+# sentence: (pods, number of outdated ones, the action)
+PROOFS = {
+    "a refused write proves nothing": ((*OLD[:2], YOUNG_TWO), 2, "hold x-1"),
+    "nor that the new one could lead": ((OLD[0], YOUNG_ONE, YOUNG_TWO), 1, "hold x-0"),
+    "it goes on when the leader must have reached it": (
+        (*OLD[:2], YOUNG_TWO.born(YOUNG)),
+        2,
+        "replace x-1",
+    ),
+}
 
-    NEW = gen.pod(2).with_template("new").ready().born(timedelta(seconds=5))
-    WELL = servers(3).facts().quorum
 
-    def test_a_refused_write_proves_nothing(self) -> None:
-        there = world(*OLD[:2], self.NEW, quorum=self.WELL).with_attempt(
-            MarkLog.name, "uid-x-2", refused="no"
-        )
-        facts = there.facts()
-        action = next_action(facts, facts.pods[:2], 3)
-        assert (action.kind, action.pod and action.pod.name) == ("hold", "x-1")
-        assert "x-2" in action.why
-
-    def test_nor_that_the_new_one_could_lead(self) -> None:
-        pods = (
-            OLD[0],
-            gen.pod(1).with_template("new").ready().born(timedelta(seconds=5)),
-            self.NEW,
-        )
-        there = world(*pods, quorum=self.WELL)
-        for uid in ("uid-x-1", "uid-x-2"):
-            there = there.with_attempt(MarkLog.name, uid, refused="no")
-        facts = there.facts()
-        assert next_action(facts, facts.pods[:1], 3).kind == "hold"
-
-    def test_it_goes_on_when_the_leader_must_have_reached_it(self) -> None:
-        grown = self.NEW.born(YOUNG)
-        there = world(*OLD[:2], grown, quorum=self.WELL).with_attempt(
-            MarkLog.name, "uid-x-2", refused="no"
-        )
-        facts = there.facts()
-        assert next_action(facts, facts.pods[:2], 3).kind == "replace"
+@pytest.mark.parametrize(("pods", "outdated", "expected"), PROOFS.values(), ids=PROOFS)
+def test_a_refused_proof_of_replication(
+    pods: tuple[gen.Pod, ...], outdated: int, expected: str
+) -> None:
+    there = world(*pods, quorum=servers(3).facts().quorum)
+    for uid in ("uid-x-1", "uid-x-2"):
+        there = there.with_attempt(MarkLog.name, uid, refused="no")
+    facts = there.facts()
+    action = next_action(facts, facts.pods[:outdated], 3)
+    assert f"{action.kind} {gen.present(action.pod).name}" == expected
+    assert expected != "hold x-1" or "x-2" in action.why
 
 
 def test_no_server_is_taken_away_and_the_path_is_named() -> None:

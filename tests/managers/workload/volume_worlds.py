@@ -1,7 +1,5 @@
 """Worlds with data volumes, for the tests of what becomes of these."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any

@@ -110,7 +110,7 @@ SILENT: dict[str, gen.Cluster] = {
 }
 
 
-@pytest.mark.parametrize("cluster", SILENT.values(), ids=SILENT.keys())
+@pytest.mark.parametrize("cluster", SILENT.values(), ids=SILENT)
 async def test_no_server_is_queried(make: Make, cluster: gen.Cluster) -> None:
     bench = make(cluster, TLS, TOKEN)
     assert await bench.turn() == Done()
@@ -335,7 +335,7 @@ UNKNOWN: dict[str, Object | None] = {
 }
 
 
-@pytest.mark.parametrize("secret", UNKNOWN.values(), ids=UNKNOWN.keys())
+@pytest.mark.parametrize("secret", UNKNOWN.values(), ids=UNKNOWN)
 async def test_without_a_known_ca_no_server_is_queried_and_the_check_is_retried(
     make: Make, secret: Object | None
 ) -> None:

@@ -82,9 +82,7 @@ async def test_an_error_holds_back_the_pods_and_is_raised() -> None:
 class TestPruning:
     STALE = ((CONFIG_MAP, child("x-config-init-of-before")),)
 
-    async def test_objects_outside_a_complete_plan_are_pruned_after_the_workload(
-        self,
-    ) -> None:
+    async def test_objects_outside_a_complete_plan_are_pruned_after_the_workload(self) -> None:
         bench = Bench(FakeApi().with_objects(*self.STALE))
         await bench.apply()
         words = bench.api.requests
@@ -120,7 +118,7 @@ OUTCOMES: dict[str, tuple[Verdict, type[object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("verdict", "kind", "reason"), OUTCOMES.values(), ids=OUTCOMES.keys())
+@pytest.mark.parametrize(("verdict", "kind", "reason"), OUTCOMES.values(), ids=OUTCOMES)
 def test_outcome(verdict: Verdict, kind: type[object], reason: str) -> None:
     outcome = outcome_of(
         Applied(DESIRED.foundation[0], verdict, None, "ConfigMap ns/x-config: why")

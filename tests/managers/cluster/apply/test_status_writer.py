@@ -13,42 +13,17 @@ from contracts.api.cluster.status_upgrade import ReleaseStatus
 from contracts.api.group import CLUSTERS
 from contracts.api.schema.crd import open_api_schema
 from contracts.records.event import EventRecord
-from managers.cluster.apply.status_writer import (
-    ADMINOPS_MANAGER,
-    DETAIL_INTERVAL,
-    STATUS_MANAGER,
-    StatusWriter,
-)
+from managers.cluster.apply.status_writer import ADMINOPS_MANAGER, DETAIL_INTERVAL, STATUS_MANAGER
 from runtime.errors import Conflict, MalformedApply, status_error
-from runtime.types import Object, ObjectKey, key_of
+from runtime.types import ObjectKey, key_of
 from tests import gen
-from tests.gen.api import FakeApi, Outside, StillInformer
+from tests.managers.cluster.apply.status_bench import OLD
+from tests.managers.cluster.apply.status_bench import StatusBench as Bench
+from tests.managers.cluster.bench import KEY
+from tests.managers.cluster.bench import STATUS as WRITE
 from tests.managers.cluster.passes import status_of
 
-OLD = gen.cluster().initialized()
 FINE = gen.running(OLD)
-WRITE = "apply/status OpenBaoCluster x"
-KEY = ObjectKey(gen.NAMESPACE, "x")
-
-
-class Bench:
-    def __init__(self, cluster: gen.Cluster = OLD) -> None:
-        self.api = FakeApi()
-        self.api.with_objects((CLUSTERS, cluster.object()))
-        self.outside = Outside(self.api)
-        self.cache = StillInformer(CLUSTERS)
-        self.sync()
-        self.writer = StatusWriter(self.api, self.cache, self.outside.events, self.outside.clock)
-
-    def sync(self) -> None:
-        self.cache.says(copy.deepcopy(self.api.objects[(CLUSTERS, KEY)]))
-
-    @property
-    def live(self) -> Object:
-        return gen.present(self.cache.get(KEY))
-
-    async def write(self, status: ClusterStatus) -> float | None:
-        return await self.writer.write(self.live, status)
 
 
 def writers(bench: Bench) -> list[tuple[str, bool]]:
@@ -94,10 +69,16 @@ async def test_the_parts_of_other_writers_are_neither_written_nor_compared() -> 
     assert bench.api.requests == []
 
 
+@pytest.fixture
+async def bench() -> Bench:
+    """A writer that has written a status."""
+    bench = Bench()
+    await bench.write(STEADY)
+    return bench
+
+
 class TestDetails:
-    async def test_a_detail_right_after_a_write_is_deferred(self) -> None:
-        bench = Bench()
-        await bench.write(STEADY)
+    async def test_a_detail_right_after_a_write_is_deferred(self, bench: Bench) -> None:
         await bench.outside.clock.advance(0.5)
         assert await bench.write(DETAIL) == pytest.approx(DETAIL_INTERVAL - 0.5)
         await bench.outside.clock.advance(DETAIL_INTERVAL - 0.6)
@@ -108,17 +89,13 @@ class TestDetails:
         assert await bench.write(DETAIL) is None
         assert bench.api.requests == [WRITE]
 
-    async def test_a_reverted_detail_is_never_written(self) -> None:
-        bench = Bench()
-        await bench.write(STEADY)
+    async def test_a_reverted_detail_is_never_written(self, bench: Bench) -> None:
         await bench.write(DETAIL)
         await bench.outside.clock.advance(DETAIL_INTERVAL)
         assert await bench.write(STEADY) is None
         assert bench.api.requests == [WRITE]
 
-    async def test_a_headline_is_written_immediately(self) -> None:
-        bench = Bench()
-        await bench.write(STEADY)
+    async def test_a_headline_is_written_immediately(self, bench: Bench) -> None:
         assert await bench.write(HEADLINE) is None
         assert bench.api.requests == [WRITE, WRITE]
 
@@ -131,10 +108,8 @@ class TestDetails:
         {"ready_replicas": 2},
     )
 
-    async def test_a_short_time_without_a_leader_is_a_detail(self) -> None:
+    async def test_a_short_time_without_a_leader_is_a_detail(self, bench: Bench) -> None:
         """The name of the next leader follows, and is written immediately."""
-        bench = Bench()
-        await bench.write(STEADY)
         assert await bench.write(STEADY.model_copy(update={"active_leader": ""})) is not None
 
     async def test_servers_that_come_up_one_by_one_are_a_detail(self) -> None:
@@ -150,25 +125,19 @@ class TestDetails:
         assert await bench.write(STEADY.model_copy(update=fields)) is None
         assert bench.api.requests == [WRITE, WRITE]
 
-    async def test_one_cluster_does_not_delay_another(self) -> None:
-        bench = Bench()
-        await bench.write(STEADY)
+    async def test_one_cluster_does_not_delay_another(self, bench: Bench) -> None:
         other = gen.cluster("y").initialized()
         bench.api.with_objects((CLUSTERS, other.object()))
         live = bench.api.objects[(CLUSTERS, ObjectKey(gen.NAMESPACE, "y"))]
         assert await bench.writer.write(copy.deepcopy(live), DETAIL) is None
 
-    async def test_a_deleted_cluster_delays_no_successor(self) -> None:
-        bench = Bench()
-        await bench.write(STEADY)
+    async def test_a_deleted_cluster_delays_no_successor(self, bench: Bench) -> None:
         bench.writer.forget(key_of(bench.live))
         assert await bench.write(DETAIL) is None
 
 
 class TestEvents:
-    async def test_a_transition_is_an_event_after_the_write(self) -> None:
-        bench = Bench()
-        await bench.write(STEADY)
+    async def test_a_transition_is_an_event_after_the_write(self, bench: Bench) -> None:
         await bench.write(HEADLINE)
         events = await bench.outside.flush_events()
         assert [(kind, reason) for kind, reason, _ in events] == [
@@ -219,9 +188,7 @@ class TestAdminOps:
         assert not await bench.writer.write_adminops(bench.live, self.PART)
         assert bench.api.requests == [WRITE]
 
-    async def test_the_other_part_is_kept(self) -> None:
-        bench = Bench()
-        await bench.write(STEADY)
+    async def test_the_other_part_is_kept(self, bench: Bench) -> None:
         await bench.writer.write_adminops(bench.live, self.PART)
         assert bench.live["status"]["phase"] == "Running"
 
@@ -250,16 +217,8 @@ class OlderSchemas:
 
 
 class TestOlderSchema:
-    def bench(self, schemas: OlderSchemas, cluster: gen.Cluster = OLD) -> Bench:
-        bench = Bench(cluster)
-        outside = bench.outside
-        bench.writer = StatusWriter(
-            bench.api, bench.cache, outside.events, outside.clock, schemas=schemas
-        )
-        return bench
-
     async def test_fields_that_the_schema_lacks_are_omitted(self) -> None:
-        bench = self.bench(OlderSchemas("sealed"))
+        bench = Bench(schemas=OlderSchemas("sealed"))
         await bench.write(STEADY)
         written = bench.api.body_of(WRITE)["status"]
         expected = STEADY.to_object()
@@ -270,7 +229,7 @@ class TestOlderSchema:
 
     async def test_the_field_is_written_once_the_schema_has_it(self) -> None:
         schemas = OlderSchemas("sealed")
-        bench = self.bench(schemas)
+        bench = Bench(schemas=schemas)
         await bench.write(STEADY)
         schemas.schema = None
         await bench.outside.clock.advance(DETAIL_INTERVAL)
@@ -278,7 +237,7 @@ class TestOlderSchema:
         assert bench.live["status"]["sealed"] == STEADY.sealed
 
     async def test_a_decision_that_cannot_be_stored_brings_no_events(self) -> None:
-        bench = self.bench(OlderSchemas("release.version"))
+        bench = Bench(schemas=OlderSchemas("release.version"))
         status = STEADY.model_copy(update={"release": ReleaseStatus(version="2.7.0")})
         note = EventRecord("Normal", "UpgradeInProgress", "begun")
         await bench.writer.write(bench.live, status, (note,))
@@ -288,7 +247,7 @@ class TestOlderSchema:
     async def test_keys_that_cannot_be_stored_keep_their_stored_value(self) -> None:
         schemas = OlderSchemas("adminOps.recoveryKeys.stored", "adminOps.raft.leader")
         stored = {"recoveryKeys": {"stored": False, "nonce": "n", "reason": "", "message": ""}}
-        bench = self.bench(schemas, OLD.with_status(adminOps=stored))
+        bench = Bench(OLD.with_status(adminOps=stored), schemas=schemas)
         expected = {"recoveryKeys": {"stored": True}, "raft": {"voters": 3, "leader": "x-0"}}
         await bench.writer.write_adminops(bench.live, expected)
         written = bench.api.body_of(WRITE)["status"]["adminOps"]
@@ -296,7 +255,7 @@ class TestOlderSchema:
 
     async def test_a_rejected_status_triggers_a_read_of_the_schemas(self) -> None:
         schemas = OlderSchemas()
-        bench = self.bench(schemas)
+        bench = Bench(schemas=schemas)
         answer = {
             "code": 500,
             "reason": "InternalError",

@@ -47,79 +47,60 @@ MISSING = "ExecutorLoginMissing"
 class Row(NamedTuple):
     cluster: gen.Cluster
     job: Job
-    overrides: JobOverrides
     expected: JobLogin | str
+    """The login, or the reason why there is none."""
+    overrides: JobOverrides = JobOverrides()
 
 
-# sentence: (cluster, job, settings of the restore, the login or the reason why there is none)
 LOGINS = {
-    "the role of the first boot": Row(
-        LOGIN.with_spec(backup=backup()), "backup", JobOverrides(), DEFAULT
-    ),
-    "nobody made a role": Row(PLAIN.with_spec(backup=backup()), "backup", JobOverrides(), MISSING),
+    "the role of the first boot": Row(LOGIN.with_spec(backup=backup()), "backup", DEFAULT),
+    "nobody made a role": Row(PLAIN.with_spec(backup=backup()), "backup", MISSING),
     "the operator made the role": Row(
-        PLAIN.with_login(keys="k").with_spec(backup=backup()), "backup", JobOverrides(), DEFAULT
+        PLAIN.with_login(keys="k").with_spec(backup=backup()), "backup", DEFAULT
     ),
-    "a role by name": Row(
-        PLAIN.with_spec(backup=OWN_ROLE), "backup", JobOverrides(), JobLogin(role="mine")
-    ),
+    "a role by name": Row(PLAIN.with_spec(backup=OWN_ROLE), "backup", JobLogin(role="mine")),
     "a token before the usual role": Row(
-        LOGIN.with_spec(backup=OWN_TOKEN), "backup", JobOverrides(), JobLogin(token_secret="own")
+        LOGIN.with_spec(backup=OWN_TOKEN), "backup", JobLogin(token_secret="own")
     ),
     "a role before a token": Row(
-        PLAIN.with_spec(backup={**OWN_TOKEN, **OWN_ROLE}),
-        "backup",
-        JobOverrides(),
-        JobLogin(role="mine"),
+        PLAIN.with_spec(backup={**OWN_TOKEN, **OWN_ROLE}), "backup", JobLogin(role="mine")
     ),
     "upgrades with the role of the first boot": Row(
-        LOGIN.with_spec(backup=OWN_TOKEN),
-        "upgrade",
-        JobOverrides(),
-        JobLogin(role="openbao-operator-upgrade"),
+        LOGIN.with_spec(backup=OWN_TOKEN), "upgrade", JobLogin(role="openbao-operator-upgrade")
     ),
     "upgrades with a token of their own": Row(
         PLAIN.with_spec(upgrade={"tokenSecretRef": {"name": "own"}}),
         "upgrade",
-        JobOverrides(),
         JobLogin(token_secret="own"),
     ),
-    "nobody made a role for upgrades": Row(
-        PLAIN.with_spec(backup=OWN_TOKEN), "upgrade", JobOverrides(), MISSING
-    ),
+    "nobody made a role for upgrades": Row(PLAIN.with_spec(backup=OWN_TOKEN), "upgrade", MISSING),
     "a restore has a role of its own": Row(
-        LOGIN.with_spec(backup=OWN_ROLE),
-        "restore",
-        JobOverrides(),
-        JobLogin(role="openbao-operator-restore"),
+        LOGIN.with_spec(backup=OWN_ROLE), "restore", JobLogin(role="openbao-operator-restore")
     ),
     "the token of backups restores nothing": Row(
-        PLAIN.with_spec(backup=OWN_TOKEN), "restore", JobOverrides(), MISSING
+        PLAIN.with_spec(backup=OWN_TOKEN), "restore", MISSING
     ),
     "the cluster names the role of restores": Row(
-        PLAIN.with_spec(restore={"jwtAuthRole": "mine"}),
-        "restore",
-        JobOverrides(),
-        JobLogin(role="mine"),
+        PLAIN.with_spec(restore={"jwtAuthRole": "mine"}), "restore", JobLogin(role="mine")
     ),
     "one restore names another role": Row(
         PLAIN.with_spec(restore={"jwtAuthRole": "mine"}),
         "restore",
-        JobOverrides(role="its"),
         JobLogin(role="its"),
+        JobOverrides(role="its"),
     ),
     "one restore brings a token": Row(
         LOGIN.with_spec(restore={"jwtAuthRole": "mine"}),
         "restore",
-        JobOverrides(token_secret="its"),
         JobLogin(token_secret="its"),
+        JobOverrides(token_secret="its"),
     ),
 }
 
 
-@pytest.mark.parametrize(("cluster", "job", "overrides", "expected"), LOGINS.values(), ids=LOGINS)
+@pytest.mark.parametrize(("cluster", "job", "expected", "overrides"), LOGINS.values(), ids=LOGINS)
 def test_how_a_job_logs_in(
-    cluster: gen.Cluster, job: Job, overrides: JobOverrides, expected: JobLogin | str
+    cluster: gen.Cluster, job: Job, expected: JobLogin | str, overrides: JobOverrides
 ) -> None:
     login = login_of(cluster.read(), job, overrides)
     if isinstance(login, Blocked):
@@ -142,7 +123,7 @@ AUTHORITIES: dict[str, tuple[dict[str, Any] | None, AuthorityFile | None]] = {
 }
 
 
-@pytest.mark.parametrize(("tls", "expected"), AUTHORITIES.values(), ids=AUTHORITIES.keys())
+@pytest.mark.parametrize(("tls", "expected"), AUTHORITIES.values(), ids=AUTHORITIES)
 def test_which_ca_a_job_trusts(tls: dict[str, Any] | None, expected: AuthorityFile | None) -> None:
     authority = authority_of(PLAIN.with_spec(tls=tls).read())
     assert authority == expected
@@ -177,7 +158,7 @@ SIZES: dict[str, tuple[gen.Cluster, int]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "count"), SIZES.values(), ids=SIZES.keys())
+@pytest.mark.parametrize(("cluster", "count"), SIZES.values(), ids=SIZES)
 def test_which_servers_a_job_connects_to(cluster: gen.Cluster, count: int) -> None:
     assert servers_of(cluster.read()) == tuple(f"x-{ordinal}" for ordinal in range(count))
 
@@ -215,7 +196,7 @@ IMAGES: dict[str, tuple[dict[str, Any] | None, ImageVerdict | None, str]] = {
 }
 
 
-@pytest.mark.parametrize(("policy", "verdict", "expected"), IMAGES.values(), ids=IMAGES.keys())
+@pytest.mark.parametrize(("policy", "verdict", "expected"), IMAGES.values(), ids=IMAGES)
 def test_which_image_runs(
     policy: dict[str, Any] | None, verdict: ImageVerdict | None, expected: str
 ) -> None:
@@ -360,7 +341,7 @@ VOLUMES: dict[str, tuple[JobOverrides, str, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("overrides", "there", "enough"), VOLUMES.values(), ids=VOLUMES.keys())
+@pytest.mark.parametrize(("overrides", "there", "enough"), VOLUMES.values(), ids=VOLUMES)
 async def test_the_volume_of_snapshots_must_exist(
     overrides: JobOverrides, there: str, enough: bool
 ) -> None:

@@ -23,7 +23,7 @@ from runtime.cache.polling import PolledMirror
 from runtime.cache.selection import Selection
 from runtime.metrics.metrics import Metrics
 from runtime.outcome import Outcome, timer_of
-from runtime.types import Object, ObjectKey
+from runtime.types import ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, StillInformer
 from tests.managers.cluster.bench import KEY, Bench
@@ -91,8 +91,9 @@ class PolledBench(Bench):
             ClusterEffects(context, self.outside.logins),
         )
 
-    async def turn(self) -> Outcome:
-        """Run one reconcile; only the cluster itself is watched."""
+    async def turn(self, after: float = 0.0) -> Outcome:
+        """Run one reconcile after so many seconds; only the cluster itself is watched."""
+        await self.outside.clock.advance(after)
         self.clusters.says(*self.api.of(CLUSTERS))
         self.api.calls.clear()
         return await self.reconcile(KEY)
@@ -116,17 +117,3 @@ class PolledBench(Bench):
     def address(self, ordinal: int) -> str:
         key = ObjectKey(gen.NAMESPACE, names.pod("x", ordinal))
         return str(self.api.objects[(POD, key)]["status"]["podIP"])
-
-
-def retained_claim(ordinal: int) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "namespace": gen.NAMESPACE,
-            "name": names.data_claim("x", ordinal),
-            "labels": {"openbao.org/cluster": "x"},
-        },
-        "spec": {},
-        "status": {"phase": "Bound"},
-    }

@@ -32,6 +32,14 @@ def bare_pod(**parts: Any) -> Object:
     return {"metadata": {"name": "x-0", "uid": "u", "namespace": "ns"}, **parts}
 
 
+def with_container(**status: Any) -> Object:
+    return bare_pod(status={"containerStatuses": [status]})
+
+
+def with_condition(**condition: str) -> Object:
+    return bare_pod(status={"conditions": [condition]})
+
+
 # sentence: (pod, the fact's name, its value)
 PODS: dict[str, tuple[Object, str, Any]] = {
     "a pod without a status is not ready": (bare_pod(), "ready", False),
@@ -47,13 +55,9 @@ PODS: dict[str, tuple[Object, str, Any]] = {
         "waiting",
         "",
     ),
-    "a null state is no state": (
-        bare_pod(status={"containerStatuses": [{"name": "openbao", "state": None}]}),
-        "waiting",
-        "",
-    ),
+    "a null state is no state": (with_container(name="openbao", state=None), "waiting", ""),
     "another container's restarts are not the server's": (
-        bare_pod(status={"containerStatuses": [{"name": "sidecar", "restartCount": 7}]}),
+        with_container(name="sidecar", restartCount=7),
         "restarts",
         0,
     ),
@@ -74,11 +78,7 @@ PODS: dict[str, tuple[Object, str, Any]] = {
         "Unschedulable: 0/3 nodes are available",
     ),
     "a pod that has its node is not waiting for one": (
-        bare_pod(
-            status={
-                "conditions": [{"type": "PodScheduled", "status": "True", "reason": "Scheduled"}]
-            }
-        ),
+        with_condition(type="PodScheduled", status="True", reason="Scheduled"),
         "waiting",
         "",
     ),
@@ -93,18 +93,14 @@ PODS: dict[str, tuple[Object, str, Any]] = {
         ContainerExit(1, "Error", "x" * 4096),
     ),
     "an end without a code is told": (
-        bare_pod(
-            status={
-                "containerStatuses": [{"name": "openbao", "lastState": {"terminated": {"x": 1}}}]
-            }
-        ),
+        with_container(name="openbao", lastState={"terminated": {"x": 1}}),
         "last_exit",
         ContainerExit(-1, ""),
     ),
     "a ready pod is ready": (gen.pod().ready().object(), "ready", True),
     "a ready pod that goes away is not": (gen.pod().ready().terminating().object(), "ready", False),
     "an unknown readiness is none": (
-        bare_pod(status={"conditions": [{"type": "Ready", "status": "Unknown"}]}),
+        with_condition(type="Ready", status="Unknown"),
         "ready",
         False,
     ),
@@ -116,7 +112,7 @@ PODS: dict[str, tuple[Object, str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("pod", "fact", "value"), PODS.values(), ids=PODS.keys())
+@pytest.mark.parametrize(("pod", "fact", "value"), PODS.values(), ids=PODS)
 def test_pod(pod: Object, fact: str, value: Any) -> None:
     (facts,) = pod_facts(ServerPool("x"), [pod])
     assert getattr(facts, fact) == value
@@ -149,67 +145,67 @@ def test_a_pod_of_another_pool_is_ignored(name: str) -> None:
     assert pod_facts(ServerPool("x"), [pod]) == ()
 
 
-class TestStatefulSet:
-    def test_an_absent_or_terminating_one_is_none(self) -> None:
-        assert stateful_set_facts(None) is None
-        assert gen.stateful_set().terminating().facts() is None
+def test_an_absent_or_terminating_stateful_set_is_none() -> None:
+    assert stateful_set_facts(None) is None
+    assert gen.stateful_set().terminating().facts() is None
 
-    def test_a_new_one_is_not_settled(self) -> None:
-        live = gen.stateful_set().object()
-        del live["status"]
-        facts = gen.present(stateful_set_facts(live))
-        assert not facts.settled
-        assert facts.ready_replicas == 0
 
-    def test_the_first_spec_is_not_settled_before_it_is_observed(self) -> None:
-        live = replace(gen.stateful_set(), generation=1).object()
-        live["status"] = {}
-        assert not gen.present(stateful_set_facts(live)).settled
+NEW_SET = gen.stateful_set().object()
+del NEW_SET["status"]
+FIRST_SPEC = {**replace(gen.stateful_set(), generation=1).object(), "status": {}}
+BARE_SET: Object = {"metadata": {"name": "x"}, "spec": {"template": {"spec": {}}}}
+# sentence: (StatefulSet, the fact's name, its value)
+SETS: dict[str, tuple[Object, str, Any]] = {
+    "a new one is not settled": (NEW_SET, "settled", False),
+    "a new one has no ready replicas": (NEW_SET, "ready_replicas", 0),
+    "the first spec is not settled before it is observed": (FIRST_SPEC, "settled", False),
+    "an observed one is settled": (gen.stateful_set().object(), "settled", True),
+    "an old observation is not settled": (
+        gen.stateful_set().with_stale_status().object(),
+        "settled",
+        False,
+    ),
+    "the first boot is seen by its volume": (
+        gen.stateful_set().first_boot().object(),
+        "first_boot",
+        True,
+    ),
+    "without that volume there is no first boot": (
+        gen.stateful_set().object(),
+        "first_boot",
+        False,
+    ),
+    "a bare one has one replica": (BARE_SET, "replicas", 1),
+    "a bare one has no template": (BARE_SET, "template", ""),
+    "a bare one has no size": (BARE_SET, "claim_size", ""),
+    "a bare one has no class": (BARE_SET, "claim_class", None),
+}
 
-    def test_an_old_observation_is_not_settled(self) -> None:
-        now, before = gen.stateful_set().facts(), gen.stateful_set().with_stale_status().facts()
-        assert now is not None
-        assert before is not None
-        assert now.settled
-        assert not before.settled
 
-    def test_pods_that_its_controller_has_not_created(self) -> None:
-        refused = gen.stateful_set().with_created(2)
-        assert gen.present(refused.facts()).missing_pods == 1
-        assert gen.present(gen.stateful_set().with_created(3).facts()).missing_pods == 0
-        # Its controller creates them next.
-        assert gen.present(refused.with_stale_status().facts()).missing_pods == 0
-        # While it scales down.
-        assert gen.present(gen.stateful_set().with_created(4).facts()).missing_pods == 0
+@pytest.mark.parametrize(("live", "fact", "value"), SETS.values(), ids=SETS)
+def test_stateful_set(live: Object, fact: str, value: Any) -> None:
+    assert getattr(gen.present(stateful_set_facts(live)), fact) == value
 
-    def test_the_first_boot_is_seen_by_its_volume(self) -> None:
-        first, later = gen.stateful_set().first_boot().facts(), gen.stateful_set().facts()
-        assert first is not None
-        assert later is not None
-        assert first.first_boot
-        assert not later.first_boot
 
-    def test_a_bare_one_has_defaults(self) -> None:
-        facts = gen.present(
-            stateful_set_facts({"metadata": {"name": "x"}, "spec": {"template": {"spec": {}}}})
-        )
-        assert (facts.replicas, facts.template, facts.claim_size) == (1, "", "")
-        assert facts.claim_class is None
+def test_pods_that_its_controller_has_not_created() -> None:
+    refused = gen.stateful_set().with_created(2)
+    assert gen.present(refused.facts()).missing_pods == 1
+    assert gen.present(gen.stateful_set().with_created(3).facts()).missing_pods == 0
+    # Its controller creates them next.
+    assert gen.present(refused.with_stale_status().facts()).missing_pods == 0
+    # While it scales down.
+    assert gen.present(gen.stateful_set().with_created(4).facts()).missing_pods == 0
 
 
 class TestClaims:
-    @staticmethod
-    def claim(name: str, **metadata: Any) -> Object:
-        return {"metadata": {"name": name, "namespace": "ns", "uid": f"uid-{name}", **metadata}}
-
     def test_the_annotation_names_the_owner(self) -> None:
-        marked = self.claim("data-x-0", annotations={labels.OWNER_UID: "uid-x"})
-        facts = pvc_facts(ServerPool("x"), [self.claim("data-x-1"), marked])
+        others = gen.claim("data-x-1", annotations={})
+        facts = pvc_facts(ServerPool("x"), [others, gen.claim()])
         assert [(c.name, c.owner_uid) for c in facts] == [("data-x-0", "uid-x"), ("data-x-1", "")]
 
     def test_its_growth_is_read(self) -> None:
-        live = self.claim("data-x-0", annotations={labels.ADOPT: "x"})
-        live["spec"] = {"resources": {"requests": {"storage": "2Gi"}}, "storageClassName": "fast"}
+        live = gen.claim(size="2Gi", annotations={labels.ADOPT: "x"})
+        live["spec"]["storageClassName"] = "fast"
         condition = {
             "type": "FileSystemResizePending",
             "status": "True",
@@ -222,22 +218,19 @@ class TestClaims:
             "conditions": [{**condition, "type": "Resizing", "status": "False"}, condition],
         }
         (pvc_fact,) = pvc_facts(ServerPool("x"), [live])
-        assert (pvc_fact.requested, pvc_fact.capacity, pvc_fact.storage_class) == (
-            "2Gi",
-            "1Gi",
-            "fast",
-        )
+        sizes = (pvc_fact.requested, pvc_fact.capacity, pvc_fact.storage_class)
+        assert sizes == ("2Gi", "1Gi", "fast")
         assert (pvc_fact.phase, pvc_fact.adopt) == ("Bound", "x")
         assert (pvc_fact.resizing, pvc_fact.resize_message) == (condition["type"], "restart it")
         assert pvc_fact.resizing_since == datetime(2030, 1, 1, tzinfo=UTC)
 
     def test_a_terminating_pvc_is_reported(self) -> None:
-        (pvc_fact,) = pvc_facts(ServerPool("x"), [self.claim("data-x-0", deletionTimestamp="t")])
+        (pvc_fact,) = pvc_facts(ServerPool("x"), [gen.claim("data-x-0", deletionTimestamp="t")])
         assert pvc_fact.terminating
 
     @pytest.mark.parametrize("name", ["data-y-0", "audit-x-0", "data-x-0a", "data-x", "x-0"])
     def test_a_volume_of_another_name_holds_no_data_of_ours(self, name: str) -> None:
-        assert pvc_facts(ServerPool("x"), [self.claim(name)]) == ()
+        assert pvc_facts(ServerPool("x"), [gen.claim(name)]) == ()
 
 
 AUTHORITY = make_authority("x", gen.NOW)
@@ -306,7 +299,7 @@ class TestSecrets:
         reading = secret_reading(live)
         assert (reading.content.certificate, reading.content.problem) == (None, "")
 
-    @pytest.mark.parametrize("files", UNUSABLE.values(), ids=UNUSABLE.keys())
+    @pytest.mark.parametrize("files", UNUSABLE.values(), ids=UNUSABLE)
     def test_unusable_content_is_a_problem_and_no_crash(self, files: dict[str, bytes]) -> None:
         reading = secret_reading(secret(**files))
         assert reading.content.certificate is None

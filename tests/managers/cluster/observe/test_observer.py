@@ -64,7 +64,7 @@ SECRETS: dict[str, tuple[gen.Cluster, dict[str, bool]]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "wanted"), SECRETS.values(), ids=SECRETS.keys())
+@pytest.mark.parametrize(("cluster", "wanted"), SECRETS.values(), ids=SECRETS)
 def test_which_secrets(cluster: gen.Cluster, wanted: dict[str, bool]) -> None:
     assert dict(secret_names(cluster.read())) == wanted
 
@@ -92,17 +92,7 @@ async def test_a_second_read_sends_no_request() -> None:
 async def test_over_data_of_an_earlier_cluster_every_key_is_read_by_name() -> None:
     rotated = secret_object(NEW.owner(), "x.13-unseal-key", {"key": b"k"})
     bench = Bench(rotated)
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "name": "data-x-0",
-            "namespace": gen.NAMESPACE,
-            "uid": "uid-data-x-0",
-            "labels": labels.base("x"),
-        },
-    }
-    bench.caches[PVC].says(claim)
+    bench.caches[PVC].says(gen.claim(annotations={}))
     observed = await bench.look()
     assert "x.13-unseal-key" in observed.secrets
     requests = [request for request in bench.api.requests if request.endswith("unseal-key")]
@@ -162,7 +152,7 @@ class TestIssuer:
         "not for a cluster without a login": (SELF, False),
     }
 
-    @pytest.mark.parametrize(("cluster", "is_requested"), ASKING.values(), ids=ASKING.keys())
+    @pytest.mark.parametrize(("cluster", "is_requested"), ASKING.values(), ids=ASKING)
     async def test_when_the_issuer_is_read(self, cluster: gen.Cluster, is_requested: bool) -> None:
         bench = Bench()
         observed = await bench.look(cluster)

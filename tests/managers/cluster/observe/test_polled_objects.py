@@ -15,7 +15,7 @@ from managers.cluster.observe.polled_objects import replicas_of
 from runtime.builtin_kinds import PVC, STATEFUL_SET
 from runtime.types import Object
 from tests import gen
-from tests.managers.cluster.observe.polled_bench import PolledBench, retained_claim
+from tests.managers.cluster.observe.polled_bench import PolledBench
 
 OWNER = gen.cluster().owner()
 SILLY = 100_000
@@ -60,7 +60,12 @@ async def test_our_stateful_set_counts_up_to_the_maximum_of_a_spec(build: Any, m
 
 async def test_the_number_of_foreign_volumes_is_bounded() -> None:
     bench = PolledBench(gen.cluster(replicas=1))
-    bench.api.with_objects(*((PVC, retained_claim(ordinal)) for ordinal in range(3 * ORDINALS_MAX)))
+    bench.api.with_objects(
+        *(
+            (PVC, gen.claim(f"data-x-{ordinal}", annotations={}))
+            for ordinal in range(3 * ORDINALS_MAX)
+        )
+    )
     await bench.turn()
     assert len(bench.mirrors[PVC].list()) == ORDINALS_MAX
 
@@ -68,7 +73,9 @@ async def test_the_number_of_foreign_volumes_is_bounded() -> None:
 async def test_servers_beyond_the_maximum_of_a_spec_are_found() -> None:
     bench = PolledBench(gen.cluster(replicas=3))
     there = VOTERS_MAX + 5
-    bench.api.with_objects(*((PVC, retained_claim(ordinal)) for ordinal in range(there)))
+    bench.api.with_objects(
+        *((PVC, gen.claim(f"data-x-{ordinal}", annotations={})) for ordinal in range(there))
+    )
     await bench.turn()
     assert len(bench.mirrors[PVC].list()) == there
 

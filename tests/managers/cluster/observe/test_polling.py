@@ -23,7 +23,7 @@ from runtime.outcome import timer_of
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.managers.cluster.bench import KEY
-from tests.managers.cluster.observe.polled_bench import PolledBench, retained_claim
+from tests.managers.cluster.observe.polled_bench import PolledBench
 
 
 async def running_bench(cluster: gen.Cluster | None = None) -> PolledBench:
@@ -86,11 +86,7 @@ async def test_a_starting_server_is_read_more_often() -> None:
 async def test_the_deletion_of_several_pods_is_observed() -> None:
     cluster = gen.cluster(replicas=3, deletionPolicy="DeleteAll")
     bench = await running_bench(cluster)
-    live = bench.api.objects[(CLUSTERS, KEY)]
-    leaving = bench.outside.clock.now().isoformat()
-    bench.api.with_objects(
-        (CLUSTERS, {**live, "metadata": {**live["metadata"], "deletionTimestamp": leaving}})
-    )
+    bench.delete()
     await bench.turn()
     for ordinal in range(3):
         bench.api.objects.pop((POD, ObjectKey(gen.NAMESPACE, f"x-{ordinal}")))
@@ -220,7 +216,9 @@ async def test_objects_of_a_deleted_cluster_are_not_read() -> None:
 
 async def test_volumes_of_removed_servers_are_found_one_after_the_other() -> None:
     bench = PolledBench(gen.cluster(replicas=1))
-    bench.api.with_objects(*((PVC, retained_claim(ordinal)) for ordinal in (0, 1, 3, 5)))
+    bench.api.with_objects(
+        *((PVC, gen.claim(f"data-x-{ordinal}", annotations={})) for ordinal in (0, 1, 3, 5))
+    )
     await bench.turn()
     claim_names = {obj["metadata"]["name"] for obj in bench.mirrors[PVC].list()}
     assert claim_names == {"data-x-0", "data-x-1", "data-x-3", "data-x-5"}

@@ -1,7 +1,5 @@
 """managers.cluster.observe.pools: which pods, volumes and StatefulSets belong to which pool."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from contracts.naming import labels

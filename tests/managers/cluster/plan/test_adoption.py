@@ -1,7 +1,5 @@
 """managers.cluster.plan.adoption: what is kept of servers of another operator, and until when."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

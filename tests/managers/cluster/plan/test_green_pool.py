@@ -1,9 +1,4 @@
-"""managers.cluster.plan.green_pool.
-
-The objects of a green pool, during and after the upgrade.
-"""
-
-from __future__ import annotations
+"""managers.cluster.plan.green_pool: the objects of a green pool, during and after the upgrade."""
 
 from dataclasses import replace
 from typing import Any

@@ -12,6 +12,7 @@ from tests.gen.worlds import with_good_secrets
 
 FRESH = gen.cluster()
 RUNNING = gen.cluster().initialized()
+WORLD = gen.running(RUNNING)
 
 
 def fold_steps(cluster: gen.Cluster, world: gen.World) -> Desired:
@@ -37,12 +38,11 @@ def test_a_running_cluster_needs_no_effect(replicas: int) -> None:
 
 
 def test_a_plan_is_a_function_of_its_facts() -> None:
-    world = gen.running(RUNNING)
-    assert fold_steps(RUNNING, world) == fold_steps(RUNNING, world)
+    assert fold_steps(RUNNING, WORLD) == fold_steps(RUNNING, WORLD)
 
 
 def test_no_object_is_planned_twice() -> None:
-    for cluster, world in ((RUNNING, gen.running(RUNNING)), (FRESH, ready_to_boot(FRESH))):
+    for cluster, world in ((RUNNING, WORLD), (FRESH, ready_to_boot(FRESH))):
         keys = [(intent.resource, intent.key) for intent in fold_steps(cluster, world).intents]
         assert len(keys) == len(set(keys))
 
@@ -79,40 +79,40 @@ def test_the_first_boot_secret_is_not_planned_after_initialization() -> None:
         return document in {(intent.resource, intent.key) for intent in desired.intents}
 
     assert wants_it(fold_steps(FRESH, ready_to_boot(FRESH)))
-    assert not wants_it(fold_steps(RUNNING, gen.running(RUNNING)))
+    assert not wants_it(fold_steps(RUNNING, WORLD))
 
 
 # sentence: (the world, are the pods gated, the reported reason)
 GATES: dict[str, tuple[gen.World, bool, str]] = {
     "a lost key holds back pods that would not unseal": (
-        gen.running(RUNNING).without_secrets("x-unseal-key"),
+        WORLD.without_secrets("x-unseal-key"),
         True,
         "UnsealKeyMissing",
     ),
     "a lost authority lets the servers be": (
-        gen.running(RUNNING).without_secrets("x-tls-ca"),
+        WORLD.without_secrets("x-tls-ca"),
         False,
         "CASecretMissing",
     ),
     "a lost server certificate is issued before any pod is touched": (
-        gen.running(RUNNING).without_secrets("x-tls-server"),
+        WORLD.without_secrets("x-tls-server"),
         True,
         "PrerequisitesMissing",
     ),
     "a lost root token is the user's business once data exists": (
-        gen.running(RUNNING).without_secrets("x-root-token"),
+        WORLD.without_secrets("x-root-token"),
         False,
         "",
     ),
     "somebody else's authority holds back the pods": (
-        gen.running(RUNNING).with_secrets(gen.secret("x-tls-ca", of="Shop s (uid 1)")),
+        WORLD.with_secrets(gen.secret("x-tls-ca", of="Shop s (uid 1)")),
         True,
         "ForeignObject",
     ),
 }
 
 
-@pytest.mark.parametrize(("world", "is_held", "reason"), GATES.values(), ids=GATES.keys())
+@pytest.mark.parametrize(("world", "is_held", "reason"), GATES.values(), ids=GATES)
 def test_gate(world: gen.World, is_held: bool, reason: str) -> None:
     desired = fold_steps(RUNNING, world)
     assert (desired.workload == ()) is is_held
@@ -123,14 +123,14 @@ def test_gate(world: gen.World, is_held: bool, reason: str) -> None:
 
 
 def test_a_gate_does_not_affect_the_other_steps() -> None:
-    whole = fold_steps(RUNNING, gen.running(RUNNING))
-    held = fold_steps(RUNNING, gen.running(RUNNING).without_secrets("x-unseal-key"))
+    whole = fold_steps(RUNNING, WORLD)
+    held = fold_steps(RUNNING, WORLD.without_secrets("x-unseal-key"))
     # Except config.hcl: a server that restarts must not read half of a change.
     kept = [i for i in whole.foundation if i.key.name != names.config_map("x")]
     assert list(held.foundation) == kept
 
 
 def test_every_problem_is_reported() -> None:
-    world = gen.running(RUNNING).without_secrets("x-unseal-key", "x-tls-ca")
+    world = WORLD.without_secrets("x-unseal-key", "x-tls-ca")
     reasons = {o.reason for o in fold_steps(RUNNING, world).outcomes if isinstance(o, Blocked)}
     assert reasons == {"UnsealKeyMissing", "CASecretMissing"}

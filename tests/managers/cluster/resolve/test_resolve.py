@@ -1,16 +1,24 @@
 """managers.cluster.resolve.resolve: the resolved fields of a spec, and refusals."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NamedTuple
 
 import pytest
 
+from contracts.records.observed import Observed
+from contracts.records.resolved import Resolved
 from managers.cluster.resolve.resolve import is_initialized, resolve
 from runtime.outcome import Blocked
 from tests import gen
 
 OWN_AUDIENCE = f"openbao-internal/{gen.NAMESPACE}/x"
+
+
+def booting(*pods: gen.Pod) -> gen.World:
+    """The StatefulSet of the first boot, and these pods."""
+    return gen.world().with_set(gen.stateful_set().first_boot()).with_pods(*pods)
 
 
 def refusal(cluster: gen.Cluster, world: gen.World | None = None) -> Blocked | None:
@@ -93,7 +101,7 @@ MEANINGS = {
 }
 
 
-@pytest.mark.parametrize(("spec", "path", "value"), MEANINGS.values(), ids=MEANINGS.keys())
+@pytest.mark.parametrize(("spec", "path", "value"), MEANINGS.values(), ids=MEANINGS)
 def test_resolved_field(spec: Mapping[str, Any], path: str, value: Any) -> None:
     resolved: Any = gen.resolved(gen.cluster(**spec))
     for step in path.split("."):
@@ -146,18 +154,14 @@ REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
     ),
     "a first server that was started twice": (
         gen.cluster(),
-        gen.world()
-        .with_set(gen.stateful_set().first_boot())
-        .with_pods(gen.pod().ready().with_restarts(code=2)),
+        booting(gen.pod().ready().with_restarts(code=2)),
         "SelfInitFailed",
         "data-x-0",
     ),
 }
 
 
-@pytest.mark.parametrize(
-    ("cluster", "world", "reason", "named"), REFUSALS.values(), ids=REFUSALS.keys()
-)
+@pytest.mark.parametrize(("cluster", "world", "reason", "named"), REFUSALS.values(), ids=REFUSALS)
 def test_refused(cluster: gen.Cluster, world: gen.World, reason: str, named: str) -> None:
     outcome = gen.present(refusal(cluster, world))
     assert outcome.reason == reason
@@ -183,17 +187,15 @@ ACCEPTED: dict[str, tuple[gen.Cluster, gen.World]] = {
     ),
     "a first server that is started for the first time": (
         gen.cluster(),
-        gen.world().with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().ready()),
+        booting(gen.pod().ready()),
     ),
     "a first server that tries again and is not ready": (
         gen.cluster(),
-        gen.world().with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().with_restarts()),
+        booting(gen.pod().with_restarts()),
     ),
     "a restart after the cluster was known to be initialised": (
         gen.cluster().initialized(),
-        gen.world()
-        .with_set(gen.stateful_set().first_boot())
-        .with_pods(gen.pod().ready().with_restarts()),
+        booting(gen.pod().ready().with_restarts()),
     ),
     "a restart under a template without a first boot": (
         gen.cluster(),
@@ -202,7 +204,7 @@ ACCEPTED: dict[str, tuple[gen.Cluster, gen.World]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "world"), ACCEPTED.values(), ids=ACCEPTED.keys())
+@pytest.mark.parametrize(("cluster", "world"), ACCEPTED.values(), ids=ACCEPTED)
 def test_accepted(cluster: gen.Cluster, world: gen.World) -> None:
     assert refusal(cluster, world) is None
 
@@ -213,28 +215,19 @@ def test_all_violations_are_reported_together() -> None:
     assert "spec.version" in outcome.message
 
 
-FIRST = gen.stateful_set().first_boot()
 WITNESSES: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
     "nothing is there": (gen.cluster(), gen.world(), False),
-    "the first pod starts": (
-        gen.cluster(),
-        gen.world().with_set(FIRST).with_pods(gen.pod()),
-        False,
-    ),
+    "the first pod starts": (gen.cluster(), booting(gen.pod()), False),
     "a volume alone says nothing": (gen.cluster(), gen.world().with_claims(0), False),
-    "the first pod is ready": (
-        gen.cluster(),
-        gen.world().with_set(FIRST).with_pods(gen.pod().ready()),
-        True,
-    ),
+    "the first pod is ready": (gen.cluster(), booting(gen.pod().ready()), True),
     "a pod that is going away is no witness": (
         gen.cluster(),
-        gen.world().with_set(FIRST).with_pods(gen.pod().ready().terminating()),
+        booting(gen.pod().ready().terminating()),
         False,
     ),
     "a server that only says so is no witness": (
         gen.cluster(),
-        gen.world().with_set(FIRST).with_pods(gen.pod().with_server_labels(initialized="true")),
+        booting(gen.pod().with_server_labels(initialized="true")),
         False,
     ),
     "the status says so, whatever became of the pods": (
@@ -255,9 +248,7 @@ WITNESSES: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("cluster", "world", "initialized"), WITNESSES.values(), ids=WITNESSES.keys()
-)
+@pytest.mark.parametrize(("cluster", "world", "initialized"), WITNESSES.values(), ids=WITNESSES)
 def test_evidence_of_data(cluster: gen.Cluster, world: gen.World, initialized: bool) -> None:
     assert is_initialized(cluster.read(), world.facts()) is initialized
     assert gen.resolved(cluster, world).initialized is initialized
@@ -324,3 +315,41 @@ def test_the_issuer_of_the_spec_takes_precedence() -> None:
     cluster = gen.cluster(selfInit={**wish, "requests": base["requests"]})
     login = gen.present(gen.resolved(cluster, gen.world().with_issuer()).config.oidc)
     assert login.issuer == "https://mine.example.com"
+
+
+# --- a status without the serving pool: no server is created while others have the data ---
+
+REVISION = "0123456789abcdef"
+STRAY = f"x-{REVISION}"
+
+
+def with_pools(
+    cluster: gen.Cluster, facts: Observed, status: dict[str, Any] | None = None
+) -> Resolved | Blocked:
+    having = cluster if status is None else cluster.with_status(blueGreen=status)
+    return resolve(having.read(), having.owner(), facts, gen.INSTALLATION)
+
+
+@pytest.mark.parametrize("cluster", [gen.cluster(), gen.cluster().initialized()])
+@pytest.mark.parametrize("status", [None, {"blueRevision": REVISION}])
+def test_no_server_is_created_while_an_unknown_pool_has_data(
+    cluster: gen.Cluster, status: dict[str, Any] | None
+) -> None:
+    facts = replace(gen.world().facts(), unknown_pools=(STRAY,))
+    resolved = gen.expect(Blocked, with_pools(cluster, facts, status))
+    assert resolved.reason == "PrerequisitesMissing"
+    assert STRAY in resolved.message
+    assert "--subresource=status" in resolved.message
+
+
+def test_volumes_of_an_abandoned_pool_do_not_block_a_cluster_with_a_status() -> None:
+    """The serving StatefulSet was deleted: it is recreated on its volumes."""
+    cluster = gen.cluster().initialized()
+    facts = replace(gen.running(cluster).facts(), stateful_set=None, unknown_pools=("x",))
+    assert facts.pods
+    assert not isinstance(with_pools(cluster, facts, {"blueRevision": REVISION}), Blocked)
+    assert isinstance(with_pools(cluster, facts), Blocked)
+
+
+def test_without_unknown_pools_nothing_is_refused() -> None:
+    assert not isinstance(with_pools(gen.cluster().initialized(), gen.world().facts()), Blocked)

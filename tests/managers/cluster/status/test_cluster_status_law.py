@@ -5,8 +5,6 @@ kstatus (Ready, Reconciling, Stalled) never contradict each other, times change 
 status, and past problems leave no trace.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -20,7 +18,7 @@ from contracts.conditions.condition import MESSAGE_MAX
 from managers.cluster.status.cluster_status import compute, deleting, failing, unreadable
 from runtime.outcome import Done
 from tests import gen
-from tests.managers.cluster.passes import OUTCOMES, a_pass, clusters, worlds
+from tests.managers.cluster.passes import OUTCOMES, a_pass, carry_over, clusters, worlds
 
 HOSTILE = 'line one\nline two\x1b[31m\x00{"level":"error"}\u202e' * 60
 Step = Callable[[gen.Cluster, datetime], ClusterStatus]
@@ -46,14 +44,6 @@ def steps(draw: st.DrawFn) -> Step:
             return lambda cluster, now: compute(a_pass(cluster, world.at(now), outcome))
 
 
-def with_status(cluster: gen.Cluster, status: ClusterStatus) -> gen.Cluster:
-    """The cluster after that status was written, with the part of adminops."""
-    written = status.to_object()
-    written.pop("adminOps", None)
-    kept = {"adminOps": cluster.status["adminOps"]} if "adminOps" in cluster.status else {}
-    return replace(cluster, status={**written, **kept})
-
-
 @settings(deadline=None, max_examples=150)
 @given(clusters(), st.lists(steps(), min_size=1, max_size=5))
 def test_every_status_of_every_history_keeps_the_law(
@@ -66,7 +56,7 @@ def test_every_status_of_every_history_keeps_the_law(
         status = step(cluster, now)
         check(status.conditions)
         check_times(before, status.conditions, now)
-        cluster, before = with_status(cluster, status), status.conditions
+        cluster, before = carry_over(cluster, status), status.conditions
         now += timedelta(minutes=1)
 
 
@@ -116,8 +106,8 @@ def test_past_problems_leave_no_trace(cluster: gen.Cluster, history: list[Step])
     world = gen.running(cluster)
     fresh = compute(a_pass(cluster, world, Done()))
     for step in history:
-        cluster = with_status(cluster, step(cluster, gen.NOW))
-    cluster = with_status(cluster, compute(a_pass(cluster, world, Done())))
+        cluster = carry_over(cluster, step(cluster, gen.NOW))
+    cluster = carry_over(cluster, compute(a_pass(cluster, world, Done())))
     status = compute(a_pass(cluster, world, Done()))
     assert [_words(condition) for condition in status.conditions] == [
         _words(condition) for condition in fresh.conditions

@@ -67,7 +67,7 @@ FLIPS: dict[str, tuple[str, str | None, str, Kind | None]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "was", "now", "told"), FLIPS.values(), ids=FLIPS.keys())
+@pytest.mark.parametrize(("kind", "was", "now", "told"), FLIPS.values(), ids=FLIPS)
 def test_transition(kind: str, was: str | None, now: str, told: Kind | None) -> None:
     text = RECOVERED.get(kind, "what is") if told == "Normal" else "what is"
     expected = () if told is None else (EventRecord(told, "Why", text),)

@@ -1,12 +1,15 @@
-"""A pod that an action is about, and a server that has it."""
+"""Objects that actions are about, and a server that has a pod."""
 
-from contracts.records.effects import ReplacePod
+from contracts.records.effects import RemovePeer, ReplacePod, ServerEndpoint
 from runtime.builtin_kinds import POD
 from tests import gen
 from tests.gen.api import FakeApi, Outside
 
 MEANT = gen.resolved(gen.cluster())
 EFFECT = ReplacePod("x-2", "uid-x-2")
+CLAIM = gen.claim("data-x-2", uid="uid-claim-2")
+LEADER = ServerEndpoint("10.0.0.1", "the authority", "the name")
+REMOVE = RemovePeer("x-2", "uid-x-2", LEADER, claim="data-x-2", claim_uid="uid-claim-2")
 
 
 def outside() -> Outside:

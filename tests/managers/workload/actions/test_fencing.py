@@ -6,21 +6,17 @@ import pytest
 
 from contracts.naming import labels
 from contracts.records.effects import FencePod, MarkPod, UngatePod
-from managers.cluster.apply.actions import EFFECTS
 from managers.context.context import FIELD_MANAGER
 from managers.workload.actions.fencing import fence_pod, mark_pod, ungate_pod
 from runtime.builtin_kinds import POD
-from runtime.errors import ServerError
 from runtime.types import Object
 from tests import gen
-from tests.gen.api import FakeApi, Outside, api_error
+from tests.gen.api import FakeApi, Outside
 
 MEANT = gen.resolved(gen.cluster())
-FENCE = FencePod("x-2", "uid-x-2")
 UNGATE = UngatePod("x-2", "uid-x-2")
 MARK = MarkPod("x-2", "uid-x-2", maintenance=True)
 UNMARK = MarkPod("x-2", "uid-x-2", maintenance=False)
-ALL = {"fence": FENCE, "ungate": UNGATE, "mark": MARK}
 
 
 def outside(pod: gen.Pod | None = None) -> Outside:
@@ -34,7 +30,7 @@ def live(there: Outside) -> Object:
 
 async def test_a_fenced_pod_is_deleted_by_its_uid_and_told() -> None:
     there = outside(gen.pod(2).ready())
-    await fence_pod(there.context, MEANT, FENCE)
+    await fence_pod(there.context, MEANT, FencePod("x-2", "uid-x-2"))
     assert there.api.body_of("delete Pod x-2")["uid"] == "uid-x-2"
     assert await there.flush_events() == [
         ("Normal", "PodFenced", "Stopped x-2: it is in spec.fencedPods")
@@ -74,30 +70,3 @@ async def test_the_mark_is_put_on_and_taken_off() -> None:
     assert live(there)["metadata"]["annotations"][labels.MAINTENANCE] == "true"
     await mark_pod(there.context, MEANT, UNMARK)
     assert live(there)["metadata"]["annotations"] == before["metadata"]["annotations"]
-
-
-@pytest.mark.parametrize("what", ALL)
-async def test_its_successor_of_the_same_name_is_let_be(what: str) -> None:
-    there = outside(gen.Pod(2, uid="uid-of-the-next").with_gates())
-    before = copy.deepcopy(live(there))
-    await EFFECTS[type(ALL[what])](there.context, MEANT, ALL[what])
-    assert live(there) == before
-    there.api.calls.clear()
-    assert await there.flush_events() == []
-
-
-@pytest.mark.parametrize("what", ALL)
-async def test_one_that_is_gone_is_no_error(what: str) -> None:
-    there = Outside(FakeApi())
-    await EFFECTS[type(ALL[what])](there.context, MEANT, ALL[what])
-    there.api.calls.clear()
-    assert await there.flush_events() == []
-
-
-@pytest.mark.parametrize("what", ALL)
-async def test_a_broken_server_ends_the_pass(what: str) -> None:
-    there = outside()
-    for verb in ("delete", "get", "patch"):
-        there.api.refuse(f"{verb} Pod x-2", api_error(500))
-    with pytest.raises(ServerError):
-        await EFFECTS[type(ALL[what])](there.context, MEANT, ALL[what])

@@ -13,11 +13,11 @@ from managers.bao import login
 from managers.bao.client import BaoError, Denied
 from managers.workload.actions.raft_peers import delete_claim, remove_peer
 from runtime.builtin_kinds import PVC
-from runtime.errors import LeaseLost, ServerError
+from runtime.errors import LeaseLost
 from tests import gen
 from tests.gen.api import FakeApi, Outside, api_error
 from tests.managers.membership.servers import Servers
-from tests.managers.workload.actions.raft_peers_bench import CLAIM, MEANT, REMOVE
+from tests.managers.workload.actions.bench import CLAIM, MEANT, REMOVE
 
 
 @pytest.fixture
@@ -104,32 +104,11 @@ class TestRemovePeer:
         assert gen.present(outside.context.attempts.last("remove-peer", "uid-x")).refusal
 
 
-DELETE = DeleteClaim("data-x-2", "uid-claim-2")
-
-
-class TestDeleteClaim:
-    async def test_it_is_deleted_by_uid_and_told(self) -> None:
-        outside = there()
-        await delete_claim(outside.context, MEANT, DELETE)
-        assert outside.api.body_of("delete PersistentVolumeClaim data-x-2")["uid"] == "uid-claim-2"
-        outside.api.calls.clear()
-        ((kind, reason, text),) = await outside.flush_events()
-        assert (kind, reason) == ("Normal", "VolumeDeleted")
-        assert "data-x-2" in text
-
-    async def test_another_one_of_that_name_stays(self) -> None:
-        outside = there()
-        await delete_claim(outside.context, MEANT, replace(DELETE, uid="uid-of-before"))
-        assert len(outside.api.of(PVC)) == 1
-        outside.api.calls.clear()
-        assert await outside.flush_events() == []
-
-    async def test_one_that_is_gone_is_no_trouble(self) -> None:
-        outside = Outside(FakeApi())
-        await delete_claim(outside.context, MEANT, DELETE)
-
-    async def test_an_api_server_in_trouble_ends_the_pass(self) -> None:
-        outside = there()
-        outside.api.refuse("delete PersistentVolumeClaim data-x-2", api_error(500))
-        with pytest.raises(ServerError):
-            await delete_claim(outside.context, MEANT, DELETE)
+async def test_a_volume_is_deleted_by_uid_and_told() -> None:
+    outside = there()
+    await delete_claim(outside.context, MEANT, DeleteClaim("data-x-2", "uid-claim-2"))
+    assert outside.api.body_of("delete PersistentVolumeClaim data-x-2")["uid"] == "uid-claim-2"
+    outside.api.calls.clear()
+    ((kind, reason, text),) = await outside.flush_events()
+    assert (kind, reason) == ("Normal", "VolumeDeleted")
+    assert "data-x-2" in text

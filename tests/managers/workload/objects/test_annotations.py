@@ -18,7 +18,7 @@ from managers.workload.plan import wants_quorum
 from managers.workload.rollout.holds import hold
 from runtime.outcome import Done, Wait
 from tests import gen
-from tests.managers.workload.plans import FILES, INPUTS, plan_workload, serving, set_of
+from tests.managers.workload.plans import FILES, digest, plan_workload, serving, set_of
 
 OLD = gen.cluster().initialized()
 FENCED = OLD.with_spec(fencedPods=["x-2"])
@@ -156,36 +156,29 @@ class TestRolls:
             gen.pod(n).with_template("now").ready(leading=n == 0).in_maintenance() for n in range(3)
         )
         world = serving().with_pods(*pods)
-        digest = template_digest(gen.resolved(OLD), INPUTS.restart)
-        world = world.with_pods(*(pod.with_template(digest) for pod in world.pods))
+        world = world.with_pods(*(pod.with_template(digest()) for pod in world.pods))
         assert {name for name, _ in names_of(plan_workload(MAINTAINED, world))} == {ReloadPod.name}
+
+
+GATED = serving().with_set(
+    gen.stateful_set().with_template(digest()).with_files(FILES.digest).with_gates()
+)
 
 
 class TestPlans:
     """The steps of day two, within the plan of the workload."""
 
     def test_a_fence_in_place_is_content(self) -> None:
-        world = serving().with_set(
-            gen.stateful_set().with_template(digest_of_old()).with_files(FILES.digest).with_gates()
-        )
-        pods = (*world.pods[:2], world.pods[2].with_gates())
-        assert plan_workload(FENCED, world.with_pods(*pods)).outcome == Done()
+        pods = (*GATED.pods[:2], GATED.pods[2].with_gates())
+        assert plan_workload(FENCED, GATED.with_pods(*pods)).outcome == Done()
 
     def test_a_fenced_pod_that_read_older_files_is_not_waited_for(self) -> None:
-        live = (
-            gen.stateful_set().with_template(digest_of_old()).with_files(FILES.digest).with_gates()
-        )
-        world = serving().with_set(live)
-        older = world.pods[2].with_files("older files").with_gates()
-        assert plan_workload(FENCED, world.with_pods(*world.pods[:2], older)).outcome == Done()
+        older = GATED.pods[2].with_files("older files").with_gates()
+        assert plan_workload(FENCED, GATED.with_pods(*GATED.pods[:2], older)).outcome == Done()
 
     def test_another_one_that_is_not_ready_is_waited_for(self) -> None:
-        live = (
-            gen.stateful_set().with_template(digest_of_old()).with_files(FILES.digest).with_gates()
-        )
-        world = serving().with_set(live)
-        pods = (world.pods[0], world.pods[1].unready(), world.pods[2].with_gates())
-        outcome = gen.expect(Wait, plan_workload(FENCED, world.with_pods(*pods)).outcome)
+        pods = (GATED.pods[0], GATED.pods[1].unready(), GATED.pods[2].with_gates())
+        outcome = gen.expect(Wait, plan_workload(FENCED, GATED.with_pods(*pods)).outcome)
         assert outcome.reason == "NotReady"
         assert outcome.message == "1 of 2 servers are ready; not ready: x-1"
 
@@ -206,17 +199,9 @@ class TestPlans:
         assert done.outcome == Done()
 
 
-def digest_of_old() -> str:
-    return template_digest(gen.resolved(OLD), INPUTS.restart)
-
-
 def test_a_restore_asks_for_new_pods_and_no_restore_for_none() -> None:
-    restored = OLD.with_status(restore={"name": "monday", "uid": "r"})
-    before, after = (gen.resolved(cluster) for cluster in (OLD, restored))
-    assert template_digest(before, INPUTS.restart) != template_digest(after, INPUTS.restart)
-    done = restored.with_status(
-        restore={"name": "monday", "uid": "r", "restartCompletedAt": "2030-01-01T00:00:00Z"}
-    )
-    assert template_digest(gen.resolved(done), INPUTS.restart) == template_digest(
-        after, INPUTS.restart
-    )
+    restore = {"name": "monday", "uid": "r"}
+    restored = OLD.with_status(restore=restore)
+    assert digest(OLD) != digest(restored)
+    ended = {**restore, "restartCompletedAt": "2030-01-01T00:00:00Z"}
+    assert digest(restored.with_status(restore=ended)) == digest(restored)

@@ -1,21 +1,14 @@
-"""managers.workload.objects.pod: the pod of one server."""
+"""managers.workload.objects.pod and probes: the pod of one server, field by field."""
 
 from typing import Any
 
 import pytest
 
+from contracts.builders.security_context import pod_security
 from contracts.naming import labels, mount_paths
-from managers.workload.objects.pod import CONTAINER, pod_template
+from managers.workload.objects.pod import CONTAINER
 from tests import gen
-
-
-def template(*, first_boot: bool = False, **spec: Any) -> dict[str, Any]:
-    return pod_template(
-        gen.resolved(gen.cluster(**spec)),
-        digest="the-digest",
-        reload="the-files",
-        first_boot=first_boot,
-    )
+from tests.managers.workload.objects.templates import template
 
 
 def container(*, first_boot: bool = False, **spec: Any) -> dict[str, Any]:
@@ -23,6 +16,11 @@ def container(*, first_boot: bool = False, **spec: Any) -> dict[str, Any]:
     assert only["name"] == CONTAINER
     server: dict[str, Any] = only
     return server
+
+
+def security(**spec: Any) -> dict[str, Any]:
+    context: dict[str, Any] = template(**spec)["spec"]["securityContext"]
+    return context
 
 
 @pytest.mark.parametrize("first_boot", [True, False])
@@ -97,8 +95,8 @@ def test_the_users_metadata_never_wins_over_ours() -> None:
     annotations.pop(labels.UNSEAL_KEYS, None)
     assert annotations == {
         "note": "b",
-        labels.TEMPLATE_HASH: "the-digest",
-        labels.RELOAD_HASH: "the-files",
+        labels.TEMPLATE_HASH: "the digest",
+        labels.RELOAD_HASH: "the files",
     }
 
 
@@ -155,3 +153,75 @@ def test_nobody_shares_the_parts() -> None:
     first = template()
     first["spec"]["containers"].clear()
     assert template()["spec"]["containers"]
+
+
+# --- spec.securityContext and spec.workloadHardening ---
+
+
+def test_without_a_wish_the_pod_is_restricted() -> None:
+    assert security() == pod_security()
+
+
+def test_a_field_replaces_ours_and_the_others_stay() -> None:
+    expected = {"runAsUser": 2000, "fsGroup": 3000, "seLinuxOptions": {"level": "s0:c1"}}
+    assert security(securityContext=expected) == {**pod_security(), **expected}
+
+
+@pytest.mark.parametrize(
+    ("spec", "profile"),
+    [
+        ({}, None),
+        ({"workloadHardening": {"appArmorEnabled": False}}, None),
+        ({"workloadHardening": {"appArmorEnabled": True}}, {"type": "RuntimeDefault"}),
+        (
+            {
+                "workloadHardening": {"appArmorEnabled": True},
+                "securityContext": {
+                    "appArmorProfile": {"type": "Localhost", "localhostProfile": "bao"}
+                },
+            },
+            {"type": "Localhost", "localhostProfile": "bao"},
+        ),
+    ],
+)
+def test_apparmor_is_asked_for_by_one_word_or_in_full(
+    spec: dict[str, Any], profile: dict[str, str] | None
+) -> None:
+    assert security(**spec).get("appArmorProfile") == profile
+
+
+def test_a_change_of_confinement_is_a_change_of_the_template() -> None:
+    assert security(securityContext={"runAsUser": 1}) != security()
+
+
+# --- mode ACME ---
+
+ACME = {"mode": "ACME", "acme": {"directoryURL": "https://acme.example.com/dir"}}
+SYSCTL = "net.ipv4.ip_unprivileged_port_start"
+
+
+def acme(**spec: Any) -> dict[str, Any]:
+    pod: dict[str, Any] = template(replicas=1, tls=ACME, **spec)["spec"]
+    return pod
+
+
+def test_in_mode_acme_the_server_asks_itself_by_its_name() -> None:
+    container = acme()["containers"][0]
+    ready = container["readinessProbe"]["exec"]["command"]
+    assert ready[:2] == ["bao", "status"]
+    assert "-tls-server-name=x-acme.ns.svc" in ready
+    # A sealed server is alive, and so is one that waits for its certificate.
+    assert set(container["livenessProbe"]) >= {"tcpSocket"}
+    assert set(container["startupProbe"]) >= {"tcpSocket"}
+
+
+def test_the_acme_client_may_open_its_port() -> None:
+    assert acme()["securityContext"]["sysctls"] == [{"name": SYSCTL, "value": "0"}]
+    assert "sysctls" not in security()
+
+
+def test_sysctls_of_the_user_are_kept() -> None:
+    theirs = {"name": "net.ipv4.tcp_syncookies", "value": "1"}
+    mistaken = {"name": SYSCTL, "value": "1024"}
+    sysctls = acme(securityContext={"sysctls": [theirs, mistaken]})["securityContext"]["sysctls"]
+    assert sysctls == [theirs, {"name": SYSCTL, "value": "0"}]

@@ -8,10 +8,10 @@ import pytest
 from contracts.api.cluster.scheduling import Scheduling
 from contracts.api.rules.cluster import violations
 from contracts.naming import labels
-from managers.workload.objects.pod import pod_template
 from managers.workload.objects.scheduling import HOSTNAME, ZONE, scheduling_fields
 from tests import gen
 from tests.gen.worlds import digest_of
+from tests.managers.workload.objects.templates import template
 
 OWN = labels.voters("x")
 READERS = labels.read_replicas("x")
@@ -78,16 +78,11 @@ ASKED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("wish", "expected"), ASKED.values(), ids=ASKED.keys())
+@pytest.mark.parametrize(("wish", "expected"), ASKED.values(), ids=ASKED)
 def test_what_is_asked_for(wish: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
     scheduling = fields(**wish)
     assert {key: scheduling[key] for key in expected} == expected
     assert scheduling.keys() == {"affinity", "topologySpreadConstraints", *expected}
-
-
-def template(**spec: Any) -> dict[str, Any]:
-    meant = gen.resolved(gen.cluster(**spec))
-    return pod_template(meant, digest="d", reload="r", first_boot=False)
 
 
 def test_it_reaches_the_pod_and_names_another_template() -> None:
@@ -102,10 +97,7 @@ def test_it_reaches_the_pod_and_names_another_template() -> None:
 
 
 def security(platform: Any, **spec: Any) -> dict[str, Any]:
-    resolved = gen.resolved(gen.cluster(**spec), on=platform)
-    context: dict[str, Any] = pod_template(resolved, digest="d", reload="r", first_boot=False)[
-        "spec"
-    ]["securityContext"]
+    context: dict[str, Any] = template(on=platform, **spec)["spec"]["securityContext"]
     return context
 
 

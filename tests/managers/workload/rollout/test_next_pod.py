@@ -4,6 +4,7 @@ Which pod goes next, and that never two are away at a time.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -32,55 +33,49 @@ def world(*pods: gen.Pod, live: gen.StatefulSet | None = NEW) -> Observed:
     return gen.world().with_set(live).with_pods(*pods).facts()
 
 
-# sentence: (what is observed, replicas, ordinal of the pod that goes; None: nobody)
-ROWS: dict[str, tuple[Observed, int, int | None]] = {
-    "a standby goes first, the last one of them": (world(LEAD, ONE, TWO), 3, 2),
-    "then the next standby": (world(LEAD, ONE, DONE), 3, 1),
-    "the leader goes last": (world(LEAD, ONE.with_template("new"), DONE), 3, 0),
-    "nobody when all are new": (
-        world(LEAD.with_template("new"), ONE.with_template("new"), DONE),
-        3,
-        None,
+class Row(NamedTuple):
+    """What is observed, and the ordinal of the pod that goes; None: nobody."""
+
+    observed: Observed
+    goes: int | None
+    replicas: int = 3
+
+
+ROWS = {
+    "a standby goes first, the last one of them": Row(world(LEAD, ONE, TWO), 2),
+    "then the next standby": Row(world(LEAD, ONE, DONE), 1),
+    "the leader goes last": Row(world(LEAD, ONE.with_template("new"), DONE), 0),
+    "nobody when all are new": Row(
+        world(LEAD.with_template("new"), ONE.with_template("new"), DONE), None
     ),
-    "a leader with the highest ordinal still goes last": (
+    "a leader with the highest ordinal still goes last": Row(
         world(LEAD.with_server_labels(active="false"), ONE, TWO.with_server_labels(active="true")),
-        3,
         1,
     ),
-    "nobody while one terminates": (world(LEAD, ONE, TWO.terminating()), 3, None),
-    "nobody while a new one is not ready": (world(LEAD, ONE, DONE.unready()), 3, None),
-    "nobody while one is missing": (world(LEAD, ONE), 3, None),
-    "an old one that is not ready goes first": (world(LEAD, ONE.unready(), TWO), 3, 1),
-    "even when it says that it leads": (world(LEAD.unready(), ONE, TWO), 3, 0),
-    "nobody while two are not ready": (world(LEAD, ONE.unready(), TWO.unready()), 3, None),
-    "nobody while nobody leads": (
-        world(LEAD.with_server_labels(active="false"), ONE, TWO),
-        3,
-        None,
+    "nobody while one terminates": Row(world(LEAD, ONE, TWO.terminating()), None),
+    "nobody while a new one is not ready": Row(world(LEAD, ONE, DONE.unready()), None),
+    "nobody while one is missing": Row(world(LEAD, ONE), None),
+    "an old one that is not ready goes first": Row(world(LEAD, ONE.unready(), TWO), 1),
+    "even when it says that it leads": Row(world(LEAD.unready(), ONE, TWO), 0),
+    "nobody while two are not ready": Row(world(LEAD, ONE.unready(), TWO.unready()), None),
+    "nobody while nobody leads": Row(
+        world(LEAD.with_server_labels(active="false"), ONE, TWO), None
     ),
-    "nobody while two say they lead": (
-        world(LEAD, ONE.with_server_labels(active="true"), TWO),
-        3,
-        None,
+    "nobody while two say they lead": Row(
+        world(LEAD, ONE.with_server_labels(active="true"), TWO), None
     ),
-    "nobody of two while nobody leads": (
-        world(LEAD.with_server_labels(active="false"), ONE),
-        2,
-        None,
+    "nobody of two while nobody leads": Row(
+        world(LEAD.with_server_labels(active="false"), ONE), None, replicas=2
     ),
-    "a single server goes although it leads": (world(LEAD), 1, 0),
-    "a single server goes although it does not say so": (
-        world(LEAD.with_server_labels(active="false")),
-        1,
-        0,
+    "a single server goes although it leads": Row(world(LEAD), 0, replicas=1),
+    "a single server goes although it does not say so": Row(
+        world(LEAD.with_server_labels(active="false")), 0, replicas=1
     ),
-    "nobody before there is a StatefulSet": (world(LEAD, ONE, TWO, live=None), 3, None),
-    "nobody before its controller saw the template": (
-        world(LEAD, ONE, TWO, live=NEW.with_stale_status()),
-        3,
-        None,
+    "nobody before there is a StatefulSet": Row(world(LEAD, ONE, TWO, live=None), None),
+    "nobody before its controller saw the template": Row(
+        world(LEAD, ONE, TWO, live=NEW.with_stale_status()), None
     ),
-    "a pod without a digest is outdated": (world(LEAD.with_template(""), ONE, TWO), 3, 2),
+    "a pod without a digest is outdated": Row(world(LEAD.with_template(""), ONE, TWO), 2),
 }
 
 
@@ -93,29 +88,23 @@ SEALED = [
     for n in range(3)
 ]
 ROWS |= {
-    "sealed ones go, though all are, for keys that new pods get": (
-        world(*SEALED, live=KEYED),
-        3,
-        0,
+    "sealed ones go, though all are, for keys that new pods get": Row(
+        world(*SEALED, live=KEYED), 0
     ),
-    "one after the other": (world(SEALED[0].terminating(), *SEALED[1:], live=KEYED), 3, None),
-    "sealed ones that know these keys stay": (
-        world(*(pod.with_keys("v1=key,two=key-2") for pod in SEALED), live=KEYED),
-        3,
-        None,
+    "one after the other": Row(world(SEALED[0].terminating(), *SEALED[1:], live=KEYED), None),
+    "sealed ones that know these keys stay": Row(
+        world(*(pod.with_keys("v1=key,two=key-2") for pod in SEALED), live=KEYED), None
     ),
-    "one that says nothing of its seal stays": (
-        world(*(pod.with_server_labels(sealed="") for pod in SEALED), live=KEYED),
-        3,
-        None,
+    "one that says nothing of its seal stays": Row(
+        world(*(pod.with_server_labels(sealed="") for pod in SEALED), live=KEYED), None
     ),
 }
 
 
-@pytest.mark.parametrize(("observed", "replicas", "ordinal"), ROWS.values(), ids=ROWS.keys())
-def test_row(observed: Observed, replicas: int, ordinal: int | None) -> None:
-    victim = next_to_replace(observed, "new", replicas)
-    assert (victim.ordinal if victim else None) == ordinal
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_row(row: Row) -> None:
+    victim = next_to_replace(row.observed, "new", row.replicas)
+    assert (victim.ordinal if victim else None) == row.goes
 
 
 @st.composite

@@ -55,7 +55,7 @@ READ: dict[str, tuple[gen.Pod, str, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("pod", "digest", "read"), READ.values(), ids=READ.keys())
+@pytest.mark.parametrize(("pod", "digest", "read"), READ.values(), ids=READ)
 def test_what_was_read(pod: gen.Pod, digest: str, read: bool) -> None:
     assert has_read(facts(pod), digest) is read
 
@@ -64,43 +64,44 @@ def serving(pod: gen.Pod, certificate: str) -> PodFacts:
     return replace(pod.facts(), serves=certificate)
 
 
-# sentence: (pod, the operator's image, where it is sorted to)
-SORTED: dict[str, tuple[PodFacts, str, str]] = {
-    "up to date": (POD.with_files(NEW).facts(), IMAGE, ""),
-    "to be told": (POD.facts(), IMAGE, "due"),
-    "not ready to hear": (POD.unready().facts(), IMAGE, "waiting"),
-    "told and not done": (POD.reloading(NEW, asked=JUST_NOW).facts(), IMAGE, "waiting"),
-    "told and never done": (POD.reloading(NEW, asked=LONG_AGO).facts(), IMAGE, "to_replace"),
-    "failed once": (POD.reloading(NEW, 1).facts(), IMAGE, "due"),
-    "failed twice": (POD.reloading(NEW, 1).reloading(NEW, 137).facts(), IMAGE, "to_replace"),
+# sentence: (pod, where it is sorted to)
+SORTED: dict[str, tuple[PodFacts, str]] = {
+    "up to date": (POD.with_files(NEW).facts(), ""),
+    "to be told": (POD.facts(), "due"),
+    "not ready to hear": (POD.unready().facts(), "waiting"),
+    "told and not done": (POD.reloading(NEW, asked=JUST_NOW).facts(), "waiting"),
+    "told and never done": (POD.reloading(NEW, asked=LONG_AGO).facts(), "to_replace"),
+    "failed once": (POD.reloading(NEW, 1).facts(), "due"),
+    "failed twice": (POD.reloading(NEW, 1).reloading(NEW, 137).facts(), "to_replace"),
     "failed once for this, once for another": (
         POD.reloading(BACK, 1).reloading(NEW, 1).facts(),
-        IMAGE,
         "due",
     ),
-    "an older attempt never ended": (POD.reloading(BACK, asked=LONG_AGO).facts(), IMAGE, "due"),
-    "nobody knows the operator's image": (POD.facts(), "", "to_replace"),
-    "it shows the certificate": (serving(POD.with_files(NEW), "c1"), IMAGE, ""),
-    "it started with it, and shows another": (serving(POD.with_files(NEW), "c0"), IMAGE, "due"),
+    "an older attempt never ended": (POD.reloading(BACK, asked=LONG_AGO).facts(), "due"),
+    "it shows the certificate": (serving(POD.with_files(NEW), "c1"), ""),
+    "it started with it, and shows another": (serving(POD.with_files(NEW), "c0"), "due"),
     "it was told of it, and may show it soon": (
         serving(POD.reloading(NEW, 0, asked=JUST_NOW), "c0"),
-        IMAGE,
         "waiting",
     ),
     "it was told of it, and never showed it": (
         serving(POD.reloading(NEW, 0, asked=LONG_AGO), "c0"),
-        IMAGE,
         "to_replace",
     ),
 }
 
 
-@pytest.mark.parametrize(("pod", "image", "where"), SORTED.values(), ids=SORTED.keys())
-def test_sorting(pod: PodFacts, image: str, where: str) -> None:
+@pytest.mark.parametrize(("pod", "where"), SORTED.values(), ids=SORTED)
+def test_sorting(pod: PodFacts, where: str) -> None:
     world = replace(gen.world().facts(), pods=(pod,))
-    split_pods = split(world, world.pods, ReloadTarget(NEW, "c1"), image)
+    split_pods = split(world, world.pods, ReloadTarget(NEW, "c1"), IMAGE)
     sorts = ("due", "waiting", "to_replace")
     assert [kind for kind in sorts if getattr(split_pods, kind)] == ([where] if where else [])
+
+
+def test_without_the_image_of_the_operator_pods_are_replaced() -> None:
+    world = gen.world().with_pods(POD).facts()
+    assert split(world, world.pods, ReloadTarget(NEW, "c1"), "").to_replace == world.pods
 
 
 def test_what_the_api_server_refuses_is_not_asked_again() -> None:
@@ -261,7 +262,7 @@ ASKED: dict[str, tuple[gen.World, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("world", "is_requested"), ASKED.values(), ids=ASKED.keys())
+@pytest.mark.parametrize(("world", "is_requested"), ASKED.values(), ids=ASKED)
 def test_the_leader_is_asked_only_when_a_pod_is_about_to_go(
     world: gen.World, is_requested: bool
 ) -> None:

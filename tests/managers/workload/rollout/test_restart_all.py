@@ -7,18 +7,14 @@ import pytest
 
 from contracts.records.desired import Plan
 from contracts.records.effects import ReplacePod
-from managers.workload.objects.statefulset import template_digest
-from managers.workload.plan import Inputs, plan
-from managers.workload.rollout.reload import Files
+from managers.workload.plan import Inputs
 from managers.workload.rollout.restart_all import MESSAGE
 from runtime.outcome import Wait
 from tests import gen
-from tests.gen.worlds import SERVER_FINGERPRINT
 from tests.managers.workload import read_worlds
+from tests.managers.workload.plans import FILES, digest, plan_workload
+from tests.managers.workload.plans import OLD as PLAIN
 
-FILES = Files("the configuration", SERVER_FINGERPRINT, "the authority")
-INPUTS = Inputs("the restart text", FILES, operator_image="the-operator")
-PLAIN = gen.cluster().initialized()
 RESTORED = PLAIN.with_status(restore={"name": "monday", "uid": "restore-1"})
 SETTLED = PLAIN.with_status(
     restore={"name": "monday", "uid": "restore-1", "restartCompletedAt": "2030-01-01T00:00:00Z"}
@@ -31,10 +27,6 @@ ANOTHER = RESTORED.with_status(
 )
 LATER = RESTORED.with_status(restore={"name": "tuesday", "uid": "restore-2"})
 LATE = Inputs("the restart text", FILES, "the-operator", hold="the read replicas go first")
-
-
-def digest(cluster: gen.Cluster) -> str:
-    return template_digest(gen.resolved(cluster), INPUTS.restart)
 
 
 def old(ordinal: int) -> gen.Pod:
@@ -56,10 +48,6 @@ def world(*pods: gen.Pod, cluster: gen.Cluster = RESTORED) -> gen.World:
     return gen.world().with_set(live).with_pods(*pods)
 
 
-def plan_restart(cluster: gen.Cluster, world: gen.World, inputs: Inputs = INPUTS) -> Plan:
-    return plan(gen.resolved(cluster, world), world.facts(), inputs)
-
-
 def deleted_pods(plan: Plan) -> list[str]:
     assert all(effect.name == ReplacePod.name for effect in plan.effects), plan.effects
     return [effect.target for effect in plan.effects]
@@ -69,7 +57,7 @@ ALL = world(old(0), old(1), old(2))
 
 
 def test_all_go_at_once_each_by_its_uid() -> None:
-    plan = plan_restart(RESTORED, ALL)
+    plan = plan_workload(RESTORED, ALL)
     assert plan.effects == tuple(ReplacePod(f"x-{n}", f"uid-x-{n}") for n in range(3))
     assert plan.outcome == Wait("RollingOut", f"3 of 3 pods run an older template; {MESSAGE}")
 
@@ -119,19 +107,19 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "world", "names"), ROWS.values(), ids=ROWS.keys())
+@pytest.mark.parametrize(("cluster", "world", "names"), ROWS.values(), ids=ROWS)
 def test_row(cluster: gen.Cluster, world: gen.World, names: list[str]) -> None:
-    assert deleted_pods(plan_restart(cluster, world)) == names
+    assert deleted_pods(plan_workload(cluster, world)) == names
 
 
 def test_nobody_waits_for_the_read_replicas() -> None:
-    assert deleted_pods(plan_restart(RESTORED, ALL, LATE)) == EACH
+    assert deleted_pods(plan_workload(RESTORED, ALL, LATE)) == EACH
 
 
 def test_in_maintenance_nobody_goes() -> None:
     resting = RESTORED.with_spec(maintenance={"enabled": True})
     held = world(old(0), old(1), old(2), cluster=resting)
-    plan = plan_restart(resting, held)
+    plan = plan_workload(resting, held)
     assert ReplacePod.name not in [effect.name for effect in plan.effects]
 
 

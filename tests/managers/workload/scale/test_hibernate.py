@@ -84,7 +84,7 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_row(row: Row) -> None:
     size = hibernate(gen.resolved(row.cluster, row.world), row.world.facts())
     if not row.expected:
@@ -122,7 +122,7 @@ SLEPT: dict[str, tuple[gen.Cluster, gen.World, int]] = {
 }
 
 
-@pytest.mark.parametrize("row", SLEPT.values(), ids=SLEPT.keys())
+@pytest.mark.parametrize("row", SLEPT.values(), ids=SLEPT)
 def test_who_slept(row: tuple[gen.Cluster, gen.World, int]) -> None:
     cluster, world, expected = row
     assert replicas_to_resume(gen.resolved(cluster, world), world.facts()) == expected
@@ -141,37 +141,19 @@ def test_the_operation_counts_those_that_stopped() -> None:
     assert size.operation == Operation("Hibernating", 2, 3)
 
 
-def hibernated_condition(status: str, reason: str, since: str) -> list[dict[str, str]]:
-    return [
-        {
-            "type": "Hibernated",
-            "status": status,
-            "reason": reason,
-            "message": "",
-            "lastTransitionTime": since,
-        }
-    ]
+def since(status: str, reason: str, time: str = "2029-12-01T00:00:00Z") -> gen.Cluster:
+    """A cluster with this condition Hibernated since that time."""
+    condition = {"type": "Hibernated", "status": status, "reason": reason, "message": ""}
+    return AWAKE.with_status(conditions=[{**condition, "lastTransitionTime": time}])
 
-
-SLEPT_BEFORE = hibernated_condition("True", "Hibernated", "2029-12-01T00:00:00Z")
 
 # sentence: (cluster, since when it wakes)
 SINCE = {
     "it never slept": (AWAKE, None),
-    "it sleeps": (ASLEEP.with_status(conditions=SLEPT_BEFORE), None),
-    "it was woken this moment": (AWAKE.with_status(conditions=SLEPT_BEFORE), NOW),
-    "it was woken while it fell asleep": (
-        AWAKE.with_status(
-            conditions=hibernated_condition("False", "Hibernating", "2029-12-01T00:00:00Z")
-        ),
-        NOW,
-    ),
-    "it was woken before": (
-        AWAKE.with_status(
-            conditions=hibernated_condition("False", "Waking", "2029-12-31T23:59:00Z")
-        ),
-        NOW - A_MINUTE,
-    ),
+    "it sleeps": (since("True", "Hibernated").with_spec(hibernate=True), None),
+    "it was woken this moment": (since("True", "Hibernated"), NOW),
+    "it was woken while it fell asleep": (since("False", "Hibernating"), NOW),
+    "it was woken before": (since("False", "Waking", "2029-12-31T23:59:00Z"), NOW - A_MINUTE),
 }
 
 

@@ -10,12 +10,15 @@ import pytest
 
 from contracts.records.effects import DeleteClaim, RemovePeer, ServerEndpoint
 from contracts.records.observed import PvcFacts
+from managers.workload.scale.leftover_pvcs import is_disposable
 from managers.workload.scale.replicas import Size
 from managers.workload.scale.voters import needs_quorum, scale
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen
 from tests.managers.workload.scale_rows import ALL, DELETES, KEEPS
 from tests.managers.workload.scale_worlds import (
+    ALONE_OF_THREE,
+    ALONE_OF_TWO,
     FIVE,
     ONE,
     THREE,
@@ -39,7 +42,7 @@ def summary_of(size: Size) -> str:
     return " ".join([str(size.replicas), *filter(None, [reason]), *(f"[{act}]" for act in acts)])
 
 
-@pytest.mark.parametrize(("cluster", "there", "expected"), ALL.values(), ids=ALL.keys())
+@pytest.mark.parametrize(("cluster", "there", "expected"), ALL.values(), ids=ALL)
 def test_row(cluster: gen.Cluster, there: Servers, expected: str) -> None:
     assert summary_of(size_of(cluster, there)) == expected
 
@@ -52,23 +55,17 @@ def voters(count: int, of: gen.Cluster = ONE) -> gen.Cluster:
 
 def test_voters_without_pods_come_back_when_nobody_leads() -> None:
     """Somebody scaled the StatefulSet to one in the same moment: that one alone is no majority."""
-    lost = (
-        servers_after_stop(1, raft_of=1, volumes=3)
-        .pods(gen.pod(0).ready())
-        .with_raft(trouble="nobody leads")
-    )
+    lost = ALONE_OF_THREE.pods(gen.pod(0).ready()).with_raft(trouble="nobody leads")
     assert (size_of(voters(3), lost).replicas, size_of(voters(2), lost).replicas) == (3, 2)
 
 
 @pytest.mark.parametrize(
     "there",
     [
-        servers_after_stop(1, raft_of=1, volumes=3),
+        ALONE_OF_THREE,
         servers_after_stop(1, raft_of=1, volumes=1).pods(gen.pod(0).ready()),
-        servers_after_stop(1, raft_of=1, volumes=3).with_removal_marks(1).pods(gen.pod(0).ready()),
-        servers_after_stop(1, raft_of=1, volumes=3)
-        .volumes(0, 1, owner_uid="z")
-        .pods(gen.pod(0).ready()),
+        ALONE_OF_THREE.with_removal_marks(1).pods(gen.pod(0).ready()),
+        ALONE_OF_THREE.volumes(0, 1, owner_uid="z").pods(gen.pod(0).ready()),
     ],
     ids=["somebody leads", "no volume is left", "it was removed", "the volume is another's"],
 )
@@ -83,9 +80,7 @@ def test_a_removal_is_aimed_at_the_leader_and_names_the_volume() -> None:
 
 
 def test_a_volume_is_deleted_by_uid() -> None:
-    (effect,) = size_of(
-        THREE, servers_after_stop(1, raft_of=1, volumes=2).with_removal_marks(1)
-    ).effects
+    (effect,) = size_of(THREE, ALONE_OF_TWO.with_removal_marks(1)).effects
     assert effect == DeleteClaim("data-x-1", "uid-claim-1")
 
 
@@ -115,9 +110,7 @@ def test_a_refusal_says_how_to_go_on_and_is_asked_about_again(
 
 
 def test_a_stale_volume_is_named_with_the_way_out() -> None:
-    outcome = gen.expect(
-        Blocked, size_of(THREE, servers_after_stop(1, raft_of=1, volumes=2)).outcome
-    )
+    outcome = gen.expect(Blocked, size_of(THREE, ALONE_OF_TWO).outcome)
     assert "kubectl delete pvc data-x-1" in outcome.message
     assert "spec.replicas to 1" in outcome.message
 
@@ -170,19 +163,11 @@ ASKED: dict[str, tuple[gen.Cluster, Servers, bool]] = {
     "more are wanted, and there is no volume": (FIVE, servers(3).volumes(), False),
     "more members than servers": (THREE, replace(servers(3), members=4), True),
     "fewer members than servers": (THREE, replace(servers(3), members=2), False),
-    "volumes that are kept": (
-        KEEPS,
-        servers_after_stop(1, raft_of=1, volumes=3).with_removal_marks(1, 2),
-        False,
-    ),
-    "volumes that are to go": (
-        DELETES,
-        servers_after_stop(1, raft_of=1, volumes=3).with_removal_marks(1, 2),
-        True,
-    ),
+    "volumes that are kept": (KEEPS, ALONE_OF_THREE.with_removal_marks(1, 2), False),
+    "volumes that are to go": (DELETES, ALONE_OF_THREE.with_removal_marks(1, 2), True),
     "volumes on their way": (
         DELETES,
-        servers_after_stop(1, raft_of=1, volumes=3).with_removal_marks(1, 2, terminating=True),
+        ALONE_OF_THREE.with_removal_marks(1, 2, terminating=True),
         False,
     ),
     "a removal that was begun": (THREE, servers(3).with_removal_marks(2), True),
@@ -191,7 +176,7 @@ ASKED: dict[str, tuple[gen.Cluster, Servers, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "there", "is_requested"), ASKED.values(), ids=ASKED.keys())
+@pytest.mark.parametrize(("cluster", "there", "is_requested"), ASKED.values(), ids=ASKED)
 def test_the_leader_is_asked_when_something_hangs_on_it(
     cluster: gen.Cluster, there: Servers, is_requested: bool
 ) -> None:
@@ -230,3 +215,37 @@ def test_every_step_of_the_way_down_is_seen_from_the_outside_alone() -> None:
         "1",
     ]
     assert len(claims) == 3
+
+
+# --- bugs of other operators (docs/known-bugs-not-ours.md) ---
+
+
+def test_b02_a_leader_is_never_removed() -> None:
+    assert summary_of(size_of(ONE, servers(3, leading=2))) == "3 Scaling [step-down x-2]"
+
+
+def test_b03_five_servers_never_become_fewer_than_four_in_one_write() -> None:
+    """Whatever raft says, and however far somebody else has come."""
+    for left in range(1, 6):
+        assert size_of(ONE, servers(5).with_raft(*raft(*pod_names(left)))).replicas >= 4
+
+
+def test_b03_the_next_one_waits_until_the_last_is_gone() -> None:
+    size = size_of(ONE, servers(4).pods(*pods(5)))
+    assert (size.replicas, size.effects) == (4, ())
+
+
+@pytest.mark.parametrize("mark", [True, False], ids=["removed by us", "removed by somebody"])
+def test_b04_a_server_that_is_no_member_never_starts_with_its_old_data(mark: bool) -> None:
+    left = servers(3).volumes(*range(5)).with_removal_marks(*((3, 4) if mark else ()))
+    size = size_of(FIVE, left)
+    assert size.replicas == 3
+    assert [effect.target for effect in size.effects] == (["data-x-3"] if mark else [])
+
+
+def test_b04_the_volume_of_a_member_is_never_spent() -> None:
+    there = servers_after_stop(1, raft_of=2, volumes=2).with_removal_marks(1)
+    claim = there.world.claims[1]
+    meant = gen.resolved(ONE, there.world)
+    assert not is_disposable(meant, there.facts(), claim, "x-1")
+    assert is_disposable(meant, servers(1).facts(), claim, "x-1")

@@ -31,6 +31,13 @@ SMALL = world(*(claim(n) for n in range(3)))
 Change = Callable[[Observed], Observed]
 
 
+def created(cluster: gen.Cluster, there: gen.World) -> Object:
+    """The StatefulSet that is applied if there is none."""
+    plan = plan_storage(cluster, there.with_set(None))
+    (intent,) = [intent for intent in plan.intents if intent.resource == STATEFUL_SET]
+    return intent.body
+
+
 def as_it_is(observed: Observed) -> Observed:
     return observed
 
@@ -39,13 +46,6 @@ def plan_storage(cluster: gen.Cluster, there: gen.World, change: Change = as_it_
     meant = gen.resolved(cluster, there)
     files = Files(meant.config_text, SERVER_FINGERPRINT, AUTHORITY_TEXT)
     return plan(meant, change(there.facts()), Inputs(meant.restart_text, files))
-
-
-def created(cluster: gen.Cluster, there: gen.World) -> Object:
-    """The StatefulSet that is applied if there is none."""
-    plan = plan_storage(cluster, there.with_set(None))
-    (intent,) = [intent for intent in plan.intents if intent.resource == STATEFUL_SET]
-    return intent.body
 
 
 def is_recreated(plan: Plan) -> bool:
@@ -64,12 +64,88 @@ def differing(observed: Observed, **fields: str) -> Observed:
     )
 
 
-def with_set(observed: Observed, **fields: Any) -> Observed:
-    return replace(observed, stateful_set=replace(gen.present(observed.stateful_set), **fields))
-
-
 def other_service(observed: Observed) -> Observed:
     return differing(observed, serviceName="before")
+
+
+def larger_template(observed: Observed) -> Observed:
+    live = gen.present(observed.stateful_set)
+    return replace(observed, stateful_set=replace(live, claim_size="3Gi"))
+
+
+def outdated(world: gen.World) -> gen.World:
+    return world.with_pods(*(pod.with_template("before") for pod in world.pods))
+
+
+LIVE = gen.present(GROWN.stateful_set)
+TWO, LAST = GROWN.pods[:2], GROWN.pods[2]
+# sentence: (cluster, world, what else differs, is the StatefulSet recreated, is it applied)
+ROWS: dict[str, tuple[gen.Cluster, gen.World, Change, bool, bool]] = {
+    "a template that is larger stays": (LARGER, GROWN, larger_template, False, True),
+    "a roll is finished first": (LARGER, outdated(GROWN), as_it_is, False, True),
+    "its Service differs": (OLD, SMALL, other_service, True, False),
+    "its Service differs, and a roll would wait for it": (
+        OLD,
+        outdated(SMALL),
+        other_service,
+        True,
+        False,
+    ),
+    "its Service differs, and no volume can grow": (LARGER, SMALL, other_service, True, False),
+    "it differs and a pod is not ready: an apply would be refused": (
+        OLD,
+        SMALL.with_pods(*SMALL.pods[:2], SMALL.pods[2].unready()),
+        other_service,
+        False,
+        False,
+    ),
+    "its controller is not up to date": (
+        LARGER,
+        GROWN.with_set(LIVE.with_stale_status()),
+        as_it_is,
+        False,
+        True,
+    ),
+    "it sleeps": (LARGER, GROWN.with_set(LIVE.with_replicas(0)).with_pods(), as_it_is, False, True),
+    # Its only pod must not be left to a StatefulSet that is told of no data.
+    "it is that of a first boot": (
+        LARGER,
+        GROWN.with_set(gen.stateful_set().first_boot()).with_pods(GROWN.pods[0]),
+        other_service,
+        False,
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "there", "change", "recreated", "applied"), ROWS.values(), ids=ROWS
+)
+def test_when_it_is_recreated(
+    cluster: gen.Cluster, there: gen.World, change: Change, recreated: bool, applied: bool
+) -> None:
+    plan = plan_storage(cluster, there, change)
+    assert (is_recreated(plan), has_set(plan)) == (recreated, applied)
+
+
+@pytest.mark.parametrize("change", [as_it_is, other_service], ids=["size", "service"])
+@pytest.mark.parametrize(
+    "pods",
+    [(), TWO, (*TWO, LAST.unready()), (*TWO, LAST.terminating()), (*TWO, LAST, gen.pod(3).ready())],
+    ids=["none", "one is missing", "one is not ready", "one goes", "one too many"],
+)
+def test_every_pod_has_to_be_there_and_ready(pods: tuple[gen.Pod, ...], change: Change) -> None:
+    assert not is_recreated(plan_storage(LARGER, GROWN.with_pods(*pods), change))
+
+
+FIELDS = ("serviceName", "selector", "podManagementPolicy", "volumeClaimTemplates annotations")
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_each_field_of_an_older_operator_recreates_it_and_is_named(field: str) -> None:
+    plan = plan_storage(OLD, SMALL, lambda observed: differing(observed, **{field: "before"}))
+    assert is_recreated(plan)
+    assert field in gen.expect(Wait, plan.outcome).message
 
 
 class TestLargerVolumes:
@@ -96,18 +172,6 @@ class TestLargerVolumes:
         plan = plan_storage(same, SMALL)
         assert (plan.outcome, plan.effects) == (Done(), ())
 
-    def test_a_template_that_is_larger_stays(self) -> None:
-        def larger(observed: Observed) -> Observed:
-            return with_set(observed, claim_size="3Gi")
-
-        assert not is_recreated(plan_storage(LARGER, GROWN, larger))
-
-    def test_a_roll_is_finished_first(self) -> None:
-        pods = tuple(pod.with_template("before") for pod in GROWN.pods)
-        plan = plan_storage(LARGER, GROWN.with_pods(*pods))
-        assert not is_recreated(plan)
-        assert has_set(plan)
-
     def test_then_the_new_one_makes_larger_volumes(self) -> None:
         """Whoever finds no StatefulSet makes it, also a process that knows nothing of before."""
         plan = plan_storage(LARGER, GROWN.with_set(None))
@@ -121,36 +185,21 @@ class TestLargerVolumes:
             RecreateStatefulSet.name, "uid-x", ASK_AGAIN - timedelta(seconds=1)
         )
         plan = plan_storage(LARGER, lately)
-        assert not is_recreated(plan)
-        assert not has_set(plan)
+        assert (is_recreated(plan), has_set(plan)) == (False, False)
         assert is_recreated(
             plan_storage(LARGER, GROWN.with_attempt(RecreateStatefulSet.name, "uid-x", ASK_AGAIN))
         )
 
 
-class TestFieldsOfAnOlderOperator:
-    @pytest.mark.parametrize("field", ["serviceName", "selector", "podManagementPolicy"])
-    def test_each_makes_it_anew(self, field: str) -> None:
-        plan = plan_storage(OLD, SMALL, lambda observed: differing(observed, **{field: "before"}))
-        assert is_recreated(plan)
-        assert field in plan.outcome.message  # type: ignore[union-attr]
-
-    def test_marks_of_the_volumes_too(self) -> None:
-        marks = {"volumeClaimTemplates annotations": "openbao.org/owner-uid=uid-of-before"}
-        plan = plan_storage(OLD, SMALL, lambda observed: differing(observed, **marks))
-        assert is_recreated(plan)
-
-    def test_it_is_not_applied_because_it_would_be_refused(self) -> None:
-        pods = (*SMALL.pods[:2], SMALL.pods[2].unready())
-        plan = plan_storage(OLD, SMALL.with_pods(*pods), other_service)
-        assert not has_set(plan)
-        assert not is_recreated(plan)
-
-    def test_it_waits_neither_for_the_roll_nor_for_volumes_that_cannot_grow(self) -> None:
-        """A roll would wait for it."""
-        pods = tuple(pod.with_template("before") for pod in SMALL.pods)
-        assert is_recreated(plan_storage(OLD, SMALL.with_pods(*pods), other_service))
-        assert is_recreated(plan_storage(LARGER, SMALL, other_service))
+def test_fixed_fields_are_read_alike_from_the_plan_and_from_the_server() -> None:
+    spec: Mapping[str, Any] = next(
+        intent.body["spec"]
+        for intent in plan_storage(OLD, SMALL).intents
+        if intent.resource == STATEFUL_SET
+    )
+    assert fixed_fields(spec) == fixed_fields(gen.stateful_set().object()["spec"])
+    assert all(fixed_fields(spec).values())
+    assert set(fixed_fields({}).values()) == {""}
 
 
 class TestAdmissionWebhook:
@@ -186,45 +235,3 @@ class TestAdmissionWebhook:
         """It has no record of the fields with which it was created."""
         marks = {"volumeClaimTemplates labels": "example.org/cost-centre=7"}
         assert is_recreated(plan_storage(OLD, SMALL, lambda observed: differing(observed, **marks)))
-
-
-class TestNotYet:
-    @pytest.mark.parametrize("change", [as_it_is, other_service], ids=["size", "service"])
-    @pytest.mark.parametrize(
-        "pods",
-        [
-            (),
-            GROWN.pods[:2],
-            (*GROWN.pods[:2], GROWN.pods[2].unready()),
-            (*GROWN.pods[:2], GROWN.pods[2].terminating()),
-            (*GROWN.pods, gen.pod(3).ready()),
-        ],
-        ids=["none", "one is missing", "one is not ready", "one goes", "one too many"],
-    )
-    def test_every_pod_has_to_be_there_and_ready(
-        self, pods: tuple[gen.Pod, ...], change: Change
-    ) -> None:
-        assert not is_recreated(plan_storage(LARGER, GROWN.with_pods(*pods), change))
-
-    def test_its_controller_has_to_be_up_to_date_and_it_may_not_sleep(self) -> None:
-        live = gen.present(GROWN.stateful_set)
-        assert not is_recreated(plan_storage(LARGER, GROWN.with_set(live.with_stale_status())))
-        assert not is_recreated(
-            plan_storage(LARGER, GROWN.with_set(live.with_replicas(0)).with_pods())
-        )
-
-    def test_the_set_of_a_first_boot_is_never_made_anew(self) -> None:
-        """Its only pod must not be left to a StatefulSet that is told of no data."""
-        there = GROWN.with_set(gen.stateful_set().first_boot()).with_pods(GROWN.pods[0])
-        assert not is_recreated(plan_storage(LARGER, there, other_service))
-
-
-def test_fixed_fields_are_read_alike_from_the_plan_and_from_the_server() -> None:
-    spec: Mapping[str, Any] = next(
-        intent.body["spec"]
-        for intent in plan_storage(OLD, SMALL).intents
-        if intent.resource == STATEFUL_SET
-    )
-    assert fixed_fields(spec) == fixed_fields(gen.stateful_set().object()["spec"])
-    assert all(fixed_fields(spec).values())
-    assert set(fixed_fields({}).values()) == {""}

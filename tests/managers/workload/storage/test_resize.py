@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -138,7 +138,7 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_what_is_said(row: Row) -> None:
     state = of(row.cluster, row.there).state
     assert f"{state.kind} {state.reason}" == row.expected
@@ -155,39 +155,46 @@ def effects(cluster: gen.Cluster, there: gen.World) -> list[Effect]:
     return list(of(cluster, there).effects)
 
 
+GROWN = [grown_claim(n) for n in range(3)]
+HANDED = {"owner_uid": "uid-of-before", "adopt": "x"}
+# sentence: (world, ordinals of the volumes that are told to grow)
+GROWING: dict[str, tuple[gen.World, tuple[int, ...]]] = {
+    "all at once": (world(*THREE), (0, 1, 2)),
+    "one that was made smaller later alone": (world(*GROWN[:2], claim(2)), (2,)),
+    "a refusal is not asked for again at once": (
+        world(*THREE).with_attempt(GrowClaim.name, "uid-claim-0", refused="no"),
+        (1, 2),
+    ),
+}
+# Fields of a volume that cannot grow, or is not ours.
+LEFT_ALONE: tuple[dict[str, Any], ...] = (
+    {"phase": "Pending", "capacity": ""},
+    {"phase": "Lost"},
+    {"terminating": True},
+    {"owner_uid": "uid-of-before"},
+    {"owner_uid": ""},
+    {"requested": "2Gi"},
+    {"requested": "3Gi"},
+    {**HANDED, "adopt": "y"},
+    {**HANDED, "adopt": "X"},
+    {**HANDED, "terminating": True},
+)
+
+
+@pytest.mark.parametrize(("there", "ordinals"), GROWING.values(), ids=GROWING)
+def test_which_volumes_grow_each_by_its_uid(there: gen.World, ordinals: tuple[int, ...]) -> None:
+    assert effects(LARGER, there) == [grow(n) for n in ordinals]
+
+
+@pytest.mark.parametrize("fields", LEFT_ALONE, ids=str)
+def test_what_cannot_grow_or_is_not_ours_is_left_alone(fields: dict[str, Any]) -> None:
+    assert effects(LARGER, world(claim(0, **fields), *GROWN[1:])) == []
+
+
 class TestGrow:
-    def test_all_at_once_each_by_its_uid(self) -> None:
-        expected = [grow(n) for n in range(3)]
-        assert effects(LARGER, world(*THREE)) == expected
-
-    def test_one_that_was_made_smaller_later_alone(self) -> None:
-        there = world(grown_claim(0), grown_claim(1), claim(2))
-        assert effects(LARGER, there) == [grow(2)]
-
-    @pytest.mark.parametrize(
-        "fields",
-        [
-            {"phase": "Pending", "capacity": ""},
-            {"phase": "Lost"},
-            {"terminating": True},
-            {"owner_uid": "uid-of-before"},
-            {"owner_uid": ""},
-            {"requested": "2Gi"},
-            {"requested": "3Gi"},
-        ],
-        ids=str,
-    )
-    def test_what_cannot_grow_or_is_not_ours_is_left_alone(self, fields: dict[str, str]) -> None:
-        there = world(claim(0, **fields), grown_claim(1), grown_claim(2))
-        assert effects(LARGER, there) == []
-
     def test_what_is_as_wanted_costs_nothing(self) -> None:
         assert of(OLD, world(*THREE)).effects == ()
         assert of(OLD, world(*THREE)).operation is None
-
-    def test_a_refusal_is_not_asked_for_again_at_once(self) -> None:
-        there = world(*THREE).with_attempt(GrowClaim.name, "uid-claim-0", refused="no")
-        assert effects(LARGER, there) == [grow(n) for n in (1, 2)]
 
     def test_after_a_while_it_is(self) -> None:
         """Somebody may have changed the StorageClass, and nobody tells."""
@@ -196,9 +203,7 @@ class TestGrow:
         assert of(LARGER, there).state.reason == "StorageResizing"
 
     def test_a_refusal_of_what_has_grown_meanwhile_is_no_news(self) -> None:
-        there = world(grown_claim(0), grown_claim(1), grown_claim(2)).with_attempt(
-            GrowClaim.name, "uid-claim-0", refused="no"
-        )
+        there = world(*GROWN).with_attempt(GrowClaim.name, "uid-claim-0", refused="no")
         assert of(LARGER, there).state.kind == "ready"
 
     def test_how_far_it_is(self) -> None:
@@ -208,26 +213,15 @@ class TestGrow:
 
 class TestHandedOver:
     def test_it_becomes_ours_first_and_grows_later(self) -> None:
-        theirs = claim(1, owner_uid="uid-of-before", adopt="x")
-        there = world(grown_claim(0), theirs, grown_claim(2))
+        there = world(GROWN[0], claim(1, **HANDED), GROWN[2])
         assert effects(LARGER, there) == [AdoptPvc("data-x-1", "uid-claim-1")]
         assert of(LARGER, there).state.reason == "StorageResizing"
 
     def test_one_that_is_large_enough_becomes_ours_too(self) -> None:
         """It goes with this cluster from now on."""
-        theirs = claim(1, owner_uid="uid-of-before", adopt="x")
-        there = world(claim(0), theirs, claim(2))
+        there = world(claim(0), claim(1, **HANDED), claim(2))
         assert [effect.name for effect in effects(OLD, there)] == [AdoptPvc.name]
         assert of(OLD, there).state.kind == "ready"
-
-    @pytest.mark.parametrize("word", ["", "y", "X"])
-    def test_another_name_hands_nothing_over(self, word: str) -> None:
-        theirs = claim(1, owner_uid="uid-of-before", adopt=word)
-        assert effects(LARGER, world(grown_claim(0), theirs, grown_claim(2))) == []
-
-    def test_one_that_is_deleted_is_left_alone(self) -> None:
-        theirs = claim(1, owner_uid="uid-of-before", adopt="x", terminating=True)
-        assert effects(LARGER, world(grown_claim(0), theirs, grown_claim(2))) == []
 
 
 class TestNewPods:
