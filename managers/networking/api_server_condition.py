@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ipaddress
 
-from contracts.api.cluster.network import is_cidr
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.conditions.condition import ConditionUpdate
+from contracts.ip_address import is_cidr
 from contracts.records.observed import Observed
 
 KIND = "APIServerNetworkReady"

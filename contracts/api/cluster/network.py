@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, WithJsonSchema
 
 from contracts.api.meta import Annotations, ApiModel, Labels, SubdomainName, as_set
+from contracts.ip_address import is_cidr
 
 IP_MAX = 45
 CIDR_MAX = 49
@@ -34,18 +35,6 @@ Port = Annotated[
 ]
 _LabelKey = Annotated[str, Field(min_length=1, max_length=317)]
 _LabelValue = Annotated[str, Field(max_length=63)]
-
-
-def is_cidr(text: str) -> bool:
-    """Whether the text is a CIDR; host bits after the prefix are allowed.
-
-    As in CEL, IPv4 addresses in the form of IPv6 are not: `::ffff:0.0.0.0/96` is all of IPv4.
-    """
-    try:
-        interface = ipaddress.ip_interface(text)
-    except ValueError:
-        return False
-    return "/" in text and getattr(interface, "ipv4_mapped", None) is None
 
 
 def is_wide(cidr: str) -> bool:

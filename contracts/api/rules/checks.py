@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from contracts.api.cluster.network import is_cidr
 from contracts.api.values import url
 from contracts.api.values.duration import counted_duration
 from contracts.api.values.field_path import joined, value_at
 from contracts.api.values.pattern import Pattern
-from contracts.ip_address import is_ip
+from contracts.ip_address import is_cidr, is_ip
 from runtime import quantity
 
 _EITHER, _OR, _AND, _COMPARED, _ATOM = range(5)

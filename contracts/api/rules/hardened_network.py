@@ -6,7 +6,7 @@ Uses contracts.api.rules.combinators and the API models. Collected by contracts.
 import ipaddress
 from collections.abc import Callable, Iterator
 
-from contracts.api.cluster.network import NetworkPolicyPeer, cel_of_wide, is_cidr, is_wide
+from contracts.api.cluster.network import NetworkPolicyPeer, cel_of_wide, is_wide
 from contracts.api.cluster.snapshot_store import BackupTarget
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.rules.checks import Predicate, all_of, any_of, either, group, has, is_set, it
@@ -22,6 +22,7 @@ from contracts.api.rules.rule import (
 )
 from contracts.api.values.field_path import value_at, values_at
 from contracts.api.values.pattern import Pattern
+from contracts.ip_address import is_cidr
 
 _IN = "in profile Hardened"
 _SAFE_SCHEME = Pattern("^(https|s3)://")

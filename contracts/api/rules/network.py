@@ -3,10 +3,11 @@
 Uses the API models. Collected by contracts.api.rules.cluster.
 """
 
-from contracts.api.cluster.network import IpBlock, is_cidr
+from contracts.api.cluster.network import IpBlock
 from contracts.api.rules.checks import group, has, it
 from contracts.api.rules.combinators import rule
 from contracts.api.rules.rule import Rule
+from contracts.ip_address import is_cidr
 
 # The fields of spec.network that hold peers.
 PEER_LISTS = ("trustedIngressPeers[]", "egressRules[].to[]", "ingressRules[].from[]")

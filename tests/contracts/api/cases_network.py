@@ -4,13 +4,17 @@ from tests.contracts.api.case import Broken, cases_of
 
 _BROKEN: Broken = {
     ("api-server-cidr", "spec.network.apiServerCIDR"): {
-        "an API server range that is none": {"network": {"apiServerCIDR": "10.0.0.1/33"}}
+        "an API server range that is none": {"network": {"apiServerCIDR": "10.0.0.1/33"}},
+        "an API server range with a leading zero": {"network": {"apiServerCIDR": "10.0.0.0/08"}},
     },
     ("api-server-endpoint-ips", "spec.network.apiServerEndpointIPs[0]"): {
         "an API server address that is none": {"network": {"apiServerEndpointIPs": ["10.0.0.256"]}}
     },
     ("dns-endpoint-ips", "spec.network.dnsEndpointIPs[0]"): {
-        "a DNS address that is none": {"network": {"dnsEndpointIPs": ["1.2.3"]}}
+        "a DNS address that is none": {"network": {"dnsEndpointIPs": ["1.2.3"]}},
+        "a DNS address of IPv4 in the form of IPv6": {
+            "network": {"dnsEndpointIPs": ["::ffff:10.0.0.10"]}
+        },
     },
     ("ip-block-trustedIngressPeers", "spec.network.trustedIngressPeers[0].ipBlock"): {
         "a trusted range that is none": {
