@@ -18,7 +18,7 @@ READS: dict[Polarity, str] = {
 }
 
 
-def known_as(word: str, what: str, known: Iterable[str]) -> str:
+def matching_name(word: str, what: str, known: Iterable[str]) -> str:
     """Return the known name that matches a word in any case. Raises VerbError if there is none."""
     names = tuple(known)
     by_folded = {name.casefold(): name for name in names}

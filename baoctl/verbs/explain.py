@@ -40,10 +40,10 @@ def explain_group() -> None:
 @click.argument("reason", required=False)
 def explain_reasons(reason: str | None) -> None:
     """Explain a REASON of a condition, or list them all."""
-    from baoctl.commands.explain import known_as, reason_text
+    from baoctl.commands.explain import matching_name, reason_text
     from contracts.conditions.catalogue import REASONS
 
-    for name in [known_as(reason, "reason", REASONS)] if reason else sorted(REASONS):
+    for name in [matching_name(reason, "reason", REASONS)] if reason else sorted(REASONS):
         click.echo(reason_text(name))
 
 
@@ -51,7 +51,7 @@ def explain_reasons(reason: str | None) -> None:
 @click.argument("condition", required=False)
 def explain_conditions(condition: str | None) -> None:
     """Explain a CONDITION and its reasons, or list all conditions."""
-    from baoctl.commands.explain import condition_line, condition_text, known_as
+    from baoctl.commands.explain import condition_line, condition_text, matching_name
     from contracts.conditions.catalogue import TYPES
 
     if condition is None:
@@ -59,7 +59,7 @@ def explain_conditions(condition: str | None) -> None:
             click.echo(condition_line(kind))
         return
     kinds = {kind.name: kind for kind in TYPES}
-    click.echo(condition_text(kinds[known_as(condition, "condition", kinds)]), nl=False)
+    click.echo(condition_text(kinds[matching_name(condition, "condition", kinds)]), nl=False)
 
 
 @explain_group.command("steps")

@@ -86,7 +86,7 @@ class Manifest:
         )
 
     @property
-    def taken(self) -> datetime:
+    def snapshot_time(self) -> datetime:
         """`taken_at`, aware."""
         return datetime.fromisoformat(self.taken_at)
 
@@ -127,7 +127,7 @@ def read_manifest(content: bytes) -> Manifest:
     values = {name: _value(document, name) for name in _NAMES}
     try:
         manifest = Manifest(**values)
-        moment = manifest.taken
+        moment = manifest.snapshot_time
     except ValueError:
         raise ManifestError("takenAt is not an RFC 3339 time") from None
     if moment.tzinfo is None:

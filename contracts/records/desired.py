@@ -38,10 +38,10 @@ class Operation:
 class RolloutProgress:
     """Progress of the rollout of the newest template to the voters."""
 
-    renewed: tuple[int, ...] = ()
+    updated: tuple[int, ...] = ()
     """Ordinals of the voters that are ready and have the newest template."""
     complete: bool = False
-    """All voters are renewed, and none is being replaced."""
+    """All voters are updated, and none is being replaced."""
     pod: str = ""
     """The pod that is about to be replaced, or is not ready again yet; "" if none."""
 

@@ -121,7 +121,7 @@ class GrowClaim(EffectByUid):
     """Request a larger volume."""
 
     name = "grow-claim"
-    requested: str
+    current_size: str
     """Size that the PVC requests now, as a Kubernetes quantity."""
     size: str
 

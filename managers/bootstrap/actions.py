@@ -59,7 +59,7 @@ async def _create(
         # The next read shows which object owns the existing Secret.
         context.secrets.drop(ObjectKey(resolved.namespace, name))
         return
-    context.secrets.written(live)
+    context.secrets.store(live)
 
 
 async def make_audit_claim(context: Context, resolved: Resolved, effect: MakeAuditClaim) -> None:

@@ -50,7 +50,7 @@ async def issue_authority(context: Context, resolved: Resolved, effect: IssueAut
     except AlreadyExists:
         context.secrets.drop(ObjectKey(resolved.namespace, effect.target))
         return
-    context.secrets.written(live)
+    context.secrets.store(live)
 
 
 async def issue_server_certificate(
@@ -83,7 +83,7 @@ async def issue_server_certificate(
         key = ObjectKey(resolved.namespace, effect.target)
         context.secrets.drop(key)
         raise Transient(f"Secret {key} was replaced since it was read") from error
-    context.secrets.written(result.object)
+    context.secrets.store(result.object)
 
 
 async def read_authority(context: Context, resolved: Resolved) -> KeyPair:
@@ -190,7 +190,7 @@ async def _rotate_secret(
     except (NotFound, Conflict, PatchFailed, KeyError, ValueError) as error:
         context.secrets.drop(key)
         raise Transient(f"Secret {key} cannot be changed: {error}") from error
-    context.secrets.written(written)
+    context.secrets.store(written)
     record_normal(
         context,
         resolved.owner,

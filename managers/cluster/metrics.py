@@ -227,7 +227,7 @@ class ClusterMetrics:
         secret = tls_names.server_secret(cluster)
         if secret is None:
             return None
-        reading = self._secrets.known(ObjectKey(cluster.metadata.namespace, secret))
+        reading = self._secrets.last_facts(ObjectKey(cluster.metadata.namespace, secret))
         certificate = reading.content.certificate if reading is not None else None
         if certificate is None:
             return None

@@ -18,9 +18,9 @@ from managers.jwt_auth.decide import (
     correction,
     due,
     initial_settings,
-    known,
     outdated_status,
     refused_status,
+    trusted_status,
     without_token,
     writes_after_settings,
 )
@@ -67,7 +67,7 @@ async def renew(
             await bao.set_login_settings(address, token, corrected)
     except Denied as error:
         return outdated_status(issuer, str(error))
-    return known(issuer)
+    return trusted_status(issuer)
 
 
 async def set_up(bao: Bao, address: str, token: str, oidc: OidcBootstrap) -> None:

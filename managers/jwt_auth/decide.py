@@ -109,7 +109,7 @@ def issuer_unknown(secret: str, previous: OperatorLoginStatus | None) -> Operato
     return _failed(_keys(previous), MISSING, message)
 
 
-def not_repeated(secret: str, current: OperatorLoginStatus) -> OperatorLoginStatus:
+def refused_login_status(secret: str, current: OperatorLoginStatus) -> OperatorLoginStatus:
     """Return the status: a login that worked is refused, and there is no token to set it up."""
     message = f"{current.problem}. Or {_put_token(secret)}"
     return _failed(current.keys, current.reason, message)
@@ -122,7 +122,7 @@ def _put_token(secret: str) -> str:
     )
 
 
-def known(issuer: TokenIssuer) -> OperatorLoginStatus:
+def trusted_status(issuer: TokenIssuer) -> OperatorLoginStatus:
     """Return the status: these keys are trusted."""
     return OperatorLoginStatus(keys=digest(issuer))
 

@@ -100,7 +100,7 @@ class Pods:
     """Created from an older template."""
     lagging: Split
     """Created from the newest template, but without the newest files."""
-    renewed: int = 0
+    updated: int = 0
     """Number of ready pods from the newest template that need no replacement."""
     needs_restart_for_resize: int = 0
     """Number of pods that must be replaced so that their file system can be expanded."""
@@ -186,11 +186,11 @@ def _rollout_progress(
     live = observed.stateful_set
     newest = live is not None and live.settled and is_newest(live, shape)
     ready = [pod for pod in observed.pods if pod.ready and not pod.terminating]
-    renewed = tuple(sorted(p.ordinal for p in ready if p not in pods.outdated)) if newest else ()
+    updated = tuple(sorted(p.ordinal for p in ready if p not in pods.outdated)) if newest else ()
     missing = next((p.name for p in observed.pods if p not in ready), "")
     return RolloutProgress(
-        renewed=renewed,
-        complete=newest and len(renewed) == shape.replicas == len(observed.pods),
+        updated=updated,
+        complete=newest and len(updated) == shape.replicas == len(observed.pods),
         pod=missing or (move.pod.name if move.pod and move.kind in _IN_PROGRESS else ""),
     )
 
@@ -217,7 +217,7 @@ def _roll(pods: Pods, progress: Outcome, shape: Shape) -> Operation | None:
     """Count the new and ready pods while pods are replaced."""
     if not isinstance(progress, Wait) or progress.reason not in {*ROLL, QUESTION_REFUSED}:
         return None
-    return Operation("Rolling", min(pods.renewed, shape.replicas), shape.replicas)
+    return Operation("Rolling", min(pods.updated, shape.replicas), shape.replicas)
 
 
 # The first rule that returns a size decides the number of pods.
@@ -283,8 +283,8 @@ def sort_pods(observed: Observed, shape: Shape, inputs: Inputs) -> Pods:
     ]
     lagging = split(observed, present, inputs.files.target, inputs.operator_image)
     to_replace = tuple(pod for pod in lagging.to_replace if pod not in older)
-    renewed = sum(pod.ready and pod not in (*older, *to_replace) for pod in observed.pods)
-    return Pods(older, Split(lagging.due, lagging.waiting, to_replace), renewed, len(small))
+    updated = sum(pod.ready and pod not in (*older, *to_replace) for pod in observed.pods)
+    return Pods(older, Split(lagging.due, lagging.waiting, to_replace), updated, len(small))
 
 
 def _of_move(

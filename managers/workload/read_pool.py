@@ -175,7 +175,7 @@ def _staying(pods: Pods, desired: int) -> Pods:
             waiting=stay(lagging.waiting),
             to_replace=stay(lagging.to_replace),
         ),
-        pods.renewed,
+        pods.updated,
     )
 
 
@@ -253,7 +253,7 @@ def stuck(pods: Collection[PodFacts]) -> str:
 def _roll(pods: Pods, progress: Outcome, size: int) -> Operation | None:
     if not isinstance(progress, Wait) or progress.reason not in (ROLLING_OUT, ROLL_STUCK):
         return None
-    return Operation("Rolling", min(pods.renewed, size), size)
+    return Operation("Rolling", min(pods.updated, size), size)
 
 
 def _holding(planned: Plan, observed: Observed, pods: Pods, progress: Outcome) -> ReadPlan:

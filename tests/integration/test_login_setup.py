@@ -24,7 +24,7 @@ from managers.cluster.adminops.login_setup import LoginSetup
 from managers.cluster.observe.observer import ClusterObserver
 from managers.cluster.resolve.operator_login import operator_login
 from managers.context.secret_builder import secret_object
-from managers.jwt_auth.decide import known
+from managers.jwt_auth.decide import trusted_status
 from runtime.builtin_kinds import SECRET
 from runtime.client.write_guard import allow_writes
 from runtime.testing.clock import ManualClock
@@ -173,7 +173,7 @@ async def test_the_next_operator_completes_the_login_after_a_crash_at_any_write(
             "a working login must mean that the setup is complete"
         )
         status = await operator.run()
-        assert (status.reason, status.keys) == ("", known(operator.issuer).keys)
+        assert (status.reason, status.keys) == ("", trusted_status(operator.issuer).keys)
         assert len(operator.reads()) == 1
         assert len(await capabilities(operator)) == 4
         await operator.forget()

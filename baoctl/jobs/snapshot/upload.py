@@ -40,7 +40,7 @@ async def take(
     measure = _Measure(limit)
     try:
         async with at.bao.snapshot(at.leader.address, at.token) as pieces:
-            await store.upload(key, measure.inspected(pieces))
+            await store.upload(key, measure.inspect(pieces))
     except Denied as error:
         raise JobFailure(
             "Authentication", f"the role of the job may not take a snapshot: {error}"
@@ -49,7 +49,7 @@ async def take(
         raise JobFailure("Snapshot", f"the stream of {at.leader.pod} failed: {error}") from None
     except NotASnapshot as error:
         raise JobFailure("Snapshot", f"{at.leader.pod} did not send a snapshot: {error}") from None
-    return measure.taken()
+    return measure.snapshot()
 
 
 class _Measure:
@@ -62,11 +62,11 @@ class _Measure:
         self._archive = Archive()
         self._meta: Meta | None = None
 
-    async def inspected(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def inspect(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Yield the same bytes. Raises NotASnapshot if they are not a complete snapshot."""
         pending: tuple[asyncio.Future[None], ...] = ()
         loop = asyncio.get_running_loop()
-        async for piece in _gathered(pieces):
+        async for piece in _large_pieces(pieces):
             await asyncio.gather(*pending)
             self._size += len(piece)
             if self._size > self._limit:
@@ -79,18 +79,18 @@ class _Measure:
         await asyncio.gather(*pending)
         self._meta = self._archive.finish()
 
-    def taken(self) -> StoredSnapshot:
+    def snapshot(self) -> StoredSnapshot:
         """Return the size, digest and metadata of the stream."""
         assert self._meta is not None
         return StoredSnapshot(self._size, f"sha256:{self._digest.hexdigest()}", self._meta)
 
 
-async def _gathered(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    gathered = bytearray()
+async def _large_pieces(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    buffer = bytearray()
     async for piece in pieces:
-        gathered += piece
-        if len(gathered) >= PIECE:
-            yield bytes(gathered)
-            gathered.clear()
-    if gathered:
-        yield bytes(gathered)
+        buffer += piece
+        if len(buffer) >= PIECE:
+            yield bytes(buffer)
+            buffer.clear()
+    if buffer:
+        yield bytes(buffer)

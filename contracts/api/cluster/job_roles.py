@@ -20,10 +20,10 @@ DEFAULTS: Mapping[Job, str] = {
 
 def job_role(spec: ClusterSpec, job: Job) -> str:
     """The role of a Job: that of the spec, or the default."""
-    return chosen(getattr(spec, job), "jwtAuthRole") or DEFAULTS[job]
+    return string_field(getattr(spec, job), "jwtAuthRole") or DEFAULTS[job]
 
 
-def chosen(block: Any, alias: str) -> str:
+def string_field(block: Any, alias: str) -> str:
     """The string in a field of a block of the spec; "" if it is absent."""
     if block is None:
         return ""

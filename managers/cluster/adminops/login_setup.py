@@ -22,10 +22,10 @@ from managers.jwt_auth.actions import read_operator_login, set_up
 from managers.jwt_auth.decide import (
     MISSING,
     issuer_unknown,
-    known,
-    not_repeated,
+    refused_login_status,
     root_token_missing,
     set_up_refused,
+    trusted_status,
 )
 from runtime.apply.ownership import Owner
 
@@ -99,7 +99,7 @@ class LoginSetup:
             await leader.login.token(leader.bao, leader.address)
         except Denied as error:
             return _with_secret(set_up_refused(str(error), secret, current), version)
-        return _with_secret(known(issuer), version)
+        return _with_secret(trusted_status(issuer), version)
 
 
 def _unchanged(
@@ -108,7 +108,7 @@ def _unchanged(
     """Return the status when there is no unused root token."""
     secret = names.root_token_secret(owner.name)
     if current.keys:
-        return not_repeated(secret, current)
+        return refused_login_status(secret, current)
     # The cause of the failed set-up is more useful than the refused login.
     return before if exists else root_token_missing(secret)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from contracts import tls_names
-from contracts.api.cluster.job_roles import DEFAULTS, chosen, job_role
+from contracts.api.cluster.job_roles import DEFAULTS, job_role, string_field
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.jobs.template import AuthorityFile, JobLogin, JobOverrides, JobTemplate
 from contracts.naming import names
@@ -107,7 +107,9 @@ def login_of(cluster: OpenBaoCluster, job: Job, overrides: JobOverrides) -> JobL
     # The cluster has no section for restores: each restore has its own settings.
     spec_section = spec.upgrade if job == "upgrade" else spec.backup if job == "backup" else None
     secret_ref = spec_section.token_secret_ref if spec_section else None
-    if overrides.role or (not overrides.token_secret and chosen(getattr(spec, job), "jwtAuthRole")):
+    if overrides.role or (
+        not overrides.token_secret and string_field(getattr(spec, job), "jwtAuthRole")
+    ):
         return JobLogin(role=overrides.role or job_role(spec, job))
     if overrides.token_secret or secret_ref:
         return JobLogin(

@@ -330,7 +330,7 @@ class ClusterObserver:
         age = self.cache_refresher.secret_age(owner)
         space = owner.namespace
         absent = {
-            name for name in rarely_read if self._secrets.known(ObjectKey(space, name)) is None
+            name for name in rarely_read if self._secrets.last_facts(ObjectKey(space, name)) is None
         }
         readings = await asyncio.gather(
             *(

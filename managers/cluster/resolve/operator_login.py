@@ -6,7 +6,7 @@ Called by `managers.cluster.resolve.resolve` for the first boot, and by
 
 from __future__ import annotations
 
-from contracts.api.cluster.job_roles import DEFAULTS, chosen, job_role
+from contracts.api.cluster.job_roles import DEFAULTS, job_role, string_field
 from contracts.api.cluster.self_init import AdditionalSubjects
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.hcl.roles import AuthRole, backup_role, operator_role, restore_role, upgrade_role
@@ -63,7 +63,7 @@ def _job_roles(
     # All of them: backups, upgrades or restores may be enabled later, and no role is created then.
     test = spec.backup.restore_test if spec.backup else None
     canary = test.canary_path if test else None
-    blue_green = chosen(spec.upgrade, "strategy") == BLUE_GREEN
+    blue_green = string_field(spec.upgrade, "strategy") == BLUE_GREEN
     subjects = {
         job: _job(owner, job, getattr(additional, job)) for job in ("backup", "upgrade", "restore")
     }
@@ -83,7 +83,10 @@ def _role_name(spec: ClusterSpec, job: names.Job) -> str:
 
 def _is_users_own(spec: ClusterSpec, job: names.Job) -> bool:
     """Report whether the user manages the role with the default name; never with self-init."""
-    return not spec.self_initializes and chosen(getattr(spec, job), "jwtAuthRole") == DEFAULTS[job]
+    return (
+        not spec.self_initializes
+        and string_field(getattr(spec, job), "jwtAuthRole") == DEFAULTS[job]
+    )
 
 
 def _job(owner: Owner, job: names.Job, additional: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 Kubernetes cannot grant a watch on some Secrets' metadata without granting their content, so the
 operator reads each by name, at most once in `max_age` seconds, and the content only when the
-resourceVersion changed. Only the caller's projection of it is kept: never a key.
+resourceVersion changed. Only the caller's projection of it is of_reader: never a key.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from runtime.types import Object, ObjectKey, controller_of, key_of, resource_ver
 Facts = TypeVar("Facts")
 Reader = tuple[ObjectKey, str]
 """Name and UID of an object that uses a Secret."""
-KEPT_PER_READER = 64
-"""Most Secrets that are kept for one reader; one of 512 KiB may be among them."""
+ENTRIES_PER_READER = 64
+"""Most Secrets that the store keeps for one reader; one of 512 KiB may be among them."""
 Projection = Callable[[Object], Facts]
 
 
 class SecretSink(Protocol):
     """Receives the Secrets that an effect wrote, or that differ from the observed state."""
 
-    def written(self, live: Object) -> object: ...
+    def store(self, live: Object) -> object: ...
 
     def drop(self, key: ObjectKey) -> None: ...
 
@@ -45,7 +45,7 @@ class _Entry(Generic[Facts]):
 class SecretStore(Generic[Facts]):
     """Facts about Secrets, at most `max_age` seconds old.
 
-    Our own writes are passed to `written`, so that the next reconcile sees them without a read.
+    Our own writes are passed to `store`, so that the next reconcile sees them without a read.
     Users choose the names of some Secrets, so the number of entries per reader is limited.
     """
 
@@ -54,7 +54,7 @@ class SecretStore(Generic[Facts]):
         self._clock = clock
         self._project = project
         self._entries: dict[ObjectKey, _Entry[Facts]] = {}
-        self._kept: dict[ObjectKey, dict[ObjectKey, None]] = {}
+        self._by_reader: dict[ObjectKey, dict[ObjectKey, None]] = {}
         """The Secrets of `_entries` by the name of their reader."""
 
     async def facts(
@@ -93,7 +93,7 @@ class SecretStore(Generic[Facts]):
             return metadata
         return await self._client.get(SECRET, key)
 
-    def written(self, live: Object) -> Facts:
+    def store(self, live: Object) -> Facts:
         """Store the response of our own write as the newest state."""
         key, controller = key_of(live), controller_of(live)
         name, uid = (controller.name, controller.uid) if controller else ("", "")
@@ -107,13 +107,13 @@ class SecretStore(Generic[Facts]):
 
     def _put(self, key: ObjectKey, entry: _Entry[Facts]) -> None:
         self.drop(key)
-        kept = self._kept.setdefault(entry.reader[0], {})
-        if len(kept) >= KEPT_PER_READER:
-            self.drop(min(kept, key=lambda other: self._entries[other].checked))
-        kept[key] = None
+        of_reader = self._by_reader.setdefault(entry.reader[0], {})
+        if len(of_reader) >= ENTRIES_PER_READER:
+            self.drop(min(of_reader, key=lambda other: self._entries[other].checked))
+        of_reader[key] = None
         self._entries[key] = entry
 
-    def known(self, key: ObjectKey) -> Facts | None:
+    def last_facts(self, key: ObjectKey) -> Facts | None:
         """Return the facts of the last read, of any age; None without a read or a Secret."""
         entry = self._entries.get(key)
         return entry.facts if entry is not None else None
@@ -124,13 +124,13 @@ class SecretStore(Generic[Facts]):
         if entry is None:
             return
         reader = entry.reader[0]
-        del self._kept[reader][key]
-        if not self._kept[reader]:
-            del self._kept[reader]
+        del self._by_reader[reader][key]
+        if not self._by_reader[reader]:
+            del self._by_reader[reader]
 
     def forget(self, reader: ObjectKey) -> None:
         """Drop the Secrets of a deleted object."""
-        for key in tuple(self._kept.get(reader, ())):
+        for key in tuple(self._by_reader.get(reader, ())):
             self.drop(key)
 
     def __len__(self) -> int:

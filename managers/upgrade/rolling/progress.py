@@ -80,7 +80,7 @@ def _changes(
 ) -> dict[str, Any]:
     timestamp = now.replace(microsecond=0)
     changes: dict[str, Any] = {}
-    pods = tuple(sorted(rollout.renewed, reverse=True))
+    pods = tuple(sorted(rollout.updated, reverse=True))
     if pods != upgrade.completed_pods:
         changes |= {"completed_pods": pods, "step_started_at": timestamp}
         changes["current_partition"] = min(pods, default=upgrade.current_partition)

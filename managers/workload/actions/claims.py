@@ -27,7 +27,7 @@ async def grow_claim(context: Context, resolved: Resolved, effect: GrowClaim) ->
     not retried immediately. Raises other errors of the API server.
     """
     ops = [
-        {"op": "test", "path": _SIZE, "value": effect.requested},
+        {"op": "test", "path": _SIZE, "value": effect.current_size},
         {"op": "replace", "path": _SIZE, "value": effect.size},
     ]
     try:
@@ -41,7 +41,7 @@ async def grow_claim(context: Context, resolved: Resolved, effect: GrowClaim) ->
             context,
             resolved.owner,
             "VolumeGrows",
-            f"{effect.target}: {effect.requested} to {effect.size}",
+            f"{effect.target}: {effect.current_size} to {effect.size}",
         )
 
 

@@ -61,7 +61,7 @@ class Bench:
     def serves(self, certificate: str) -> None:
         """Store a certificate with that fingerprint in the Secret of the servers."""
         metadata = {"name": "x-tls-server", "namespace": gen.NAMESPACE}
-        self.secrets.written({"metadata": {**metadata, "resourceVersion": certificate}})
+        self.secrets.store({"metadata": {**metadata, "resourceVersion": certificate}})
         self.ours.record(KEY)
 
     def series(self, word: str = "openbao_") -> dict[str, float]:

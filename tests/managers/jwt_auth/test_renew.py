@@ -10,7 +10,7 @@ from contracts.records.observed import TokenIssuer
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import NoToken, StoredToken
 from managers.jwt_auth.actions import read_operator_login, renew
-from managers.jwt_auth.decide import OUTDATED, due, known
+from managers.jwt_auth.decide import OUTDATED, due, trusted_status
 from tests.managers.membership.servers import Servers
 
 OLD = "-----BEGIN PUBLIC KEY-----\nb2xk\n-----END PUBLIC KEY-----\n"
@@ -51,14 +51,14 @@ async def test_new_keys_are_written_and_the_digest_is_stored() -> None:
             "jwt_validation_pubkeys": sorted((OLD, NEW)),
         }
     ]
-    assert status == known(BOTH)
+    assert status == trusted_status(BOTH)
     assert not due(BOTH, status)
     assert due(ONE, status), "a key that the API server gave up is given up here, too"
 
 
 async def test_equal_keys_are_not_written() -> None:
     server = Trusting(jwt_validation_pubkeys=[OLD.strip(), NEW.strip()])
-    assert await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None) == known(BOTH)
+    assert await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None) == trusted_status(BOTH)
     assert server.writes == []
 
 
@@ -72,7 +72,7 @@ async def test_a_key_source_of_an_administrator_is_not_changed(source: str) -> N
 @pytest.mark.parametrize("keys", [None, [], 5, "a key", {"a": "key"}, True])
 async def test_keys_that_are_no_list_are_not_changed(keys: Any) -> None:
     server = Trusting(jwt_validation_pubkeys=keys)
-    assert await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None) == known(BOTH)
+    assert await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None) == trusted_status(BOTH)
     assert server.writes == []
 
 
@@ -130,7 +130,7 @@ AT = "10.0.0.1"
 
 
 async def test_a_refused_login_is_reported_with_the_message_of_openbao() -> None:
-    status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, known(BOTH))
+    status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, trusted_status(BOTH))
     assert status is not None
     assert status.reason == "OperatorLoginRefused"
     assert "invalid audience" in status.problem
@@ -138,7 +138,7 @@ async def test_a_refused_login_is_reported_with_the_message_of_openbao() -> None
 
 
 async def test_a_login_that_is_refused_after_the_keys_changed_is_outdated() -> None:
-    status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, known(ONE))
+    status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, trusted_status(ONE))
     assert status is not None
     assert status.reason == OUTDATED
     # It stays outdated, also after the new keys are recorded.
@@ -147,31 +147,33 @@ async def test_a_login_that_is_refused_after_the_keys_changed_is_outdated() -> N
 
 async def test_a_missing_token_is_reported_as_such() -> None:
     for issuer in (None, BOTH):
-        status = await read_operator_login(Trusting(), AT, TOKENLESS, issuer, None, known(ONE))
+        status = await read_operator_login(
+            Trusting(), AT, TOKENLESS, issuer, None, trusted_status(ONE)
+        )
         assert status is not None
         assert status.reason == "OperatorLoginMissing"
         assert "serviceaccounts/token" in status.problem
-        assert status.keys == known(ONE).keys
+        assert status.keys == trusted_status(ONE).keys
 
 
 @pytest.mark.parametrize("login", [DENIED, TOKENLESS])
 async def test_a_problem_is_cleared_when_the_login_works(login: Refused) -> None:
     server = Trusting(jwt_validation_pubkeys=[OLD, NEW])
-    status = await read_operator_login(server, AT, login, BOTH, None, known(BOTH))
-    assert await read_operator_login(server, AT, WORKS, BOTH, None, status) == known(BOTH)
-    assert await read_operator_login(server, AT, WORKS, None, None, status) == known(BOTH)
+    status = await read_operator_login(server, AT, login, BOTH, None, trusted_status(BOTH))
+    assert await read_operator_login(server, AT, WORKS, BOTH, None, status) == trusted_status(BOTH)
+    assert await read_operator_login(server, AT, WORKS, None, None, status) == trusted_status(BOTH)
 
 
 async def test_keys_of_an_administrator_clear_the_problem() -> None:
-    status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, known(ONE))
+    status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, trusted_status(ONE))
     server = Trusting(jwt_validation_pubkeys=[OLD, NEW])
-    assert await read_operator_login(server, AT, WORKS, BOTH, None, status) == known(BOTH)
+    assert await read_operator_login(server, AT, WORKS, BOTH, None, status) == trusted_status(BOTH)
     assert server.writes == []
 
 
 async def test_a_working_login_with_compared_keys_costs_no_request() -> None:
     server = Trusting()
     server.trouble = AssertionError("asked")
-    for before in (known(BOTH), None, OperatorLoginStatus(keys="k")):
-        issuer = BOTH if before == known(BOTH) else None
+    for before in (trusted_status(BOTH), None, OperatorLoginStatus(keys="k")):
+        issuer = BOTH if before == trusted_status(BOTH) else None
         assert await read_operator_login(server, AT, WORKS, issuer, None, before) == before

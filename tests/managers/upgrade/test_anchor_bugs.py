@@ -164,13 +164,13 @@ COUNTED: dict[str, tuple[gen.Pod, tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(("pod", "renewed"), COUNTED.values(), ids=COUNTED.keys())
+@pytest.mark.parametrize(("pod", "updated"), COUNTED.values(), ids=COUNTED.keys())
 def test_u03_only_a_ready_pod_of_the_newest_template_that_stays_is_upgraded(
-    pod: gen.Pod, renewed: tuple[int, ...]
+    pod: gen.Pod, updated: tuple[int, ...]
 ) -> None:
     progress = rollout_progress(pod)
-    assert progress.renewed == renewed
-    assert progress.complete is (len(renewed) == 3)
+    assert progress.updated == updated
+    assert progress.complete is (len(updated) == 3)
 
 
 def test_u03_while_the_statefulset_is_behind_its_spec_nobody_is_upgraded() -> None:
@@ -178,7 +178,7 @@ def test_u03_while_the_statefulset_is_behind_its_spec_nobody_is_upgraded() -> No
     live = gen.present(MADE.stateful_set)
     behind = MADE.with_set(live.with_stale_status())
     progress = gen.present(merge_plans(gen.resolved(NEWEST, behind), behind.facts()).rollout)
-    assert (progress.renewed, progress.complete) == ((), False)
+    assert (progress.updated, progress.complete) == ((), False)
 
 
 async def test_u03_the_leader_is_asked_to_step_down_only_when_it_is_the_last_old_one(

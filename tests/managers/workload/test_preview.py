@@ -72,9 +72,9 @@ def test_it_is_the_order_of_a_roll(size: int, data: st.DataObject) -> None:
         outdated = [pod for pod in observed.pods if pod.template == "old"]
         victim = gen.present(next_action(observed, outdated, size).pod)
         gone.append(victim.name)
-        renewed = (
+        updated = (
             replace(pod, template="new") if pod.name == victim.name else pod
             for pod in observed.pods
         )
-        observed = replace(observed, pods=tuple(renewed))
+        observed = replace(observed, pods=tuple(updated))
     assert [replacement.pod for replacement in replacements(world(*pods(size, leader)))] == gone

@@ -15,7 +15,7 @@ from managers.bao.client import BaoError
 from managers.bao.login import StoredToken
 from managers.cluster.adminops.keys import KeyTasks
 from managers.cluster.observe.observer import ClusterObserver
-from managers.jwt_auth.decide import known
+from managers.jwt_auth.decide import trusted_status
 from tests import gen
 from tests.gen.api import FakeApi, Outside
 from tests.managers.membership.servers import Servers
@@ -67,15 +67,15 @@ async def test_b32_the_leader_is_queried_whatever_its_name() -> None:
     second, third = gen.pod(1).ready(), gen.pod(2).ready(leading=True)
     status = await _look(servers, WISHING, second, third)
     assert servers.requests == [f"settings {third.facts().ip}"]
-    assert status["operator_login"] == known(ISSUER)
+    assert status["operator_login"] == trusted_status(ISSUER)
 
 
 async def test_a_complete_task_sends_no_request() -> None:
     servers = Told()
-    status = AdminOpsStatus(operator_login=known(ISSUER))
+    status = AdminOpsStatus(operator_login=trusted_status(ISSUER))
     after = await _look(servers, WISHING, gen.pod().ready(leading=True), status=status)
     assert servers.requests == []
-    assert after["operator_login"] == known(ISSUER)
+    assert after["operator_login"] == trusted_status(ISSUER)
 
 
 @pytest.mark.parametrize("leading", [True, False])

@@ -15,7 +15,7 @@ from managers.bao.models import LoginToken
 from managers.cluster.adminops.login_setup import NO_SECRET, LoginSetup
 from managers.cluster.observe.observer import ClusterObserver
 from managers.context.secret_builder import secret_object
-from managers.jwt_auth.decide import known
+from managers.jwt_auth.decide import trusted_status
 from runtime.builtin_kinds import SECRET
 from tests import gen
 from tests.gen.api import FakeApi, Outside, api_error
@@ -87,7 +87,7 @@ class Bench:
 async def test_the_login_is_set_up_once_with_the_operators_role_last() -> None:
     bench = Bench()
     status = await bench.check()
-    assert status.keys == known(ISSUER).keys
+    assert status.keys == trusted_status(ISSUER).keys
     assert status.root_token_secret
     assert bench.api.requests.count(READ) == 1
     assert bench.servers.writes[-1] == "auth/jwt-operator/role/openbao-operator"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from managers.context.reads.secrets import KEPT_PER_READER, SecretStore
+from managers.context.reads.secrets import ENTRIES_PER_READER, SecretStore
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import SECRET
 from runtime.errors import Forbidden
@@ -108,7 +108,7 @@ async def test_our_own_write_is_known_at_once() -> None:
     await bench.ask()
     owner = {"apiVersion": "v1", "kind": "A", "name": "a", "uid": "u", "controller": True}
     owned = {"ownerReferences": [owner], "resourceVersion": "7"}
-    assert bench.store.written(secret("ours", **owned)) == "ours"
+    assert bench.store.store(secret("ours", **owned)) == "ours"
     bench.api.calls.clear()
     assert await bench.ask() == "ours"
     assert bench.api.requests == []
@@ -149,12 +149,12 @@ async def test_a_secret_that_another_cluster_reads_now_stays() -> None:
 
 async def test_attack_t10_a_spec_that_names_ever_more_secrets_fills_no_memory() -> None:
     bench = Bench(secret())
-    for number in range(2 * KEPT_PER_READER):
+    for number in range(2 * ENTRIES_PER_READER):
         await bench.ask(key=ObjectKey("ns", str(number)))
         await bench.clock.advance(1)
         # In use, so it is never among those that are dropped.
         assert await bench.ask() == "one"
-    assert len(bench.store) == KEPT_PER_READER
+    assert len(bench.store) == ENTRIES_PER_READER
 
 
 async def test_a_new_cluster_of_the_name_reads_again() -> None:
@@ -189,7 +189,7 @@ async def test_a_secret_that_changes_between_two_reads_is_the_newer_one() -> Non
 
 def test_only_the_projection_is_cached() -> None:
     bench = Bench()
-    bench.store.written(secret("a-key", resourceVersion="1"))
+    bench.store.store(secret("a-key", resourceVersion="1"))
     shown = repr(bench.store._entries)
     assert "'a-key'" in shown
     assert "'data'" not in shown

@@ -152,14 +152,14 @@ def test_a_leader_that_serves_goes_only_when_no_standby_is_left(
 
 def _after(observed: Observed, victim: PodFacts) -> Observed:
     """The world once the pod was made anew and somebody leads again."""
-    renewed = replace(
+    updated = replace(
         victim,
         uid=victim.uid + "+",
         template="new",
         ready=True,
         registration=replace(victim.registration, active=False),
     )
-    pods = [renewed if pod.uid == victim.uid else pod for pod in observed.pods]
+    pods = [updated if pod.uid == victim.uid else pod for pod in observed.pods]
     leads = next((n for n, pod in enumerate(pods) if pod.registration.active), 0)
     led = [
         replace(pod, registration=replace(pod.registration, active=n == leads))
