@@ -1,1 +1,1 @@
-"""The promtool of a real Prometheus evaluates the alerts of deploy; no rig."""
+"""The promtool of a real Prometheus evaluates the alerts and parses the dashboard; no rig."""

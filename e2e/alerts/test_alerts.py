@@ -1,4 +1,4 @@
-"""The alerts of deploy/alerts, evaluated by the promtool of a real Prometheus."""
+"""The alerts of deploy/alerts, and the queries of the dashboard, with a real promtool."""
 
 import subprocess
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ import orjson
 import pytest
 import yaml
 
+from baoctl.generate.main import DASHBOARD_FILE, ROOT
 from e2e.harness.prometheus import write_rules
 from e2e.rig.packages import unpack
 from e2e.rig.progress import to_stderr
@@ -224,6 +225,19 @@ def promtool(*arguments: str | Path) -> str:
 
 def test_prometheus_accepts_every_rule(rules: Path) -> None:
     assert "SUCCESS" in promtool("check", "rules", rules)
+
+
+def test_prometheus_parses_every_query_of_the_dashboard(tmp_path: Path) -> None:
+    panels = orjson.loads((ROOT / DASHBOARD_FILE).read_bytes())["panels"]
+    queries = [target["expr"] for panel in panels for target in panel.get("targets", ())]
+    # Grafana replaces its variables before it sends a query; in a text they need no value.
+    rules = [
+        {"record": f"panel:{number}", "expr": query.replace("$__rate_interval", "5m")}
+        for number, query in enumerate(queries)
+    ]
+    path = tmp_path / "queries.yaml"
+    path.write_bytes(orjson.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    assert f"{len(queries)} rules found" in promtool("check", "rules", path)
 
 
 def test_every_alert_has_a_case_in_which_it_fires(rules: Path) -> None:
