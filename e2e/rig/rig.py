@@ -125,22 +125,32 @@ class Rig:
         Raises RigError with its stderr, or with its stack if it does not end in ``timeout``
         seconds; for a slow one also with the stacks of the requests that the API server handled.
         """
-        requests = ""
+        command = f"kubectl {' '.join(args)}"
         with self._kubectl(*args) as process:
             try:
-                try:
-                    stdout, stderr = process.communicate(input, min(timeout, _SLOW_SECONDS))
-                except subprocess.TimeoutExpired:
-                    requests = self._requests()
-                    stdout, stderr = process.communicate(timeout=max(0.0, timeout - _SLOW_SECONDS))
-            except subprocess.TimeoutExpired as error:
-                text = f"does not end in {timeout:g} s\n{stacks.stack_of_main(process)}{requests}"
-                raise RigError(f"kubectl {' '.join(args)}: {text}") from error
+                stdout, stderr, requests = self._communicate(process, input, timeout)
+            except RigError as error:
+                raise RigError(f"{command} {error}") from None
             finally:
                 process.kill()
         if process.returncode != 0:
-            raise RigError(f"kubectl {' '.join(args)}: {stderr.strip()[-2000:]}{requests}")
+            raise RigError(f"{command}: {stderr.strip()[-2000:]}{requests}")
         return stdout
+
+    def _communicate(
+        self, process: subprocess.Popen[str], input: str | None, timeout: float
+    ) -> tuple[str, str, str]:
+        """Return the output, the errors and, for a slow command, the requests of the API server."""
+        slow = min(timeout, _SLOW_SECONDS)
+        try:
+            return *process.communicate(input, slow), ""
+        except subprocess.TimeoutExpired:
+            requests = self._requests()
+        try:
+            return *process.communicate(timeout=timeout - slow), requests
+        except subprocess.TimeoutExpired:
+            stack = stacks.stack_of_main(process)
+            raise RigError(f"does not end in {timeout:g} s\n{stack}{requests}") from None
 
     def _kubectl(self, *args: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
