@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from baoctl import __version__
+from baoctl.exit_codes import ExitCode
 from baoctl.options import Verbs
 from baoctl.verbs import (
     bench,
@@ -28,18 +29,22 @@ from baoctl.verbs import (
     upgrade,
 )
 
+_STATUSES: Final = ", ".join(
+    f"{code.value} {code.name.lower().replace('_', ' ')}" for code in ExitCode
+)
+
 
 @click.group(
     cls=Verbs,
+    help=f"""Inspect, troubleshoot and operate OpenBao clusters.
+
+    CLUSTER is the name of an OpenBaoCluster. Exit statuses: {_STATUSES}.
+    """,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="baoctl")
 def main() -> None:
-    """Inspect, troubleshoot and operate OpenBao clusters.
-
-    CLUSTER is the name of an OpenBaoCluster. Exit statuses: 0 good, 1 error, 2 usage, 3 not ready,
-    4 refused, 5 not found, 6 no access.
-    """
+    """Run a verb."""
 
 
 VERBS: Final[tuple[click.Command, ...]] = (

@@ -7,20 +7,14 @@ be readable; Collected.unread lists all other reads that failed, with the reason
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from baoctl.commands.api_client import Session
 from baoctl.commands.bundle.contents import Collected, MissingPart
 from baoctl.commands.cluster import tree
-from baoctl.commands.cluster.fetch import (
-    DIAGNOSED_KINDS,
-    Lists,
-    concerns_cluster,
-    observation_of,
-    read_cluster,
-)
+from baoctl.commands.cluster.fetch import Lists, concerns_cluster, observation_of, read_cluster
 from baoctl.commands.cluster.observed import ClusterObservation, number, parts, text
 from baoctl.commands.cluster.rights import MissingRight
 from contracts.api.group import BACKUPS, CLUSTER_KIND, RESTORES
@@ -165,17 +159,8 @@ async def collect(
         },
         unread=tuple(reads.unread),
     )
-    observed = observation_of(live, by_kind, api.clock.now())
-    observed = replace(observed, missing_rights=_of_diagnosis(reads.rights, api.namespace))
+    observed = observation_of(live, by_kind, reads.rights, api.clock.now())
     return BundleReading(collected, observed, version or b"")
-
-
-def _of_diagnosis(rights: Iterable[MissingRight], namespace: str) -> tuple[MissingRight, ...]:
-    """Return the rights that a diagnosis of the cluster lacks."""
-    resources = set(map(str, DIAGNOSED_KINDS))
-    return tuple(
-        right for right in rights if right.namespace == namespace and right.resource in resources
-    )
 
 
 def log_requests(pods: Sequence[Object], prefix: str = "") -> tuple[LogRequest, ...]:

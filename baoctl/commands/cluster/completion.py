@@ -1,6 +1,6 @@
 """Lists the names of clusters for the completion of a command line.
 
-Uses runtime.client.client. Called by baoctl.options.
+Uses runtime.client.client. Called by baoctl.verbs.cluster_argument.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from runtime.client.listing import ListOptions
 from runtime.clock import Deadline
 from runtime.types import key_of
 
-NAMES_MAX: Final = 500
 SECONDS: Final = 3.0
 """Time limit: the shell does not respond until the completion ends."""
 
@@ -26,7 +25,7 @@ def cluster_names(access: Access) -> tuple[str, ...]:
     async def run(api: Session) -> tuple[str, ...]:
         async with Deadline(api.clock, SECONDS):
             listing = await api.client.list(
-                CLUSTERS, api.namespace, options=ListOptions(limit=NAMES_MAX, metadata_only=True)
+                CLUSTERS, api.namespace, options=ListOptions(metadata_only=True)
             )
         return tuple(sorted(key_of(cluster).name for cluster in listing.items))
 

@@ -8,7 +8,7 @@ readable.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, TypeVar
@@ -77,10 +77,16 @@ class Reads:
         except NotFound:
             return None
         except (ApiError, TransportError) as error:
-            self.denied.append(what)
-            if isinstance(error, Forbidden):
-                self.rights.append(right)
+            self.record_failure(what, right, error)
             return None
+
+    def record_failure(
+        self, what: str, right: MissingRight, error: ApiError | TransportError
+    ) -> None:
+        """Record a read that failed, and the right if the API server requires it."""
+        self.denied.append(what)
+        if isinstance(error, Forbidden):
+            self.rights.append(right)
 
     async def list_objects(
         self, kind: Resource, namespace: str | None, options: ListOptions
@@ -153,13 +159,19 @@ async def _observe(api: Session, name: str, kinds: tuple[Resource, ...]) -> Clus
     lists = await asyncio.gather(
         *(reads.list_objects(kind, api.namespace, options.get(kind, by_cluster)) for kind in kinds)
     )
-    observed = observation_of(live, dict(zip(kinds, lists, strict=True)), api.clock.now())
-    return replace(observed, missing_rights=tuple(reads.rights))
+    by_kind = dict(zip(kinds, lists, strict=True))
+    return observation_of(live, by_kind, reads.rights, api.clock.now())
 
 
-def observation_of(live: Object, lists: Lists, now: datetime) -> ClusterObservation:
-    """Return the observation of a cluster, from the lists of its namespace."""
-    name = key_of(live).name
+def observation_of(
+    live: Object, lists: Lists, rights: Iterable[MissingRight], now: datetime
+) -> ClusterObservation:
+    """Return the observation of a cluster, from the lists of its namespace.
+
+    `rights`: the missing rights; those that no diagnosis needs are ignored.
+    """
+    namespace, name = key_of(live)
+    needed = set(map(str, DIAGNOSED_KINDS))
     selector = labels.servers(name).items()
     servers = (pod for pod in lists.get(POD) or () if selector <= labels_of(pod).items())
     secrets = lists.get(SECRET)
@@ -174,6 +186,9 @@ def observation_of(live: Object, lists: Lists, now: datetime) -> ClusterObservat
             event for event in lists.get(CORE_EVENT) or () if concerns_cluster(name, event)
         ),
         denied=tuple(kind.plural for kind in DIAGNOSED_KINDS if lists.get(kind, ()) is None),
+        missing_rights=tuple(
+            right for right in rights if right.namespace == namespace and right.resource in needed
+        ),
     )
 
 
@@ -252,9 +267,8 @@ async def _log(reads: Reads, pod: Object) -> str:
         content = await reads.api.client.get_raw(
             f"{path}?container=openbao&tailLines={LOG_LINES}&limitBytes={LOG_MAX}{recent}"
         )
-    except Forbidden:
-        reads.denied.append("logs")
-        reads.rights.append(MissingRight(key.namespace, "get", POD_LOG))
+    except Forbidden as error:
+        reads.record_failure("logs", MissingRight(key.namespace, "get", POD_LOG), error)
         return ""
     except (ApiError, TransportError):
         # A container that has not started has no log.
@@ -273,8 +287,7 @@ async def _holder_exists(reads: Reads, observed: ClusterObservation) -> bool | N
     except NotFound:
         return False
     except (ApiError, TransportError) as error:
-        reads.denied.append(resource.plural)
-        if isinstance(error, Forbidden):
-            reads.rights.append(MissingRight(key.namespace, "get", str(resource)))
+        right = MissingRight(key.namespace, "get", str(resource))
+        reads.record_failure(resource.plural, right, error)
         return None
     return True
