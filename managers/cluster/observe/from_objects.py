@@ -26,7 +26,7 @@ from managers.cluster.observe.foreign import foreign_stateful_set, pool_labels
 from managers.context.context import MARKS
 from managers.workload.objects.pod import CONTAINER, INIT_VOLUME
 from managers.workload.rollout.reload import reloads
-from managers.workload.storage.recreate_statefulset import fixed_fields
+from managers.workload.storage.recreate_statefulset import immutable_fields
 from runtime.apply.ownership import Owner, Ownership, describe_owner, ownership_of
 from runtime.errors import Transient
 from runtime.limits.object_size import oversize_of
@@ -295,7 +295,7 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
         image_records=tuple(annotations[name] for name in IMAGE_RECORDS if name in annotations),
         unseal=template_annotations.get(labels.UNSEAL_KEYS, ""),
         version=resource_version_of(live),
-        immutable_fields=fixed_fields(spec),
+        immutable_fields=immutable_fields(spec),
         service_account=template["spec"].get("serviceAccountName") or "",
         fence_gate=_is_gated(template),
         image=_image(template["spec"]),

@@ -5,6 +5,7 @@ Pure. Called by managers.upgrade.decide and managers.cluster.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -96,7 +97,7 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
         zip(pools_to_observe(cluster), (observed.voters, observed.green), strict=False)
     )
     target = frozen_target(cluster) or Release.requested(cluster)
-    refusals = _refusals(cluster, observed, status)
+    attempts = _refused_attempts(cluster, observed, status)
     facts = BlueGreenFacts(
         cluster=cluster,
         now=observed.now,
@@ -108,14 +109,9 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
         membership=_membership(observed, blue, green),
         job=observation.job,
         former_job=observation.former_job,
-        job_refusal=next(
-            (refusal.refusal for refusal in refusals if refusal.effect.startswith(MakeJob.name)), ""
-        ),
-        hook_refusal=next(
-            (refusal.refusal for refusal in refusals if refusal.effect.startswith(MakeHook.name)),
-            "",
-        ),
-        retry_allowed=all(observed.now - refusal.at >= OFFER_AGAIN for refusal in refusals),
+        job_refusal=_refusal_of(MakeJob.name, attempts),
+        hook_refusal=_refusal_of(MakeHook.name, attempts),
+        retry_allowed=all(observed.now - attempt.at >= OFFER_AGAIN for attempt in attempts),
         hook=observation.hook,
         snapshot=observation.snapshot,
         traffic=observation.traffic,
@@ -195,7 +191,11 @@ def _colour(leader: str, blue: ServerPool, green: ServerPool) -> Colour | None:
     return "green" if green.ordinal_of(leader) is not None else None
 
 
-def _refusals(
+def _refusal_of(effect: str, attempts: Sequence[EffectAttempt]) -> str:
+    return next((item.refusal for item in attempts if item.effect.startswith(effect)), "")
+
+
+def _refused_attempts(
     cluster: OpenBaoCluster, observed: Observed, status: BlueGreenStatus
 ) -> tuple[EffectAttempt, ...]:
     """Return the last attempts to create the Jobs of this phase that were refused."""

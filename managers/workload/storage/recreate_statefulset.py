@@ -48,7 +48,7 @@ KEPT = Renewal()
 
 
 @memoize
-def fixed_fields(spec: Mapping[str, Any]) -> Mapping[str, str]:
+def immutable_fields(spec: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the immutable fields of the spec of a StatefulSet, each as text."""
     claim: Object = next(iter(spec.get("volumeClaimTemplates") or ()), {})
     metadata = claim.get("metadata") or {}
@@ -67,7 +67,7 @@ def creation_hash(spec: Mapping[str, Any], storage_size: str) -> str:
     If the live object has this hash and other fields, an admission webhook changed them. It would
     change those of the next StatefulSet too.
     """
-    return digest([fixed_fields(spec), storage_size])
+    return digest([immutable_fields(spec), storage_size])
 
 
 def renewal(
@@ -112,7 +112,7 @@ SIZE_ALONE = ("size of a claim template",)
 def _differs(
     live: StatefulSetFacts, desired: Mapping[str, Any], storage_size: str
 ) -> tuple[str, ...]:
-    fields = fixed_fields(desired)
+    fields = immutable_fields(desired)
     differing = tuple(
         name for name, value in fields.items() if live.immutable_fields.get(name) != value
     )

@@ -17,7 +17,7 @@ from contracts.records.observed import Observed
 from managers.cluster.observe.from_objects import stateful_set_facts
 from managers.workload.plan import Inputs, plan
 from managers.workload.rollout.reload import Files
-from managers.workload.storage.recreate_statefulset import ASK_AGAIN, fixed_fields
+from managers.workload.storage.recreate_statefulset import ASK_AGAIN, immutable_fields
 from runtime.builtin_kinds import POD_DISRUPTION_BUDGET, STATEFUL_SET
 from runtime.outcome import Done, Wait
 from runtime.types import Object, annotations_of
@@ -191,15 +191,15 @@ class TestLargerVolumes:
         )
 
 
-def test_fixed_fields_are_read_alike_from_the_plan_and_from_the_server() -> None:
+def test_immutable_fields_are_read_alike_from_the_plan_and_from_the_server() -> None:
     spec: Mapping[str, Any] = next(
         intent.body["spec"]
         for intent in plan_storage(OLD, SMALL).intents
         if intent.resource == STATEFUL_SET
     )
-    assert fixed_fields(spec) == fixed_fields(gen.stateful_set().object()["spec"])
-    assert all(fixed_fields(spec).values())
-    assert set(fixed_fields({}).values()) == {""}
+    assert immutable_fields(spec) == immutable_fields(gen.stateful_set().object()["spec"])
+    assert all(immutable_fields(spec).values())
+    assert set(immutable_fields({}).values()) == {""}
 
 
 class TestAdmissionWebhook:
