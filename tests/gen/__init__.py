@@ -4,6 +4,7 @@ Frozen, so that a test may derive several worlds from one. Used by the tests of 
 everything.
 """
 
+from tests.gen.blue_green import blue_green_status
 from tests.gen.claims import claim
 from tests.gen.clusters import NAMESPACE, Cluster, cluster
 from tests.gen.pods import Pod, pod, read_pod
@@ -21,6 +22,7 @@ __all__ = [
     "Pod",
     "StatefulSet",
     "World",
+    "blue_green_status",
     "certificate",
     "claim",
     "cluster",

@@ -13,14 +13,6 @@ PLAIN = gen.cluster(version="2.4.1", upgrade=STRATEGY).initialized()
 
 def at(phase: str, cluster: gen.Cluster = PLAIN, **status: Any) -> gen.Cluster:
     """A cluster in a phase of its upgrade."""
-    known = {
-        "phase": phase,
-        "operationID": "op",
-        "greenRevision": GREEN,
-        "greenVersion": "2.4.1",
-        "blueReplicas": 3,
-        "greenReplicas": 3,
-        **status,
-    }
     release = {"version": "2.4.1" if phase == "Cleanup" else "2.4.0"}
+    known = gen.blue_green_status(phase, "2.4.1", **status)
     return cluster.with_status(release=release, blueGreen=known)

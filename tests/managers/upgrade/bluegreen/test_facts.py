@@ -56,15 +56,8 @@ RUNNING = (
 
 def at(phase: str, **status: Any) -> gen.Cluster:
     """A cluster in a phase of its upgrade."""
-    known = {
-        "phase": phase,
-        "operationID": "op",
-        "greenRevision": GREEN,
-        "greenVersion": "2.5.0",
-        "blueReplicas": 3,
-        "greenReplicas": 5,
-        **status,
-    }
+    pool = {"greenRevision": GREEN, "greenReplicas": 5}
+    known = gen.blue_green_status(phase, "2.5.0", **{**pool, **status})
     return RUNNING.with_status(blueGreen={k: v for k, v in known.items() if v is not None})
 
 

@@ -39,15 +39,7 @@ ROLLING = {
 
 def at(phase: str, cluster: gen.Cluster = ASKED, **status: Any) -> gen.Cluster:
     """A cluster in a phase of its upgrade."""
-    known = {
-        "phase": phase,
-        "operationID": "op",
-        "greenRevision": GREEN,
-        "greenVersion": "2.5.0",
-        "blueReplicas": 3,
-        "greenReplicas": 3,
-    }
-    return cluster.with_status(blueGreen={**known, **status})
+    return cluster.with_status(blueGreen=gen.blue_green_status(phase, "2.5.0", **status))
 
 
 def course(cluster: gen.Cluster, observed: Observed | None = None) -> UpgradeDecision:
