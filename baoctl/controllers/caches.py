@@ -120,12 +120,12 @@ def _watched(parts: Parts, namespace: str | None) -> Caches:
 def _listed(parts: Parts, namespaces: Sequence[str]) -> Caches:
     every = NamespaceSet(parts.informers)
     clusters, backups, restores = (
-        every.optional(Selection(kind, transform=shallow), awake=True)
+        every.optional(Selection(kind, transform=shallow), enabled=True)
         for kind in (CLUSTERS, BACKUPS, RESTORES)
     )
     children = _in_each(every)
     definitions = OptionalKinds(
-        every, OPTIONAL_KINDS, _ours, lambda kind: parts.informers.optional(kind, awake=True)
+        every, OPTIONAL_KINDS, _ours, lambda kind: parts.informers.optional(kind, enabled=True)
     )
     for namespace in namespaces:
         every.join(namespace)
@@ -194,7 +194,7 @@ def _watch_refresher(parts: Parts, when_well: float = 0.0) -> CacheRefresher:
 
 def _in_each(every: NamespaceSet) -> dict[Resource, Cache]:
     return {
-        resource: every.optional(_ours(resource, fields), awake=True)
+        resource: every.optional(_ours(resource, fields), enabled=True)
         for resource, fields in CHILDREN
     }
 
@@ -213,8 +213,8 @@ class _Mirrors:
         self._parts = parts
         self.all: dict[Resource, PolledMirror] = {}
 
-    def optional(self, selection: Selection, *, awake: bool = False) -> PolledMirror:
-        """Build the cache of one kind; `awake` is ignored, because it reads only on request."""
+    def optional(self, selection: Selection, *, enabled: bool = False) -> PolledMirror:
+        """Build the cache of one kind; `enabled` is ignored, because it reads only on request."""
         parts = self._parts
         mirror = PolledMirror(
             parts.client, selection, clock=parts.clock, rng=parts.rng, metrics=parts.metrics

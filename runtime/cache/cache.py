@@ -66,8 +66,8 @@ class Cache(Lister, Protocol):
         ...
 
 
-class DisabledCache(Cache, Protocol):
-    """A cache of an optional kind, which can be added and removed."""
+class OptionalCache(Cache, Protocol):
+    """A cache of an optional kind: it reads only while it is enabled."""
 
     @property
     def synced(self) -> bool:
@@ -78,11 +78,11 @@ class DisabledCache(Cache, Protocol):
         """Call `call` each time the cache becomes complete."""
         ...
 
-    def wake(self) -> None:
+    def enable(self) -> None:
         """The kind is available: start to read."""
         ...
 
-    def rest(self) -> None:
+    def disable(self) -> None:
         """The kind was removed: stop reading and drop all objects."""
         ...
 

@@ -1,8 +1,8 @@
-"""All informers of a process, by selection: created once, run together, the optional ones stopped
-and started.
+"""All informers of a process, by selection: created once, run together, the optional ones only
+while they are enabled.
 
-Called by the composition of an application, and by runtime.cache.optional, which starts and stops
-those of optional kinds.
+Called by the composition of an application, and by runtime.cache.optional, which enables and
+disables those of optional kinds.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ AnyInformer = TypeVar("AnyInformer", bound=Informer)
 
 
 class OptionalInformer(Informer):
-    """An informer that can be stopped and started; the process does not wait for it."""
+    """An informer that runs only while it is enabled; the process does not wait for it."""
 
     home: InformerSet
 
-    def wake(self) -> None:
+    def enable(self) -> None:
         """Start to mirror."""
-        self.home.wake(self)
+        self.home.enable(self)
 
-    def rest(self) -> None:
+    def disable(self) -> None:
         """Stop and drop all objects; handlers get deletes."""
-        self.home.rest(self)
+        self.home.disable(self)
 
 
 class InformerSet:
     """All informers of a process: one per selection. They run together; if one fails, all end.
 
-    Optional ones run while they are awake, and readiness and health checks ignore them.
+    Optional ones run while they are enabled; readiness and health checks ignore them.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class InformerSet:
         self._rng = rng
         self._metrics = metrics
         self._informers: dict[Selection, Informer] = {}
-        self._asleep: set[Selection] = set()
+        self._disabled: set[Selection] = set()
         self._tasks: dict[Selection, asyncio.Task[None]] = {}
         self._group: asyncio.TaskGroup | None = None
 
@@ -75,9 +75,9 @@ class InformerSet:
         return informer
 
     def optional(
-        self, selection: Selection, *, awake: bool = False, kind_exists: bool = True
+        self, selection: Selection, *, enabled: bool = False, kind_exists: bool = True
     ) -> OptionalInformer:
-        """Create an optional informer; it does not run until `wake`, unless it is `awake`.
+        """Create an optional informer, which runs only while it is enabled.
 
         `kind_exists`: see InformerOptions. Raises ValueError if the selection already has an
         informer.
@@ -87,28 +87,28 @@ class InformerSet:
         options = replace(self._options, optional=True, kind_exists=kind_exists)
         informer = self._add(OptionalInformer, selection, options)
         informer.home = self
-        self._asleep.add(selection)
-        if awake:
-            self.wake(informer)
+        self._disabled.add(selection)
+        if enabled:
+            self.enable(informer)
         return informer
 
-    def wake(self, informer: Informer) -> None:
-        """Wake a sleeping informer; it lists immediately if the set is running."""
-        if informer.selection in self._asleep:
-            self._asleep.discard(informer.selection)
+    def enable(self, informer: Informer) -> None:
+        """Start a disabled informer; it lists immediately if the set is running."""
+        if informer.selection in self._disabled:
+            self._disabled.discard(informer.selection)
             if self._group is not None:
                 self._start(self._group, informer)
 
-    def rest(self, informer: Informer) -> None:
+    def disable(self, informer: Informer) -> None:
         """Stop an optional informer: it drops all objects, and its handlers get deletes.
 
         Raises ValueError for one that is not optional.
         """
         if not informer.optional:
             raise ValueError(f"{informer.selection} is not optional")
-        if informer.selection in self._asleep:
+        if informer.selection in self._disabled:
             return
-        self._asleep.add(informer.selection)
+        self._disabled.add(informer.selection)
         task = self._tasks.pop(informer.selection, None)
         if task is not None:
             # It runs once more, to end.
@@ -117,9 +117,9 @@ class InformerSet:
 
     def remove(self, informer: Informer) -> None:
         """Stop an optional informer and remove it from the set."""
-        self.rest(informer)
+        self.disable(informer)
         self._informers.pop(informer.selection, None)
-        self._asleep.discard(informer.selection)
+        self._disabled.discard(informer.selection)
 
     async def run(self) -> None:
         """Run all informers until cancelled, or until one fails; raises its exception."""
@@ -127,7 +127,7 @@ class InformerSet:
             async with asyncio.TaskGroup() as group:
                 self._group = group
                 for selection, informer in tuple(self._informers.items()):
-                    if selection not in self._asleep:
+                    if selection not in self._disabled:
                         self._start(group, informer)
                 # A set without informers waits too: one may be added.
                 await asyncio.get_running_loop().create_future()
@@ -183,7 +183,7 @@ class InformerSet:
             (
                 informer.last_event_age()
                 for selection, informer in self._informers.items()
-                if selection.resource.plural == plural and selection not in self._asleep
+                if selection.resource.plural == plural and selection not in self._disabled
             ),
             default=0.0,
         )

@@ -41,12 +41,12 @@ class NamespaceUnion:
         selection: Selection,
         on_change: Callable[[str], None],
         *,
-        awake: bool,
+        enabled: bool,
     ) -> None:
         self.selection = selection
         self._informers = informers
         self._on_change = on_change
-        self._awake = awake
+        self._enabled = enabled
         self._members: dict[str, OptionalInformer] = {}
         self._indexes: dict[str, IndexFunction] = {}
         self._handlers: list[EventHandler] = []
@@ -110,14 +110,14 @@ class NamespaceUnion:
     def is_ready(self, namespace: str) -> bool:
         """Whether the namespace is complete; for a kind that is not read it always is."""
         member = self._members.get(namespace)
-        return member is not None and (member.synced or not self._awake)
+        return member is not None and (member.synced or not self._enabled)
 
     def join(self, namespace: str) -> None:
         """Start to read that namespace; a second call does nothing."""
         if namespace in self._members:
             return
         chosen = replace(self.selection, namespace=namespace)
-        member = self._informers.optional(chosen, awake=self._awake, kind_exists=False)
+        member = self._informers.optional(chosen, enabled=self._enabled, kind_exists=False)
         self._members[namespace] = member
         for name, function in self._indexes.items():
             member.add_index(name, function)
@@ -131,17 +131,17 @@ class NamespaceUnion:
         if member is not None:
             self._informers.remove(member)
 
-    def wake(self) -> None:
+    def enable(self) -> None:
         """Start to read."""
-        self._awake = True
+        self._enabled = True
         for member in self._members.values():
-            self._informers.wake(member)
+            self._informers.enable(member)
 
-    def rest(self) -> None:
+    def disable(self) -> None:
         """Stop reading and drop all objects."""
-        self._awake = False
+        self._enabled = False
         for member in self._members.values():
-            self._informers.rest(member)
+            self._informers.disable(member)
 
     def _now_ready(self, namespace: str) -> None:
         for call in self._when_synced:
@@ -162,9 +162,9 @@ class NamespaceSet:
         self._namespaces: dict[str, None] = {}
         self._handlers: tuple[NamespaceHandler, ...] = ()
 
-    def optional(self, selection: Selection, *, awake: bool = False) -> NamespaceUnion:
-        """Create the cache of one kind; it does not read until `wake`, unless it is `awake`."""
-        union = NamespaceUnion(self._informers, selection, self._update, awake=awake)
+    def optional(self, selection: Selection, *, enabled: bool = False) -> NamespaceUnion:
+        """Create the cache of one kind, which reads only while it is enabled."""
+        union = NamespaceUnion(self._informers, selection, self._update, enabled=enabled)
         self._unions.append(union)
         for namespace in self._namespaces:
             union.join(namespace)

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import structlog
 
-from runtime.cache.cache import DisabledCache
+from runtime.cache.cache import OptionalCache
 from runtime.cache.optional_kind import UNKNOWN, KindAvailability, OptionalKind, served_versions
 from runtime.cache.selection import Selection
 from runtime.limits.object_size import Bounds
@@ -45,14 +45,14 @@ class OfferHandler(Protocol):
 
 
 class CacheFactory(Protocol):
-    """Creates caches that can be stopped: runtime.cache.informers, runtime.cache.namespaced_cache,
+    """Creates caches that can be disabled: runtime.cache.informers, runtime.cache.namespaced_cache,
     or a factory of polled mirrors.
     """
 
-    def optional(self, selection: Selection, *, awake: bool = False) -> DisabledCache: ...
+    def optional(self, selection: Selection, *, enabled: bool = False) -> OptionalCache: ...
 
 
-FindDefinition = Callable[[Selection], DisabledCache]
+FindDefinition = Callable[[Selection], OptionalCache]
 """Returns the cache of a selection: the definition of one kind."""
 
 
@@ -95,13 +95,13 @@ class OptionalKinds:
         select: Callable[[Resource], Selection],
         definitions: FindDefinition | None = None,
     ) -> None:
-        self._definitions: dict[OptionalKind, DisabledCache] = {}
-        self._caches: dict[Resource, DisabledCache] = {}
+        self._definitions: dict[OptionalKind, OptionalCache] = {}
+        self._caches: dict[Resource, OptionalCache] = {}
         self._handlers: tuple[OfferHandler, ...] = ()
         self._offers: Mapping[str, KindAvailability] = {kind.definition: UNKNOWN for kind in kinds}
         for kind in kinds:
             if definitions is None:
-                definition = caches.optional(definition_of(kind), awake=True)
+                definition = caches.optional(definition_of(kind), enabled=True)
             else:
                 definition = definitions(definition_of(kind))
             self._definitions[kind] = definition
@@ -112,7 +112,7 @@ class OptionalKinds:
             definition.when_synced(partial(self._update, kind))
 
     @property
-    def caches(self) -> Mapping[Resource, DisabledCache]:
+    def caches(self) -> Mapping[Resource, OptionalCache]:
         """The cache of every version of every kind, running or not."""
         return self._caches
 
@@ -139,9 +139,9 @@ class OptionalKinds:
         )
         for resource in kind.resources:
             if resource != usable:
-                self._caches[resource].rest()
+                self._caches[resource].disable()
         if usable is not None:
-            self._caches[usable].wake()
+            self._caches[usable].enable()
         reading = usable is not None and not self._caches[usable].synced
         self._note(kind, UNKNOWN if reading else KindAvailability(True, versions, usable))
 

@@ -131,10 +131,10 @@ class PolledMirror(StoredObjects):
     def when_synced(self, call: Callable[[], None]) -> None:
         """Nothing to call: it is always synced."""
 
-    def wake(self) -> None:
+    def enable(self) -> None:
         """Nothing to start: `refresh` reads."""
 
-    def rest(self) -> None:
+    def disable(self) -> None:
         """Drop all objects."""
         self.forget(tuple(self._entries))
 

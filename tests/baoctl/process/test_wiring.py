@@ -69,10 +69,10 @@ def test_kinds_that_may_be_absent_are_read_by_nobody_until_they_come(parts: Part
     build_controllers(parts)
     informers = parts.informers._informers
     optional = {resource for resource, informer in informers.items() if informer.optional}
-    awake = {informer.field_selector for informer in optional - parts.informers._asleep}
-    assert awake == {f"metadata.name={kind.definition}" for kind in OPTIONAL_KINDS}
-    asleep = {informer.resource for informer in parts.informers._asleep}
-    assert asleep == {resource for kind in OPTIONAL_KINDS for resource in kind.resources}
+    enabled = {informer.field_selector for informer in optional - parts.informers._disabled}
+    assert enabled == {f"metadata.name={kind.definition}" for kind in OPTIONAL_KINDS}
+    disabled = {informer.resource for informer in parts.informers._disabled}
+    assert disabled == {resource for kind in OPTIONAL_KINDS for resource in kind.resources}
 
 
 def test_what_is_watched_and_how_much_of_it(parts: Parts) -> None:

@@ -40,7 +40,7 @@ class Bench:
         client = client_of(FakeWire(self.server, rng, latency=(0.0, 0.0)))
         self.informers = InformerSet(client, clock=clock, rng=rng, metrics=Metrics())
         self.every = NamespaceSet(self.informers)
-        self.configs = self.every.optional(Selection(CONFIG_MAP), awake=True)
+        self.configs = self.every.optional(Selection(CONFIG_MAP), enabled=True)
         self.recorder = Recorder()
         self.configs.add_handler(self.recorder)
         self.opened: list[str] = []
@@ -153,10 +153,10 @@ async def test_a_stopped_kind_is_ready_and_starts_in_every_namespace() -> None:
             lambda: len(bench.opened) == 2,
             say="both namespaces are readable without the kind that sleeps",
         )
-        services.wake()
+        services.enable()
         assert not bench.every.is_ready("a")
         await eventually(lambda: len(synced) == 2, say="both caches are synced")
         assert bench.every.is_ready("a")
-        services.rest()
+        services.disable()
         assert services.list() == []
         assert bench.every.is_ready("a")

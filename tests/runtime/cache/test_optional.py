@@ -204,7 +204,7 @@ def test_only_an_optional_informer_can_be_stopped_and_each_is_created_once() -> 
     bench = Bench()
     needed = bench.informers.informer(Selection(CONFIG_MAP))
     with pytest.raises(ValueError, match="not optional"):
-        bench.informers.rest(needed)
+        bench.informers.disable(needed)
     with pytest.raises(ValueError, match="already"):
         bench.informers.optional(Selection(CONFIG_MAP))
 

@@ -175,7 +175,7 @@ async def test_a_forgotten_object_is_deleted_and_read_again() -> None:
     assert bench.recorder.words == ["+a@5", "-a@5"]
     assert not bench.mirror.is_known(B)
     assert await bench.asks(A, B) == 2
-    bench.mirror.rest()
+    bench.mirror.disable()
     assert bench.mirror.list() == []
 
 
