@@ -138,7 +138,7 @@ async def test_a_server_that_is_gone(line: Line) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trouble", "error"),
+    ("kind", "error"),
     [
         (FaultKind.EXPIRED, Gone),
         (FaultKind.TOO_MANY, TooManyRequests),
@@ -150,10 +150,10 @@ async def test_a_server_that_is_gone(line: Line) -> None:
     ],
 )
 async def test_the_faults_of_the_server_reach_a_client_over_http(
-    line: Line, trouble: FaultKind, error: type[Exception]
+    line: Line, kind: FaultKind, error: type[Exception]
 ) -> None:
     # A reading call is tried four times; longer waits than 5 s are left to the caller.
-    line.faults.extend(*[Fault(trouble, 9.0)] * 4)
+    line.faults.extend(*[Fault(kind, 9.0)] * 4)
     with pytest.raises(error):
         await line.client.get(CONFIG_MAP, KEY)
 

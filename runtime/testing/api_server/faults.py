@@ -48,12 +48,12 @@ READING_ONLY = frozenset({FaultKind.EXPIRED, FaultKind.TOO_LARGE})
 class Fault:
     """One fault; seconds are those of a DELAY, or the Retry-After of a TOO_MANY."""
 
-    trouble: FaultKind
+    kind: FaultKind
     seconds: float = 1.0
 
     def refusal(self) -> RefusedAnswer | None:
         """The error response of the server, for faults that are one."""
-        match self.trouble:
+        match self.kind:
             case FaultKind.TOO_MANY:
                 return too_many(int(self.seconds))
             case FaultKind.INTERNAL:

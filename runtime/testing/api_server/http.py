@@ -64,9 +64,9 @@ class _Adapter:
             request.headers.get("Accept", ""),
         )
         fault = self._faults.next(call)
-        if fault and fault.trouble in (FaultKind.DELAY, FaultKind.LATE_REPLY):
+        if fault and fault.kind in (FaultKind.DELAY, FaultKind.LATE_REPLY):
             await self._server.clock.sleep(fault.seconds)
-        if not self._server.up or (fault and fault.trouble in (FaultKind.REFUSED, FaultKind.RESET)):
+        if not self._server.up or (fault and fault.kind in (FaultKind.REFUSED, FaultKind.RESET)):
             return _abort(request)
         refusal = fault.refusal() if fault else None
         if refusal is not None:
@@ -85,9 +85,9 @@ class _Adapter:
         except RefusedAnswer as refused:
             return _response(refused.reply())
         try:
-            if fault and fault.trouble is FaultKind.TORN:
+            if fault and fault.kind is FaultKind.TORN:
                 watch.tear()
-            if fault and fault.trouble is FaultKind.SILENCE:
+            if fault and fault.kind is FaultKind.SILENCE:
                 watch.freeze()
             response = web.StreamResponse(headers={"Content-Type": "application/json"})
             response.enable_chunked_encoding()
@@ -103,7 +103,7 @@ class _Adapter:
 
 
 async def _sent(request: web.BaseRequest, reply: Reply, fault: Fault | None) -> web.StreamResponse:
-    match fault.trouble if fault else None:
+    match fault.kind if fault else None:
         case FaultKind.LOST_REPLY:
             return _abort(request)
         case FaultKind.SILENCE:

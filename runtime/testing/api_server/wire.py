@@ -106,9 +106,9 @@ class FakeWire:
 
     async def _connect(self, call: HttpRequest, fault: Fault | None) -> None:
         await self._delay(_seconds(fault, FaultKind.DELAY))
-        if not self.server.up or (fault and fault.trouble is FaultKind.REFUSED):
+        if not self.server.up or (fault and fault.kind is FaultKind.REFUSED):
             raise TransportError(f"{call.method} {call.path}: connection refused")
-        if fault and fault.trouble is FaultKind.RESET:
+        if fault and fault.kind is FaultKind.RESET:
             raise ConnectionDropped("reset before the request arrived")
 
     @staticmethod
@@ -118,7 +118,7 @@ class FakeWire:
 
     async def _inject_into_reply(self, reply: Reply, fault: Fault | None) -> Reply:
         """Inject a fault into a reply."""
-        match fault.trouble if fault else None:
+        match fault.kind if fault else None:
             case FaultKind.LOST_REPLY:
                 raise ConnectionDropped("reset before the answer arrived")
             case FaultKind.TORN:
@@ -131,7 +131,7 @@ class FakeWire:
 
     async def _inject_into_watch(self, watch: WatchStream, fault: Fault | None) -> None:
         """Inject a fault into a new watch."""
-        match fault.trouble if fault else None:
+        match fault.kind if fault else None:
             case FaultKind.LOST_REPLY:
                 raise ConnectionDropped("reset before the answer arrived")
             case FaultKind.TORN:
@@ -186,8 +186,8 @@ class _Lines:
         return chunk
 
 
-def _seconds(fault: Fault | None, trouble: FaultKind) -> float:
-    return fault.seconds if fault and fault.trouble is trouble else 0.0
+def _seconds(fault: Fault | None, kind: FaultKind) -> float:
+    return fault.seconds if fault and fault.kind is kind else 0.0
 
 
 async def _forever() -> NoReturn:
