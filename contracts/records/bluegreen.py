@@ -93,7 +93,7 @@ class PoolObservation:
     """Number of all pods, including terminating ones."""
     ready: int = 0
     """Number of pods that are Ready, unsealed, of the version of the pool, and not terminating."""
-    trouble: str = ""
+    failure: str = ""
     """Why a pod cannot run (CrashLoopBackOff, ErrImagePull, ...), for a message; "" if all can."""
     claims: tuple[PvcObservation, ...] = ()
     """PVCs of this cluster."""

@@ -211,16 +211,16 @@ class Quorum:
     servers: tuple[RaftServer, ...] = ()
     failure_tolerance: int = 0
     """Number of voters that may fail before writes are no longer possible."""
-    trouble: str = ""
+    error: str = ""
     """Why the leader did not answer, for a message; "" if it answered."""
     refused_path: str = ""
-    """The path that the operator may not use, "" if none was refused: a user must act, as `trouble`
+    """The path that the operator may not use, "" if none was refused: a user must act, as `error`
     explains."""
 
     @property
     def error_message(self) -> str:
         """Return why the state of the followers is unknown; "" when the leader reported it."""
-        why = self.trouble
+        why = self.error
         return f"the leader did not report its followers: {why}" if why else ""
 
 

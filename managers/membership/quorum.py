@@ -37,7 +37,7 @@ async def read_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) ->
     """
     leaders = [pod for pod in pods if pod.ip and pod.ready and pod.registration.active]
     if len(leaders) != 1:
-        return Quorum(trouble="not exactly one ready server reports itself as the leader")
+        return Quorum(error="not exactly one ready server reports itself as the leader")
     address, path = leaders[0].ip, LOGIN
     try:
         await login.token(bao, address)
@@ -48,11 +48,11 @@ async def read_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) ->
         path = INDEX
         leader_index = await bao.applied_index(address)
     except NoToken as error:
-        return Quorum(trouble=str(error), refused_path=TOKEN)
+        return Quorum(error=str(error), refused_path=TOKEN)
     except Denied as error:
-        return Quorum(trouble=str(error), refused_path=path)
+        return Quorum(error=str(error), refused_path=path)
     except BaoError as error:
-        return Quorum(trouble=str(error))
+        return Quorum(error=str(error))
     followers = [pod for pod in pods if pod.ready and pod.ip and pod is not leaders[0]]
     indexes = await asyncio.gather(*(_log_index(bao, pod.ip) for pod in followers))
     following = {

@@ -45,7 +45,7 @@ def interpret(answer: Quorum, cluster: OpenBaoCluster) -> Quorum | None:
         return answer
     if not _was_answered(cluster.status):
         return None
-    return replace(answer, trouble=f"{answer.trouble}: {_next_step(answer.refused_path, cluster)}")
+    return replace(answer, error=f"{answer.error}: {_next_step(answer.refused_path, cluster)}")
 
 
 def _was_answered(status: ClusterStatus) -> bool:

@@ -203,7 +203,7 @@ def _vote(observed: Observed, target: PodFacts | None) -> Blocked | Wait | None:
     quorum = observed.quorum
     if target is None or quorum is None:
         return None
-    if quorum.trouble:
+    if quorum.error:
         message = f"{target.name} runs an older template, and it is not known whether it has a vote"
         return wait_for_answer(quorum, NO_LEADER, message, RECHECK)
     votes = any(

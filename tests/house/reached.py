@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from tests.house.checkout import Source
 
 _FEEDS = frozenset(
-    {"Wait", "Blocked", "Reason", "ConditionType", "condition", "trouble"}
+    {"Wait", "Blocked", "Reason", "ConditionType", "condition"}
     | {"ConditionUpdate", "DatacenterCondition", "ProvisionedCondition"}
 )
 _WORD = re.compile(r"[A-Za-z]+")

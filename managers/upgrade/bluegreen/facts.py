@@ -135,7 +135,7 @@ def _observe_pool(
         replicas=live.replicas if live else 0,
         pods=len(pool.pods),
         ready=sum(_serves(pod, version) for pod in pool.pods),
-        trouble=next(failures, ""),
+        failure=next(failures, ""),
         claims=tuple(
             PvcObservation(pvc.name, pvc.uid)
             for pvc in pool.claims
@@ -170,7 +170,7 @@ def _failure(pod: PodFacts, now: datetime) -> str:
 
 def _membership(observed: Observed, blue: ServerPool, green: ServerPool) -> Membership | None:
     quorum = observed.quorum
-    if quorum is None or quorum.trouble:
+    if quorum is None or quorum.error:
         return None
     of_blue = [peer for peer in quorum.servers if blue.ordinal_of(peer.node_id) is not None]
     of_green = [peer for peer in quorum.servers if green.ordinal_of(peer.node_id) is not None]

@@ -44,7 +44,7 @@ def spec_reverted(facts: Facts) -> str | None:
 
 
 def green_cannot_run(facts: Facts) -> str | None:
-    return facts.green.trouble or None if facts.auto_rollback.enabled else None
+    return facts.green.failure or None if facts.auto_rollback.enabled else None
 
 
 def green_leads_early(facts: Facts) -> str | None:

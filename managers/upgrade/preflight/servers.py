@@ -55,7 +55,7 @@ def quorum_is_healthy(inputs: PreflightInput) -> Answer:
     quorum = inputs.observed.quorum
     if quorum is None:
         return None
-    if quorum.trouble:
+    if quorum.error:
         reason = QUESTION_REFUSED if quorum.refused_path else "LeaderUnknown"
         return wait(reason, quorum.error_message)
     voters = [server for server in quorum.servers if server.voter]

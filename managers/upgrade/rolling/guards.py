@@ -153,7 +153,7 @@ def pod_late(facts: RollingFacts) -> str | None:
 def server_unhealthy_late(facts: RollingFacts) -> str | None:
     """All servers are ready without progress: the unhealthy one need not be the next one."""
     message, quorum = pod_late(facts), facts.observed.quorum
-    if message is None or quorum is None or quorum.trouble:
+    if message is None or quorum is None or quorum.error:
         return message
     unhealthy = [
         server.node_id

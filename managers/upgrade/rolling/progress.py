@@ -61,7 +61,7 @@ def _is_complete(observed: Observed, upgrade: UpgradeStatus, size: int) -> bool:
         return True
     voters = [server for server in quorum.servers if server.voter]
     healthy = all(server.healthy and server.follows for server in voters)
-    return not quorum.trouble and len(voters) == size and healthy
+    return not quorum.error and len(voters) == size and healthy
 
 
 def _has_stepped_down(observed: Observed, decision: UpgradeDecision) -> bool:

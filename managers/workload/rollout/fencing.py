@@ -127,7 +127,7 @@ def _blocking_reason(observed: Observed, target: PodFacts, size: int) -> Wait | 
     if quorum is None:
         others = sum(pod.ready for pod in observed.pods if pod.uid != target.uid)
         return None if others >= majority(size) else _refused(target, others, majority(size))
-    if quorum.trouble:
+    if quorum.error:
         message = f"{target.name} keeps running: {quorum.error_message}"
         return Wait(FENCING, message, QUESTION_RECHECK if quorum.refused_path else ASK_AGAIN)
     voters = [server for server in quorum.servers if server.voter]

@@ -45,7 +45,7 @@ def reason_of(quorum: Quorum | None) -> str:
 
 def wait_for_answer(quorum: Quorum, reason: str, message: str, after: float) -> Wait:
     """Wait for an answer: for `after` seconds with that `reason`, or until a user acts."""
-    message = f"{message}: {quorum.trouble}" if quorum.trouble else message
+    message = f"{message}: {quorum.error}" if quorum.error else message
     if quorum.refused_path:
         return Wait(QUESTION_REFUSED, message, QUESTION_RECHECK)
     return Wait(reason, message, after)
@@ -60,7 +60,7 @@ def objection(quorum: Quorum | None, target: PodFacts, size: int) -> str:
     """
     if quorum is None or size == 1 or is_down(target):
         return ""
-    if quorum.trouble:
+    if quorum.error:
         return quorum.error_message
     voters = [server for server in quorum.servers if server.voter]
     rest = [server for server in voters if server.node_id != target.name]
@@ -99,7 +99,7 @@ def objection_to_hand_over(
     """
     if quorum is None or size == 1:
         return ""
-    if quorum.trouble:
+    if quorum.error:
         return quorum.error_message
     voters = [server for server in quorum.servers if server.voter]
     if len(voters) != size:

@@ -26,7 +26,7 @@ STALE = "StaleVolume"
 def reported_quorum(observed: Observed) -> Quorum | None:
     """Return the members that the leader reported; None without an answer."""
     quorum = observed.quorum
-    return None if quorum is None or quorum.trouble else quorum
+    return None if quorum is None or quorum.error else quorum
 
 
 def member(quorum: Quorum, node_id: str) -> RaftServer | None:

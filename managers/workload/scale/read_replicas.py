@@ -127,7 +127,7 @@ def _blocking_volume(
     if quorum is None:
         # The members are unknown: a server whose volume has no annotation may be one, and starts.
         return Size(ordinal, _stale(name, claim, ordinal)) if marked else None
-    if quorum.trouble:
+    if quorum.error:
         why = "the leader did not report the members"
         return Size(ordinal, wait_for_answer(quorum, NO_LEADER, why, RECHECK))
     joined = member(quorum, name)
@@ -162,7 +162,7 @@ def _leaving(resolved: Resolved, observed: Observed, desired: int, current: int)
         # Without a login the members can neither be read nor changed. The server stays a member
         # and keeps its volume: it may start again, and has no vote that would affect the quorum.
         return Size(current - 1, Wait(LEAVING, message, RECHECK), (), count)
-    if observed.quorum.trouble:
+    if observed.quorum.error:
         why = f"{message}; the leader did not report the members"
         waits = wait_for_answer(observed.quorum, NO_LEADER, why, RECHECK)
         return Size(current, waits, (), count)

@@ -159,11 +159,11 @@ def _held(resolved: Resolved, observed: Observed, count: int, message: str) -> H
         return Blocked(
             BLOCKED,
             f"{message}: the operator removes no voter, because it may not read the raft "
-            f"members: {quorum.trouble}; or set spec.replicas to {count}",
+            f"members: {quorum.error}; or set spec.replicas to {count}",
             BLOCKED_RECHECK,
         )
-    if quorum.trouble:
-        why = f"{message}; the leader did not report its members: {quorum.trouble}"
+    if quorum.error:
+        why = f"{message}; the leader did not report its members: {quorum.error}"
         return Wait(SCALING, why, SCALE_RECHECK)
     refused = refusal(resolved, observed)
     if refused:

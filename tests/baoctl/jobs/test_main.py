@@ -107,26 +107,26 @@ async def test_outside_of_a_pod_nothing_is_done() -> None:
 class Closing:
     """A client that tells whether it was closed, and after how many applies."""
 
-    def __init__(self, trouble: Exception | None) -> None:
-        self.trouble = trouble
+    def __init__(self, error: Exception | None) -> None:
+        self.error = error
         self.acts: list[str] = []
 
     async def apply(self, resource: Resource, body: Object, **how: Any) -> ApplyResult:
         self.acts.append("apply")
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         return ApplyResult(body, created=False)
 
     async def close(self) -> None:
         self.acts.append("close")
 
 
-@pytest.mark.parametrize("trouble", [None, Forbidden(StatusInfo(403, "Forbidden", "no"))])
+@pytest.mark.parametrize("error", [None, Forbidden(StatusInfo(403, "Forbidden", "no"))])
 async def test_nothing_is_left_open(
-    monkeypatch: pytest.MonkeyPatch, trouble: Exception | None
+    monkeypatch: pytest.MonkeyPatch, error: Exception | None
 ) -> None:
     """What is left open is told by two lines at the end of every job's log."""
-    client = Closing(trouble)
+    client = Closing(error)
     monkeypatch.setattr("baoctl.jobs.main._client", lambda *_: client)
 
     async def work(env: BackupEnv, job: Job) -> JobReport:

@@ -40,7 +40,7 @@ async def test_other_settings_are_written_once() -> None:
 
 async def test_a_policy_that_lacks_the_right_is_named() -> None:
     servers = Servers()
-    servers.trouble = Denied("permission denied", 403)
+    servers.error = Denied("permission denied", 403)
     kept = gen.present(await apply_settings(session(servers), SETTINGS))
     assert kept.refused
     assert "sys/storage/raft/autopilot/configuration" in kept.message
@@ -49,7 +49,7 @@ async def test_a_policy_that_lacks_the_right_is_named() -> None:
 
 async def test_a_rejection_is_reported_with_the_message_of_the_server() -> None:
     servers = Servers()
-    servers.trouble = Denied("min_quorum must be at least 3", 400)
+    servers.error = Denied("min_quorum must be at least 3", 400)
     kept = gen.present(await apply_settings(session(servers), SETTINGS))
     assert kept.message == "min_quorum must be at least 3"
 
@@ -72,5 +72,5 @@ async def test_no_request_is_sent_without_exactly_one_leader(pods: tuple[gen.Pod
 
 async def test_an_unresponsive_server_is_retried_by_the_next_reconcile() -> None:
     servers = Servers()
-    servers.trouble = BaoError("no answer")
+    servers.error = BaoError("no answer")
     assert await apply_settings(session(servers), SETTINGS) is None

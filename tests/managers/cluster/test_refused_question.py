@@ -36,7 +36,7 @@ async def before_a_rollout(
 
 def refusing() -> Servers:
     servers = Servers()
-    servers.trouble = Denied(f"{PATH} answered 403: permission denied", 403)
+    servers.error = Denied(f"{PATH} answered 403: permission denied", 403)
     return servers
 
 
@@ -60,7 +60,7 @@ async def test_a_denied_read_of_the_quorum_stops_the_rollout(
     assert "policy openbao-operator" in ready["message"]
     # Certificates are still renewed: during a long rollout the waiting pods reload them.
     assert bench.cluster["status"]["workload"]["rollingSince"]
-    servers.trouble = None
+    servers.error = None
     await bench.turn()
     assert evictions(bench) == ["evict Pod x-2"]
 

@@ -29,8 +29,8 @@ class Trusting(Servers):
         self.writes: list[Mapping[str, Any]] = []
 
     async def login_settings(self, address: str, token: str) -> Mapping[str, Any]:
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         return self.settings
 
     async def set_login_settings(
@@ -91,7 +91,7 @@ async def test_the_issuer_of_the_spec_is_kept() -> None:
 
 async def test_a_refusal_is_reported_and_not_retried_until_the_keys_change() -> None:
     server = Trusting()
-    server.trouble = Denied("auth/jwt-operator/config answered 403: permission denied", 403)
+    server.error = Denied("auth/jwt-operator/config answered 403: permission denied", 403)
     status = await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
     assert "docs/first-boot.md" in status.problem
     assert not due(BOTH, status)
@@ -100,7 +100,7 @@ async def test_a_refusal_is_reported_and_not_retried_until_the_keys_change() -> 
 
 async def test_a_missing_response_is_no_refusal() -> None:
     server = Trusting()
-    server.trouble = BaoError("no answer")
+    server.error = BaoError("no answer")
     with pytest.raises(BaoError):
         await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
 
@@ -173,7 +173,7 @@ async def test_keys_of_an_administrator_clear_the_problem() -> None:
 
 async def test_a_working_login_with_compared_keys_costs_no_request() -> None:
     server = Trusting()
-    server.trouble = AssertionError("asked")
+    server.error = AssertionError("asked")
     for before in (trusted_status(BOTH), None, OperatorLoginStatus(keys="k")):
         issuer = BOTH if before == trusted_status(BOTH) else None
         assert await read_operator_login(server, AT, WORKS, issuer, None, before) == before

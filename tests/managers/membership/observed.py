@@ -16,7 +16,7 @@ def members(voters: int, others: int = 0, leader: int | None = 0) -> tuple[Membe
 def answers(
     found: tuple[Member, ...] | None = None,
     ids: dict[str, str] | None = None,
-    trouble: str = "",
+    error: str = "",
     unusable: str = "",
 ) -> Answers:
-    return Answers(ONE_CLUSTER if ids is None else ids, found, trouble, unusable=unusable)
+    return Answers(ONE_CLUSTER if ids is None else ids, found, error, unusable=unusable)

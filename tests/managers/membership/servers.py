@@ -35,7 +35,7 @@ class Servers(Bao):
         self.valid: Callable[[str], bool] = lambda token: True
         self.lease = 3600
         self.logins = 0
-        self.trouble: Exception | None = None
+        self.error: Exception | None = None
         self.refused = ""
         self.refused_by = Denied("permission denied", 403)
         self.autopilot: dict[str, Any] = {}
@@ -103,7 +103,7 @@ class Servers(Bao):
         self.requests.append(f"{what} {token}")
         if self.refused and what.startswith(self.refused):
             raise self.refused_by
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         if not self.valid(token):
             raise Denied("permission denied", 403)

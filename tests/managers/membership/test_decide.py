@@ -31,7 +31,7 @@ def decide(
 
 
 ALL = answers(members(3))
-SILENCE = answers(None, trouble="nobody leads")
+SILENCE = answers(None, error="nobody leads")
 CONVERGING = Wait("VotersMissing", "2 of 3 servers are voters", CONVERGING_RECHECK)
 
 # sentence: (answers, raft as an object, the reason of the error, the outcome)
@@ -172,7 +172,7 @@ def test_an_error_says_since_when_and_goes() -> None:
     first, _ = evaluate_members(SILENCE, ExpectedMembers("x", 3), None, gen.NOW)
     again, _ = evaluate_members(SILENCE, ExpectedMembers("x", 3), first, gen.LATER)
     other, _ = evaluate_members(
-        answers(None, trouble="another"), ExpectedMembers("x", 3), first, gen.LATER
+        answers(None, error="another"), ExpectedMembers("x", 3), first, gen.LATER
     )
     gone, _ = evaluate_members(ALL, ExpectedMembers("x", 3), first, gen.LATER)
     assert first.last_error is not None
@@ -195,10 +195,10 @@ _IDS = st.dictionaries(st.sampled_from(["x-0", "x-1", "x-2"]), st.sampled_from([
 @settings(deadline=None, max_examples=100)
 @given(_IDS, _MEMBERS, st.sampled_from(["", "why"]), st.integers(1, 5))
 def test_equal_answers_give_an_equal_status_whatever_the_time(
-    ids: dict[str, str], found: tuple[Member, ...] | None, trouble: str, replicas: int
+    ids: dict[str, str], found: tuple[Member, ...] | None, error: str, replicas: int
 ) -> None:
     """Else a quiet cluster would write its status in every look."""
-    given_answers = Answers(ids, found, trouble)
+    given_answers = Answers(ids, found, error)
     first, outcome = evaluate_members(given_answers, ExpectedMembers("x", replicas), None, gen.NOW)
     second, same = evaluate_members(given_answers, ExpectedMembers("x", replicas), first, gen.LATER)
     assert as_object(second) == as_object(first)

@@ -49,7 +49,7 @@ async def test_a_server_that_is_silent_is_in_no_cluster() -> None:
     assert answers.members == ALL
 
 
-# sentence: (pods, token source, what is asked, a word of the trouble)
+# sentence: (pods, token source, what is asked, a word of the error)
 NOBODY: dict[str, tuple[tuple[gen.Pod, ...], TokenSource | None, list[str], str]] = {
     "nobody is there": ((), ROOT, [], "leader"),
     "nobody leads": ((STANDBY,), ROOT, ["health 10.0.0.2"], "leader"),
@@ -78,7 +78,7 @@ async def test_nobody_to_ask(
 @pytest.mark.parametrize("error", [BaoError("it broke"), Denied("it refused")])
 async def test_a_leader_in_trouble_is_named(error: Exception) -> None:
     servers = Servers()
-    servers.trouble = error
+    servers.error = error
     answers = await ask(servers, facts(LEADER), ROOT)
     assert answers.members is None
     assert "x-0" in answers.error

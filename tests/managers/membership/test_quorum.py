@@ -77,7 +77,7 @@ async def test_an_empty_answer_is_no_quorum_at_all() -> None:
 async def test_nobody_is_asked_while_it_is_unclear_who_leads() -> None:
     servers = Servers()
     quorum = await read_quorum(servers, PODS[:1], ROOT)
-    assert quorum.trouble
+    assert quorum.error
     assert servers.requests == []
 
 
@@ -96,7 +96,7 @@ async def test_a_refused_question_is_no_answer(what: str, code: int, path: str) 
     servers = Servers()
     servers.refused, servers.refused_by = what, Denied(f"{path} answered {code}: no", code)
     answer = await read_quorum(servers, PODS, ROOT)
-    assert answer == Quorum(trouble=f"{path} answered {code}: no", refused_path=path)
+    assert answer == Quorum(error=f"{path} answered {code}: no", refused_path=path)
 
 
 class NoLogin:
@@ -119,7 +119,7 @@ class NoLogin:
 async def test_a_refused_login_is_no_answer(error: Denied, path: str) -> None:
     servers = Servers()
     answer = await read_quorum(servers, PODS, NoLogin(error))
-    assert answer == Quorum(trouble=str(error), refused_path=path)
+    assert answer == Quorum(error=str(error), refused_path=path)
     assert servers.requests == []
 
 
@@ -174,9 +174,9 @@ async def test_without_an_autopilot_the_logs_say_who_is_well() -> None:
 
 async def test_a_leader_that_does_not_answer_holds_the_roll() -> None:
     servers = Servers()
-    servers.trouble = BaoError("no answer")
+    servers.error = BaoError("no answer")
     quorum = await read_quorum(servers, PODS, ROOT)
-    assert quorum.trouble == "no answer"
+    assert quorum.error == "no answer"
 
 
 @pytest.mark.parametrize("broken", [{"servers": {"x-0": {}}}, {"voters": None}, {}])

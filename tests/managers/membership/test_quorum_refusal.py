@@ -13,7 +13,7 @@ OIDC = {"enabled": True, "oidc": {"enabled": True}}
 ANSWERED = {"adminOps": {"raft": {"voters": 3, "nonVoters": 0, "leader": "x-0"}}}
 OWN = gen.cluster(selfInit=OIDC).initialized()
 STORED = gen.cluster().initialized()
-REFUSED = Quorum(trouble=f"{MEMBERS} answered 403: permission denied", refused_path=MEMBERS)
+REFUSED = Quorum(error=f"{MEMBERS} answered 403: permission denied", refused_path=MEMBERS)
 
 
 @pytest.mark.parametrize("cluster", [OWN, STORED])
@@ -24,7 +24,7 @@ def test_who_never_got_an_answer_goes_by_the_pods(cluster: gen.Cluster) -> None:
     assert interpret(REFUSED, empty.read()) is None
 
 
-@pytest.mark.parametrize("answer", [Quorum(trouble="no answer"), Quorum()])
+@pytest.mark.parametrize("answer", [Quorum(error="no answer"), Quorum()])
 def test_what_is_no_refusal_is_taken_as_it_is(answer: Quorum) -> None:
     assert interpret(answer, OWN.read()) is answer
     assert interpret(answer, OWN.with_status(**ANSWERED).read()) is answer
@@ -54,9 +54,9 @@ STEPS: dict[str, tuple[gen.Cluster, str, tuple[str, ...]]] = {
 def test_who_got_answers_before_is_told_what_to_do(
     cluster: gen.Cluster, path: str, words: tuple[str, ...]
 ) -> None:
-    answer = Quorum(trouble=f"{path} answered 403: permission denied", refused_path=path)
+    answer = Quorum(error=f"{path} answered 403: permission denied", refused_path=path)
     quorum = gen.present(interpret(answer, cluster.with_status(**ANSWERED).read()))
     assert quorum.refused_path == path
-    assert quorum.trouble.startswith(answer.trouble)
+    assert quorum.error.startswith(answer.error)
     for word in words:
-        assert word in quorum.trouble.removeprefix(answer.trouble)
+        assert word in quorum.error.removeprefix(answer.error)

@@ -52,8 +52,8 @@ class Keeper(Servers):
 
     async def recovery_shares(self, address: str, token: str) -> RecoveryShares | None:
         self.requests.append("shares")
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         return self.copy
 
 
@@ -102,11 +102,11 @@ class TestCrash:
 
     async def test_a_lost_response_is_requested_again(self) -> None:
         api, keeper = FakeApi(), _keeper()
-        keeper.trouble = BaoError("no answer")
+        keeper.error = BaoError("no answer")
         with pytest.raises(BaoError):
             await _run(keeper, api)
         assert api.of(SECRET) == []
-        keeper.trouble = None
+        keeper.error = None
         assert (await _run(keeper, api)).stored
 
     async def test_a_secret_that_was_written_before_the_status_is_accepted(self) -> None:
@@ -155,7 +155,7 @@ async def test_a_missing_copy_is_reported_and_no_keys_are_created() -> None:
 
 async def test_missing_rights_are_reported_with_the_command_for_a_user() -> None:
     keeper = _keeper()
-    keeper.trouble = Denied("sys/rotate/recovery/backup answered 403: permission denied", 403)
+    keeper.error = Denied("sys/rotate/recovery/backup answered 403: permission denied", 403)
     status = await _run(keeper, FakeApi())
     assert status.reason == "OperatorLoginRefused"
     assert "policy openbao-operator" in status.message

@@ -71,7 +71,7 @@ class Mesh:
         self.hook_says: JobState = "Succeeded"
         self.fails: dict[str, int] = {}
         """How often a Job with that action still fails."""
-        self.trouble: dict[str, str] = {}
+        self.pod_failures: dict[str, str] = {}
         """Revision, and why its pods cannot run."""
         self.unready: set[str] = set()
         self.follow: Callable[[], None] = self.check
@@ -100,7 +100,7 @@ class Mesh:
             elif fact.ending:
                 fact.pods = {}
             else:
-                broken = revision in self.trouble
+                broken = revision in self.pod_failures
                 fact.pods = {pod: not broken and pod not in self.unready for pod in fact.pods}
         for name, job in tuple(self.jobs.items()):
             if self.now - job.created_at > JOB_LIFE:

@@ -49,7 +49,7 @@ def going_back() -> TwoPools:
 
 def world_after_abort() -> TwoPools:
     world = TwoPools().to("Syncing")
-    world.trouble[world.revision] = "the image of x cannot be pulled"
+    world.pod_failures[world.revision] = "the image of x cannot be pulled"
     return world.drive(200)
 
 
@@ -123,7 +123,7 @@ def test_nothing_is_told_of_a_cluster_that_was_never_upgraded() -> None:
 def test_the_last_pass_of_the_way_back_says_what_serves() -> None:
     world = world_after_abort()
     world.order(retry="again")
-    world.trouble.clear()
+    world.pod_failures.clear()
     world.to("JoiningMesh")
     world.order(rollback="please")
     world.drive(200, until=lambda: decide_step(world.facts()).state == "Idle")

@@ -40,7 +40,7 @@ ANSWERS: dict[str, tuple[Quorum | None, str]] = {
         "x-2",
     ),
     "all are well": (Quorum((*WELL, RaftServer("x-2", voter=True, healthy=True))), "x-1"),
-    "the leader cannot be asked": (Quorum(trouble="it does not answer"), "x-1"),
+    "the leader cannot be asked": (Quorum(error="it does not answer"), "x-1"),
     "nobody may ask": (None, "x-1"),
 }
 
@@ -55,7 +55,7 @@ def test_the_server_that_is_not_well_is_named(quorum: Quorum | None, named: str)
     assert named in course.upgrade.failure.message
 
 
-REFUSED = Quorum(trouble="sys/x answered 403: no: give the policy the right", refused_path="sys/x")
+REFUSED = Quorum(error="sys/x answered 403: no: give the policy the right", refused_path="sys/x")
 
 
 def decision_of(

@@ -192,7 +192,7 @@ class TwoPools(Mesh):
             replicas=fact.replicas,
             pods=len(fact.pods),
             ready=sum(fact.pods.values()) if not fact.ending else 0,
-            trouble=self.trouble.get(revision, ""),
+            failure=self.pod_failures.get(revision, ""),
             claims=claims,
         )
 

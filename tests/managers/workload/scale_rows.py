@@ -83,13 +83,13 @@ DOWN = {
     ),
     "without a login nobody leaves": Row(ONE, servers(3).silent(), "3 ScaleDownBlocked"),
     "a leader that does not answer is no consent": Row(
-        ONE, servers(3).with_raft(trouble="no answer"), "3 Scaling"
+        ONE, servers(3).with_raft(error="no answer"), "3 Scaling"
     ),
     "two that lead are no consent": Row(
         ONE,
         servers(3)
         .pods(*pods(2), gen.pod(2).ready(leading=True))
-        .with_raft(trouble="not exactly one ready server reports itself as the leader"),
+        .with_raft(error="not exactly one ready server reports itself as the leader"),
         "3 Scaling",
     ),
     "another that is not ready keeps the highest": Row(
@@ -204,17 +204,17 @@ UP = {
         THREE, ALONE_OF_TWO.with_removal_marks(1, owner_uid="another"), "1 StaleVolume"
     ),
     "with a leader that does not answer a mark decides nothing": Row(
-        THREE, ALONE_OF_TWO.with_removal_marks(1).with_raft(trouble="no answer"), "1 Scaling"
+        THREE, ALONE_OF_TWO.with_removal_marks(1).with_raft(error="no answer"), "1 Scaling"
     ),
-    "nor does its absence": Row(THREE, ALONE_OF_TWO.with_raft(trouble="no answer"), "1 Scaling"),
+    "nor does its absence": Row(THREE, ALONE_OF_TWO.with_raft(error="no answer"), "1 Scaling"),
     "but without any leader who may be a member has to come back": Row(
-        THREE, ALONE_OF_THREE.pods(gen.pod(0).ready()).with_raft(trouble="nobody leads"), "3"
+        THREE, ALONE_OF_THREE.pods(gen.pod(0).ready()).with_raft(error="nobody leads"), "3"
     ),
     "who was removed does not even then": Row(
         THREE,
         ALONE_OF_THREE.with_removal_marks(1)
         .pods(gen.pod(0).ready())
-        .with_raft(trouble="nobody leads"),
+        .with_raft(error="nobody leads"),
         "1 Scaling",
     ),
     "without a login a mark is a question for a person": Row(
@@ -246,7 +246,7 @@ AFTER = {
         "1 [remove-peer x-1]",
     ),
     "never while nobody tells who is a member": Row(
-        DELETES, ALONE_OF_TWO.with_removal_marks(1).with_raft(trouble="no answer"), "1"
+        DELETES, ALONE_OF_TWO.with_removal_marks(1).with_raft(error="no answer"), "1"
     ),
     "never twice": Row(DELETES, ALONE_OF_TWO.with_removal_marks(1, terminating=True), "1"),
     "while the last one stops it is not over": Row(

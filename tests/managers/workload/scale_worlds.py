@@ -31,8 +31,8 @@ class Servers:
     def set_to(self, live: gen.StatefulSet | None) -> "Servers":
         return replace(self, world=self.world.with_set(live))
 
-    def with_raft(self, *servers: RaftServer, trouble: str = "") -> "Servers":
-        return replace(self, quorum=Quorum(servers, trouble=trouble))
+    def with_raft(self, *servers: RaftServer, error: str = "") -> "Servers":
+        return replace(self, quorum=Quorum(servers, error=error))
 
     def silent(self) -> "Servers":
         return replace(self, quorum=None)

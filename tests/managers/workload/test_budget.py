@@ -56,7 +56,7 @@ GUARDED = {
     "all that the spec asks for": (THREE, servers(3)),
     "five that are to come": (FIVE, servers(0).set_to(None)),
     "the operator has no login to take voters away": (ONE, servers(3).silent()),
-    "the leader cannot be asked": (ONE, servers(3).with_raft(trouble="no answer")),
+    "the leader cannot be asked": (ONE, servers(3).with_raft(error="no answer")),
     "the first of two is asked to leave": (ONE, servers(3)),
     "one of three was removed and still runs": (
         TWO,

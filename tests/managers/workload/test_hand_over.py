@@ -191,7 +191,7 @@ def any_quorum(draw: st.DrawFn) -> Quorum | None:
     if draw(st.integers(0, 4)) == 0:
         return None
     if draw(st.integers(0, 4)) == 0:
-        return Quorum(trouble="no answer")
+        return Quorum(error="no answer")
     servers = tuple(
         RaftServer(f"x-{n}", draw(st.integers(0, 5)) > 0, draw(st.integers(0, 5)) > 0)
         for n in range(draw(st.integers(1, 5)))
@@ -236,7 +236,7 @@ def test_never_below_the_majority(
     assert "going" not in states
     if not action.pod.ready and action.pod.waiting:
         return
-    assert not quorum.trouble
+    assert not quorum.error
     voters = [server for server in quorum.servers if server.voter]
     others = sum(server.healthy for server in voters if server.node_id != action.pod.name)
     counts = any(server.healthy for server in voters if server.node_id == action.pod.name)

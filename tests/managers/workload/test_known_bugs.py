@@ -34,7 +34,7 @@ def test_b02_while_it_is_not_known_who_leads_nobody_goes(leading: tuple[int, ...
 
 def test_b02_a_leader_that_does_not_answer_is_no_consent() -> None:
     pods = [gen.pod(n).with_template("old").ready(leading=n == 0) for n in range(3)]
-    silent = Quorum(trouble="no answer")
+    silent = Quorum(error="no answer")
     world = gen.world().with_set(gen.stateful_set()).with_pods(*pods).with_quorum(silent).facts()
     assert next_action(world, world.pods, 3).kind == "hold"
 

@@ -71,7 +71,7 @@ ROWS = {
     ),
     "without a login it stops, and stays a member": Row(ONE, serving(), "1 ReadReplicasLeaving"),
     "the leader does not answer: it stays": Row(
-        ONE, serving().with_quorum(Quorum(trouble="no answer")), "2 LeaderUnknown"
+        ONE, serving().with_quorum(Quorum(error="no answer")), "2 LeaderUnknown"
     ),
     "somebody promoted it: it stays": Row(
         ONE, serving().with_quorum(knowing(*READERS, voting=("x-read-1",))), "2 ReadReplicaVotes"
@@ -96,7 +96,7 @@ ROWS = {
     ),
     "the last one is gone, and nobody can be asked for its volume now": Row(
         NONE.with_spec(deletionPolicy="DeletePVCs"),
-        serving(0).with_read_claims(0, removed=True).with_quorum(Quorum(trouble="no answer")),
+        serving(0).with_read_claims(0, removed=True).with_quorum(Quorum(error="no answer")),
         "0 LeaderUnknown",
     ),
     "the last one is gone, and its volume is kept": Row(

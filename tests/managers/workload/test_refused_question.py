@@ -20,7 +20,7 @@ from tests.managers.workload.plans import digest, plan_workload, serving
 from tests.managers.workload.scale_worlds import FIVE, ONE, THREE, servers
 
 WHY = "sys/storage/raft/configuration answered 403: permission denied: give the policy the right"
-REFUSED = Quorum(trouble=WHY, refused_path="sys/storage/raft/configuration")
+REFUSED = Quorum(error=WHY, refused_path="sys/storage/raft/configuration")
 OLD = tuple(gen.pod(n).with_template("old").ready(leading=n == 0) for n in range(3))
 
 
@@ -72,7 +72,7 @@ class TestRoll:
         assert effects_of(plan_workload(THREE, world(quorum=None))) == "replace-pod x-2"
 
     def test_what_only_did_not_answer_is_told_as_before(self) -> None:
-        plan = plan_workload(THREE, world(quorum=Quorum(trouble="no answer")))
+        plan = plan_workload(THREE, world(quorum=Quorum(error="no answer")))
         assert wait_of(plan).reason == "RollingOut"
 
 
@@ -148,7 +148,7 @@ class TestReadReplicas:
         assert WHY in waits.message
 
     def test_nor_while_the_leader_does_not_answer(self) -> None:
-        silent = Quorum(trouble="no answer")
+        silent = Quorum(error="no answer")
         plan = read_worlds.plan_read_pool(read_worlds.TWO, self.there(silent, "old"))
         assert read_worlds.effect_names(plan) == []
         assert wait_of(plan.plan).reason == "LeaderUnknown"

@@ -19,22 +19,22 @@ from tests.runtime.serving import WRITES, Tokens, Verb, apply, get
 class Recording:
     """A wire that returns an empty object for each request."""
 
-    def __init__(self, *trouble: Exception) -> None:
-        self.trouble = list(trouble)
+    def __init__(self, *errors: Exception) -> None:
+        self.errors = list(errors)
         self.calls: list[HttpRequest] = []
         self.closed = False
 
     async def request(self, call: HttpRequest, /) -> HttpResponse:
         self.calls.append(call)
-        if self.trouble:
-            raise self.trouble.pop(0)
+        if self.errors:
+            raise self.errors.pop(0)
         return HttpResponse(200, b"{}")
 
     @asynccontextmanager
     async def stream(self, call: HttpRequest, /) -> AsyncIterator[AsyncIterator[bytes]]:
         self.calls.append(call)
-        if self.trouble:
-            raise self.trouble.pop(0)
+        if self.errors:
+            raise self.errors.pop(0)
         yield self.lines()
 
     async def lines(self) -> AsyncIterator[bytes]:

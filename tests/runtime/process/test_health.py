@@ -21,11 +21,11 @@ class World:
     """Two readiness checks, one of which can fail, and no liveness check."""
 
     def __init__(self) -> None:
-        self.trouble: str | None = None
+        self.error: str | None = None
         self.health = HealthChecks()
         # Not sorted by name, as in the response.
         self.health.readiness["shop"] = lambda: None
-        self.health.readiness["informers"] = lambda: self.trouble
+        self.health.readiness["informers"] = lambda: self.error
 
 
 CASES: dict[str, tuple[str | None, str, int, str]] = {
@@ -74,10 +74,10 @@ CASES: dict[str, tuple[str | None, str, int, str]] = {
 }
 
 
-@pytest.mark.parametrize(("trouble", "path", "status", "body"), CASES.values(), ids=CASES.keys())
-async def test_probe(trouble: str | None, path: str, status: int, body: str) -> None:
+@pytest.mark.parametrize(("error", "path", "status", "body"), CASES.values(), ids=CASES.keys())
+async def test_probe(error: str | None, path: str, status: int, body: str) -> None:
     world = World()
-    world.trouble = trouble
+    world.error = error
     async with serving(HttpServer("127.0.0.1", 0, health=world.health)) as url:
         answer = await fetch(url + path)
     assert answer[0] == status

@@ -29,8 +29,8 @@ class Told(Servers):
 
     async def login_settings(self, address: str, token: str) -> Mapping[str, Any]:
         self.requests.append(f"settings {address}")
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         return {"bound_issuer": ISSUER.issuer, "jwt_validation_pubkeys": list(ISSUER.public_keys)}
 
 
@@ -81,7 +81,7 @@ async def test_a_complete_task_sends_no_request() -> None:
 @pytest.mark.parametrize("leading", [True, False])
 async def test_the_status_is_kept_while_no_server_responds(leading: bool) -> None:
     servers = Told()
-    servers.trouble = BaoError("no answer")
+    servers.error = BaoError("no answer")
     before = AdminOpsStatus(
         operator_login=OperatorLoginStatus(keys="older"),
         recovery_keys=RecoveryKeysStatus(stored=True),

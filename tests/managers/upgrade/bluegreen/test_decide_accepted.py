@@ -223,7 +223,7 @@ class TestFailures:
     @pytest.mark.parametrize("phase", ["DeployingGreen", "JoiningMesh", "Syncing"])
     def test_green_that_cannot_run_ends_the_upgrade_early(self, phase: str) -> None:
         world = TwoPools().to(phase)
-        world.trouble[world.revision] = "x-1: CrashLoopBackOff"
+        world.pod_failures[world.revision] = "x-1: CrashLoopBackOff"
         world.drive(100)
         as_before(world)
         assert world.known.rollback_reason == "x-1: CrashLoopBackOff"
@@ -233,7 +233,7 @@ class TestFailures:
         world = TwoPools().to("DemotingBlue")
         world.drive(until=lambda: not world.raft["x-0"])
         world.follow = lambda: None
-        world.trouble[world.revision] = "x-1: CrashLoopBackOff"
+        world.pod_failures[world.revision] = "x-1: CrashLoopBackOff"
         world.drive(100)
         as_before(world)
 

@@ -223,11 +223,11 @@ class TestSets:
         assert facts(at("Syncing"), new_facts).green.claims == (PvcObservation("a", "1"),)
 
 
-class TestTrouble:
+class TestFailure:
     def message_of(self, pod: gen.Pod) -> str:
-        return facts(at("Syncing"), replace(gen.world().facts(), green=pool(pod))).green.trouble
+        return facts(at("Syncing"), replace(gen.world().facts(), green=pool(pod))).green.failure
 
-    # sentence: (pod, has it trouble)
+    # sentence: (pod, why it cannot run)
     MOMENTS: dict[str, tuple[gen.Pod, str]] = {  # noqa: RUF012  a constant
         "it runs": (green_pod(), ""),
         "it ended twice": (
@@ -300,7 +300,7 @@ class TestMembership:
         assert gen.present(green_facts.membership).leader is None
 
     def test_nothing_is_known_of_members_when_nobody_can_be_asked(self) -> None:
-        for seen in (self.observe(trouble="no answer"), replace(self.observe(), quorum=None)):
+        for seen in (self.observe(error="no answer"), replace(self.observe(), quorum=None)):
             assert facts(at("Promoting"), seen).membership is None
 
 

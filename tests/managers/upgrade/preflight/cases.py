@@ -35,12 +35,12 @@ def check_cluster(
     return check(read, world.facts(), Release.requested(read), resuming=resuming)
 
 
-def quorum(*changes: Mapping[str, Any], trouble: str = "") -> gen.World:
+def quorum(*changes: Mapping[str, Any], error: str = "") -> gen.World:
     """The voters, of which the first so many are changed."""
     servers = list(WELL.servers)
     for n, change in enumerate(changes):
         servers[n] = replace(servers[n], **change)
-    return FINE.with_quorum(Quorum(tuple(servers), 1, trouble))
+    return FINE.with_quorum(Quorum(tuple(servers), 1, error))
 
 
 def claim(**change: Any) -> gen.World:
@@ -140,10 +140,10 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         "leader wait MultipleLeaders", "x-0, x-1",
     ),
     "a leader that does not answer": (
-        CLUSTER, quorum(trouble="timed out"), "quorum wait LeaderUnknown", "timed out",
+        CLUSTER, quorum(error="timed out"), "quorum wait LeaderUnknown", "timed out",
     ),
     "a leader that may not be asked": (
-        CLUSTER, FINE.with_quorum(Quorum(trouble="give it the right", refused_path="sys/x")),
+        CLUSTER, FINE.with_quorum(Quorum(error="give it the right", refused_path="sys/x")),
         "quorum wait QuorumQuestionRefused", "give it the right",
     ),
     "a server without a vote": (

@@ -100,7 +100,7 @@ class TestServers:
         assert "t1" not in text
 
     async def test_a_refusal_is_remembered(self, servers: Servers) -> None:
-        servers.trouble = Denied("permission denied", 403)
+        servers.error = Denied("permission denied", 403)
         there = self.there()
         await step_down(there.context, there.logins, MEANT, STEP_DOWN)
         await mark_log(there.context, there.logins, MEANT, MARK)
@@ -112,7 +112,7 @@ class TestServers:
 
     async def test_an_answer_that_is_lost_is_no_refusal(self, servers: Servers) -> None:
         """A leader is not asked again at once; a log that could not be marked is marked later."""
-        servers.trouble = BaoError("no answer")
+        servers.error = BaoError("no answer")
         there = self.there()
         await step_down(there.context, there.logins, MEANT, STEP_DOWN)
         assert gen.present(there.context.attempts.last("step-down", "uid-x-0")).refusal == ""

@@ -82,7 +82,7 @@ class TestRemovePeer:
         assert servers.requests == []
 
     async def test_a_refusal_is_remembered_for_the_whole_cluster(self, servers: Servers) -> None:
-        servers.trouble = Denied("permission denied", 403)
+        servers.error = Denied("permission denied", 403)
         outside = there()
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
         noted = gen.present(outside.context.attempts.last("remove-peer", "uid-x"))
@@ -91,7 +91,7 @@ class TestRemovePeer:
         assert await outside.flush_events() == []
 
     async def test_an_answer_that_is_lost_is_no_refusal(self, servers: Servers) -> None:
-        servers.trouble = BaoError("no answer")
+        servers.error = BaoError("no answer")
         outside = there()
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
         assert gen.present(outside.context.attempts.last("remove-peer", "uid-x-2")).refusal == ""

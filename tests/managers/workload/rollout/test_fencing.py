@@ -29,9 +29,9 @@ def pods(*gated: int, leader: int = 0, of: int = 3) -> tuple[gen.Pod, ...]:
     )
 
 
-def quorum(*healthy: int, of: int = 3, trouble: str = "") -> Quorum:
+def quorum(*healthy: int, of: int = 3, error: str = "") -> Quorum:
     servers = tuple(RaftServer(f"x-{n}", voter=True, healthy=n in healthy) for n in range(of))
-    return Quorum(servers=() if trouble else servers, trouble=trouble)
+    return Quorum(servers=() if error else servers, error=error)
 
 
 WELL = quorum(0, 1, 2)
@@ -125,12 +125,12 @@ ROWS = {
         fencing(2), GATED.with_pods(pods()[0], gen.pod(1), pods()[2]), "FencingRefused"
     ),
     "the leader does not answer": Row(
-        fencing(2), GATED.with_quorum(quorum(trouble="no answer")), "Fencing"
+        fencing(2), GATED.with_quorum(quorum(error="no answer")), "Fencing"
     ),
     "one whose server is down anyway stops at once": Row(
         fencing(2),
         GATED.with_pods(*pods()[:2], gen.pod(2).waiting("CrashLoopBackOff")).with_quorum(
-            quorum(0, trouble="no answer")
+            quorum(0, error="no answer")
         ),
         "Fencing [fence-pod x-2]",
     ),
@@ -183,7 +183,7 @@ def test_a_refusal_names_the_field_the_pod_and_the_next_step_and_is_looked_at_ag
 
 def test_the_opinion_of_the_leader_is_looked_at_again() -> None:
     for world in (
-        GATED.with_quorum(quorum(trouble="no answer")),
+        GATED.with_quorum(quorum(error="no answer")),
         GATED.with_quorum(WELL).with_attempt(StepDown.name, "uid-x-0", timedelta(seconds=1)),
     ):
         assert gen.expect(Wait, fence(gen.resolved(fencing(0), world), world.facts()).outcome).after

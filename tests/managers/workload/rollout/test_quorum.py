@@ -62,9 +62,9 @@ ROWS = {
     "no failure can be tolerated": Row(
         Quorum(servers(True, True, True), failure_tolerance=0), "tolerance 0"
     ),
-    "the leader did not answer": Row(Quorum(trouble="no answer"), "no answer"),
+    "the leader did not answer": Row(Quorum(error="no answer"), "no answer"),
     "the leader did not answer and the pod is down anyway": Row(
-        Quorum(trouble="no answer"), "", victim=BROKEN
+        Quorum(error="no answer"), "", victim=BROKEN
     ),
     "a single server": Row(Quorum(servers(True), failure_tolerance=0), "", size=1),
     "two servers go without a majority, one way or the other": Row(

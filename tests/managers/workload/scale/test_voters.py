@@ -55,7 +55,7 @@ def voters(count: int, of: gen.Cluster = ONE) -> gen.Cluster:
 
 def test_voters_without_pods_come_back_when_nobody_leads() -> None:
     """Somebody scaled the StatefulSet to one in the same moment: that one alone is no majority."""
-    lost = ALONE_OF_THREE.pods(gen.pod(0).ready()).with_raft(trouble="nobody leads")
+    lost = ALONE_OF_THREE.pods(gen.pod(0).ready()).with_raft(error="nobody leads")
     assert (size_of(voters(3), lost).replicas, size_of(voters(2), lost).replicas) == (3, 2)
 
 
