@@ -35,7 +35,7 @@ VERSION = "app.kubernetes.io/version"
 DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")
 BEFORE, NEXT = "0.1.0", "0.2.0"
 NEW_STATUS, NEW_SPEC = "sealed", "maintenance"
-LACKING = {f"OpenBaoCluster.status.{NEW_STATUS}", f"OpenBaoCluster.spec.{NEW_SPEC}"}
+MISSING = {f"OpenBaoCluster.status.{NEW_STATUS}", f"OpenBaoCluster.spec.{NEW_SPEC}"}
 SECONDS = 90.0
 # A definition is published within a second; while fields are missing, it is compared every 15 s.
 ARRIVAL_SECONDS = 45.0
@@ -181,7 +181,7 @@ def test_an_operator_is_upgraded_and_rolled_back_without_a_restart_of_servers(
     with ServiceWriter(cluster) as writer:
         # This code is newer than the definition: it reports that, and writes the other fields.
         message = cluster.await_condition("SchemaOutdated")["message"]
-        assert all(path in message for path in LACKING)
+        assert all(path in message for path in MISSING)
         assert NEW_STATUS not in status_of(cluster)
         assert status_of(cluster)["ready"] == "3/3"
 

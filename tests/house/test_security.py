@@ -15,17 +15,17 @@ _ROW = re.compile(r"^\| \*\*.*$|^\| T\d\d .*$", re.MULTILINE)
 def test_every_named_test_exists() -> None:
     named = _TEST.findall(PAGE.read_text(encoding="utf-8"))
     assert named
-    lacking = [f"{path}::{name}" for path, name in named if not has_test(path, name)]
-    expect_none(lacking, "docs/security.md names tests that are not there")
+    missing = [f"{path}::{name}" for path, name in named if not has_test(path, name)]
+    expect_none(missing, "docs/security.md names tests that are not there")
 
 
 def test_every_threat_and_every_attack_names_a_test() -> None:
     matches = _ROW.findall(PAGE.read_text(encoding="utf-8"))
     assert matches
-    lacking = [row for row in matches if not _TEST.search(row) and "| later" not in row]
-    expect_none(lacking, "rows without a test")
+    missing = [row for row in matches if not _TEST.search(row) and "| later" not in row]
+    expect_none(missing, "rows without a test")
 
 
 def test_the_attacks_are_those_that_are_tried() -> None:
-    lacking = [row for row in rows() if row not in PAGE.read_text(encoding="utf-8").splitlines()]
-    expect_none(lacking, "rows of `python -m e2e.attacks.table` that are not in docs/security.md")
+    missing = [row for row in rows() if row not in PAGE.read_text(encoding="utf-8").splitlines()]
+    expect_none(missing, "rows of `python -m e2e.attacks.table` that are not in docs/security.md")

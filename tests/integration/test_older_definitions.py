@@ -31,7 +31,7 @@ from tests.contracts.api.clusters import cluster_object
 from tests.gen.api import StillInformer
 
 STATUS = ClusterStatus(tls_secrets=("mine",), replicas=3, phase="Running")
-LACKING = ("OpenBaoCluster.spec.maintenance", "OpenBaoCluster.status.tlsSecrets")
+MISSING = ("OpenBaoCluster.spec.maintenance", "OpenBaoCluster.status.tlsSecrets")
 
 
 def apply_definition(rig: Rig, definition: dict[str, Any]) -> None:
@@ -114,8 +114,8 @@ async def test_other_fields_are_written_and_the_field_follows_with_the_crd(
     schemas = ServedSchemas(client, SystemClock(), random.Random(1), metrics, definitions)
     running = asyncio.create_task(schemas.run())
     try:
-        await eventually(lambda: schemas.missing_fields == LACKING, say="the schemas are compared")
-        assert metrics.registry.get_sample_value(FAMILY) == len(LACKING)
+        await eventually(lambda: schemas.missing_fields == MISSING, say="the schemas are compared")
+        assert metrics.registry.get_sample_value(FAMILY) == len(MISSING)
         operator = Operator(client, schemas=schemas)
         stored = await operator.write(key)
         assert stored["status"]["replicas"] == 3
@@ -150,7 +150,7 @@ async def test_a_definition_that_goes_back_under_an_operator_is_noticed_by_a_wri
         operator = Operator(client, schemas=schemas)
         await await_refusal(operator, key)
         await eventually(
-            lambda: schemas.missing_fields == LACKING[1:], say="the schemas are compared"
+            lambda: schemas.missing_fields == MISSING[1:], say="the schemas are compared"
         )
         assert (await operator.write(key))["status"]["phase"] == "Running"
     finally:

@@ -102,7 +102,7 @@ def existing_engine(mount: str, run: str, settings: Mapping[str, Any]) -> Engine
 
 def missing(engine: Engine, granted: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the capabilities that a token lacks, each with its path."""
-    lacking = []
+    missing_rights = []
     for path, needs in engine.required():
         has = granted.get(path)
         has = has if isinstance(has, list) else []
@@ -110,5 +110,5 @@ def missing(engine: Engine, granted: Mapping[str, Any]) -> tuple[str, ...]:
             continue
         absent = [need for need in needs if need not in has]
         if absent:
-            lacking.append(f"{', '.join(absent)} at {path}")
-    return tuple(lacking)
+            missing_rights.append(f"{', '.join(absent)} at {path}")
+    return tuple(missing_rights)

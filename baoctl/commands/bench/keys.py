@@ -44,8 +44,8 @@ async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
         raise RequestError(f"{error}; check the token", ExitCode.REFUSED) from None
     except BaoError as error:
         raise response_error(error) from None
-    lacking = missing(engine, granted)
-    if not lacking:
+    missing_rights = missing(engine, granted)
+    if not missing_rights:
         return engine
     if engine.is_own:
         step = (
@@ -54,7 +54,7 @@ async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
         )
     else:
         step = "grant it, or use --mount with another engine"
-    raise RequestError(f"the token lacks {'; '.join(lacking)}; {step}", ExitCode.REFUSED)
+    raise RequestError(f"the token lacks {'; '.join(missing_rights)}; {step}", ExitCode.REFUSED)
 
 
 async def _engine_at(worker: Worker, mount: str, run: str) -> Engine:

@@ -103,10 +103,12 @@ def _labelling(
     pool: ServerPool, controller: str, pods: tuple[PodFacts, ...]
 ) -> tuple[LabelPod, ...]:
     """Return the labels that the pods of this StatefulSet lack; other pods are not labelled."""
-    lacking = ((pod, missing_labels(pool, pod)) for pod in pods if pod.controller == controller)
+    missing_by_pod = (
+        (pod, missing_labels(pool, pod)) for pod in pods if pod.controller == controller
+    )
     return tuple(
         LabelPod(pod.name, pod.uid, controller, missing)
-        for pod, missing in lacking
+        for pod, missing in missing_by_pod
         if missing and not pod.terminating
     )
 
@@ -151,9 +153,9 @@ def _differences(
         )
     if live.policy != PARALLEL:
         differences.append(f"its podManagementPolicy is {live.policy} instead of {PARALLEL}")
-    lacking = sorted({key for pod in pods for key, _ in missing_labels(pool, pod)})
-    if lacking:
-        differences.append(f"its pods lack the labels {', '.join(lacking)}")
+    missing = sorted({key for pod in pods for key, _ in missing_labels(pool, pod)})
+    if missing:
+        differences.append(f"its pods lack the labels {', '.join(missing)}")
     differences.append("its pods read a configuration that another operator wrote")
     return tuple(differences)
 

@@ -35,8 +35,8 @@ DOCUMENT_BYTES_MAX = 16 * 1024 * 1024
 VALUES_MAX = 1_000_000
 RECHECK = 300.0
 """Seconds between two reads of the document."""
-RECHECK_LACKING = 15.0
-"""The same while fields are lacking: a user is about to apply the CRDs."""
+RECHECK_MISSING = 15.0
+"""The same while fields are missing: a user is about to apply the CRDs."""
 PAUSE = 5.0
 """Minimum seconds between two reads, however many writes fail."""
 JITTER = 0.2
@@ -82,7 +82,7 @@ def compare(expected: Iterable[Object], document: Any) -> Comparison:
 
 
 class ServedSchemas:
-    """The last comparison; no field is lacking until the first read.
+    """The last comparison; no field is missing until the first read.
 
     Also a source of events: it calls its handlers when the result changes.
     """
@@ -133,7 +133,7 @@ class ServedSchemas:
             answered = await self._check()
             self._checked.set()
             well = answered and not self.missing_fields
-            wait = (RECHECK if well else RECHECK_LACKING) * (1 + self._rng.uniform(0, JITTER))
+            wait = (RECHECK if well else RECHECK_MISSING) * (1 + self._rng.uniform(0, JITTER))
             await self._clock.sleep(PAUSE)
             try:
                 async with Deadline(self._clock, wait - PAUSE):

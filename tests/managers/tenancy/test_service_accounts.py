@@ -34,12 +34,12 @@ async def test_both_are_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("there", "lacking", "role"),
+    ("there", "missing", "role"),
     [("operator", "writer", "the delegate"), ("writer", "operator", "the controller")],
 )
-async def test_one_that_lacks_is_named(there: str, lacking: str, role: str) -> None:
+async def test_one_that_lacks_is_named(there: str, missing: str, role: str) -> None:
     accounts = Accounts(holding(there), ManualClock(), "operators", WANTED)
-    text = f"ServiceAccount operators/{lacking} does not exist: it is required as {role}"
+    text = f"ServiceAccount operators/{missing} does not exist: it is required as {role}"
     with pytest.raises(AccountMissingError, match=text):
         await accounts.run()
 

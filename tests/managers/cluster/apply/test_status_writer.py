@@ -196,13 +196,13 @@ class TestAdminOps:
 class OlderSchemas:
     """Schemas of an API server whose cluster status lacks some fields."""
 
-    def __init__(self, *lacking: str) -> None:
+    def __init__(self, *missing: str) -> None:
         self.doubts = 0
         self.schema: dict[str, Any] | None = copy.deepcopy(
             open_api_schema()["properties"]["status"]
         )
         assert self.schema is not None
-        for name in lacking:
+        for name in missing:
             *outer, last = name.split(".")
             node = self.schema
             for step in outer:

@@ -88,8 +88,8 @@ def test_a_request_labels_the_pods_first(cluster: gen.Cluster) -> None:
     adoption = adoption_of(cluster.read(), facts(cluster))
     assert adoption.stage == "labelling"
     assert adoption.holds_servers
-    lacking = {key for effect in adoption.effects for key, _ in effect.labels}
-    assert lacking == {labels.COMPONENT, labels.WORKLOAD_POOL}
+    missing = {key for effect in adoption.effects for key, _ in effect.labels}
+    assert missing == {labels.COMPONENT, labels.WORKLOAD_POOL}
     assert len(adoption.effects) == 3
     condition = gen.present(adoption_condition(cluster.read(), facts(cluster)))
     assert (condition.status, condition.reason) == ("False", "Adopting")

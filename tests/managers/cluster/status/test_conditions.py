@@ -184,7 +184,7 @@ BLOCKERS: dict[str, tuple[gen.World, dict[str, Any], str]] = {
     "one server too many or too few": (WITHOUT_TOKEN, {"replicas": 4}, "EvenReplicas"),
     "nothing speaks against it": (WITHOUT_TOKEN, {}, "ProductionReady"),
 }
-LACKING = AdmissionFacts(missing=("lock-managed-scale",))
+MISSING = AdmissionFacts(missing=("lock-managed-scale",))
 
 
 def production_ready(
@@ -205,15 +205,15 @@ def test_what_blocks_production(world: gen.World, spec: dict[str, Any], reason: 
 def test_admission_policies_count_last() -> None:
     for spec, admission, reason in (
         ({}, AdmissionFacts(), "ProductionReady"),
-        ({}, LACKING, "AdmissionPoliciesMissing"),
-        ({"replicas": 4}, LACKING, "EvenReplicas"),
+        ({}, MISSING, "AdmissionPoliciesMissing"),
+        ({"replicas": 4}, MISSING, "EvenReplicas"),
     ):
         assert production_ready(WITHOUT_TOKEN, spec, admission)[1] == reason
 
 
 def test_fields_that_an_older_schema_lacks_are_named_and_the_rest_is_counted() -> None:
-    lacking = tuple(f"OpenBaoCluster.status.f{number}" for number in range(SHOWN + 2))
-    message = gen.present(schema_outdated(lacking)).message
+    missing = tuple(f"OpenBaoCluster.status.f{number}" for number in range(SHOWN + 2))
+    message = gen.present(schema_outdated(missing)).message
     assert "OpenBaoCluster.status.f0, " in message
     assert " and 2 more. Apply" in message
-    assert lacking[-1] not in message
+    assert missing[-1] not in message

@@ -12,7 +12,7 @@ from managers.context.reads.served_schemas import (
     FAMILY,
     PAUSE,
     RECHECK,
-    RECHECK_LACKING,
+    RECHECK_MISSING,
     ServedSchemas,
 )
 from runtime.metrics.metrics import Metrics
@@ -115,7 +115,7 @@ async def test_new_crds_are_detected_soon() -> None:
     async with Comparing("tlsSecrets") as comparing:
         comparing.publish()
         await comparing.clock.advance(PAUSE)
-        await comparing.clock.advance(2 * RECHECK_LACKING)
+        await comparing.clock.advance(2 * RECHECK_MISSING)
         await comparing.until(())
         assert comparing.schemas.status_of(KIND) is None
         assert (comparing.gauge, comparing.handler.notifications) == (0, 2)
@@ -151,5 +151,5 @@ async def test_a_refusal_leaves_the_last_result() -> None:
     async with Comparing("tlsSecrets") as comparing:
         comparing.api.refuse(f"get path {DOCUMENT}", api_error(403))
         await comparing.clock.advance(PAUSE)
-        await comparing.clock.advance(2 * RECHECK_LACKING)
+        await comparing.clock.advance(2 * RECHECK_MISSING)
         assert comparing.schemas.missing_fields == (f"{KIND}.status.tlsSecrets",)
