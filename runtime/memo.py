@@ -64,17 +64,17 @@ class Memos:
         """Keep at most `keys` keys, and `size` results of each."""
         self._keys = keys
         self._size = size
-        self._kept: OrderedDict[Hashable, dict[Hashable, _Entry]] = OrderedDict()
+        self._results: OrderedDict[Hashable, dict[Hashable, _Entry]] = OrderedDict()
 
     def __len__(self) -> int:
         """The number of keys with results."""
-        return len(self._kept)
+        return len(self._results)
 
     @contextmanager
     def during(self, key: Hashable) -> Iterator[None]:
         """Use the results of the last reconcile of the key in this block; keep its own for the
         next."""
-        under_way = _Pass(self._kept.pop(key, {}), self._size)
+        under_way = _Pass(self._results.pop(key, {}), self._size)
         token = _pass.set(under_way)
         try:
             yield
@@ -83,9 +83,9 @@ class Memos:
             # A thread that outlives the reconcile must not use the previous results.
             under_way.before = {}
             if under_way.now:
-                self._kept[key] = under_way.now
-            if len(self._kept) > self._keys:
-                self._kept.popitem(last=False)
+                self._results[key] = under_way.now
+            if len(self._results) > self._keys:
+                self._results.popitem(last=False)
 
 
 def memoize(

@@ -115,7 +115,7 @@ class OwnedApply:
         does not block the others.
         """
         # An unchanged intent needs no task; in a quiet cluster all are unchanged.
-        unchanged = [self._skipped(owner, intent) for intent in intents]
+        unchanged = [self._result_if_unchanged(owner, intent) for intent in intents]
         results = await asyncio.gather(
             *(
                 self.ensure(owner, intent)
@@ -136,10 +136,10 @@ class OwnedApply:
         Raises Transient (and its API subclasses) if the server cannot respond, and LeaseLost if
         this process may no longer write.
         """
-        skipped = self._skipped(owner, intent)
+        skipped = self._result_if_unchanged(owner, intent)
         if skipped is not None:
             return skipped
-        return self._counted(await self._ensure(owner, intent))
+        return self._count(await self._ensure(owner, intent))
 
     async def prune(
         self,
@@ -171,7 +171,7 @@ class OwnedApply:
                 gone.append(key)
         return tuple(gone)
 
-    def _skipped(self, owner: Owner, intent: Intent) -> Applied | None:
+    def _result_if_unchanged(self, owner: Owner, intent: Intent) -> Applied | None:
         """Return SKIPPED without a request if the cached object is ours and known to match."""
         live = self._informers[intent.resource].get(intent.key)
         if live is None or is_terminating(live):
@@ -181,9 +181,9 @@ class OwnedApply:
             return None
         if ownership_of(live, owner, self._marks) is not Ownership.MINE:
             return None
-        return self._counted(Applied(intent, Verdict.SKIPPED, live))
+        return self._count(Applied(intent, Verdict.SKIPPED, live))
 
-    def _counted(self, applied: Applied) -> Applied:
+    def _count(self, applied: Applied) -> Applied:
         self._metrics.apply_total.labels(
             resource=applied.intent.resource.plural, outcome=applied.verdict.value
         ).inc()
@@ -192,7 +192,7 @@ class OwnedApply:
     async def _ensure(self, owner: Owner, intent: Intent) -> Applied:
         cached = self._informers[intent.resource].get(intent.key)
         if cached is None:
-            return await self._ensure_unseen(owner, intent)
+            return await self._ensure_uncached(owner, intent)
         refusal = self._not_ours(owner, intent, cached)
         if refusal is not None:
             return refusal
@@ -201,7 +201,7 @@ class OwnedApply:
         if rejected is not None:
             return Applied(intent, Verdict.REJECTED, cached, rejected)
         # The hash in our annotations detects fields that were removed from the intent.
-        if contains(cached, self._marked(owner, intent, cached)):
+        if contains(cached, self._with_ownership(owner, intent, cached)):
             self._settled.note(slot, cached, intent.digest)
             return Applied(intent, Verdict.SKIPPED, cached)
         applied = await self._send(owner, intent, cached)
@@ -209,7 +209,7 @@ class OwnedApply:
             self._settled.note(slot, cached, intent.digest, refusal=applied.message)
         return applied
 
-    async def _ensure_unseen(self, owner: Owner, intent: Intent) -> Applied:
+    async def _ensure_uncached(self, owner: Owner, intent: Intent) -> Applied:
         """Create an object that is not in the cache; read first only if one may exist."""
         slot = (intent.resource, intent.key)
         if not self._informers[intent.resource].may_hide(intent.key):
@@ -260,14 +260,14 @@ class OwnedApply:
 
     async def _send(self, owner: Owner, intent: Intent, live: Object | None) -> Applied:
         """Apply to the live object, or create it if there is none."""
-        body = self._marked(owner, intent, live)
+        body = self._with_ownership(owner, intent, live)
         try:
             result = await self._apply(intent, body, force=live is not None)
             result = await self._take_over(intent, body, result)
         except ApiError as error:
             # The cached state may be outdated.
             self._informers[intent.resource].invalidate(intent.key)
-            return _refused(intent, error)
+            return _result_of_error(intent, error)
         if live is None and not result.created:
             raise TerminalError(f"{intent}: the server merged an apply that may only create")
         informer = self._informers[intent.resource]
@@ -305,7 +305,7 @@ class OwnedApply:
             return ApplyResult(again.object, created=result.created)
         raise Transient(f"{intent} changed repeatedly while its fields were taken over")
 
-    def _marked(self, owner: Owner, intent: Intent, live: Object | None) -> Object:
+    def _with_ownership(self, owner: Owner, intent: Intent, live: Object | None) -> Object:
         metadata = dict(intent.body["metadata"])
         if not intent.outlives_owner:
             metadata["ownerReferences"] = [owner.reference()]
@@ -327,7 +327,7 @@ class OwnedApply:
 _EXISTING = (AlreadyExists, ApplyConflict, Conflict)
 
 
-def _refused(intent: Intent, error: ApiError) -> Applied:
+def _result_of_error(intent: Intent, error: ApiError) -> Applied:
     """Convert an error to the result in the table, or raise it."""
     match refusal_of(error):
         case Refusal.REJECTED:

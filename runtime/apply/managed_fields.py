@@ -44,7 +44,7 @@ def upgrade(
         return None
     after = [e for e in copy.deepcopy(before) if not _is(e, BEFORE_FIRST_APPLY, subresource)]
     for name in sorted(legacy):
-        after = _united(after, name, manager, subresource)
+        after = _union(after, name, manager, subresource)
     return [
         # The server ignores an empty list; one empty entry clears the list.
         {"op": "replace", "path": "/metadata/managedFields", "value": after or [{}]},
@@ -96,7 +96,7 @@ def _is_of_status(entry: Mapping[str, Any]) -> bool:
     return entry.get("subresource") == "status"
 
 
-def _united(entries: list[Entry], name: str, manager: str, subresource: str) -> list[Entry]:
+def _union(entries: list[Entry], name: str, manager: str, subresource: str) -> list[Entry]:
     former = [entry for entry in entries if _is(entry, name, subresource)]
     if not former:
         return entries

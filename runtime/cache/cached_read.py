@@ -28,37 +28,37 @@ class TtlCache(Generic[Key, Value]):
     def __init__(self, clock: Clock, size: int = SIZE) -> None:
         self._clock = clock
         self._size = size
-        self._kept: OrderedDict[Key, tuple[float, Value]] = OrderedDict()
+        self._entries: OrderedDict[Key, tuple[float, Value]] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._entries)
 
     def get(self, key: Key) -> Value | None:
         """Return the value; None if there is none, or if it has expired."""
-        kept = self._kept.get(key)
-        return kept[1] if kept is not None and self._clock.monotonic() < kept[0] else None
+        entry = self._entries.get(key)
+        return entry[1] if entry is not None and self._clock.monotonic() < entry[0] else None
 
     def last(self, key: Key) -> Value | None:
         """Return the value even if it has expired, unless it was dropped."""
-        kept = self._kept.get(key)
-        return None if kept is None else kept[1]
+        entry = self._entries.get(key)
+        return None if entry is None else entry[1]
 
     def put(self, key: Key, value: Value, until: float) -> None:
         """Keep a value until that value of clock.monotonic()."""
-        self._kept[key] = (until, value)
-        self._kept.move_to_end(key)
+        self._entries[key] = (until, value)
+        self._entries.move_to_end(key)
         # Users choose the names: entries that are no longer read would stay forever.
-        while len(self._kept) > self._size or self._is_over(next(iter(self._kept))):
-            self._kept.popitem(last=False)
-            if not self._kept:
+        while len(self._entries) > self._size or self._is_over(next(iter(self._entries))):
+            self._entries.popitem(last=False)
+            if not self._entries:
                 break
 
     def drop(self, key: Key) -> None:
         """Drop a value."""
-        self._kept.pop(key, None)
+        self._entries.pop(key, None)
 
     def _is_over(self, key: Key) -> bool:
-        return self._kept[key][0] <= self._clock.monotonic()
+        return self._entries[key][0] <= self._clock.monotonic()
 
 
 @dataclass(frozen=True, slots=True)

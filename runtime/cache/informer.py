@@ -76,7 +76,7 @@ class Informer(StoredObjects):
         self._clock = clock
         self._rng = rng
         self._options = options
-        self._untold: deque[tuple[tuple[EventHandler, ...], StoreChange, bool]] = deque()
+        self._undelivered: deque[tuple[tuple[EventHandler, ...], StoreChange, bool]] = deque()
         self._synced = asyncio.Event()
         self._created_at = clock.monotonic()
         self._resyncs: list[Resync] = []
@@ -142,7 +142,7 @@ class Informer(StoredObjects):
                 period,
                 clock=self._clock,
                 rng=self._rng,
-                busy=lambda: bool(self._untold),
+                busy=lambda: bool(self._undelivered),
             )
             self._resyncs.append(registration)
             if self._group is not None:
@@ -158,7 +158,7 @@ class Informer(StoredObjects):
 
         Call it only while `run` is not running, or after it was cancelled.
         """
-        self._tell_next(len(self._untold))
+        self._tell_next(len(self._undelivered))
         self._synced.clear()
         self._tell(self._store.replace((), ""))
         # The resourceVersion of the old reflector may no longer be valid.
@@ -200,12 +200,12 @@ class Informer(StoredObjects):
             metrics=self._metrics,
             watch_list=self._options.watch_list,
         )
-        reflector.reduce_by(self._shaped)
+        reflector.reduce_by(self._reduce_new)
         if self._options.kind_exists:
             reflector.retry_by(NEW_KIND_LADDER)
         return reflector
 
-    def _shaped(self, obj: Object) -> Object:
+    def _reduce_new(self, obj: Object) -> Object:
         """Reduce an object from the server; one from our own write is already reduced."""
         held = self._store.get(key_of(obj))
         return held if held is not None and same_state(held, obj) else self._reduce(obj)
@@ -220,9 +220,9 @@ class Informer(StoredObjects):
     def _take_in(self, effect: Mirror) -> None:
         """Mirror one effect, and deliver all its changes."""
         self._mirror(effect)
-        self._tell_next(len(self._untold))
+        self._tell_next(len(self._undelivered))
         if isinstance(effect, Replace):
-            self._now_synced()
+            self._mark_synced()
 
     def _mirror(self, effect: Mirror) -> None:
         match effect:
@@ -237,12 +237,12 @@ class Informer(StoredObjects):
 
     async def _settle(self) -> None:
         """Deliver a new list slice by slice; later changes are delivered after it."""
-        while self._untold:
+        while self._undelivered:
             self._tell_next(SLICE)
             await yield_to_loop()
-        self._now_synced()
+        self._mark_synced()
 
-    def _now_synced(self) -> None:
+    def _mark_synced(self) -> None:
         if self.synced:
             return
         self._synced.set()
@@ -250,18 +250,18 @@ class Informer(StoredObjects):
             call()
 
     def _tell(self, changes: Iterable[StoreChange]) -> None:
-        behind = bool(self._untold)
+        behind = bool(self._undelivered)
         self._queue(changes)
         if not behind:
-            self._tell_next(len(self._untold))
+            self._tell_next(len(self._undelivered))
 
     def _queue(self, changes: Iterable[StoreChange]) -> None:
         self._update_count()
         initial = not self.synced
-        self._untold.extend((self._handlers, change, initial) for change in changes)
+        self._undelivered.extend((self._handlers, change, initial) for change in changes)
 
     def _tell_next(self, count: int) -> None:
-        for _ in range(min(count, len(self._untold))):
-            handlers, change, initial = self._untold.popleft()
+        for _ in range(min(count, len(self._undelivered))):
+            handlers, change, initial = self._undelivered.popleft()
             for handler in handlers:
                 dispatch(handler, change, initial)

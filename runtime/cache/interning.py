@@ -30,13 +30,13 @@ def sharing(fields: tuple[str, ...] = ("spec", "status"), remembered: int = REME
             pool.clear()
         for field in fields:
             if field in obj:
-                obj[field] = _shared(obj[field], pool, LEVELS_MAX)
+                obj[field] = _intern(obj[field], pool, LEVELS_MAX)
         return obj
 
     return share
 
 
-def _shared(value: Any, pool: dict[Any, Any], levels: int) -> Any:
+def _intern(value: Any, pool: dict[Any, Any], levels: int) -> Any:
     """Return the shared value that equals this one."""
     kind = value.__class__
     if kind is str:
@@ -47,9 +47,9 @@ def _shared(value: Any, pool: dict[Any, Any], levels: int) -> Any:
         return None
     if kind is dict:
         for name, item in value.items():
-            value[name] = _shared(item, pool, levels - 1)
+            value[name] = _intern(item, pool, levels - 1)
         return pool.setdefault((dict, *map(_mark, value.items())), value)
-    value[:] = [_shared(item, pool, levels - 1) for item in value]
+    value[:] = [_intern(item, pool, levels - 1) for item in value]
     return pool.setdefault((list, *map(_name, value)), value)
 
 

@@ -123,7 +123,7 @@ class NamespaceUnion:
             member.add_index(name, function)
         for handler in self._handlers:
             member.add_handler(handler)
-        member.when_synced(lambda: self._now_ready(namespace))
+        member.when_synced(lambda: self._report_ready(namespace))
 
     def leave(self, namespace: str) -> None:
         """Stop reading that namespace; handlers get deletes of its objects."""
@@ -143,7 +143,7 @@ class NamespaceUnion:
         for member in self._members.values():
             self._informers.disable(member)
 
-    def _now_ready(self, namespace: str) -> None:
+    def _report_ready(self, namespace: str) -> None:
         for call in self._when_synced:
             call()
         self._on_change(namespace)

@@ -100,11 +100,11 @@ class Reflector:
         self._clock = clock
         self._rng = rng
         self._metrics = metrics
-        self._refused = Backoff(clock, rng, REFUSED_LADDER)
-        self._unreachable = Backoff(clock, rng, UNREACHABLE_LADDER)
+        self._refusal_backoff = Backoff(clock, rng, REFUSED_LADDER)
+        self._unreachable_backoff = Backoff(clock, rng, UNREACHABLE_LADDER)
         self._state = start(watch_list=watch_list)
         self._reduce = selection.reducer()
-        self._gathered: dict[ObjectKey, Object] = {}
+        self._snapshot: dict[ObjectKey, Object] = {}
         self._counts: dict[str, Counter] = {}
         self._deliver: Callable[[Mirror], None]
         self._replaced = False
@@ -119,7 +119,7 @@ class Reflector:
 
     def retry_by(self, ladder: Ladder) -> None:
         """Set the backoff after an error response; before `run`."""
-        self._refused = Backoff(self._clock, self._rng, ladder)
+        self._refusal_backoff = Backoff(self._clock, self._rng, ladder)
 
     async def run(
         self, deliver: Callable[[Mirror], None], settle: Callable[[], Awaitable[None]]
@@ -140,7 +140,7 @@ class Reflector:
             except (ApiError, TransportError) as error:
                 self._feed(Failed(self._clock.monotonic(), error))
             if self._replaced:
-                await self._settled(settle)
+                await self._settle(settle)
             if self._pause is not None:
                 await self._clock.sleep(self._delay(self._pause))
                 self._pause = None
@@ -162,7 +162,7 @@ class Reflector:
         self._touch()
         self._feed(ListResult(answer.items, answer.resource_version))
 
-    async def _settled(self, settle: Callable[[], Awaitable[None]]) -> None:
+    async def _settle(self, settle: Callable[[], Awaitable[None]]) -> None:
         self._replaced = False
         await settle()
 
@@ -179,13 +179,13 @@ class Reflector:
                 handled = 0
                 async for line in lines:
                     contact = self._touch()
-                    self._feed(self._decoded(line))
+                    self._feed(self._decode(line))
                     # After the line: the bookmark that ends a list starts the timeout of a watch.
                     idle.move(min(contact + self._idle_timeout, end))
                     if self._state.phase not in _STREAMING:
                         return
                     if self._replaced:
-                        await self._settled(settle)
+                        await self._settle(settle)
                     handled += 1
                     if handled % SLICE == 0:
                         await yield_to_loop()
@@ -209,7 +209,7 @@ class Reflector:
     def _idle_timeout(self) -> float:
         return COLLECT_IDLE_SECONDS if self._state.phase in _SNAPSHOT else IDLE_SECONDS
 
-    def _decoded(self, line: bytes) -> WatchEvent:
+    def _decode(self, line: bytes) -> WatchEvent:
         kind, obj = decode_event(line, self._selection.resource, self._selection.bounds)
         count = self._counts.get(kind)
         if count is None:
@@ -233,13 +233,13 @@ class Reflector:
     def _perform(self, effect: Effect) -> None:
         match effect:
             case Gather(key, obj):
-                self._gathered[key] = obj
+                self._snapshot[key] = obj
             case Forget(key):
-                self._gathered.pop(key, None)
+                self._snapshot.pop(key, None)
             case Discard():
-                self._gathered = {}
+                self._snapshot = {}
             case Complete(version, reason):
-                items, self._gathered = list(self._gathered.values()), {}
+                items, self._snapshot = list(self._snapshot.values()), {}
                 self._perform(Replace(items, version, reason))
             case Pause(error):
                 self._pause = effect
@@ -267,9 +267,9 @@ class Reflector:
         if isinstance(pause, Rest):
             return pause.seconds
         if isinstance(pause.error, TransportError):
-            return self._unreachable.delay()
+            return self._unreachable_backoff.delay()
         retry_after = pause.error.retry_after if pause.error is not None else None
-        return max(self._refused.delay(), retry_after or 0.0)
+        return max(self._refusal_backoff.delay(), retry_after or 0.0)
 
     def _report(self, error: ApiError | TransportError) -> None:
         # One line per class of error: in an outage every informer fails many times a minute.

@@ -49,8 +49,8 @@ class StoredObjects:
         self._store = Store()
         # A new tuple for each new handler: a change goes to the handlers of its time only.
         self._handlers: tuple[EventHandler, ...] = ()
-        self._counted = 0
-        self._count = metrics.informer_objects.labels(resource=selection.resource.plural)
+        self._reported_count = 0
+        self._gauge = metrics.informer_objects.labels(resource=selection.resource.plural)
 
     def get(self, key: ObjectKey) -> Object | None:
         """The cached object, read-only."""
@@ -80,8 +80,8 @@ class StoredObjects:
 
         All caches of this resource share the gauge: each adds its own count.
         """
-        self._count.inc(len(self._store) - self._counted)
-        self._counted = len(self._store)
+        self._gauge.inc(len(self._store) - self._reported_count)
+        self._reported_count = len(self._store)
 
 
 def dispatch(handler: EventHandler, change: StoreChange, initial: bool) -> None:

@@ -125,16 +125,16 @@ class PageReader:
 
     def __iter__(self) -> Iterator[list[Object]]:
         if len(self._body) > WHOLE_BYTES or not at_most(self._body, WHOLE_VALUES):
-            return self._scanned()
-        return self._sliced()
+            return self._scan()
+        return self._slices()
 
-    def _sliced(self) -> Iterator[list[Object]]:
+    def _slices(self) -> Iterator[list[Object]]:
         page = decode_page(self._body, self._resource)
         self.resource_version, self.token = page.resource_version, page.token
         for start in range(0, len(page.items), PIECE_ITEMS):
             yield page.items[start : start + PIECE_ITEMS]
 
-    def _scanned(self) -> Iterator[list[Object]]:
+    def _scan(self) -> Iterator[list[Object]]:
         rest: dict[str, Any] = {}
         try:
             skimmer = Skimmer(self._body)
@@ -178,7 +178,7 @@ def decode_event(line: bytes, resource: Resource, bounds: Bounds = DEFAULT) -> t
     be reopened.
     """
     try:
-        event = loads(line) if at_most(line, bounds.values) else _skimmed(line, bounds)
+        event = loads(line) if at_most(line, bounds.values) else _skim_event(line, bounds)
         kind, obj = event["type"], event["object"]
     except (ValueError, KeyError, TypeError) as error:
         raise TransportError(f"a line of the watch is not an event: {error}") from error
@@ -189,7 +189,7 @@ def decode_event(line: bytes, resource: Resource, bounds: Bounds = DEFAULT) -> t
     return kind, obj
 
 
-def _skimmed(line: bytes, bounds: Bounds) -> dict[str, Any]:
+def _skim_event(line: bytes, bounds: Bounds) -> dict[str, Any]:
     event: dict[str, Any] = {}
     skimmer = Skimmer(line)
     for name in skimmer.members():

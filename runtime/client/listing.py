@@ -80,7 +80,7 @@ async def list_pages(
             options = replace(options, limit=max(1, limit))
             continue
         for piece in page:
-            items += _shaped(piece, options.transform)
+            items += _transform_all(piece, options.transform)
             await yield_to_loop()
         # The version of the list is that of its first page; the later ones belong to the same
         # snapshot.
@@ -122,5 +122,5 @@ def selectors(options: Selectors) -> dict[str, str]:
     return query
 
 
-def _shaped(items: Sequence[Object], transform: Shape | None) -> "list[Object]":
+def _transform_all(items: Sequence[Object], transform: Shape | None) -> "list[Object]":
     return [transform(item) for item in items] if transform else [*items]

@@ -167,7 +167,7 @@ class Transport:
                 return 200, await stack.enter_async_context(self._wire.stream(prepared))
 
             try:
-                lines = await self._bounded(call, open_stream, self._timeout)
+                lines = await self._within_deadline(call, open_stream, self._timeout)
             except ConnectionDropped as error:
                 raise TransportError(f"{call.method} {call.path}: {error}") from error
             yield lines
@@ -181,9 +181,9 @@ class Transport:
             answer = await self._wire.request(prepared)
             return answer.status, answer
 
-        return await self._bounded(call, exchange, seconds)
+        return await self._within_deadline(call, exchange, seconds)
 
-    async def _bounded(
+    async def _within_deadline(
         self,
         call: HttpRequest,
         exchange: Callable[[HttpRequest], Awaitable[tuple[int, T]]],

@@ -95,7 +95,7 @@ class Flows:
         self._ready = ready
         self._workers = workers
         self._held = 0
-        self._taken = 0
+        self._take_count = 0
         self._flows: dict[str, _Flow] = {}
         self._turns: dict[int, _Turns] = {}
         # In ascending order.
@@ -128,8 +128,8 @@ class Flows:
     def take(self) -> Request:
         """Remove and return the next key; its flow holds one more worker. LookupError without
         one."""
-        self._taken += 1
-        flow, priority = self._oldest() if self._taken % AGEING == 0 else self._next()
+        self._take_count += 1
+        flow, priority = self._oldest() if self._take_count % AGEING == 0 else self._next()
         _, request = heapq.heappop(flow.lines[priority])
         flow.waiting -= 1
         self._prune(flow, priority)

@@ -83,7 +83,7 @@ class Workqueue:
         # By due time; entries that no longer match _waiting are stale and are skipped.
         self._times: list[tuple[float, int, Request]] = []
         # When, and with which priority, each key was taken.
-        self._held: dict[Request, tuple[float, int]] = {}
+        self._processing: dict[Request, tuple[float, int]] = {}
         self._getters: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.Task[None] | None = None
         self._timer_due = 0.0
@@ -93,8 +93,8 @@ class Workqueue:
             name,
             QueueReadings(
                 self._depth,
-                self._unfinished,
-                self._longest,
+                self._unfinished_seconds,
+                self._longest_running_seconds,
                 self._longest_wait,
                 self._line.readings,
             ),
@@ -172,7 +172,7 @@ class Workqueue:
         request = self._line.take()
         entry = self._ready.pop(request)
         now = self._clock.monotonic()
-        self._held[request] = (now, entry.priority)
+        self._processing[request] = (now, entry.priority)
         self._count_out(entry.priority)
         self._series.queue_seconds.observe(now - entry.since)
         # One released key may make two flows eligible, but wakes only one worker.
@@ -181,18 +181,18 @@ class Workqueue:
 
     def priority_of(self, request: Request) -> int:
         """The priority with which a worker took `request`. Raises KeyError if none holds it."""
-        return self._held[request][1]
+        return self._processing[request][1]
 
     def done(self, request: Request) -> None:
         """Release `request`. Raises KeyError if no worker holds it."""
-        started, _ = self._held.pop(request)
+        started, _ = self._processing.pop(request)
         self._series.work_seconds.observe(self._clock.monotonic() - started)
         self._line.release_worker(request)
         entry = self._ready.get(request)
         if entry is not None:
             self._line.push(request, entry)
         self._wake()
-        if not self._held:
+        if not self._processing:
             self._idle.set()
 
     def shut_down(self) -> None:
@@ -210,7 +210,7 @@ class Workqueue:
 
     async def drain(self) -> None:
         """Wait until no worker holds a key. Only final after shut_down."""
-        while self._held:
+        while self._processing:
             self._idle.clear()
             await self._idle.wait()
 
@@ -219,7 +219,7 @@ class Workqueue:
         self._ready[request] = entry
         self._series.adds.inc()
         self._count_in(priority)
-        if request not in self._held:
+        if request not in self._processing:
             self._line.push(request, entry)
             self._wake()
 
@@ -231,7 +231,7 @@ class Workqueue:
         self._count_in(priority)
         before, entry.priority = entry.priority, priority
         entry.order = next(self._order)
-        if request not in self._held:
+        if request not in self._processing:
             self._line.move(request, entry, before)
 
     def _count_in(self, priority: int) -> None:
@@ -290,13 +290,13 @@ class Workqueue:
         waiting = self._waiting.get(request)
         return waiting is not None and waiting.order == order
 
-    def _unfinished(self) -> float:
+    def _unfinished_seconds(self) -> float:
         now = self._clock.monotonic()
-        return sum(now - started for started, _ in self._held.values())
+        return sum(now - started for started, _ in self._processing.values())
 
-    def _longest(self) -> float:
+    def _longest_running_seconds(self) -> float:
         now = self._clock.monotonic()
-        return max((now - started for started, _ in self._held.values()), default=0.0)
+        return max((now - started for started, _ in self._processing.values()), default=0.0)
 
     def _longest_wait(self) -> float:
         now = self._clock.monotonic()

@@ -283,9 +283,9 @@ class LeaderElector:
         except NotFound:
             lease = None
         self._observe(lease)
-        return Attempt.TAKEN if self._taken() else await self._put(lease)
+        return Attempt.TAKEN if self._others_may_lead() else await self._put(lease)
 
-    def _taken(self) -> bool:
+    def _others_may_lead(self) -> bool:
         """Whether another process may lead, as far as observed.
 
         Only the time since *we* observed a change counts. The timestamps in the record are of

@@ -18,7 +18,7 @@ from runtime.limits.nesting import LEVELS_MAX
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 
 
-def _nested(levels: int) -> bytes:
+def _nesting_pattern(levels: int) -> bytes:
     """Match a list or an object; the decoder checks the kind of the closing bracket."""
     pattern = b""
     for _ in range(levels):
@@ -30,7 +30,9 @@ def _nested(levels: int) -> bytes:
 @cache
 def _value() -> re.Pattern[bytes]:
     """Compiled at its first use, because that takes 12 ms and most texts are decoded whole."""
-    return re.compile(_STRING + b"|" + _nested(LEVELS_MAX) + rb'|[^\s,:"\[\]{}]++', re.DOTALL)
+    return re.compile(
+        _STRING + b"|" + _nesting_pattern(LEVELS_MAX) + rb'|[^\s,:"\[\]{}]++', re.DOTALL
+    )
 
 
 _TOKEN = re.compile(_STRING + rb"|[\[{]|[\]}]", re.DOTALL)

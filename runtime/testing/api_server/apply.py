@@ -42,7 +42,7 @@ def apply_request(live: Object | None, request: Application) -> Object:
     mine = owned_leaves(request.body, kind, who.subresource)
     managers = _managers(live, request)
     last = managers.pop(who, Owned(frozenset(), request.now))
-    both = _merged(base, request)
+    both = _merge(base, request)
     before = owned_leaves(live, kind, who.subresource)
     after = owned_leaves(both, kind, who.subresource)
     changed = {path for path, value in after.items() if path not in before or before[path] != value}
@@ -69,7 +69,7 @@ def _managers(live: Object | None, request: Application) -> Managers:
     return managers
 
 
-def _merged(base: Object, request: Application) -> Object:
+def _merge(base: Object, request: Application) -> Object:
     kind, sub = request.kind, request.who.subresource
     desired = {
         name: value
@@ -103,7 +103,7 @@ def _without_omitted(
 
 def _conflict(request: Application, clashes: Mapping[Who, frozenset[Path]]) -> RefusedAnswer:
     causes = [
-        Cause("FieldManagerConflict", f"conflict with {_named(who)}", format_path(path))
+        Cause("FieldManagerConflict", f"conflict with {_describe(who)}", format_path(path))
         for who, paths in clashes.items()
         for path in sorted(paths)
     ]
@@ -112,7 +112,7 @@ def _conflict(request: Application, clashes: Mapping[Who, frozenset[Path]]) -> R
     else:
         count = f"{len(causes)} conflicts"
         message = "\n".join(
-            "\n- ".join((f"conflicts with {_named(who)}:", *map(format_path, sorted(paths))))
+            "\n- ".join((f"conflicts with {_describe(who)}:", *map(format_path, sorted(paths))))
             for who, paths in clashes.items()
         )
     name = str(request.body["metadata"]["name"])
@@ -125,7 +125,7 @@ def _conflict(request: Application, clashes: Mapping[Who, frozenset[Path]]) -> R
     )
 
 
-def _named(who: Who) -> str:
+def _describe(who: Who) -> str:
     part = f' with subresource "{who.subresource}"' if who.subresource else ""
     # Appliers are named without a version (1.36).
     version = f" using {who.api_version}" if who.operation == "Update" else ""

@@ -33,32 +33,34 @@ def expect_evictable(storage: ObjectStorage, pod: Object) -> None:
 
 def _expect_open(storage: ObjectStorage, budget: Object, pod: Object) -> None:
     name = budget["metadata"]["name"]
-    status = budget.get("status") or _counted(storage, budget)
+    status = budget.get("status") or _status_of(storage, budget)
     needs, has = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
     if not _ready(pod) and has >= needs > 0:
         return
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
-        raise _closed(f"The disruption budget {name} is still being processed by the server.", 10)
+        raise _too_many_requests(
+            f"The disruption budget {name} is still being processed by the server.", 10
+        )
     if status.get("disruptionsAllowed", 0) <= 0:
         message = f"The disruption budget {name} does not allow evicting pods currently"
         if has <= needs:
             message = (
                 f"The disruption budget {name} needs {needs} healthy pods and has {has} currently"
             )
-        raise _closed(message, None)
+        raise _too_many_requests(message, None)
     if budget.get("status"):
         left = {**status, "disruptionsAllowed": status["disruptionsAllowed"] - 1}
         storage.put(POD_DISRUPTION_BUDGET, key_of(budget), {**budget, "status": left})
 
 
-def _closed(message: str, retry_after: int | None) -> RefusedAnswer:
+def _too_many_requests(message: str, retry_after: int | None) -> RefusedAnswer:
     cause = Cause("DisruptionBudget", message)
     return RefusedAnswer(
         429, "TooManyRequests", _VIOLATES, causes=(cause,), retry_after=retry_after
     )
 
 
-def _counted(storage: ObjectStorage, budget: Object) -> Object:
+def _status_of(storage: ObjectStorage, budget: Object) -> Object:
     """The status that the disruption controller would write."""
     pods = [pod for pod in storage.all(POD) if _covers(budget, pod)]
     namespace = budget["metadata"]["namespace"]

@@ -75,7 +75,7 @@ class _Adapter:
             return await self._watch(request, call, fault)
         agent = request.headers.get("User-Agent", "unknown")
         reply = self._server.handle(call, user=agent.partition("/")[0])
-        return await _sent(request, reply, fault)
+        return await _send(request, reply, fault)
 
     async def _watch(
         self, request: web.BaseRequest, call: HttpRequest, fault: Fault | None
@@ -102,7 +102,7 @@ class _Adapter:
             self._server.leave(watch)
 
 
-async def _sent(request: web.BaseRequest, reply: Reply, fault: Fault | None) -> web.StreamResponse:
+async def _send(request: web.BaseRequest, reply: Reply, fault: Fault | None) -> web.StreamResponse:
     match fault.kind if fault else None:
         case FaultKind.LOST_REPLY:
             return _abort(request)

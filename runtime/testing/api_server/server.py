@@ -222,7 +222,7 @@ class FakeApiServer:
             call.query,
         )
         if (call.method, path.kind.resource, path.subresource) == ("POST", POD, "eviction"):
-            return 201, self._evicted(target, _decoded(call))
+            return 201, self._evict(target, _decode_body(call))
         if path.subresource and not (path.subresource == "status" and path.kind.status):
             raise not_served()
         match call.method, bool(path.name):
@@ -231,14 +231,14 @@ class FakeApiServer:
             case "GET", False:
                 return 200, list_page(self.storage, self._question(path, call), dict(call.query))
             case "POST", False:
-                return 201, self.writes.create(target, _decoded(call))
+                return 201, self.writes.create(target, _decode_body(call))
             case "PUT", True:
-                return 200, self.writes.update(target, _decoded(call))
+                return 200, self.writes.update(target, _decode_body(call))
             case "PATCH", True:
-                obj, created = self.writes.patch(target, _decoded(call), call.content_type)
-                return (201 if created else 200), self._shaped(call, target, obj)
+                obj, created = self.writes.patch(target, _decode_body(call), call.content_type)
+                return (201 if created else 200), self._represent(call, target, obj)
             case "DELETE", True:
-                return 200, self._deleted(call, target)
+                return 200, self._delete(call, target)
             case _:
                 raise RefusedAnswer(
                     405, "MethodNotAllowed", "the server does not allow this method"
@@ -248,18 +248,18 @@ class FakeApiServer:
         live = self.storage.get(target.kind.resource, target.key)
         if live is None:
             raise not_found(target.kind.resource, target.name)
-        return self._shaped(call, target, live)
+        return self._represent(call, target, live)
 
-    def _deleted(self, call: HttpRequest, target: WriteTarget) -> Object:
+    def _delete(self, call: HttpRequest, target: WriteTarget) -> Object:
         before = self.storage.get(target.kind.resource, target.key)
-        left = self.writes.delete(target, _decoded(call) if call.body else {})
+        left = self.writes.delete(target, _decode_body(call) if call.body else {})
         if left is not None:
             return left
         uid = before["metadata"]["uid"] if before else ""
         details = {"name": target.name, "kind": target.kind.resource.plural, "uid": uid}
         return {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": details}
 
-    def _evicted(self, target: WriteTarget, body: Object) -> Object:
+    def _evict(self, target: WriteTarget, body: Object) -> Object:
         """See runtime.testing.api_server.eviction."""
         pod = self.storage.get(POD, target.key)
         if pod is None:
@@ -268,7 +268,7 @@ class FakeApiServer:
         self.writes.delete(replace(target, subresource=""), body.get("deleteOptions") or {})
         return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
 
-    def _shaped(self, call: HttpRequest, target: WriteTarget, obj: Object) -> Object:
+    def _represent(self, call: HttpRequest, target: WriteTarget, obj: Object) -> Object:
         path = RequestPath(target.kind, target.key.namespace or None)
         return self._question(path, call).shape(obj)
 
@@ -311,7 +311,7 @@ def _wrong_option(field: str, text: str) -> RefusedAnswer:
     return invalid(listing, "", Cause("FieldValueForbidden", text, field))
 
 
-def _decoded(call: HttpRequest) -> Any:
+def _decode_body(call: HttpRequest) -> Any:
     try:
         return orjson.loads(call.body or b"{}")
     except orjson.JSONDecodeError as error:

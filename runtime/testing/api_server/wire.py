@@ -69,7 +69,7 @@ class FakeWire:
     async def request(self, call: HttpRequest, /) -> HttpResponse:
         fault = self.faults.next(call)
         await self._connect(call, fault)
-        reply = self._refused(fault) or self.server.handle(call, user=self._user)
+        reply = self._refusal(fault) or self.server.handle(call, user=self._user)
         await self._delay(_seconds(fault, FaultKind.LATE_REPLY))
         reply = await self._inject_into_reply(reply, fault)
         if reply.status >= 300:
@@ -85,7 +85,7 @@ class FakeWire:
     async def _stream(self, call: HttpRequest) -> AsyncIterator[AsyncIterator[bytes]]:
         fault = self.faults.next(call)
         await self._connect(call, fault)
-        refused = self._refused(fault)
+        refused = self._refusal(fault)
         if refused is not None:
             raise api_error(refused.status, refused.headers, refused.body)
         try:
@@ -112,7 +112,7 @@ class FakeWire:
             raise ConnectionDropped("reset before the request arrived")
 
     @staticmethod
-    def _refused(fault: Fault | None) -> Reply | None:
+    def _refusal(fault: Fault | None) -> Reply | None:
         refusal = fault.refusal() if fault else None
         return refusal.reply() if refusal else None
 

@@ -88,7 +88,7 @@ class Writes:
         key = ObjectKey(target.key.namespace, name)
         if self._storage.get(resource, key) is not None:
             raise already_exists(resource, name)
-        created = self._initialized(target, {**body, "metadata": metadata})
+        created = self._prepare_create(target, {**body, "metadata": metadata})
         created["metadata"]["managedFields"] = after_update(
             None, created, target.kind, self._who(target, "Update"), self._stamp()
         )
@@ -104,7 +104,7 @@ class Writes:
         uid = metadata.get("uid")
         if uid and uid != old["metadata"]["uid"]:
             raise _wrong_uid(target, uid, old)
-        return self._commit(target, old, self._rewritten(target, old, body))
+        return self._commit(target, old, self._prepare_update(target, old, body))
 
     def patch(self, target: WriteTarget, body: Any, content_type: str) -> tuple[Object, bool]:
         """Apply any kind of patch; True if an apply has created the object."""
@@ -173,7 +173,7 @@ class Writes:
         first["metadata"] = {**first["metadata"], "name": target.name}
         if target.kind.resource.namespaced:
             first["metadata"]["namespace"] = target.key.namespace
-        created = self._initialized(target, first)
+        created = self._prepare_create(target, first)
         if target.dry_run:
             return created, True
         return self._storage.put(target.kind.resource, target.key, created), True
@@ -195,7 +195,7 @@ class Writes:
         if version and version != old["metadata"]["resourceVersion"]:
             raise conflict(str(resource), target.name, MODIFIED)
 
-    def _initialized(self, target: WriteTarget, obj: Object) -> Object:
+    def _prepare_create(self, target: WriteTarget, obj: Object) -> Object:
         """Add the metadata of the server to a new object."""
         kind = target.kind
         metadata = {
@@ -217,7 +217,7 @@ class Writes:
             created |= {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
         return created
 
-    def _rewritten(self, target: WriteTarget, old: Object, body: Object) -> Object:
+    def _prepare_update(self, target: WriteTarget, old: Object, body: Object) -> Object:
         """The result of a plain write, with its managedFields."""
         if target.subresource:
             new = {**old, target.subresource: body.get(target.subresource)}

@@ -146,5 +146,5 @@ def test_both_ways_read_the_same(items: list[dict[str, Any]]) -> None:
     body = orjson.dumps(page(*items))
     whole = parse_list(body)
     reader = PageReader(body, CONFIG_MAP)
-    scanned = [item for piece in reader._scanned() for item in piece]
+    scanned = [item for piece in reader._scan() for item in piece]
     assert (scanned, reader.resource_version, reader.token) == whole
