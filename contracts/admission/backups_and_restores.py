@@ -9,7 +9,7 @@ contracts.api.rules.restore).
 from typing import Final
 
 from contracts.admission.cel import BEFORE, IS_CHANGE, IS_NOT_OPERATOR, NOW, text
-from contracts.admission.clusters import SPECS, gated, used
+from contracts.admission.clusters import SPECS, gate_validation, use_validation
 from contracts.admission.policy import PREFIX, AdmissionPolicy, Match, NamedExpression, Validation
 from contracts.admission.referenced_objects import RESTORE_USES
 from contracts.admission.secrets import RESTORE_REFERENCES, RESTORE_SECRETS, secret_variables
@@ -109,8 +109,8 @@ VALIDATE_RESTORE = AdmissionPolicy(
                 "an administrator for it, or restore into an existing cluster"
             ),
         ),
-        *map(gated, RESTORE_GATES),
-        *map(used, RESTORE_USES),
+        *map(gate_validation, RESTORE_GATES),
+        *map(use_validation, RESTORE_USES),
         *RESTORE_SECRETS,
     ),
 )

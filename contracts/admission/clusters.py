@@ -30,7 +30,7 @@ MATCHES: Final = (
 )
 
 
-def gated(gate: VerbGate, kind: str = CLUSTERS.kind) -> Validation:
+def gate_validation(gate: VerbGate, kind: str = CLUSTERS.kind) -> Validation:
     """The validation of a field of this kind that needs a verb."""
     verb = gate.verb
     because = f", because {gate.because}" if gate.because else ""
@@ -45,7 +45,7 @@ def gated(gate: VerbGate, kind: str = CLUSTERS.kind) -> Validation:
     )
 
 
-def used(use: Use) -> Validation:
+def use_validation(use: Use) -> Validation:
     """The validation of a field that names an object."""
     return Validation(
         rule_id=f"use-{use.field.removeprefix('spec.')}",
@@ -62,7 +62,11 @@ VALIDATE_CLUSTER = AdmissionPolicy(
     matches=MATCHES,
     conditions=CONDITIONS,
     variables=(*SPECS, *(NamedExpression(verb.variable, verb.allowed()) for verb in VERBS)),
-    validations=(*map(gated, GATES), *map(used, USES), CREATE_IN_TEST_NAMESPACE),
+    validations=(
+        *map(gate_validation, GATES),
+        *map(use_validation, USES),
+        CREATE_IN_TEST_NAMESPACE,
+    ),
 )
 
 # A separate policy: authorizer checks are expensive, and the CEL budget is per policy.

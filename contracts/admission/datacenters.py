@@ -9,7 +9,7 @@ within the level `restricted`, unless an administrator set another level on the 
 from typing import Final
 
 from contracts.admission.cel import IS_CHANGE
-from contracts.admission.clusters import SPECS, gated
+from contracts.admission.clusters import SPECS, gate_validation
 from contracts.admission.policy import AdmissionPolicy, Match, NamedExpression, Validation
 from contracts.admission.requesters import IS_CONTROLLER, IS_KUBERNETES, NAMESPACE
 from contracts.admission.verb_gated_fields import Verb, VerbGate
@@ -72,7 +72,7 @@ VALIDATE_DATACENTER = AdmissionPolicy(
         NamedExpression("services", "variables.spec.?bootstrapServices.orValue(dyn([]))"),
     ),
     validations=(
-        *(gated(gate, DATACENTER_KIND) for gate in GATES),
+        *(gate_validation(gate, DATACENTER_KIND) for gate in GATES),
         Validation(
             rule_id="node-hostPaths",
             field="spec.bootstrapServices[*].services[*].volumes[*].hostPath",

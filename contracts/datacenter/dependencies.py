@@ -43,10 +43,10 @@ def dependencies(services: Iterable[BootstrapService]) -> dict[str, tuple[str, .
     """
     listed = tuple(services)
     vaults = tuple(service.name for service in listed if service.kind == "OpenBaoCluster")
-    return {service.name: _resolved(service, vaults) for service in listed}
+    return {service.name: _dependencies_of(service, vaults) for service in listed}
 
 
-def _resolved(service: BootstrapService, vaults: tuple[str, ...]) -> tuple[str, ...]:
+def _dependencies_of(service: BootstrapService, vaults: tuple[str, ...]) -> tuple[str, ...]:
     names: dict[str, None] = {}
     for name in service.depends_on:
         names.update(dict.fromkeys(vaults if vaults and name == OPENBAO_READY else (name,)))
@@ -59,7 +59,7 @@ def creation_order(services: Iterable[BootstrapService]) -> tuple[BootstrapServi
     Names must be unique. Services in a cycle, and those that depend on one, come last.
     """
     listed = {service.name: service for service in services}
-    return tuple(listed[name] for name in _ordered(dependencies(listed.values())))
+    return tuple(listed[name] for name in _topological_order(dependencies(listed.values())))
 
 
 def container_order(service: BootstrapService) -> tuple[ServiceContainer, ...]:
@@ -71,10 +71,10 @@ def container_order(service: BootstrapService) -> tuple[ServiceContainer, ...]:
         container.name: container for container in service.services if container.role != "Main"
     }
     graph = {name: container.depends_on for name, container in non_main.items()}
-    return tuple(non_main[name] for name in _ordered(graph))
+    return tuple(non_main[name] for name in _topological_order(graph))
 
 
-def _ordered(graph: Graph) -> tuple[str, ...]:
+def _topological_order(graph: Graph) -> tuple[str, ...]:
     names = tuple(graph)
     index_of = {name: index for index, name in enumerate(names)}
     sorter = TopologicalSorter(

@@ -115,7 +115,7 @@ def node_access_violations(
     for path, volume in values_at(service, "services[].volumes[]"):
         if volume.kind == "HostPath" and not _is_below(volume.host_path or "", access.host_paths):
             allowed = ", ".join(access.host_paths) or "nothing"
-            yield _denied(
+            yield _violation(
                 f"{path}.hostPath",
                 volume.host_path,
                 "hostPaths",
@@ -124,7 +124,7 @@ def node_access_violations(
                 "remove the volume",
             )
     if service.run_as_user == 0 and not access.run_as_root:
-        yield _denied(
+        yield _violation(
             "runAsUser",
             0,
             "runAsRoot",
@@ -133,7 +133,7 @@ def node_access_violations(
         )
 
 
-def _denied(field: str, value: object, rule: str, message: str, alternative: str) -> Violation:
+def _violation(field: str, value: object, rule: str, message: str, alternative: str) -> Violation:
     remedy = f"ask a user with the verb {NODE_ACCESS_VERB} to allow it there, or {alternative}"
     return Violation(
         f"spec.service.{field}", format_value(value), f"node-{rule}", f"{message}; {remedy}"

@@ -19,7 +19,7 @@ def listener_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
     acme = cluster.spec.tls.acme
     if cluster.spec.tls.mode != "ACME" or acme is None:
         return listener_files()
-    return _present(
+    return _without_none(
         {
             "tls_acme_ca_directory": acme.directory_url,
             "tls_acme_ca_root": tls_names.acme_directory_ca(cluster),
@@ -39,7 +39,7 @@ def join_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
     """The TLS attributes of a joining server, by `spec.tls.mode`."""
     if cluster.spec.tls.mode != "ACME":
         return join_files(cluster.metadata.name)
-    return _present(
+    return _without_none(
         {
             "leader_tls_servername": tls_names.server_name(cluster),
             "leader_ca_cert_file": tls_names.acme_issuer_ca(cluster),
@@ -66,5 +66,5 @@ def join_files(cluster: str) -> Mapping[str, object]:
     }
 
 
-def _present(values: Mapping[str, object]) -> Mapping[str, object]:
+def _without_none(values: Mapping[str, object]) -> Mapping[str, object]:
     return {key: value for key, value in values.items() if value is not None}

@@ -143,7 +143,7 @@ def _list_rules(path: str, of: Callable[[Kind], Services]) -> tuple[RuleOf[Kind]
     )
 
 
-def _listed(
+def _services_with_paths(
     path: str, of: Callable[[Kind], Services]
 ) -> Callable[[Kind], Iterator[tuple[str, BootstrapService]]]:
     return lambda new: ((f"{path}[{at}]", service) for at, service in enumerate(of(new)))
@@ -245,11 +245,11 @@ _OWN_RULES: tuple[RuleOf[Datacenter], ...] = (
 """Rules of a datacenter, except those of the bodies of its services."""
 DATACENTER_RULES: tuple[RuleOf[Datacenter], ...] = (
     *_OWN_RULES,
-    *_body_rules(f"{_DECLARED_PATH}[]", _listed(_DECLARED_PATH, _declared_services)),
+    *_body_rules(f"{_DECLARED_PATH}[]", _services_with_paths(_DECLARED_PATH, _declared_services)),
 )
 SET_RULES: tuple[RuleOf[BootstrapServiceSet], ...] = (
     *_list_rules(_SET_PATH, _set_services),
-    *_body_rules(f"{_SET_PATH}[]", _listed(_SET_PATH, _set_services)),
+    *_body_rules(f"{_SET_PATH}[]", _services_with_paths(_SET_PATH, _set_services)),
 )
 WORKLOAD_RULES: tuple[RuleOf[BootstrapWorkload], ...] = (
     RuleOf(
@@ -276,7 +276,7 @@ def datacenter_violations(
     `old` is the object before the update; without it rules about changes do not apply.
     """
     name = datacenter.metadata.name
-    services = _listed(_DECLARED_PATH, _declared_services)(datacenter)
+    services = _services_with_paths(_DECLARED_PATH, _declared_services)(datacenter)
     # Nine of ten rules are about bodies, whose result is cached.
     valid = not any(map(_breaks_a_rule_cached, _declared_services(datacenter)))
     return (
@@ -295,7 +295,7 @@ def set_violations(services: BootstrapServiceSet) -> tuple[Violation, ...]:
         *broken_rules(SET_RULES, services, None),
         *(
             violation
-            for path, service in _listed(_SET_PATH, _set_services)(services)
+            for path, service in _services_with_paths(_SET_PATH, _set_services)(services)
             for violation in openbao_violations(service, path)
         ),
     )

@@ -38,7 +38,10 @@ def openbao_violations(
     # The name of a service has its own rule.
     return tuple(
         Violation(
-            _prefixed(violation.field, path), violation.value, violation.rule, violation.message
+            _path_in_service(violation.field, path),
+            violation.value,
+            violation.rule,
+            violation.message,
         )
         for violation in results
         if not violation.field.startswith("metadata")
@@ -56,10 +59,10 @@ def _violations(name: str, spec: Any) -> tuple[Violation, ...]:
         cluster = OpenBaoCluster.from_object(body)
     except InvalidClusterError as error:
         return error.violations
-    return (*_unknown(body), *cluster_rules.violations(cluster))
+    return (*_unknown_fields(body), *cluster_rules.violations(cluster))
 
 
-def _unknown(body: dict[str, Any]) -> Iterator[Violation]:
+def _unknown_fields(body: dict[str, Any]) -> Iterator[Violation]:
     try:
         OpenBaoCluster.model_validate(body, extra="forbid")
     except ValidationError as error:
@@ -70,5 +73,5 @@ def _unknown(body: dict[str, Any]) -> Iterator[Violation]:
             yield Violation(path[1:], format_value(detail["input"]), "schema", UNKNOWN_MESSAGE)
 
 
-def _prefixed(field: str, path: str) -> str:
+def _path_in_service(field: str, path: str) -> str:
     return f"{path}.openbao{field.removeprefix('spec')}".lstrip(".")
