@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from contracts.records.observed import EffectAttempt
 
-KEPT = 4096
+SIZE = 4096
 
 
 class AttemptLog:
-    """The last attempt of each effect on each object; drops the oldest above `kept`."""
+    """The last attempt of each effect on each object; drops the oldest above `size`."""
 
-    def __init__(self, kept: int = KEPT) -> None:
-        self._kept = kept
+    def __init__(self, size: int = SIZE) -> None:
+        self._size = size
         self._last: OrderedDict[tuple[str, str], EffectAttempt] = OrderedDict()
 
     def note(self, attempt: EffectAttempt) -> None:
@@ -26,7 +26,7 @@ class AttemptLog:
         key = (attempt.effect, attempt.uid)
         self._last[key] = attempt
         self._last.move_to_end(key)
-        while len(self._last) > self._kept:
+        while len(self._last) > self._size:
             self._last.popitem(last=False)
 
     def last(self, effect: str, uid: str) -> EffectAttempt | None:

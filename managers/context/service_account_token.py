@@ -35,7 +35,7 @@ class AccountTokens:
     clock: Clock
     account: ObjectKey
     audience: str
-    _kept: SensitiveString | None = None
+    _token: SensitiveString | None = None
     _issued_at: float = 0.0
     _refusal: ApiError | None = None
     _refused_at: float = 0.0
@@ -47,25 +47,25 @@ class AccountTokens:
         Transient when it does not respond.
         """
         now = self.clock.monotonic()
-        if self._kept is not None and now - self._issued_at < RENEW_AFTER:
-            return self._kept
+        if self._token is not None and now - self._issued_at < RENEW_AFTER:
+            return self._token
         if self._refusal is not None and now - self._refused_at < REFUSED_SECONDS:
             raise self._refusal
         self._refusal = None
         try:
-            self._kept = await self._request()
+            self._token = await self._request()
         except Transient:
             raise
         except ApiError as error:
             self._refusal, self._refused_at = error, now
             raise
         self._issued_at = now
-        return self._kept
+        return self._token
 
     def invalidate(self) -> None:
         """Record that a server refused the token; drop it unless it is new."""
         if self.clock.monotonic() - self._issued_at >= DOUBTFUL_AFTER:
-            self._kept = None
+            self._token = None
 
     async def _request(self) -> SensitiveString:
         body: dict[str, Any] = {

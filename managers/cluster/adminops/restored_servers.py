@@ -67,7 +67,9 @@ class RestoredServers:
         present = [pods[name] for name in expected if name in pods]
         async with self._logins.session(client_config.authority, client_config.server_name) as bao:
             healths = await _healths(bao, present)
-            leading = await _led(bao, [pod for pod in present if pod.name in healths])
+            leading = await _servers_with_leader(
+                bao, [pod for pod in present if pod.name in healths]
+            )
             login = self._logins.for_cluster(cluster, owner)
             leader = leader_of(present, healths)
             members, refused = await _members(bao, leader, login)
@@ -149,8 +151,8 @@ async def copies_of(
     present = [pods[name] for name in expected if name in pods]
     healths = await _healths(bao, present)
     leader = leader_of(present, healths)
-    leader_index = await _applied(bao, leader) if leader else None
-    answers = await asyncio.gather(*(_applied(bao, pod) for pod in present))
+    leader_index = await _applied_index(bao, leader) if leader else None
+    answers = await asyncio.gather(*(_applied_index(bao, pod) for pod in present))
     indexes = {pod.name: index for pod, index in zip(present, answers, strict=True)}
     copies = [
         ReplicationProgress(name, name in healths and healths[name].sealed, indexes.get(name))
@@ -165,7 +167,7 @@ async def _healths(bao: Bao, pods: Sequence[PodFacts]) -> Mapping[str, ServerHea
     return {pod.name: health for pod, health in zip(pods, answers, strict=True) if health}
 
 
-async def _led(bao: Bao, pods: Sequence[PodFacts]) -> frozenset[str]:
+async def _servers_with_leader(bao: Bao, pods: Sequence[PodFacts]) -> frozenset[str]:
     """Return the names of the servers that know the leader."""
     answers = await asyncio.gather(*(_leader(bao, pod) for pod in pods))
     return frozenset(pod.name for pod, address in zip(pods, answers, strict=True) if address)
@@ -178,7 +180,7 @@ async def _leader(bao: Bao, pod: PodFacts) -> str:
         return ""
 
 
-async def _applied(bao: Bao, pod: PodFacts) -> int | None:
+async def _applied_index(bao: Bao, pod: PodFacts) -> int | None:
     if not pod.ip or pod.terminating:
         return None
     try:

@@ -154,7 +154,7 @@ class ClusterObserver:
         holds_data = cluster.status.initialized or bool(claims)
         evidence = ServerEvidence(stateful_set, pools.voters.pods, holds_data, self._clock.now())
         readings = await self._read_secrets(cluster, owner, servers, evidence)
-        pools = pools.with_pod_facts(await self._with_served(cluster, readings, servers))
+        pools = pools.with_pod_facts(await self._with_certificates(cluster, readings, servers))
         clusters = with_accepted_release(cluster)
         needs_issuer = cluster.spec.wants_operator_login and not cluster.status.initialized
         observed = Observed(
@@ -255,7 +255,7 @@ class ClusterObserver:
         async with self.logins.session(client_config.authority, client_config.server_name) as bao:
             return observed.with_servers(await resolve_leader(bao, observed.servers))
 
-    async def _with_served(
+    async def _with_certificates(
         self,
         cluster: OpenBaoCluster,
         secrets: Mapping[str, SecretFacts],

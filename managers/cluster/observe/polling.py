@@ -129,9 +129,9 @@ class PollingCacheRefresher:
         state.spec_key = spec_key
         ages = IDLE if state.idle else ACTIVE
         await asyncio.gather(
-            self._servers(state, pools_to_observe(cluster), cluster.spec.replicas, ages),
-            self._children(state, cluster, ages),
-            self._optional(state, ages),
+            self._refresh_servers(state, pools_to_observe(cluster), cluster.spec.replicas, ages),
+            self._refresh_children(state, cluster, ages),
+            self._refresh_optional(state, ages),
         )
         state.filled = True
 
@@ -149,7 +149,7 @@ class PollingCacheRefresher:
         pools = voter_pools(cluster) if cluster is not None else (ServerPool(owner.name),)
         common = [ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS]
         await asyncio.gather(
-            self._servers(state, pools, 0, eager), self._refresh(state, PVC, common, PACE)
+            self._refresh_servers(state, pools, 0, eager), self._refresh(state, PVC, common, PACE)
         )
 
     def secret_age(self, owner: Owner) -> float:
@@ -215,7 +215,7 @@ class PollingCacheRefresher:
         pace = SWIFT if any(map(_starts, state.servers)) else PACE
         return min(SLOWEST, pace + max(0.0, idle - BACKOFF_AFTER) / 10.0)
 
-    async def _servers(
+    async def _refresh_servers(
         self, state: _ClusterState, voters: Iterable[ServerPool], replicas: int, ages: Ages
     ) -> None:
         """Read StatefulSets, pods and data volumes of all pools; `replicas` of the first one."""
@@ -276,7 +276,9 @@ class PollingCacheRefresher:
                 present.append(ordinal)
             ordinal += 1
 
-    async def _children(self, state: _ClusterState, cluster: OpenBaoCluster, ages: Ages) -> None:
+    async def _refresh_children(
+        self, state: _ClusterState, cluster: OpenBaoCluster, ages: Ages
+    ) -> None:
         owner = state.owner
         accounts = [account_name(cluster) or "", *(pod.service_account for pod in state.servers)]
         for resource, names in owned_names(owner.name, voter_pools(cluster), accounts).items():
@@ -288,7 +290,7 @@ class PollingCacheRefresher:
             await self._refresh_each(state, resource, due)
             state.requested |= {(resource, ObjectKey(owner.namespace, name)) for name in names}
 
-    async def _optional(self, state: _ClusterState, ages: Ages) -> None:
+    async def _refresh_optional(self, state: _ClusterState, ages: Ages) -> None:
         optional_kinds, owner = self._offers(), state.owner
         for kind, name in OPTIONAL_NAMES.items():
             optional_kind = optional_kinds.get(kind.definition)

@@ -164,7 +164,7 @@ def _release(cluster: OpenBaoCluster, builds: Builds, repository: str) -> Releas
     """Return the accepted release; None when neither status nor servers have one."""
     accepted = Release.accepted(cluster)
     if accepted is not None and _is_credible(cluster, accepted, builds):
-        return _as_requested(cluster, accepted, builds, repository)
+        return _requested_if_running(cluster, accepted, builds, repository)
     build = builds.runs
     if accepted is not None and builds.may_be_newer_than(accepted.version):
         build = max(
@@ -172,13 +172,13 @@ def _release(cluster: OpenBaoCluster, builds: Builds, repository: str) -> Releas
             key=lambda candidate: order(candidate.version),
             default=None,
         )
-    return accepted if build is None else _named(cluster, build, repository) or accepted
+    return accepted if build is None else _release_of(cluster, build, repository) or accepted
 
 
 def _is_credible(cluster: OpenBaoCluster, accepted: Release, builds: Builds) -> bool:
     if builds.may_be_newer_than(accepted.version):
         return False
-    if _is_rolled(cluster.status.upgrade, accepted):
+    if _is_rolling(cluster.status.upgrade, accepted):
         # The release was just accepted: no pod, and perhaps no template, has it yet.
         return True
     template = builds.template.version if builds.template else ""
@@ -189,7 +189,7 @@ def _is_credible(cluster: OpenBaoCluster, accepted: Release, builds: Builds) -> 
     return not ahead
 
 
-def _is_rolled(upgrade: UpgradeStatus | None, release: Release) -> bool:
+def _is_rolling(upgrade: UpgradeStatus | None, release: Release) -> bool:
     """Report whether an upgrade to a release is rolling."""
     return upgrade is not None and upgrade.phase == "Rolling" and _target(upgrade) == release
 
@@ -198,19 +198,19 @@ def _target(upgrade: UpgradeStatus) -> Release:
     return Release(upgrade.target_version, upgrade.target_image or "")
 
 
-def _as_requested(
+def _requested_if_running(
     cluster: OpenBaoCluster, accepted: Release, builds: Builds, repository: str
 ) -> Release:
     """Return the release of the spec when its exact image runs."""
     requested, template = Release.requested(cluster), builds.template
     if template is None or requested == accepted or requested.version != accepted.version:
         return accepted
-    if _is_rolled(cluster.status.upgrade, accepted) or template.is_of(accepted, repository):
+    if _is_rolling(cluster.status.upgrade, accepted) or template.is_of(accepted, repository):
         return accepted
     return requested if template.is_of(requested, repository) else accepted
 
 
-def _named(cluster: OpenBaoCluster, build: Build, repository: str) -> Release | None:
+def _release_of(cluster: OpenBaoCluster, build: Build, repository: str) -> Release | None:
     """Return the release of a build; None when its version is not known."""
     upgrade = cluster.status.upgrade
     candidates = [Release.requested(cluster)]

@@ -51,7 +51,7 @@ class Adoption:
     stage: Stage = "none"
     keep: tuple[ForeignObject, ...] = ()
     """Objects that are neither written nor deleted."""
-    carried: Pairs | None = None
+    common_labels: Pairs | None = None
     """Labels that every pod has: a new selector uses no other label. None: no such limit."""
     effects: tuple[LabelPod, ...] = ()
     outcome: Outcome = CONTENT
@@ -84,15 +84,20 @@ def adoption_of(cluster: OpenBaoCluster, observed: Observed) -> Adoption:
     if live.foreign is None:
         if not effects:
             return OWN
-        return Adoption("labelling", carried=_carried(observed, live.uid), effects=effects)
+        return Adoption(
+            "labelling", common_labels=_common_labels(observed, live.uid), effects=effects
+        )
     differences = _differences(pool, live.foreign, observed.pods)
     adoption = Adoption(
-        "kept", observed.foreign_objects, _carried(observed, live.uid), differences=differences
+        "kept",
+        observed.foreign_objects,
+        _common_labels(observed, live.uid),
+        differences=differences,
     )
     if not _is_requested(cluster, live.foreign):
         return adoption
     if effects:
-        pods = _listed(effect.target for effect in effects)
+        pods = _short_list(effect.target for effect in effects)
         wait = Wait(ADOPTING, f"labelling pods {pods} in place")
         return replace(adoption, stage="labelling", effects=effects, outcome=wait)
     message = f"recreating StatefulSet {pool.stateful_set} around its pods"
@@ -136,7 +141,7 @@ def missing_labels(pool: ServerPool, pod: PodFacts) -> Pairs:
     return tuple(sorted(pool.pod_labels.items() - set(pod.labels)))
 
 
-def _carried(observed: Observed, controller: str) -> Pairs:
+def _common_labels(observed: Observed, controller: str) -> Pairs:
     """Return the labels that all pods of this StatefulSet have."""
     sets = [set(pod.labels) for pod in observed.pods if pod.controller == controller]
     return tuple(sorted(set.intersection(*sets))) if sets else ()
@@ -192,8 +197,8 @@ def _obstacle(cluster: OpenBaoCluster, live: ForeignStatefulSet) -> str:
         ),
         (
             bool(unknown) or live.expressions,
-            f"its selector requires {_listed(sorted(unknown)) or 'matchExpressions'}, which no pod "
-            "of this operator has",
+            f"its selector requires {_short_list(sorted(unknown)) or 'matchExpressions'}, which "
+            "no pod of this operator has",
         ),
         (
             live.service != service,
@@ -255,7 +260,7 @@ def with_adoption(desired: Desired, adoption: Adoption, observed: Observed) -> D
 
     def kept(intents: tuple[Intent, ...]) -> tuple[Intent, ...]:
         return tuple(
-            _trimmed(intent, adoption.carried)
+            _with_common_labels(intent, adoption.common_labels)
             for intent in intents
             if (intent.resource, intent.key) not in keep
         )
@@ -270,15 +275,15 @@ def with_adoption(desired: Desired, adoption: Adoption, observed: Observed) -> D
     )
 
 
-def _trimmed(intent: Intent, carried: Pairs | None) -> Intent:
+def _with_common_labels(intent: Intent, common_labels: Pairs | None) -> Intent:
     """Return the object with a selector of labels that the pods already have."""
     path = _SELECTING.get(intent.resource)
-    if carried is None or path is None:
+    if common_labels is None or path is None:
         return intent
     selector: Any = intent.body
     for step in path:
         selector = selector.get(step) or {}
-    pool_keys = {key for key, _ in carried}
+    pool_keys = {key for key, _ in common_labels}
     usable = {
         key: value for key, value in selector.items() if key in pool_keys or key not in _POOL_KEYS
     }
@@ -306,7 +311,7 @@ def adoption_condition(cluster: OpenBaoCluster, observed: Observed) -> Condition
     if adoption.stage != "kept":
         wait = f"{adoption.outcome.message}. " if isinstance(adoption.outcome, Wait) else ""
         return ConditionUpdate(CONDITION, "False", ADOPTING, wait + differences)
-    kept = _listed(f"{kind.kind} {key.name}" for kind, key in adoption.keep)
+    kept = _short_list(f"{kind.kind} {key.name}" for kind, key in adoption.keep)
     message = (
         f"Another operator created these servers: {differences}. This operator does not change "
         f"them{kept and f', nor {kept},'} and changes of the spec do not reach them, until you set "
@@ -318,7 +323,7 @@ def adoption_condition(cluster: OpenBaoCluster, observed: Observed) -> Condition
 _LISTED = 8
 
 
-def _listed(items: Iterable[str]) -> str:
+def _short_list(items: Iterable[str]) -> str:
     all_items = list(items)
     more = f" and {len(all_items) - _LISTED} more" if len(all_items) > _LISTED else ""
     return ", ".join(all_items[:_LISTED]) + more

@@ -48,7 +48,7 @@ def with_green_pool(
     other_pools = voter_pools(cluster)[1:]
     return replace(
         resolved,
-        green=_green(resolved, cluster, observed, installation, decision),
+        green=_green_pool(resolved, cluster, observed, installation, decision),
         other=other_pools[0] if other_pools else None,
         traffic=decision.traffic,
         traffic_first=not decision.traffic and _is_labelled(decision, observed),
@@ -81,7 +81,7 @@ def without_frozen_pool(
     )
 
 
-def _green(
+def _green_pool(
     resolved: Resolved,
     cluster: OpenBaoCluster,
     observed: Observed,
@@ -99,10 +99,10 @@ def files(resolved: Resolved, observed: Observed) -> Plan:
     """Plan the configuration of green; that of a pool under deletion is not pruned."""
     if resolved.green is not None:
         return Plan((config_map(green_view(resolved, resolved.green)),))
-    return Plan(retained=_retained(resolved, observed))
+    return Plan(retained=_retained_config(resolved, observed))
 
 
-def _retained(resolved: Resolved, observed: Observed) -> tuple[Named, ...]:
+def _retained_config(resolved: Resolved, observed: Observed) -> tuple[Named, ...]:
     """Keep the configuration: a server that restarts before its deletion still needs it."""
     pool, other = observed.green, resolved.other
     if other is None or not (pool.stateful_set or pool.pods):

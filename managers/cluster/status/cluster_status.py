@@ -126,7 +126,7 @@ def compute(result: ReconcileResult) -> ClusterStatus:
         ready_replicas=ready,
         replicas=len(observed.pods),
         selector=labels.selector_text(serving_pool(cluster).selector),
-        sealed=_sealed(observed, initialized=initialized),
+        sealed=_seal_state(observed, initialized=initialized),
         current_version=_version(observed) or previous.current_version,
         initialized=initialized,
         self_initialized=initialized and _self_initialized(cluster),
@@ -233,7 +233,7 @@ def _phase(facts: ConditionFacts, ready: int) -> Phase:
     return "Initializing"
 
 
-def _sealed(observed: Observed, *, initialized: bool) -> Literal["true", "false", "unknown"]:
+def _seal_state(observed: Observed, *, initialized: bool) -> Literal["true", "false", "unknown"]:
     if not initialized:
         return "unknown"
     sealed = [pod.registration.sealed for pod in observed.servers if not pod.terminating]

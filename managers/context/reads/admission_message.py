@@ -17,10 +17,10 @@ def policies_message(facts: AdmissionFacts | None) -> str:
         ("Different from this release", facts.different),
         ("Not readable by the operator", facts.unreadable),
     )
-    text = "; ".join(f"{title}: {_listed(names)}" for title, names in sections if names)
+    text = "; ".join(f"{title}: {_short_list(names)}" for title, names in sections if names)
     return f"{text}. Apply deploy/admission of this release, or the overlay that includes it"
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _short_list(names: tuple[str, ...]) -> str:
     more = len(names) - SHOWN
     return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -39,7 +39,7 @@ class _Entry(Generic[Facts]):
     reader: Reader
     version: str
     facts: Facts | None
-    checked: float
+    checked_at: float
 
 
 class SecretStore(Generic[Facts]):
@@ -70,7 +70,7 @@ class SecretStore(Generic[Facts]):
         now = self._clock.monotonic()
         if entry is not None and entry.reader[1] != reader.uid:
             entry = None
-        if entry is not None and now - entry.checked < max_age:
+        if entry is not None and now - entry.checked_at < max_age:
             return entry.facts
         user = (reader.key, reader.uid)
         try:
@@ -79,7 +79,7 @@ class SecretStore(Generic[Facts]):
             self._put(key, _Entry(user, "", None, now))
             return None
         if entry is not None and entry.version == resource_version_of(live):
-            entry.checked = now
+            entry.checked_at = now
             return entry.facts
         return self._keep(live, user)
 
@@ -109,7 +109,7 @@ class SecretStore(Generic[Facts]):
         self.drop(key)
         of_reader = self._by_reader.setdefault(entry.reader[0], {})
         if len(of_reader) >= ENTRIES_PER_READER:
-            self.drop(min(of_reader, key=lambda other: self._entries[other].checked))
+            self.drop(min(of_reader, key=lambda other: self._entries[other].checked_at))
         of_reader[key] = None
         self._entries[key] = entry
 

@@ -25,7 +25,7 @@ def test_attempts_of_other_objects_are_not_returned() -> None:
 
 
 def test_the_oldest_attempts_are_dropped() -> None:
-    kept = AttemptLog(kept=2)
+    kept = AttemptLog(size=2)
     for uid in ("1", "2", "1", "3"):
         kept.note(attempt("a", uid))
     assert [item.uid for item in kept.of(frozenset({"1", "2", "3"}))] == ["1", "3"]
