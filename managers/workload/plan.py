@@ -150,13 +150,13 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         *_of_move(move, observed, inputs.step_down_job),
         *reload_effects(resolved, pods.lagging, inputs, observed.now),
     )
-    progress = _postponed(pods, held) or _progress(
+    progress = _replacement_hold(pods, held) or _progress(
         observed, pods, move, shape.replicas - len(resolved.fenced)
     )
     operation = (
         size.operation
         or stopped.operation
-        or _roll(pods, progress, shape)
+        or _roll_operation(pods, progress, shape)
         or volumes.operation
         or recreation.operation
     )
@@ -205,7 +205,7 @@ def _next_action(observed: Observed, pods: Pods, inputs: Inputs, size: int) -> R
     return move
 
 
-def _postponed(pods: Pods, held: Hold | None) -> Wait | None:
+def _replacement_hold(pods: Pods, held: Hold | None) -> Wait | None:
     """Return the replacements that wait for a user."""
     if held is None or not pods.outdated:
         return None
@@ -213,7 +213,7 @@ def _postponed(pods: Pods, held: Hold | None) -> Wait | None:
     return Wait(held.reason, f"{message}; {held.message}")
 
 
-def _roll(pods: Pods, progress: Outcome, shape: Shape) -> Operation | None:
+def _roll_operation(pods: Pods, progress: Outcome, shape: Shape) -> Operation | None:
     """Count the new and ready pods while pods are replaced."""
     if not isinstance(progress, Wait) or progress.reason not in {*ROLL, QUESTION_REFUSED}:
         return None
@@ -341,13 +341,13 @@ def _progress(observed: Observed, pods: Pods, move: RolloutAction, size: int) ->
         if pods.needs_restart_for_resize:
             small = pods.needs_restart_for_resize
             message += f", or need a new pod to expand their file system ({small})"
-        return _rolling(observed, message, move)
+        return _rollout_outcome(observed, message, move)
     if ready < size:
         unfenced = [pod for pod in observed.pods if not pod.fence_gate]
         message = f"{ready} of {size} servers are ready{absent(unfenced)}"
         # The last pod of a rollout already has the newest template, and is starting.
         return (
-            _rolling(observed, message, move)
+            _rollout_outcome(observed, message, move)
             if observed.rolling_since
             else Wait("NotReady", message)
         )
@@ -357,7 +357,7 @@ def _progress(observed: Observed, pods: Pods, move: RolloutAction, size: int) ->
     return Done()
 
 
-def _rolling(observed: Observed, message: str, move: RolloutAction) -> Outcome:
+def _rollout_outcome(observed: Observed, message: str, move: RolloutAction) -> Outcome:
     message = "; ".join(filter(None, (message, move.why)))
     late = is_late(observed)
     if move.reason == BUDGET_CLOSED:

@@ -93,17 +93,17 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
         claim_size=live.claim_size if live else read.storage_size,
         claim_class=live.claim_class if live else read.storage_class,
     )
-    pods = _staying(sort_pods(pool, shape, inputs), read.replicas)
+    pods = _remaining_pods(sort_pods(pool, shape, inputs), read.replicas)
     held = voters.hold_read_replicas
     rests = held or hold(resolved) is not None or not is_newest(live, shape)
     together = None if rests else restart_all(resolved, pool)
     alone = not rests and together is None
     target = next_read_replica(pool, pods.outdated, shape.replicas) if alone else None
-    vote = _vote(observed, target)
+    vote = _voter_outcome(observed, target)
     replaced = restart(together) if together else ()
     if target and not vote:
         replaced = (ReplacePod(target.name, target.uid),)
-    volumes = growth(view, _kept(pool, shape.replicas), STORAGE)
+    volumes = growth(view, _remaining_replicas(pool, shape.replicas), STORAGE)
     progress = Done() if held else _progress(pool, pods, min(size.replicas, read.replicas))
     planned = Plan(
         intents=(stateful_set(view, shape),),
@@ -116,9 +116,11 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
         outcome=combine(
             size.outcome, volumes.state.outcome(), *((vote,) if vote else ()), progress
         ),
-        operation=size.operation or volumes.operation or _roll(pods, progress, read.replicas),
+        operation=size.operation
+        or volumes.operation
+        or _roll_operation(pods, progress, read.replicas),
     )
-    return ReadPlan(planned) if held else _holding(planned, observed, pods, progress)
+    return ReadPlan(planned) if held else _hold_voters(planned, observed, pods, progress)
 
 
 def with_read_pool(voters: Plan, pool: ReadPlan) -> Plan:
@@ -148,7 +150,7 @@ def _view(resolved: Resolved, read: ReadPoolSpec) -> Resolved:
     )
 
 
-def _kept(pool: Observed, count: int) -> Observed:
+def _remaining_replicas(pool: Observed, count: int) -> Observed:
     """Exclude the replicas that are removed, and their volumes."""
     claims = (pvc for pvc in pool.claims if int(pvc.name.rpartition("-")[2]) < count)
     pods = (pod for pod in pool.pods if pod.ordinal < count)
@@ -160,7 +162,7 @@ def _is_empty(observed: Observed) -> bool:
     return live is not None and live.settled and not live.replicas and not observed.read.pods
 
 
-def _staying(pods: Pods, desired: int) -> Pods:
+def _remaining_pods(pods: Pods, desired: int) -> Pods:
     """Exclude the pods that a scale-down removes: no action is taken on them."""
 
     def stay(group: Collection[PodFacts]) -> tuple[PodFacts, ...]:
@@ -195,7 +197,7 @@ def next_read_replica(pool: Observed, outdated: Collection[PodFacts], size: int)
     return max(choice, key=lambda pod: pod.ordinal, default=None)
 
 
-def _vote(observed: Observed, target: PodFacts | None) -> Blocked | Wait | None:
+def _voter_outcome(observed: Observed, target: PodFacts | None) -> Blocked | Wait | None:
     """Refuse to replace a server that a user promoted, while it runs.
 
     If the leader did not answer, the voters are unknown.
@@ -224,11 +226,13 @@ def _vote(observed: Observed, target: PodFacts | None) -> Blocked | Wait | None:
 def _progress(pool: Observed, pods: Pods, size: int) -> Outcome:
     ready = sum(pod.ready and pod.ordinal < size for pod in pool.pods)
     if pods.outdated:
-        return _rolling(pool, f"{len(pods.outdated)} of {size} read replicas run an older template")
+        return _rollout_outcome(
+            pool, f"{len(pods.outdated)} of {size} read replicas run an older template"
+        )
     if ready < size:
         message = f"{ready} of {size} read replicas are ready"
         if pool.rolling_since:
-            return _rolling(pool, message)
+            return _rollout_outcome(pool, message)
         return Wait(NOT_READY, message + stuck(pool.pods))
     lagging = len(pods.lagging.due) + len(pods.lagging.waiting)
     if lagging:
@@ -236,7 +240,7 @@ def _progress(pool: Observed, pods: Pods, size: int) -> Outcome:
     return Done()
 
 
-def _rolling(pool: Observed, message: str) -> Outcome:
+def _rollout_outcome(pool: Observed, message: str) -> Outcome:
     if not is_late(pool):
         return Wait(ROLLING_OUT, message)
     return Wait(ROLL_STUCK, f"{message}{stuck(pool.pods)}; the voters no longer wait for them")
@@ -250,13 +254,13 @@ def stuck(pods: Collection[PodFacts]) -> str:
     return ""
 
 
-def _roll(pods: Pods, progress: Outcome, size: int) -> Operation | None:
+def _roll_operation(pods: Pods, progress: Outcome, size: int) -> Operation | None:
     if not isinstance(progress, Wait) or progress.reason not in (ROLLING_OUT, ROLL_STUCK):
         return None
     return Operation("Rolling", min(pods.updated, size), size)
 
 
-def _holding(planned: Plan, observed: Observed, pods: Pods, progress: Outcome) -> ReadPlan:
+def _hold_voters(planned: Plan, observed: Observed, pods: Pods, progress: Outcome) -> ReadPlan:
     """Hold the voters while the pool makes progress, for a limited time."""
     if isinstance(planned.outcome, Blocked) or is_late(observed):
         return ReadPlan(planned)

@@ -31,7 +31,7 @@ async def remove_peer(
     """
     endpoint, login = effect.endpoint, logins.of(resolved.owner)
     if not resolved.has_operator_login:
-        _refused(context, resolved, "the operator has no login")
+        _record_refusal(context, resolved, "the operator has no login")
         return
     if effect.claim and not await _mark(context, resolved, effect):
         return
@@ -43,7 +43,7 @@ async def remove_peer(
             ask = partial(_remove, bao, effect.target)
             await request_with_token(bao, endpoint.address, login, ask)
         except Denied as denied:
-            _refused(context, resolved, str(denied))
+            _record_refusal(context, resolved, str(denied))
             return
         except BaoError:
             # The next read of the members shows whether it was removed.
@@ -85,6 +85,6 @@ async def _mark(context: Context, resolved: Resolved, effect: RemovePeer) -> boo
     return True
 
 
-def _refused(context: Context, resolved: Resolved, why: str) -> None:
+def _record_refusal(context: Context, resolved: Resolved, why: str) -> None:
     attempt = EffectAttempt(RemovePeer.name, resolved.owner.uid, context.clock.now(), why)
     context.attempts.note(attempt)

@@ -54,7 +54,7 @@ def fence(resolved: Resolved, observed: Observed) -> Fence:
     total = len(resolved.fenced)
     if len(stopped) == total:
         return Fence(opened)
-    effects, outcome = _next(resolved, observed)
+    effects, outcome = _next_step(resolved, observed)
     return Fence((*opened, *effects), outcome, Operation("Fencing", len(stopped), total))
 
 
@@ -63,7 +63,7 @@ def needs_quorum(spec: ClusterSpec, observed: Observed) -> bool:
     live = observed.stateful_set
     if live is None or not live.fence_gate or spec.hibernate or live.replicas < 2:
         return False
-    return bool(_running(observed, spec.fenced_pods))
+    return bool(_pods_to_stop(observed, spec.fenced_pods))
 
 
 def fenced_pods(observed: Observed, names: Collection[str]) -> tuple[PodFacts, ...]:
@@ -75,7 +75,7 @@ def _is_fenced(pod: PodFacts, names: Collection[str]) -> bool:
     return pod.name in names and pod.fence_gate and not pod.terminating
 
 
-def _running(observed: Observed, names: Collection[str]) -> tuple[PodFacts, ...]:
+def _pods_to_stop(observed: Observed, names: Collection[str]) -> tuple[PodFacts, ...]:
     """Return the pods to stop that still run."""
     return tuple(
         pod
@@ -84,9 +84,9 @@ def _running(observed: Observed, names: Collection[str]) -> tuple[PodFacts, ...]
     )
 
 
-def _next(resolved: Resolved, observed: Observed) -> tuple[tuple[Effect, ...], Outcome]:
+def _next_step(resolved: Resolved, observed: Observed) -> tuple[tuple[Effect, ...], Outcome]:
     live = observed.stateful_set
-    running = _running(observed, resolved.fenced)
+    running = _pods_to_stop(observed, resolved.fenced)
     message = f"to be stopped: {', '.join(pod.name for pod in running)}"
     if live is None or not live.fence_gate or not live.settled:
         return (), Wait(FENCING, f"{message}; the template has no scheduling gate yet")
@@ -126,7 +126,7 @@ def _blocking_reason(observed: Observed, target: PodFacts, size: int) -> Wait | 
         return None
     if quorum is None:
         others = sum(pod.ready for pod in observed.pods if pod.uid != target.uid)
-        return None if others >= majority(size) else _refused(target, others, majority(size))
+        return None if others >= majority(size) else _quorum_refusal(target, others, majority(size))
     if quorum.error:
         message = f"{target.name} keeps running: {quorum.error_message}"
         return Wait(FENCING, message, QUESTION_RECHECK if quorum.refused_path else ASK_AGAIN)
@@ -135,10 +135,10 @@ def _blocking_reason(observed: Observed, target: PodFacts, size: int) -> Wait | 
         server.healthy and server.follows for server in voters if server.node_id != target.name
     )
     needed = majority(len(voters))
-    return None if others >= needed else _refused(target, others, needed)
+    return None if others >= needed else _quorum_refusal(target, others, needed)
 
 
-def _refused(target: PodFacts, others: int, needed: int) -> Blocked:
+def _quorum_refusal(target: PodFacts, others: int, needed: int) -> Blocked:
     return Blocked(
         REFUSED,
         f"spec.fencedPods: {target.name} keeps running, because {others} healthy voters would be "

@@ -33,14 +33,14 @@ def hibernate(resolved: Resolved, observed: Observed) -> Size | None:
     if not resolved.initialized:
         return None
     if resolved.hibernate:
-        return _asleep(resolved, observed)
+        return _scale_to_zero(resolved, observed)
     current = current_replicas(resolved, observed)
     if current == 0:
-        return _waking(resolved, observed, replicas_to_resume(resolved, observed))
-    return _waking(resolved, observed, current) if is_waking(observed) else None
+        return _resume(resolved, observed, replicas_to_resume(resolved, observed))
+    return _resume(resolved, observed, current) if is_waking(observed) else None
 
 
-def _asleep(resolved: Resolved, observed: Observed) -> Size:
+def _scale_to_zero(resolved: Resolved, observed: Observed) -> Size:
     left = [pod.name for pod in (*observed.pods, *observed.read.pods)]
     if not left:
         return Size(0)
@@ -52,7 +52,7 @@ def _asleep(resolved: Resolved, observed: Observed) -> Size:
     )
 
 
-def _waking(resolved: Resolved, observed: Observed, count: int) -> Size:
+def _resume(resolved: Resolved, observed: Observed, count: int) -> Size:
     if not is_waking(observed):
         # Another controller or a user removed the servers, or their StatefulSet.
         return Size(count)

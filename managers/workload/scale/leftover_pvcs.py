@@ -125,7 +125,7 @@ def _blocking_volume(
             ordinal, Wait(SCALING, f"{message} starts after volume {claim.name} is deleted")
         )
     if quorum is None:
-        return _unknown(resolved, observed, ordinal, claim)
+        return _unknown_members(resolved, observed, ordinal, claim)
     if is_marked(resolved, claim, node_id):
         if member(quorum, node_id) is not None:
             effects = removal(resolved, observed, LeavingPeer(node_id, claim=claim))
@@ -147,7 +147,9 @@ def _blocking_volume(
     )
 
 
-def _unknown(resolved: Resolved, observed: Observed, ordinal: int, claim: PvcFacts) -> Size | None:
+def _unknown_members(
+    resolved: Resolved, observed: Observed, ordinal: int, claim: PvcFacts
+) -> Size | None:
     """Decide while the members are unknown: a possible member must start to elect a leader."""
     node_id = resolved.voter_pool.pod(ordinal)
     marked = is_marked(resolved, claim, node_id)

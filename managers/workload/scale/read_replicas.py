@@ -62,10 +62,10 @@ def needs_members(spec: ClusterSpec, observed: Observed) -> bool:
     if desired < current or (desired > current and pool.claims):
         return True
     keeps = spec.deletion_policy == "Retain"
-    return any(not (keeps and claim.removed_peer) for _, claim in _beyond(pool, desired))
+    return any(not (keeps and claim.removed_peer) for _, claim in _leftover_volumes(pool, desired))
 
 
-def _beyond(pool: PoolFacts, count: int) -> tuple[tuple[int, PvcFacts], ...]:
+def _leftover_volumes(pool: PoolFacts, count: int) -> tuple[tuple[int, PvcFacts], ...]:
     """Return the volumes of read replicas that are not among the first `count`, last first."""
     # The name of each of these PVCs ends with the ordinal of its pod.
     by_ordinal = ((int(claim.name.rpartition("-")[2]), claim) for claim in pool.claims)
@@ -91,13 +91,13 @@ def read_size(resolved: Resolved, observed: Observed, desired: int) -> Size:
         return Size(0)
     current = current_replicas(observed.read)
     if desired > current:
-        return _joining(resolved, observed, desired, current)
+        return _scale_up(resolved, observed, desired, current)
     if desired < current:
-        return _leaving(resolved, observed, desired, current)
-    return _tidied(resolved, observed, desired)
+        return _scale_down(resolved, observed, desired, current)
+    return _clean_up(resolved, observed, desired)
 
 
-def _joining(resolved: Resolved, observed: Observed, desired: int, current: int) -> Size:
+def _scale_up(resolved: Resolved, observed: Observed, desired: int, current: int) -> Size:
     """Scale up in one step, as soon as there is a leader and no volume blocks it."""
     if leader_of(observed) is None:
         message = f"{desired - current} more read replicas wait for a leader to join"
@@ -126,7 +126,7 @@ def _blocking_volume(
         return Size(ordinal, Wait(LEAVING, message, RECHECK))
     if quorum is None:
         # The members are unknown: a server whose volume has no annotation may be one, and starts.
-        return Size(ordinal, _stale(name, claim, ordinal)) if marked else None
+        return Size(ordinal, _stale_volume(name, claim, ordinal)) if marked else None
     if quorum.error:
         why = "the leader did not report the members"
         return Size(ordinal, wait_for_answer(quorum, NO_LEADER, why, RECHECK))
@@ -135,10 +135,10 @@ def _blocking_volume(
         peer = LeavingPeer(name, claim=claim)
         effects = removal(resolved, observed, peer) if joined else discard((claim,))
         return Size(ordinal, Wait(LEAVING, message, RECHECK), effects)
-    return None if joined else Size(ordinal, _stale(name, claim, ordinal))
+    return None if joined else Size(ordinal, _stale_volume(name, claim, ordinal))
 
 
-def _leaving(resolved: Resolved, observed: Observed, desired: int, current: int) -> Size:
+def _scale_down(resolved: Resolved, observed: Observed, desired: int, current: int) -> Size:
     """Remove the highest ordinal; wait while its membership is not known."""
     name = names.read_pod(resolved.name, current - 1)
     message = f"{current - desired} read replicas are being removed, {name} first"
@@ -166,7 +166,7 @@ def _leaving(resolved: Resolved, observed: Observed, desired: int, current: int)
         why = f"{message}; the leader did not report the members"
         waits = wait_for_answer(observed.quorum, NO_LEADER, why, RECHECK)
         return Size(current, waits, (), count)
-    step = _removed(resolved, observed, observed.quorum, current - 1)
+    step = _removal_step(resolved, observed, observed.quorum, current - 1)
     if step is None:
         return Size(current - 1, Wait(LEAVING, message, RECHECK), (), count)
     if isinstance(step, Blocked):
@@ -174,13 +174,13 @@ def _leaving(resolved: Resolved, observed: Observed, desired: int, current: int)
     return Size(current, Wait(LEAVING, message, RECHECK), step, count)
 
 
-def _tidied(resolved: Resolved, observed: Observed, desired: int) -> Size:
+def _clean_up(resolved: Resolved, observed: Observed, desired: int) -> Size:
     """Clean up after removed read replicas: their membership, then their volume.
 
     A replica that was removed while hibernated has no pod and no ordinal in the StatefulSet: only
     its volume shows that it existed.
     """
-    volumes = _beyond(observed.read, desired)
+    volumes = _leftover_volumes(observed.read, desired)
     quorum = reported_quorum(observed)
     if volumes and observed.quorum is not None and (quorum is None or not leader_of(observed)):
         message = "the leader must report its members before leftover volumes can be deleted"
@@ -191,7 +191,7 @@ def _tidied(resolved: Resolved, observed: Observed, desired: int) -> Size:
     for ordinal, claim in volumes:
         if ordinal in pods:
             continue
-        step = _removed(resolved, observed, quorum, ordinal)
+        step = _removal_step(resolved, observed, quorum, ordinal)
         if isinstance(step, Blocked):
             return Size(desired, step)
         name = names.read_pod(resolved.name, ordinal)
@@ -205,7 +205,7 @@ def _tidied(resolved: Resolved, observed: Observed, desired: int) -> Size:
     return Size(desired)
 
 
-def _removed(
+def _removal_step(
     resolved: Resolved, observed: Observed, quorum: Quorum, ordinal: int
 ) -> tuple[Effect, ...] | Blocked | None:
     """Return how to remove a read replica from raft; None when that is done and annotated."""
@@ -219,14 +219,14 @@ def _removed(
     if joined is None and noted:
         return None
     if joined is not None and joined.voter:
-        return _votes(name, ordinal)
+        return _voter_refusal(name, ordinal)
     refused = refusal(resolved, observed)
     if refused:
-        return _refused(name, refused)
+        return _removal_refusal(name, refused)
     return removal(resolved, observed, LeavingPeer(name, pod, claim))
 
 
-def _stale(name: str, claim: PvcFacts, count: int) -> Blocked:
+def _stale_volume(name: str, claim: PvcFacts, count: int) -> Blocked:
     return Blocked(
         STALE,
         f"{name} is not known to be a member of the raft cluster, and volume {claim.name} holds "
@@ -236,7 +236,7 @@ def _stale(name: str, claim: PvcFacts, count: int) -> Blocked:
     )
 
 
-def _votes(name: str, desired: int) -> Blocked:
+def _voter_refusal(name: str, desired: int) -> Blocked:
     return Blocked(
         VOTES,
         f"spec.readReplicas.replicas is {desired}, and {name} is a voter: a user promoted it, and "
@@ -246,7 +246,7 @@ def _votes(name: str, desired: int) -> Blocked:
     )
 
 
-def _refused(name: str, why: str) -> Blocked:
+def _removal_refusal(name: str, why: str) -> Blocked:
     return Blocked(
         REMOVAL_REFUSED,
         f"OpenBao does not let the operator remove {name} from the raft cluster: {why}. Grant its "

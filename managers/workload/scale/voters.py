@@ -41,7 +41,7 @@ Held = Wait | Blocked
 def scale(resolved: Resolved, observed: Observed) -> Size:
     """Decide the number of pods, and the effects that must precede the next change."""
     count, desired = current_replicas(resolved, observed), resolved.replicas
-    back = _stranded(resolved, observed, count)
+    back = _size_for_majority(resolved, observed, count)
     if observed.stateful_set is None or back > count:
         # Remove no server while the StatefulSet is re-created, or while there is no leader.
         return Size(max(count, desired, back))
@@ -49,13 +49,14 @@ def scale(resolved: Resolved, observed: Observed) -> Size:
         return _leave(resolved, observed, count)
     if count < desired:
         return replace(
-            startable_replicas(resolved, observed, count), operation=_joining(resolved, observed)
+            startable_replicas(resolved, observed, count),
+            operation=_join_operation(resolved, observed),
         )
-    effects, stopping = cleanup_effects(resolved, observed, count), _stopping(observed, count)
+    effects, stopping = cleanup_effects(resolved, observed, count), _stopping_pods(observed, count)
     if stopping:
         waits = Wait(SCALING, f"spec.replicas is {desired}; waiting for {stopping} to stop")
         return Size(desired, waits, effects, Operation("Scaling", 0, 0))
-    return Size(desired, effects=effects, operation=_joining(resolved, observed))
+    return Size(desired, effects=effects, operation=_join_operation(resolved, observed))
 
 
 def needs_quorum(spec: ClusterSpec, observed: Observed) -> bool:
@@ -91,7 +92,7 @@ def _is_leaving(resolved: Resolved, observed: Observed, ordinal: int) -> bool:
     return is_marked(resolved, claim, resolved.voter_pool.pod(ordinal))
 
 
-def _stranded(resolved: Resolved, observed: Observed, count: int) -> int:
+def _size_for_majority(resolved: Resolved, observed: Observed, count: int) -> int:
     """Return how many servers a majority may need, including voters whose pods others deleted.
 
     Only while there is no leader, and only voters whose volumes exist and are not annotated as
@@ -142,7 +143,7 @@ def _held(resolved: Resolved, observed: Observed, count: int, message: str) -> H
     live, quorum, on_hold = observed.stateful_set, observed.quorum, hold(resolved)
     if on_hold is not None:
         return Wait(on_hold.reason, f"{message}; {on_hold.message}")
-    stopping = _stopping(observed, count)
+    stopping = _stopping_pods(observed, count)
     if stopping:
         return Wait(SCALING, f"{message}; waiting for {stopping} to stop")
     if live is None or not live.settled:
@@ -232,12 +233,12 @@ def _hand_over(observed: Observed, leader: PodFacts, count: int, message: str) -
     return Size(count, waits, effects, busy, alone=True)
 
 
-def _stopping(observed: Observed, count: int) -> str:
+def _stopping_pods(observed: Observed, count: int) -> str:
     """Name the pods that the StatefulSet removed and that still exist; "" for none."""
     return ", ".join(pod.name for pod in observed.pods if pod.ordinal >= count)
 
 
-def _joining(resolved: Resolved, observed: Observed) -> Operation | None:
+def _join_operation(resolved: Resolved, observed: Observed) -> Operation | None:
     """Count the voters while new servers join."""
     desired, voters = resolved.replicas, resolved.voters
     if voters is None or observed.members is None or voters >= desired:

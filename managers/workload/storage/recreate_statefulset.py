@@ -84,9 +84,9 @@ def renewal(
     if not differs or live.creation_hash == creation_hash(desired, resolved.storage_size):
         return KEPT
     rejected = differs != SIZE_ALONE
-    waits_for = _unsettled(live, observed)
+    waits_for = _unmet_precondition(live, observed)
     if not rejected:
-        waits_for = waits_for or _growing(live, observed, resolved, rolling=rolling)
+        waits_for = waits_for or _unfinished_resize(live, observed, resolved, rolling=rolling)
     name = resolved.voter_pool.stateful_set
     message = (
         f"StatefulSet {name} is re-created around its running pods, because the API server "
@@ -116,17 +116,17 @@ def _differs(
     differing = tuple(
         name for name, value in fields.items() if live.immutable_fields.get(name) != value
     )
-    return differing + (SIZE_ALONE if _outgrown(live.claim_size, storage_size) else ())
+    return differing + (SIZE_ALONE if _is_smaller(live.claim_size, storage_size) else ())
 
 
-def _outgrown(template: str, desired: str) -> bool:
+def _is_smaller(template: str, desired: str) -> bool:
     # `growth` reports a template that is larger than the spec; it is never reduced.
     if not template or template == desired:
         return False
     return quantity.parse(template) < quantity.parse(desired)
 
 
-def _unsettled(live: StatefulSetFacts, observed: Observed) -> str:
+def _unmet_precondition(live: StatefulSetFacts, observed: Observed) -> str:
     """Return what must happen before pods may be without their StatefulSet; "" for nothing."""
     if not live.settled:
         return "its controller must observe the newest spec"
@@ -137,7 +137,7 @@ def _unsettled(live: StatefulSetFacts, observed: Observed) -> str:
     return ""
 
 
-def _growing(
+def _unfinished_resize(
     live: StatefulSetFacts, observed: Observed, resolved: Resolved, *, rolling: bool
 ) -> str:
     """Return what must happen first if only the size for new volumes differs; "" for nothing."""
@@ -145,7 +145,7 @@ def _growing(
         return "outdated pods are replaced"
     requested = [claim for claim in observed.claims if claim.requested]
     smaller = [
-        claim.name for claim in requested if _outgrown(claim.requested, resolved.storage_size)
+        claim.name for claim in requested if _is_smaller(claim.requested, resolved.storage_size)
     ]
     if smaller or len(requested) < live.replicas:
         return f"the volumes must be expanded: {', '.join(smaller) or 'not all of them are known'}"

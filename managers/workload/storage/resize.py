@@ -204,7 +204,7 @@ def _state(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Storage
 NO_CLAIMS = StorageState("unknown", "StorageClassPending", "No data volume was requested yet")
 
 
-def _lost(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+def _lost_volume(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
     for volume in volumes:
         if volume.claim.phase == "Lost":
             return StorageState(
@@ -238,7 +238,7 @@ def _lost(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageS
     return None
 
 
-def _other_class(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+def _class_change(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
     for volume in volumes:
         if volume.other_class:
             return StorageState(
@@ -252,7 +252,9 @@ def _other_class(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> S
     return None
 
 
-def _shrunk(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+def _shrink_request(
+    desired: VolumeSpec, volumes: Volumes, observed: Observed
+) -> StorageState | None:
     large = [volume.claim for volume in volumes if volume.large]
     if not large:
         return None
@@ -266,7 +268,9 @@ def _shrunk(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Storag
     )
 
 
-def _not_ours(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+def _foreign_claim(
+    desired: VolumeSpec, volumes: Volumes, observed: Observed
+) -> StorageState | None:
     foreign = [
         volume.claim.name
         for volume in volumes
@@ -283,7 +287,9 @@ def _not_ours(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stor
     )
 
 
-def _refused(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+def _unsupported_resize(
+    desired: VolumeSpec, volumes: Volumes, observed: Observed
+) -> StorageState | None:
     for volume in volumes:
         why = _refusal(volume.claim, observed) if volume.small else ""
         if why:
@@ -299,7 +305,9 @@ def _refused(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stora
     return None
 
 
-def _failed(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+def _failed_resize(
+    desired: VolumeSpec, volumes: Volumes, observed: Observed
+) -> StorageState | None:
     for volume in volumes:
         if volume.claim.resizing in FAILED:
             return StorageState(
@@ -312,7 +320,9 @@ def _failed(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Storag
     return None
 
 
-def _pending(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+def _unbound_claim(
+    desired: VolumeSpec, volumes: Volumes, observed: Observed
+) -> StorageState | None:
     pending = [volume.claim for volume in volumes if volume.claim.phase == "Pending"]
     if not pending:
         return None
@@ -330,7 +340,9 @@ def _pending(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stora
     )
 
 
-def _growing(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+def _resize_progress(
+    desired: VolumeSpec, volumes: Volumes, observed: Observed
+) -> StorageState | None:
     late = [
         volume for volume in volumes if volume.small or volume.claim.resizing or not volume.grown
     ]
@@ -356,7 +368,7 @@ def _was_replaced(pod: PodFacts, pending: Sequence[PvcFacts]) -> bool:
     return pod.ready and pod.creation_timestamp > claim.resizing_since
 
 
-def _configured(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
+def _ready_state(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
     if not volumes:
         return None
     if desired.storage_class:
@@ -375,13 +387,13 @@ def _configured(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> St
 
 
 RULES: tuple[VolumeRule, ...] = (
-    _lost,
-    _other_class,
-    _shrunk,
-    _not_ours,
-    _refused,
-    _failed,
-    _pending,
-    _growing,
-    _configured,
+    _lost_volume,
+    _class_change,
+    _shrink_request,
+    _foreign_claim,
+    _unsupported_resize,
+    _failed_resize,
+    _unbound_claim,
+    _resize_progress,
+    _ready_state,
 )
