@@ -139,7 +139,7 @@ class BackupActions:
         if not isinstance(template, JobTemplate):
             await self.release_lock(facts)
             return replace(result, decision=template)
-        retained = snapshots_to_keep(facts.backup, cluster, self._protected(facts))
+        retained = snapshots_to_keep(facts.backup, cluster, self._protected_keys(facts))
         job = job_for(facts.backup, cluster, template, retained.keys)
         try:
             created = await self._create_job(facts, job, template)
@@ -222,7 +222,7 @@ class BackupActions:
             current.message if isinstance(current, LockConflict) else "the operation lock was lost"
         )
 
-    def _protected(self, facts: BackupFacts) -> tuple[str, ...]:
+    def _protected_keys(self, facts: BackupFacts) -> tuple[str, ...]:
         cluster = _cluster_key(facts)
         restored = self._caches.restored_keys(cluster.namespace)
         return protected_keys(self._caches.backups_of(cluster), restored)

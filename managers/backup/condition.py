@@ -31,7 +31,7 @@ def backup_healthy(cluster: OpenBaoCluster) -> ConditionUpdate | None:
         return None
     status = cluster.status.backup or BackupStatus()
     if status.consecutive_failures:
-        return ConditionUpdate(HEALTHY, "False", "BackupFailed", _failed(status))
+        return ConditionUpdate(HEALTHY, "False", "BackupFailed", _failure_message(status))
     if status.overdue_since is not None:
         message = f"The snapshot scheduled for {rfc3339(status.overdue_since)} has not started"
         return ConditionUpdate(HEALTHY, "False", "BackupOverdue", message)
@@ -43,7 +43,7 @@ def backup_healthy(cluster: OpenBaoCluster) -> ConditionUpdate | None:
     return ConditionUpdate(HEALTHY, "True", "LastBackupSucceeded", message)
 
 
-def _failed(status: BackupStatus) -> str:
+def _failure_message(status: BackupStatus) -> str:
     count = status.consecutive_failures or 0
     subject = "The last snapshot was" if count == 1 else f"The last {count} snapshots were"
     last = status.last_backup_time

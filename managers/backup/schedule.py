@@ -137,7 +137,7 @@ class ScheduleReconciler:
                 return await self._remove_trigger(live, token, None)
             backup = await self._create(desired)
         name = key_of(backup).name
-        live = await self._record.change(live, self._handled(token[:TOKEN_MAX]))
+        live = await self._record.change(live, self._acknowledge_trigger(token[:TOKEN_MAX]))
         live = await self._remove_trigger(live, token, name)
         message = f"Created OpenBaoBackup {name}"
         self._events.event(live, "Normal", "BackupManualTriggerAccepted", message)
@@ -154,7 +154,7 @@ class ScheduleReconciler:
             f"{unfinished.metadata.name} has not ended; set the annotation again after that"
         )
 
-    def _handled(self, token: str) -> Change:
+    def _acknowledge_trigger(self, token: str) -> Change:
         now = self._clock.now()
 
         def change(status: BackupStatus) -> BackupStatus:

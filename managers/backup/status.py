@@ -54,20 +54,20 @@ def next_status(
         "message": message,
     }
     after = facts.status.model_copy(update=fields)
-    return after.model_copy(update={"conditions": (_completed(facts, after),)})
+    return after.model_copy(update={"conditions": (_completed_condition(facts, after),)})
 
 
 Fields = dict[str, Any]
 _NO_RESERVATION: Fields = {"key": "", "job_name": "", "cluster_uid": "", "lock_epoch": None}
 
 
-def _waiting(_: BackupFacts, __: JobReservation | None) -> Fields:
+def _waiting_fields(_: BackupFacts, __: JobReservation | None) -> Fields:
     return {"phase": "Pending", **_NO_RESERVATION}
 
 
-def _prepared(_: BackupFacts, reservation: JobReservation | None) -> Fields:
+def _reservation_fields(_: BackupFacts, reservation: JobReservation | None) -> Fields:
     if reservation is None:
-        return _waiting(_, reservation)
+        return _waiting_fields(_, reservation)
     return {
         "phase": "Pending",
         "key": reservation.key,
@@ -77,7 +77,7 @@ def _prepared(_: BackupFacts, reservation: JobReservation | None) -> Fields:
     }
 
 
-def _running(facts: BackupFacts, _: JobReservation | None) -> Fields:
+def _running_fields(facts: BackupFacts, _: JobReservation | None) -> Fields:
     job = facts.job
     started_at = (job.created_at if job else None) or facts.now
     return {
@@ -87,7 +87,7 @@ def _running(facts: BackupFacts, _: JobReservation | None) -> Fields:
     }
 
 
-def _ended(phase: BackupPhase) -> Callable[[BackupFacts, JobReservation | None], Fields]:
+def _final_fields(phase: BackupPhase) -> Callable[[BackupFacts, JobReservation | None], Fields]:
     def fields(facts: BackupFacts, _: JobReservation | None) -> Fields:
         return {
             "phase": phase,
@@ -99,12 +99,12 @@ def _ended(phase: BackupPhase) -> Callable[[BackupFacts, JobReservation | None],
 
 
 FIELDS_OF: Mapping[str, Callable[[BackupFacts, JobReservation | None], Fields]] = {
-    "Waiting": _waiting,
-    "Prepared": _prepared,
-    "Running": _running,
-    "Completed": _ended("Completed"),
-    "Failed": _ended("Failed"),
-    "Unknown": _ended("Unknown"),
+    "Waiting": _waiting_fields,
+    "Prepared": _reservation_fields,
+    "Running": _running_fields,
+    "Completed": _final_fields("Completed"),
+    "Failed": _final_fields("Failed"),
+    "Unknown": _final_fields("Unknown"),
 }
 """The status fields to set on entering a state."""
 
@@ -122,7 +122,7 @@ def _snapshot(facts: BackupFacts) -> Snapshot:
     return (snapshot or Snapshot()).model_copy(update={"key": facts.status.key})
 
 
-def _completed(facts: BackupFacts, after: BackupObjectStatus) -> Condition:
+def _completed_condition(facts: BackupFacts, after: BackupObjectStatus) -> Condition:
     status = _CONDITION_STATUS.get(after.phase or "Pending", "False")
     conditions = (c for c in facts.status.conditions if c.type == COMPLETED)
     stored = next(conditions, None)

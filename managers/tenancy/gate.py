@@ -82,7 +82,7 @@ class TenantGate:
             return None
         granted: dict[str, tuple[str, ...]] = {}
         for tenant in ready:
-            for name, secrets in _granted(tenant):
+            for name, secrets in _granted_secrets(tenant):
                 granted[name] = (*granted.get(name, ()), secrets)
         return granted
 
@@ -117,7 +117,7 @@ def _is_ready(tenant: Object) -> bool:
     )
 
 
-def _granted(tenant: Object) -> Iterable[tuple[str, str]]:
+def _granted_secrets(tenant: Object) -> Iterable[tuple[str, str]]:
     for grant in _status(tenant).get("grants") or ():
         if isinstance(grant, dict):
             yield str(grant.get("cluster")), str(grant.get("secrets"))

@@ -139,7 +139,7 @@ class Grants:
             await self._release(intent.resource, intent.key, live)
             await self._delete(intent.resource, intent.key, live)
             live = None
-        if live is None or not contains(live, _marked(ownership.owner, intent, live)):
+        if live is None or not contains(live, _with_ownership(ownership.owner, intent, live)):
             written = await self._write(ownership.owner, intent, live)
             if isinstance(written, Wait | Blocked):
                 return written
@@ -195,14 +195,14 @@ class Grants:
     async def _write(
         self, owner: Owner, intent: Intent, live: Object | None
     ) -> Object | Wait | Blocked:
-        body = _marked(owner, intent, live)
+        body = _with_ownership(owner, intent, live)
         await self._throttle()
         try:
             result = await self._client.apply(
                 intent.resource, body, field_manager=FIELD_MANAGER, force=live is not None
             )
         except ApiError as error:
-            return _refused(intent, error)
+            return _refusal_outcome(intent, error)
         return result.object
 
     async def _delete(self, resource: Resource, key: ObjectKey, live: Object) -> None:
@@ -271,7 +271,7 @@ def _scopes(quota: Object) -> set[str]:
     return set((quota.get("spec") or {}).get("scopes") or ())
 
 
-def _marked(owner: Owner, intent: Intent, live: Object | None) -> Object:
+def _with_ownership(owner: Owner, intent: Intent, live: Object | None) -> Object:
     metadata = dict(intent.body["metadata"])
     metadata["annotations"] = {MARKS.owner_uid: owner.uid, MARKS.intent_hash: intent.digest}
     if live is None:
@@ -281,7 +281,7 @@ def _marked(owner: Owner, intent: Intent, live: Object | None) -> Object:
     return {**intent.body, "metadata": metadata}
 
 
-def _refused(intent: Intent, error: ApiError) -> Wait | Blocked:
+def _refusal_outcome(intent: Intent, error: ApiError) -> Wait | Blocked:
     match refusal_of(error):
         case Refusal.TERMINATING:
             return Wait("NamespaceTerminating", f"{intent}: {error.message}", LEAVING_FOR)

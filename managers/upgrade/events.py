@@ -32,9 +32,9 @@ def upgrade_events(before: ClusterStatus, after: ClusterStatus) -> tuple[EventRe
 def _rolling_events(before: ClusterStatus, after: ClusterStatus) -> tuple[EventRecord, ...]:
     old, new = before.upgrade, after.upgrade
     if new is None:
-        return () if old is None else (_ended(old, after),)
+        return () if old is None else (_end_event(old, after),)
     if old is None:
-        return (_started(new), *_of_snapshots(None, new), *_of_failure(None, new))
+        return (_start_event(new), *_of_snapshots(None, new), *_of_failure(None, new))
     return (
         *_of_target(old, new),
         *_of_snapshots(old, new),
@@ -59,11 +59,11 @@ def _names(upgrade: UpgradeStatus) -> str:
     return f"{upgrade.from_version} to {upgrade.target_version}{image}"
 
 
-def _started(new: UpgradeStatus) -> EventRecord:
+def _start_event(new: UpgradeStatus) -> EventRecord:
     return EventRecord("Normal", STARTED, f"The servers are upgraded from {_names(new)}")
 
 
-def _ended(old: UpgradeStatus, after: ClusterStatus) -> EventRecord:
+def _end_event(old: UpgradeStatus, after: ClusterStatus) -> EventRecord:
     if completed(old, after):
         return EventRecord("Normal", COMPLETE, f"The servers were upgraded from {_names(old)}")
     return EventRecord("Normal", CANCELLED, f"The upgrade from {_names(old)} was cancelled")
@@ -71,7 +71,7 @@ def _ended(old: UpgradeStatus, after: ClusterStatus) -> EventRecord:
 
 def _of_target(old: UpgradeStatus, new: UpgradeStatus) -> Iterator[EventRecord]:
     if (old.target_version, old.target_image) != (new.target_version, new.target_image):
-        yield _started(new)
+        yield _start_event(new)
 
 
 def _of_snapshots(old: UpgradeStatus | None, new: UpgradeStatus) -> Iterator[EventRecord]:

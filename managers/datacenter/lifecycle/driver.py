@@ -124,7 +124,7 @@ class Driver:
         try:
             facts = await self._perform(provider, record, observed, verdict)
         except ProviderError as error:
-            return await self._failed(record, error)
+            return await self._record_failure(record, error)
         return await self._conclude(record, facts)
 
     async def _observe(
@@ -213,7 +213,7 @@ class Driver:
             self._emit(record, "Normal", "Retired", f"service {record.name} was removed")
         return Done()
 
-    async def _failed(self, record: ServiceRecord, error: ProviderError) -> Outcome:
+    async def _record_failure(self, record: ServiceRecord, error: ProviderError) -> Outcome:
         """Store a failed attempt; `record` is the stored one."""
         now, goal = self._clock.now(), goal_of(record)
         after = after_failure(record.progress, goal, error, now, self._rng.random())
@@ -222,7 +222,7 @@ class Driver:
     async def _observation_failed(self, record: ServiceRecord, error: ProviderError) -> Outcome:
         """Handle a failed observation like a failed attempt that is always retried."""
         if due(record.progress, goal_of(record), self._clock.now()):
-            return await self._failed(record, ProviderError(error.reason, error.message))
+            return await self._record_failure(record, ProviderError(error.reason, error.message))
         return self._retry_later(record)
 
     async def _refuse(self, record: ServiceRecord, error: ProviderError) -> Outcome:
@@ -231,7 +231,7 @@ class Driver:
         refused = error.reason, clean_message(error.message)
         if stored is not None and (stored.reason, stored.message) == refused:
             return self._retry_later(record)
-        return await self._failed(record, error)
+        return await self._record_failure(record, error)
 
     async def _without_provider(self, record: ServiceRecord) -> Outcome:
         name = record.datacenter.provider
@@ -246,7 +246,9 @@ class Driver:
             f"spec.provider {name} is unknown (known: {providers}); "
             "start the operator with that provider, or correct the Datacenter"
         )
-        return await self._failed(record, ProviderError(UNKNOWN_PROVIDER, text, terminal=True))
+        return await self._record_failure(
+            record, ProviderError(UNKNOWN_PROVIDER, text, terminal=True)
+        )
 
     def _retry_later(self, record: ServiceRecord) -> Outcome:
         progress, now = record.progress, self._clock.now()

@@ -34,7 +34,7 @@ class KindDiscovery:
         known = self._known.get((api_version, kind))
         if known is not None:
             return known
-        for resource in await self._served(api_version):
+        for resource in await self._served_resources(api_version):
             if resource.kind == kind:
                 if len(self._known) >= CACHE_SIZE:
                     self._known.clear()
@@ -66,7 +66,7 @@ class KindDiscovery:
         except ProviderError:
             return None
 
-    async def _served(self, api_version: str) -> list[Resource]:
+    async def _served_resources(self, api_version: str) -> list[Resource]:
         parts = _API_VERSION.fullmatch(api_version)
         if parts is None:
             message = f"apiVersion {api_version[:80]!r} is invalid; use one such as apps/v1"

@@ -99,7 +99,7 @@ class KubernetesProvider:
 
     async def observe(self, record: ServiceRecord) -> Observation:
         """Read the caches; ProviderError Rejected for a record that cannot be rendered."""
-        owned = {(resource, key_of(live)): live for resource, live in self._cached(record)}
+        owned = {(resource, key_of(live)): live for resource, live in self._cached_objects(record)}
         digest = applied_digest(record, owned)
         if digest == record.desired.digest and not self._is_verified(record, owned):
             digest = ""
@@ -114,7 +114,7 @@ class KubernetesProvider:
         with as_provider_error():
             self._require_same_kind(record)
             used_vaults = self._vaults_for(record, vaults)
-            intents = _rendered(record, used_vaults)
+            intents = _render(record, used_vaults)
             if await self._replace_immutable(record, intents):
                 return
             applied: dict[ObjectRef, Object] = {}
@@ -136,7 +136,7 @@ class KubernetesProvider:
         """
         self._verified.pop(record.id, None)
         with as_provider_error():
-            owned = self._cached(record) or await self._live(record)
+            owned = self._cached_objects(record) or await self._live(record)
             if not owned:
                 return True
             if record.desired.service.deletion_policy == "Orphan":
@@ -152,7 +152,7 @@ class KubernetesProvider:
 
     # --- observation --------------------------------------------------------------------------
 
-    def _cached(self, record: ServiceRecord) -> list[OwnedObject]:
+    def _cached_objects(self, record: ServiceRecord) -> list[OwnedObject]:
         """Return the objects of the record, in the order of deletion."""
         return [
             (resource, live)
@@ -199,7 +199,7 @@ class KubernetesProvider:
         state = _VerifiedState(record.desired.digest, vaults, _fingerprints(owned))
         if self._verified.get(record.id) == state:
             return True
-        intents = _rendered(record, vaults)
+        intents = _render(record, vaults)
         matches = all(
             contains(owned.get((intent.resource, intent.key)), intent.body) for intent in intents
         )
@@ -304,7 +304,7 @@ class KubernetesProvider:
         for resource, live in owned:
             if not is_terminating(live):
                 await self._patch(resource, live, orphaning_patch(record, MARKS, live))
-        return not self._cached(record) and not await self._live(record)
+        return not self._cached_objects(record) and not await self._live(record)
 
     async def _patch(self, resource: Resource, live: Object, ops: list[dict[str, Any]]) -> None:
         same = {"op": "test", "path": "/metadata/uid", "value": uid_of(live)}
@@ -341,7 +341,7 @@ def _fingerprints(owned: Mapping[ObjectRef, Object]) -> dict[ObjectRef, str]:
     return {ref: fingerprint(live) for ref, live in owned.items()}
 
 
-def _rendered(record: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
+def _render(record: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
     try:
         return render(record, vaults)
     except (TypeError, ValueError) as error:

@@ -137,7 +137,7 @@ class ObjectsProvider:
             resource = await self._discovery.resource(body["apiVersion"], body["kind"])
             intents.append(_intent(record, resource, body))
         kinds = dict.fromkeys(intent.resource for intent in intents)
-        return _State(tuple(intents), await self._listed(record, kinds))
+        return _State(tuple(intents), await self._list(record, kinds))
 
     async def _present(self, record: ServiceRecord) -> Mapping[ObjectRef, Object]:
         """Return the live objects of a record that is being removed."""
@@ -147,9 +147,9 @@ class ObjectsProvider:
             resource = await self._discovery.preferred(group, kind)
             # A kind that is no longer served has no objects.
             kinds |= {} if resource is None else {resource: None}
-        return await self._listed(record, kinds)
+        return await self._list(record, kinds)
 
-    async def _listed(
+    async def _list(
         self, record: ServiceRecord, kinds: Mapping[Resource, None]
     ) -> dict[ObjectRef, Object]:
         """List the objects of a record: of the kinds of its body, and of all allowed kinds, which a

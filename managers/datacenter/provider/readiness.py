@@ -107,12 +107,12 @@ def _deployment(spec: Status, status: Status) -> Observation:
     progressing = _condition(status, "Progressing")
     failure = _condition(status, "ReplicaFailure")
     late = progressing.get("status") == "False" and progressing.get("reason") == REASON_LATE
-    return _evaluated(
+    return _observation(
         (_count(status, "readyReplicas"), desired),
         (not status["seen"], NOT_OBSERVED),
         (failure.get("status") == "True", _text(failure)),
         (late, _text(progressing)),
-        *_rolling(desired, updated, all_pods),
+        *_rollout_checks(desired, updated, all_pods),
         (available != desired, f"{available} of {desired} pods are available"),
     )
 
@@ -122,10 +122,10 @@ def _stateful_set(spec: Status, status: Status) -> Observation:
     all_pods, updated = _count(status, "replicas"), _count(status, "updatedReplicas")
     ready = _count(status, "readyReplicas")
     revisions = status.get("currentRevision"), status.get("updateRevision")
-    return _evaluated(
+    return _observation(
         (ready, desired),
         (not status["seen"], NOT_OBSERVED),
-        *_rolling(desired, updated, all_pods),
+        *_rollout_checks(desired, updated, all_pods),
         (ready != desired, f"{ready} of {desired} pods are ready"),
         (revisions[0] != revisions[1], "its controller has not completed the update"),
     )
@@ -135,7 +135,7 @@ def _daemon_set(spec: Status, status: Status) -> Observation:
     desired = _count(status, "desiredNumberScheduled")
     updated = _count(status, "updatedNumberScheduled")
     available = _count(status, "numberAvailable")
-    return _evaluated(
+    return _observation(
         (_count(status, "numberReady"), desired),
         (not status["seen"], NOT_OBSERVED),
         (updated != desired, f"{updated} of {desired} pods have the current spec"),
@@ -145,7 +145,7 @@ def _daemon_set(spec: Status, status: Status) -> Observation:
 
 def _openbao_cluster(spec: Status, status: Status) -> Observation:
     ready, available = _condition(status, "Ready"), _condition(status, "Available")
-    return _evaluated(
+    return _observation(
         (_count(status, "readyReplicas"), _replicas(spec, 3)),
         (not status["seen"], NOT_OBSERVED),
         (ready.get("status") != "True", _text(ready)),
@@ -161,7 +161,7 @@ _EVALUATORS: Final[Mapping[Kind, Callable[[Status, Status], Observation]]] = {
 }
 
 
-def _rolling(desired: int, updated: int, all_pods: int) -> tuple[Check, Check]:
+def _rollout_checks(desired: int, updated: int, all_pods: int) -> tuple[Check, Check]:
     return (
         (updated != desired, f"{updated} of {desired} pods have the current spec"),
         (
@@ -171,7 +171,7 @@ def _rolling(desired: int, updated: int, all_pods: int) -> tuple[Check, Check]:
     )
 
 
-def _evaluated(counts: tuple[int, int], *checks: Check) -> Observation:
+def _observation(counts: tuple[int, int], *checks: Check) -> Observation:
     """Return the observation; the first failing check is the message, none is healthy."""
     ready, desired = counts
     message = next((text for failing, text in checks if failing), "")

@@ -53,7 +53,7 @@ def discover(candidates: Iterable[EntryPoint] | None = None) -> tuple[Hook, ...]
         if hook.name in loaded:
             # Neither may retire the services of the other one.
             first, _ = loaded[hook.name]
-            hook = _broken(
+            hook = _broken_hook(
                 first,
                 f"{_describe(first)} and {_describe(entry_point)} both have the hook name "
                 f"{hook.name}: uninstall one of the packages, or rename its hook",
@@ -81,9 +81,9 @@ def _load(entry_point: EntryPoint) -> Hook:
         )
         source_of(instance)
     except InvalidHookError as error:
-        return _broken(entry_point, f"{_describe(entry_point)}: {error}")
+        return _broken_hook(entry_point, f"{_describe(entry_point)}: {error}")
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the package of a user may raise anything
-        return _broken(
+        return _broken_hook(
             entry_point,
             f"{_describe(entry_point)} could not be loaded: {error_text(error)}; fix the package "
             "or uninstall it",
@@ -92,7 +92,7 @@ def _load(entry_point: EntryPoint) -> Hook:
     return hook
 
 
-def _broken(entry_point: EntryPoint, error: str, name: str = "") -> BrokenHook:
+def _broken_hook(entry_point: EntryPoint, error: str, name: str = "") -> BrokenHook:
     log.error(
         "entry point has no valid hook", group=GROUP, entry_point=entry_point.name, error=error
     )

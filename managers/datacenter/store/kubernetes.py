@@ -114,7 +114,7 @@ class KubernetesStore:
         body = body_of(datacenter, desired)
         with _as_conflict(key_of(body), CHANGED):
             created = await self._client.create(WORKLOADS, body, field_manager=FIELD_MANAGER)
-        return self._observed(created, datacenter)
+        return self._record_after_write(created, datacenter)
 
     async def update(self, record: ServiceRecord, desired: DesiredService) -> ServiceRecord:
         """Change the desired service of a record."""
@@ -124,7 +124,7 @@ class KubernetesStore:
             )
         change = {"op": "replace", "path": "/spec", "value": spec_of(record.datacenter, desired)}
         with _as_conflict(_key(record), GONE):
-            return self._observed(await self._patch(record, change), record.datacenter)
+            return self._record_after_write(await self._patch(record, change), record.datacenter)
 
     async def retire(self, record: ServiceRecord) -> None:
         """Mark a record as retiring, whatever else changed in it."""
@@ -150,7 +150,7 @@ class KubernetesStore:
         status = status_of(live, record, progress, self._clock.now()).to_object()
         with _as_conflict(key, GONE):
             stored = await self._statuses.apply_if_changed(live, status, optimistic_lock=True)
-        return self._observed(stored, record.datacenter)
+        return self._record_after_write(stored, record.datacenter)
 
     async def remove(self, record: ServiceRecord) -> bool:
         """Remove the finalizer of a retiring record; False if it, or the record, was gone."""
@@ -182,7 +182,7 @@ class KubernetesStore:
             WORKLOADS, _key(record), (*identity, *ops), field_manager=FIELD_MANAGER
         )
 
-    def _observed(self, obj: Object, datacenter: DatacenterInfo) -> ServiceRecord:
+    def _record_after_write(self, obj: Object, datacenter: DatacenterInfo) -> ServiceRecord:
         """Return the record after a write, and add it to the cache."""
         return _cached_record(as_cached(self._workloads, obj), datacenter)
 

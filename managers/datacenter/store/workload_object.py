@@ -260,7 +260,10 @@ def _conditions(
     stored = BootstrapWorkloadStatus.lenient(live.get("status")).conditions
     before = {condition.type: condition for condition in stored}
     message = clean_message(progress.message or _DEFAULT_MESSAGES[progress.state])
-    conditions_of = (("Ready", *_ready(record, progress)), ("Stalled", *_stalled(progress)))
+    conditions_of = (
+        ("Ready", *_ready(record, progress)),
+        ("Stalled", *_stalled_condition(progress)),
+    )
     conditions = []
     for kind, status, reason in conditions_of:
         old = before.get(kind)
@@ -287,7 +290,7 @@ def _ready(record: ServiceRecord, progress: ServiceProgress) -> tuple[ConditionS
     return "False", progress.failure.reason if failed and progress.failure else progress.state
 
 
-def _stalled(progress: ServiceProgress) -> tuple[ConditionStatus, str]:
+def _stalled_condition(progress: ServiceProgress) -> tuple[ConditionStatus, str]:
     failure = progress.failure
     if failure is None or progress.state not in ("Failed", "Retiring"):
         return "False", progress.state

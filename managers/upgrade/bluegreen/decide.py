@@ -58,13 +58,13 @@ def decide_step(facts: BlueGreenFacts) -> UpgradeDecision:
         state=choice.next,
         hold_read_replicas=blue_green_under_way(status) and facts.status.phase != RESTORING,
         traffic=facts.traffic if paused and facts.traffic is not None else _traffic(facts),
-        blue=_blue(facts, paused=paused),
-        green=_green(facts, paused=paused),
+        blue=_blue_pool(facts, paused=paused),
+        green=_green_pool(facts, paused=paused),
         hold_reason=_hold_reason(facts, choice),
         blue_green=status if paused else status_after(facts, choice),
         break_glass=_break_glass(facts, choice),
         requests=_requests(facts, choice),
-        accepted=_accepted(facts, choice),
+        accepted=_accepted_release(facts, choice),
         outcome=_outcome(facts, choice),
         effects=() if paused else (*free_leftover_lock(facts), *rule_of(choice).effects(facts)),
         events=_upgrade_events(facts, choice),
@@ -83,14 +83,14 @@ def _traffic(facts: BlueGreenFacts) -> str:
     return facts.green_revision if on_green else facts.blue_revision
 
 
-def _blue(facts: BlueGreenFacts, *, paused: bool) -> PoolSpec:
+def _blue_pool(facts: BlueGreenFacts, *, paused: bool) -> PoolSpec:
     """Blue is never applied while green leads or may lead: its pods stay as they are."""
     replicas = facts.blue_replicas if facts.begun else facts.cluster.spec.replicas
     applied = facts.status.phase not in ON_GREEN and not paused
     return PoolSpec(facts.blue_revision, facts.accepted, replicas, applied)
 
 
-def _green(facts: BlueGreenFacts, *, paused: bool) -> PoolSpec | None:
+def _green_pool(facts: BlueGreenFacts, *, paused: bool) -> PoolSpec | None:
     phase = facts.status.phase
     if phase in (IDLE, RESTORING):
         return None
@@ -108,7 +108,7 @@ def _hold_reason(facts: BlueGreenFacts, choice: Choice) -> str:
     return choice.message or f"an upgrade to {facts.target} is in progress"
 
 
-def _accepted(facts: BlueGreenFacts, choice: Choice) -> Release:
+def _accepted_release(facts: BlueGreenFacts, choice: Choice) -> Release:
     """Accept the release of green when the upgrade can no longer be rolled back."""
     commits = facts.status.phase == DEMOTING and choice.next == CLEANUP
     return facts.target if commits else facts.accepted

@@ -83,7 +83,7 @@ def _common(at: str) -> Transitions:
     )
 
 
-def _locked(at: str) -> Transitions:
+def _lock_transitions(at: str) -> Transitions:
     return (
         *_common(at),
         Transition(at, guards.lock_held_by_another, "lock lost", reason=LOCKED, after=SLOW),
@@ -114,7 +114,7 @@ def _back(at: str, to: str, *pairs: tuple[PhaseGuard, str]) -> Transitions:
 
 def _early(at: str) -> Transitions:
     return (
-        *_locked(at),
+        *_lock_transitions(at),
         *_back(
             at,
             ROLLBACK_CLEANUP,
@@ -128,7 +128,7 @@ def _early(at: str) -> Transitions:
 
 def _late(at: str) -> Transitions:
     return (
-        *_locked(at),
+        *_lock_transitions(at),
         # A request that is refused has an event, and does not hold the upgrade.
         *_back(
             at,
@@ -317,7 +317,7 @@ _DEMOTING: Transitions = (
 )
 
 _CLEANUP: Transitions = (
-    *_locked(CLEANUP),
+    *_lock_transitions(CLEANUP),
     _wait(CLEANUP, pools.green_needs_blue, "green needs blue"),
     Transition(
         CLEANUP, guards.job_failed_for_good, "Job failed too often", reason=HELD, blocked=True
@@ -341,13 +341,13 @@ _CLEANUP: Transitions = (
 )
 
 _RESTORING: Transitions = (
-    *_locked(RESTORING),
+    *_lock_transitions(RESTORING),
     _wait(RESTORING, pools.read_replicas_unsettled, "read replicas not upgraded", after=SLOW),
     Transition(RESTORING, always, "replicas upgraded", IDLE, after=SOON),
 )
 
 _ROLLING_BACK: Transitions = (
-    *_locked(ROLLING_BACK),
+    *_lock_transitions(ROLLING_BACK),
     _wait(ROLLING_BACK, guards.former_job, "previous Job runs", BACK),
     _break_glass(ROLLING_BACK, pools.rollback_impossible, "blue cannot lead"),
     _break_glass(ROLLING_BACK, pools.blue_cannot_lead_in_time, "blue not ready in time"),
@@ -360,7 +360,7 @@ _ROLLING_BACK: Transitions = (
 )
 
 _ROLLBACK_CLEANUP: Transitions = (
-    *_locked(ROLLBACK_CLEANUP),
+    *_lock_transitions(ROLLBACK_CLEANUP),
     _wait(ROLLBACK_CLEANUP, guards.former_job, "previous Job runs", BACK),
     _wait(ROLLBACK_CLEANUP, pools.green_not_removable, "blue does not lead", BACK),
     _break_glass(ROLLBACK_CLEANUP, guards.rollback_job_failed_too_often, "Job failed too often"),

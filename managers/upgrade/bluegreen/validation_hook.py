@@ -105,15 +105,15 @@ def step(facts: BlueGreenFacts) -> Step:
     if receipt.stage == "Prepared":
         if spec is None or spec_hash(spec) != receipt.spec_hash:
             return "edited"
-        return _prepared(job)
+        return _step_of_prepared_job(job)
     if receipt.stage == "TerminalObserved":
         return "passed" if receipt.terminal_result == "Succeeded" else "failed"
     if receipt.stage == "Unknown":
         return "unknown"
-    return _started(receipt, job)
+    return _step_of_started_job(receipt, job)
 
 
-def _prepared(job: HookObservation | None) -> Step:
+def _step_of_prepared_job(job: HookObservation | None) -> Step:
     if job is None:
         return "make"
     if job.terminating:
@@ -121,7 +121,7 @@ def _prepared(job: HookObservation | None) -> Step:
     return "commit" if job.suspended and not job.foreign else "lost"
 
 
-def _started(receipt: ValidationHookStatus, job: HookObservation | None) -> Step:
+def _step_of_started_job(receipt: ValidationHookStatus, job: HookObservation | None) -> Step:
     if job is None or job.foreign or job.uid != receipt.job_uid:
         return "lost"
     if receipt.stage == "Committed":
