@@ -11,12 +11,13 @@ from datetime import datetime
 
 import orjson
 
+from contracts.naming.installation import CONTROLLER, NAMESPACE
 from e2e.demo.objects import Object
 
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 # A POST that stores nothing: the operator requests the token of its login.
 NOT_STORED = frozenset({"serviceaccounts/token"})
-OPERATOR_ACCOUNT = "system:serviceaccount:openbao-operator-system:openbao-operator-controller"
+OPERATOR_ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER}"
 OPERATOR_AGENT = "openbao-operator"
 
 
