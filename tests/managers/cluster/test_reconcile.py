@@ -249,12 +249,6 @@ def test_the_digest_that_the_builders_use_is_the_one_of_the_plan() -> None:
 class TestWhoLeads:
     """Two pods carry the label of the leader: a stale label, or two leaders."""
 
-    @pytest.fixture
-    def servers(self, monkeypatch: pytest.MonkeyPatch) -> Servers:
-        servers = Servers()
-        monkeypatch.setattr(login, "Bao", lambda authority, name, guard: servers)
-        return servers
-
     async def test_no_server_is_queried_while_the_labels_agree(self, servers: Servers) -> None:
         await running_bench(gen.cluster())
         assert servers.requests == []

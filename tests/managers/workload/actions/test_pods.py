@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from contracts.records.effects import MarkLog, ReloadPod, ServerEndpoint, StepDown
-from managers.bao import login
 from managers.bao.client import BaoError, Denied
 from managers.workload.actions.pods import mark_log, reload_pod, replace_pod, step_down
 from runtime.builtin_kinds import POD
@@ -80,13 +79,6 @@ LOGIN = "login 10.0.0.1 jwt-operator openbao-operator jwt-1"
 
 
 class TestServers:
-    @pytest.fixture
-    def servers(self, monkeypatch: pytest.MonkeyPatch) -> Servers:
-        """The servers of every session."""
-        servers = Servers()
-        monkeypatch.setattr(login, "Bao", lambda authority, name, guard: servers)
-        return servers
-
     def there(self) -> Outside:
         return Outside(FakeApi())
 

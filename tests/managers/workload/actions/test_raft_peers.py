@@ -9,7 +9,6 @@ import pytest
 
 from contracts.naming import labels
 from contracts.records.effects import DeleteClaim
-from managers.bao import login
 from managers.bao.client import BaoError, Denied
 from managers.workload.actions.raft_peers import delete_claim, remove_peer
 from runtime.builtin_kinds import PVC
@@ -18,15 +17,6 @@ from tests import gen
 from tests.gen.api import FakeApi, Outside, api_error
 from tests.managers.membership.servers import Servers
 from tests.managers.workload.actions.bench import CLAIM, MEANT, REMOVE
-
-
-@pytest.fixture
-def servers(monkeypatch: pytest.MonkeyPatch) -> Servers:
-    """The servers of every session."""
-    servers = Servers()
-    monkeypatch.setattr(login, "Bao", lambda authority, name, guard: servers)
-    return servers
-
 
 LOGIN = "login 10.0.0.1 jwt-operator openbao-operator jwt-1"
 WITHOUT = replace(MEANT, has_operator_login=False)
