@@ -26,16 +26,23 @@ from managers.autopilot.decide import (
 )
 from managers.bao.login import Logins
 from managers.bootstrap.seal.rewrap import RECHECK, SealSession, rewrap
+from managers.cluster.adminops.check_schedule import CheckSchedule
 from managers.cluster.adminops.keys import KeyTasks
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.observe.from_objects import server_facts
 from managers.cluster.observe.observer import CLUSTER_INDEX, ClusterObserver
 from managers.cluster.owner import owner_of
 from managers.context.context import Context
-from managers.membership.decide import ExpectedMembers, as_object, evaluate_members
+from managers.membership.decide import (
+    QUIET_RECHECK,
+    ExpectedMembers,
+    as_object,
+    evaluate_members,
+)
 from managers.membership.find_leader import known_leader
 from managers.membership.green_members import green_member_count
 from managers.membership.observe import ask
+from managers.recovery_keys.decide import needs_shares
 from managers.upgrade.decide import with_accepted_release
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD
@@ -63,9 +70,11 @@ class AdminOpsReconciler:
         self._context = context
         self._logins = logins
         self._keys = KeyTasks(context, observer, logins)
+        self._schedule = CheckSchedule()
 
     async def __call__(self, request: Request) -> Outcome:
         """Reconcile once. Raises transient errors, which the controller retries with backoff."""
+        self._schedule.forget(request)
         live = self._clusters.get(request)
         if live is None:
             self._logins.forget(request)
@@ -88,6 +97,8 @@ class AdminOpsReconciler:
             return Wait("TLSSecretMissing", "the CA of the servers is not known yet", recheck)
         status, outcome = await self._check_servers(cluster, owner, client_config)
         await self._statuses.write_adminops(live, status)
+        if outcome == Done(QUIET_RECHECK) and _is_settled(cluster, status):
+            return Done(self._schedule.next(request))
         return outcome
 
     async def _check_servers(
@@ -139,6 +150,17 @@ class AdminOpsReconciler:
         if decision.refused:
             self._context.attempts.note(refusal(owner.uid, settings, now))
         return autopilot_status(decision)
+
+
+def _is_settled(cluster: OpenBaoCluster, status: Mapping[str, object]) -> bool:
+    """Whether the last two checks had the same result, without an error or a pending key task."""
+    previous = cluster.status.admin_ops
+    return (
+        previous is not None
+        and previous.last_error is None
+        and as_object(previous) == status
+        and not needs_shares(cluster.spec, previous.recovery_keys)
+    )
 
 
 def _with_keys(cluster: OpenBaoCluster, keys: Mapping[str, Any]) -> OpenBaoCluster:

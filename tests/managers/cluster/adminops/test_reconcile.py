@@ -16,6 +16,7 @@ from managers.bao import login
 from managers.bao.client import Denied
 from managers.bao.models import LoginToken, Member
 from managers.certs.x509 import issue_server, make_authority
+from managers.cluster.adminops import check_schedule
 from managers.cluster.adminops.reconcile import AdminOpsReconciler
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.observe.observer import ClusterObserver
@@ -315,6 +316,21 @@ async def test_a_login_is_reused_by_the_next_reconcile(make: Make) -> None:
     await bench.turn()
     await bench.turn()
     assert bench.servers.logins == 1
+
+
+async def test_only_a_settled_cluster_waits_for_the_budget_of_the_fleet(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_schedule, "BUDGET", 1 / 1000)
+    bench = make(OLD, TLS, TOKEN)
+    assert await bench.turn() == Done(QUIET_RECHECK), "the status has changed"
+    settled = await bench.turn()
+    assert isinstance(settled, Done)
+    assert settled.recheck_after is not None
+    assert settled.recheck_after >= 900.0
+    bench.servers.unusable = "sys/health of 10.0.0.1: the answer is longer than 262144 bytes"
+    for _ in range(2):
+        assert await bench.turn() == Done(QUIET_RECHECK), "an error is checked each minute"
 
 
 async def test_missing_members_are_checked_again_soon(make: Make) -> None:
