@@ -53,6 +53,13 @@ class _Pass:
         self.size = size
         self.now: dict[Hashable, _Entry] = {}
 
+    def close(self) -> None:
+        """Drop the results: connections and threads of the reconcile outlive it.
+
+        asyncio copies the context, and so this object, into each callback of a connection.
+        """
+        self.before, self.now, self.size = {}, {}, 0
+
 
 _pass: ContextVar[_Pass | None] = ContextVar("memo_pass", default=None)
 
@@ -80,10 +87,9 @@ class Memos:
             yield
         finally:
             _pass.reset(token)
-            # A thread that outlives the reconcile must not use the previous results.
-            under_way.before = {}
             if under_way.now:
                 self._results[key] = under_way.now
+            under_way.close()
             if len(self._results) > self._keys:
                 self._results.popitem(last=False)
 
@@ -112,7 +118,7 @@ def memoize(
     def ask(first: First, /, *rest: Rest.args, **named: Rest.kwargs) -> Result:
         key = place_of(first)
         under_way = _pass.get() if of_passes else None
-        if under_way is not None:
+        if under_way is not None and under_way.size:
             return in_pass(under_way, key, first, rest, named)
         # The first argument is kept with its result, so no other object can have its id.
         entry = kept.get(key)

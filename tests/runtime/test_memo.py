@@ -4,6 +4,7 @@ import asyncio
 import copy
 import gc
 import weakref
+from contextvars import copy_context
 
 import pytest
 
@@ -210,6 +211,27 @@ class TestPasses:
         with memos.during("a"):
             first = await asyncio.to_thread(counter.ask, thing, "a")
             assert await asyncio.create_task(ask()) is first
+        assert len(counter.calls) == 1
+
+    def test_a_connection_of_a_reconcile_keeps_no_result_alive(self) -> None:
+        """asyncio copies the context into the callbacks of a connection, which outlives it."""
+        counter, thing, memos = Counting(), Thing(), Memos()
+        gone = weakref.ref(thing)
+        with memos.during("a"):
+            counter.ask(thing, "a")
+            context = copy_context()
+        with memos.during("a"):
+            pass
+        counter.calls.clear()
+        del thing
+        gc.collect()
+        assert gone() is None
+
+        def ask_later() -> None:
+            later = Thing()
+            assert counter.ask(later, "a") is counter.ask(later, "a")
+
+        context.run(ask_later)
         assert len(counter.calls) == 1
 
     def test_the_results_of_a_reconcile_are_bounded(self) -> None:
