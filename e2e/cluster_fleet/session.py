@@ -48,6 +48,10 @@ PEOPLE = "people"
 FEW_WRITES = 10
 REST_SECONDS = 15.0
 """Seconds before a phase, for late writes: status details are written up to two seconds later."""
+SETTLE_SECONDS = 60.0
+"""Seconds before the phase quiet: after a change, each cluster is checked once more in a minute."""
+SCRAPES = 500
+"""Clusters per second and scrape: a scrape takes CPU time of the operator that is measured."""
 
 
 @dataclass(slots=True)
@@ -203,7 +207,7 @@ class Fleet:
         await eventually(
             lambda: self.leader.is_idle(count),
             seconds=TIMEOUT,
-            every=POLL_SECONDS,
+            every=max(POLL_SECONDS, count / SCRAPES),
             say="an idle leader",
         )
 
@@ -218,6 +222,7 @@ async def measure(rig: Rig, count: int, quiet: float, folder: Path) -> Run:
     async with fleet(rig, count, folder) as measured:
         phases["create"] = await measured.measure("create", measured.create())
         standby = await asyncio.to_thread(measured.standby.read)
+        await asyncio.sleep(SETTLE_SECONDS)
         phases["quiet"] = await measured.measure("quiet", asyncio.sleep(quiet), aftermath=0.0)
         steps: Sequence[tuple[str, Callable[[], Awaitable[object]]]] = (
             ("change", measured.change),
