@@ -15,6 +15,7 @@ from contracts.api.cluster.status_backup import BackupStatus
 from contracts.api.values.duration import parse_duration
 from managers.backup.cluster_status import backup_status_of
 from runtime.cache.cache import Lister
+from runtime.cache.projection import Projection
 from runtime.metrics.families import Reading
 from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey, key_of
@@ -82,8 +83,9 @@ class BackupMetrics:
 
     def __init__(self, metrics: Metrics, clusters: Lister) -> None:
         self._clusters = clusters
-        for name, meaning, read in GAUGES:
-            metrics.read_gauge(name, meaning, ABOUT, self._reader(read))
+        self._values = Projection(clusters, _values)
+        for number, (name, meaning, _) in enumerate(GAUGES):
+            metrics.read_gauge(name, meaning, ABOUT, self._reader(number))
         metrics.read_gauge(
             IN_PROGRESS, "1 while a snapshot is being taken, else 0.", ABOUT, self._in_progress
         )
@@ -114,14 +116,12 @@ class BackupMetrics:
         for counter in self._counters.values():
             counter.forget(key)
 
-    def _reader(
-        self, read: Callable[[BackupStatus], float | None]
-    ) -> Callable[[], Iterator[Reading]]:
+    def _reader(self, number: int) -> Callable[[], Iterator[Reading]]:
         def readings() -> Iterator[Reading]:
-            for live in self._clusters.list():
-                value = read(backup_status_of(live))
+            for key, values in self._values.items():
+                value = values[number]
                 if value is not None:
-                    yield (*key_of(live),), float(value)
+                    yield (*key,), float(value)
 
         return readings
 
@@ -133,6 +133,12 @@ class BackupMetrics:
             lock = status.get("operationLock") if isinstance(status, dict) else None
             busy = isinstance(lock, dict) and lock.get("operation") == "Backup"
             yield (*key_of(live),), float(busy)
+
+
+def _values(live: Object) -> tuple[float | None, ...]:
+    """Return the values of GAUGES."""
+    status = backup_status_of(live)
+    return tuple(read(status) for _, _, read in GAUGES)
 
 
 def _has_backup_spec(live: Object) -> bool:

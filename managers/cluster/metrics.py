@@ -1,9 +1,9 @@
 """The Prometheus metrics of clusters.
 
-The gauges are computed at each scrape from the cached clusters and the last reads of their Secrets,
-so no series contradicts another and none outlives its cluster. Each reconcile updates two counters.
-Only the leader exports them. Composed by `baoctl.process.wiring`; docs/status.md lists them, and a
-test compares.
+The gauges are computed at each scrape from the cached clusters, so no series contradicts another
+and none outlives its cluster. Each reconcile updates two counters and the expiry of the
+certificate. Only the leader exports them. Composed by `baoctl.process.wiring`; docs/status.md lists
+them, and a test compares.
 
 Labels are namespace, name and values of a fixed set (reliability T18): N clusters have at most
 `SERIES_PER_CLUSTER` times N series, whatever their users write.
@@ -151,12 +151,25 @@ LEADER_CHANGES_MEANING: Final = "Observed changes of the leader."
 SERIES_PER_CLUSTER: Final = 1 + 2 + len(REPORTED_CONDITIONS) + 1 + len(_READ_REPLICAS) + 1 + 2
 
 
+@dataclass(frozen=True, slots=True)
+class _Certificate:
+    """A server certificate, and the spec.tls.mode of its cluster."""
+
+    fingerprint: str
+    expiry: datetime
+    mode: str
+
+
 @dataclass(slots=True)
 class _Previous:
-    """The values of the last reconcile of a cluster; "" is none."""
+    """The values of the last reconcile of a cluster."""
 
-    certificate: str = ""
+    fingerprint: str = ""
+    """Of the last certificate that was read; "" is none."""
+    certificate: _Certificate | None = None
+    """None if it is unread."""
     leader: str = ""
+    """"" is none."""
 
 
 class ClusterMetrics:
@@ -197,11 +210,11 @@ class ClusterMetrics:
             if previous.leader:
                 self._changes.inc(key)
             previous.leader = leader
-        certificate = self._certificate(live)
-        if certificate is not None and certificate[0] != previous.certificate:
-            if previous.certificate:
+        certificate = previous.certificate = self._certificate(live)
+        if certificate is not None and certificate.fingerprint != previous.fingerprint:
+            if previous.fingerprint:
                 self._rotations.inc(key)
-            previous.certificate = certificate[0]
+            previous.fingerprint = certificate.fingerprint
 
     def _reader(self, family: Family) -> Callable[[], Iterator[Reading]]:
         def read() -> Iterator[Reading]:
@@ -212,14 +225,14 @@ class ClusterMetrics:
         return read
 
     def _expiries(self) -> Iterator[Reading]:
-        for live in self._clusters.list():
-            certificate = self._certificate(live)
-            if certificate is not None:
-                _, expiry, mode = certificate
-                yield (*key_of(live), mode), expiry.timestamp()
+        # Only a reconcile reads Secrets. To parse every spec here would block the event loop.
+        for key, previous in self._previous.items():
+            certificate = previous.certificate
+            if certificate is not None and self._clusters.get(key) is not None:
+                yield (*key, certificate.mode), certificate.expiry.timestamp()
 
-    def _certificate(self, live: Object) -> tuple[str, datetime, str] | None:
-        """Return fingerprint, expiry and mode of the server certificate; None if it is unread."""
+    def _certificate(self, live: Object) -> _Certificate | None:
+        """Return the server certificate as last read; None if it is unread."""
         try:
             cluster = read_cluster(live)
         except InvalidClusterError:
@@ -231,7 +244,7 @@ class ClusterMetrics:
         certificate = reading.content.certificate if reading is not None else None
         if certificate is None:
             return None
-        return certificate.fingerprint, certificate.not_after, cluster.spec.tls.mode
+        return _Certificate(certificate.fingerprint, certificate.not_after, cluster.spec.tls.mode)
 
 
 def count_reconciles(reconcile: Reconciler, metrics: ClusterMetrics) -> Reconciler:

@@ -13,9 +13,10 @@ from typing import Final
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_backup import RestoreTestStatus
 from runtime.cache.cache import Lister
+from runtime.cache.projection import Projection
 from runtime.metrics.families import Reading
 from runtime.metrics.metrics import Metrics
-from runtime.types import Object, key_of
+from runtime.types import Object
 
 ABOUT: Final = ("namespace", "name")
 Read = Callable[[RestoreTestStatus], float | None]
@@ -72,19 +73,27 @@ SERIES_PER_CLUSTER: Final = len(FAMILIES)
 
 def register(metrics: Metrics, clusters: Lister) -> None:
     """Register the metrics of all clusters that this process watches."""
-    for name, meaning, read in FAMILIES:
-        metrics.read_gauge(name, meaning, ABOUT, _reader(clusters, read))
+    values = Projection(clusters, _values)
+    for number, (name, meaning, _) in enumerate(FAMILIES):
+        metrics.read_gauge(name, meaning, ABOUT, _reader(values, number))
 
 
-def _reader(clusters: Lister, read: Read) -> Callable[[], Iterator[Reading]]:
+def _reader(
+    values: Projection[tuple[float | None, ...]], number: int
+) -> Callable[[], Iterator[Reading]]:
     def readings() -> Iterator[Reading]:
-        for live in clusters.list():
-            status = _test_status(live)
-            value = read(status) if status is not None else None
+        for key, of_cluster in values.items():
+            value = of_cluster[number]
             if value is not None:
-                yield (*key_of(live),), value
+                yield (*key,), value
 
     return readings
+
+
+def _values(live: Object) -> tuple[float | None, ...]:
+    """Return the values of FAMILIES."""
+    status = _test_status(live)
+    return tuple(read(status) if status is not None else None for _, _, read in FAMILIES)
 
 
 def _test_status(live: Object) -> RestoreTestStatus | None:

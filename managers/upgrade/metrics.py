@@ -9,20 +9,21 @@ managers.upgrade.bluegreen.metrics has the part that only blue/green upgrades ne
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_upgrade import UpgradeStatus
 from contracts.records.upgrade import blue_green_under_way, upgrade_under_way
-from managers.upgrade.bluegreen.metrics import BlueGreenMetrics
+from managers.upgrade.bluegreen.metrics import BlueGreenMetrics, BlueGreenState, state_of
 from managers.upgrade.condition import KIND
 from managers.upgrade.events import completed
 from runtime.cache.cache import Lister
-from runtime.memo import memoize
+from runtime.cache.projection import Projection
 from runtime.metrics.families import Reading
 from runtime.metrics.metrics import Metrics
-from runtime.types import Object, ObjectKey, key_of
+from runtime.types import Object, ObjectKey
 
 ABOUT: Final = ("namespace", "name")
 NONE, RUNNING, SUCCESS, FAILURE = 0.0, 1.0, 2.0, 3.0
@@ -88,18 +89,25 @@ POD_DURATION: Final = "openbao_upgrade_pod_duration_seconds"
 STEP_DOWNS: Final = "openbao_upgrade_stepdown_total"
 FAILED_STEP_DOWNS: Final = "openbao_upgrade_stepdown_failures_total"
 
-_lenient = memoize(ClusterStatus.lenient)
+
+@dataclass(frozen=True, slots=True)
+class _Readings:
+    """What the gauges report of one cluster."""
+
+    gauges: tuple[float, ...]
+    """In the order of GAUGES."""
+    blue_green: BlueGreenState
 
 
 class UpgradeMetrics:
     """The families of all clusters that this process reconciles."""
 
     def __init__(self, metrics: Metrics, clusters: Lister) -> None:
-        self._clusters = clusters
+        self._readings = Projection(clusters, _read)
         self._pairs: dict[ObjectKey, set[tuple[str, str]]] = {}
-        self._blue_green = BlueGreenMetrics(metrics, self._statuses)
-        for name, meaning, read in GAUGES:
-            metrics.read_gauge(name, meaning, ABOUT, self._reader(read))
+        self._blue_green = BlueGreenMetrics(metrics, self._blue_green_states)
+        for number, (name, meaning, _) in enumerate(GAUGES):
+            metrics.read_gauge(name, meaning, ABOUT, self._reader(number))
         self._durations = metrics.object_histogram(
             DURATION,
             "Duration of an upgrade in seconds.",
@@ -182,25 +190,25 @@ class UpgradeMetrics:
         pairs.add(pair)
         return pair
 
-    def _reader(self, read: Read) -> Callable[[], Iterator[Reading]]:
+    def _reader(self, number: int) -> Callable[[], Iterator[Reading]]:
         def readings() -> Iterator[Reading]:
-            for live in self._clusters.list():
-                yield (*key_of(live),), read(_status(live), _replicas(live))
+            for key, value in self._readings.items():
+                yield (*key,), value.gauges[number]
 
         return readings
 
-    def _statuses(self) -> Iterator[tuple[ObjectKey, ClusterStatus]]:
-        for live in self._clusters.list():
-            yield key_of(live), _status(live)
+    def _blue_green_states(self) -> Iterator[tuple[ObjectKey, BlueGreenState]]:
+        for key, value in self._readings.items():
+            yield key, value.blue_green
 
 
 def _seconds(since: datetime, now: datetime) -> float:
     return max(0.0, (now - since).total_seconds())
 
 
-def _status(live: Object) -> ClusterStatus:
-    status = live.get("status")
-    return _lenient(status) if isinstance(status, dict) else ClusterStatus()
+def _read(live: Object) -> _Readings:
+    status, replicas = ClusterStatus.lenient(live.get("status")), _replicas(live)
+    return _Readings(tuple(read(status, replicas) for _, _, read in GAUGES), state_of(status))
 
 
 def _replicas(live: Object) -> int:

@@ -8,6 +8,7 @@ blue/green upgrade has none of these series.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final, get_args
 
 from contracts.api.cluster.status import ClusterStatus
@@ -22,19 +23,38 @@ SAFE_MODE: Final = "openbao_upgrade_break_glass_active"
 JOB_FAILURES: Final = "openbao_upgrade_bluegreen_job_failures_total"
 ROLLBACKS: Final = "openbao_upgrade_bluegreen_rollbacks_total"
 
-Statuses = Callable[[], Iterable[tuple[ObjectKey, ClusterStatus]]]
-
 _ABOUT: Final = ("namespace", "name")
 _PHASES: Final[tuple[str, ...]] = get_args(BlueGreenPhase)
 _NONE = BlueGreenStatus()
 
 
+@dataclass(frozen=True, slots=True)
+class BlueGreenState:
+    """What the gauges report of one cluster."""
+
+    phase: str | None = None
+    """None without a blue/green upgrade."""
+    safe_mode: bool | None = None
+    """None for a cluster that never had a blue/green upgrade."""
+
+
+def state_of(status: ClusterStatus) -> BlueGreenState:
+    """Return what the gauges report of a status."""
+    phase = status.blue_green.phase if status.blue_green is not None else None
+    if status.blue_green is None and status.break_glass is None:
+        return BlueGreenState(phase)
+    return BlueGreenState(phase, status.break_glass is not None and status.break_glass.active)
+
+
+States = Callable[[], Iterable[tuple[ObjectKey, BlueGreenState]]]
+
+
 class BlueGreenMetrics:
     """The families of all clusters that this process reconciles."""
 
-    def __init__(self, metrics: Metrics, statuses: Statuses) -> None:
-        """`statuses` yields the status of each cluster on the leader, and nothing on a standby."""
-        self._statuses = statuses
+    def __init__(self, metrics: Metrics, states: States) -> None:
+        """`states` yields the state of each cluster on the leader, and nothing on a standby."""
+        self._states = states
         metrics.read_gauge(
             PHASE,
             "1 for the current phase of a blue/green upgrade, 0 for the others.",
@@ -72,13 +92,11 @@ class BlueGreenMetrics:
         self._rollbacks.forget(key)
 
     def _phases(self) -> Iterator[Reading]:
-        for key, status in self._statuses():
-            for phase in _PHASES if status.blue_green is not None else ():
-                is_current = status.blue_green is not None and status.blue_green.phase == phase
-                yield (*key, phase), float(is_current)
+        for key, state in self._states():
+            for phase in _PHASES if state.phase is not None else ():
+                yield (*key, phase), float(state.phase == phase)
 
     def _safe_modes(self) -> Iterator[Reading]:
-        for key, status in self._statuses():
-            if status.blue_green is not None or status.break_glass is not None:
-                active = status.break_glass is not None and status.break_glass.active
-                yield (*key,), float(active)
+        for key, state in self._states():
+            if state.safe_mode is not None:
+                yield (*key,), float(state.safe_mode)
