@@ -98,12 +98,23 @@ def failures_message(failures: Sequence[str]) -> str:
     )
 
 
+def read_failures_message(failures: Sequence[str]) -> str:
+    """Return the message about manifests that the store does not return; "" for none."""
+    if not failures:
+        return ""
+    return (
+        f"{len(failures)} manifests cannot be read, so their snapshots are kept; the first error: "
+        f"{failures[0]}"
+    )
+
+
 async def retain(
     store: JobStore, rules: RetentionEnv, just_stored: BackupKey, cluster_uid: str, clock: Clock
 ) -> Removed:
     """Remove the outdated snapshots. An error of the store is in the message and not raised.
 
-    A snapshot that the store does not delete, for example because of a legal hold, is kept.
+    A snapshot that the store does not delete, for example because of a legal hold, is kept; so is
+    one whose manifest the store does not return, for example because it is archived.
     """
     if not rules.max_count and not rules.max_age_seconds:
         return Removed()
@@ -119,9 +130,12 @@ async def retain(
         return Removed(work.deleted, f"stopped after {work.deleted}: {error}")
     except TimeoutError:
         late = f"stopped after {work.deleted}: took over {SECONDS:g} s"
-        message = "; ".join(filter(None, (late, failures_message(work.failures))))
-        return Removed(work.deleted, message)
+        return Removed(work.deleted, _joined(late, *work.problems))
     return Removed(work.deleted, work.message)
+
+
+def _joined(*messages: str) -> str:
+    return "; ".join(filter(None, messages))
 
 
 @dataclass(slots=True)
@@ -133,6 +147,15 @@ class _Work:
     deleted: int = 0
     message: str = ""
     failures: list[str] = field(default_factory=list)
+    """Errors of deletions."""
+    read_failures: dict[str, str] = field(default_factory=dict)
+    """Errors of the store by the key of the manifest that it does not return."""
+
+    @property
+    def problems(self) -> tuple[str, str]:
+        """The messages about objects that the store does not delete, and does not return."""
+        oldest_first = [self.read_failures[name] for name in sorted(self.read_failures)]
+        return failures_message(self.failures), read_failures_message(oldest_first)
 
     async def run(self, now: datetime) -> None:
         prefix = snapshot_keys.list_prefix(
@@ -145,15 +168,17 @@ class _Work:
         if not select_outdated(complete, self.rules, now) and not left_over:
             return
         own = await self._own(complete)
+        # A snapshot whose manifest the store does not return may belong to another cluster, so it
+        # does not count. This never removes more: with fewer snapshots, fewer exceed max_count.
         to_remove = select_outdated(own, self.rules, now)
         kept = (
-            retained_message(len(complete) - len(own)),
+            retained_message(len(complete) - len(own) - len(self.read_failures)),
             postdated_message(len(listed) - len(complete)),
         )
         if self.rules.dry_run:
             names = ", ".join(key.text for key in to_remove)
             plan = f"dry run: would remove {len(to_remove)}{': ' if to_remove else ''}{names}"
-            self.message = "; ".join(filter(None, (plan, *kept)))
+            self.message = _joined(plan, *self.problems, *kept)
             return
         for key in to_remove:
             # The manifest last: if this run is interrupted, the next one can continue.
@@ -163,7 +188,7 @@ class _Work:
             # The listing may be older than the snapshot.
             if await self.store.size(key.text) is None:
                 await self._delete(key.manifest)
-        self.message = "; ".join(filter(None, (failures_message(self.failures), *kept)))
+        self.message = _joined(*self.problems, *kept)
 
     async def _delete(self, key: str) -> bool:
         """Return whether the object is deleted. Raises JobFailure if no other would be, either."""
@@ -187,6 +212,11 @@ class _Work:
                     content = await self.store.read(key.manifest, MANIFEST_MAX)
                 manifest = read_manifest(content or b"")
             except (ObjectTooLarge, ManifestError):
+                return False
+            except JobFailure as error:
+                if error.failure != "Storage":
+                    raise
+                self.read_failures[key.manifest] = str(error)
                 return False
             return manifest.cluster_uid == self.cluster_uid and manifest.key == key.text
 

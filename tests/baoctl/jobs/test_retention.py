@@ -106,10 +106,16 @@ class Memory(JobStore):
         self.snapshots = keys
         self.not_listed: set[str] = set()
         self.locked: set[str] = set()
+        self.archived: set[str] = set()
         self.refused = 0
 
     async def keys(self, prefix: str, limit: int = LISTED_MAX) -> list[str]:
         return [key for key in await super().keys(prefix, limit) if key not in self.not_listed]
+
+    async def read(self, key: str, limit: int) -> bytes | None:
+        if key in self.archived:
+            raise JobFailure("Storage", f"{key} in bucket b: the object is archived")
+        return await super().read(key, limit)
 
     async def delete(self, key: str) -> None:
         if key in self.locked:
@@ -157,6 +163,45 @@ async def test_an_object_with_the_name_of_a_manifest_does_not_stop_retention() -
     await store.write(store.snapshots[3].manifest, b"x" * (MANIFEST_MAX + 1))
     assert await store.retained(RetentionEnv(1)) == Removed(2, retained_message(1))
     assert await store.left() == [0, 3]
+
+
+async def test_an_archived_manifest_does_not_stop_retention() -> None:
+    store = await Memory(*snapshots_of_ages(0, 1, 2, 3, 4)).filled()
+    left_over = store.snapshots[4]
+    await store.delete(left_over.text)
+    store.archived = {store.snapshots[2].manifest, left_over.manifest}
+    removed = await store.retained(RetentionEnv(1))
+    assert await store.left() == [0, 2]
+    assert await store.size(left_over.manifest) is not None
+    assert removed.deleted == 2
+    assert removed.message == (
+        "2 manifests cannot be read, so their snapshots are kept; the first error: "
+        f"{left_over.manifest} in bucket b: the object is archived"
+    )
+
+
+async def test_more_archived_manifests_than_deletions_may_fail_do_not_stop_retention() -> None:
+    store = await Memory(*snapshots_of_ages(*range(FAILURES_MAX + 10))).filled()
+    store.archived = {key.manifest for key in store.snapshots[2:]}
+    removed = await store.retained(RetentionEnv(1))
+    assert (removed.deleted, await store.left()) == (1, [0, *range(2, FAILURES_MAX + 10)])
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.data(), st.integers(0, 4), st.integers(0, 6))
+def test_an_archived_manifest_never_makes_retention_remove_more(
+    data: st.DataObject, count: int, days: int
+) -> None:
+    ages = range(7)
+    archived = data.draw(st.sets(st.sampled_from(ages)))
+
+    async def left(names: set[int]) -> set[int]:
+        store = await Memory(*snapshots_of_ages(*ages)).filled()
+        store.archived = {store.snapshots[number].manifest for number in names}
+        await store.retained(RetentionEnv(count, days * DAY))
+        return set(await store.left())
+
+    assert asyncio.run(left(archived)) >= asyncio.run(left(set())) | archived
 
 
 async def test_the_manifest_of_a_snapshot_that_is_not_listed_yet_stays() -> None:

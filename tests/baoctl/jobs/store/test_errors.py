@@ -33,6 +33,14 @@ def test_a_store_that_refuses_is_not_a_cloud_that_does() -> None:
     assert failure == "key: the store refuses the credentials (status 403)"
 
 
+@pytest.mark.parametrize("code", ["InvalidObjectState", "BlobArchived", "BlobBeingRehydrated"])
+def test_an_archived_object_is_no_refusal_of_the_credentials(code: str) -> None:
+    text = f"{ANSWER} 403 Forbidden: <Error><Code>{code}</Code></Error>"
+    failure = str(store_failure("key", PermissionDeniedError(text)))
+    assert failure.startswith("key: the object is archived; ")
+    assert failure.endswith(f" (code {code}, status 403)")
+
+
 def test_a_metadata_server_that_is_silent_refused_nothing() -> None:
     text = "Error performing GET http://169.254.169.254/latest/api/token: operation timed out"
     assert IDENTITY not in str(store_failure("key", GenericError(text)))
