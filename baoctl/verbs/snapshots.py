@@ -53,6 +53,8 @@ def restore_command(
 
     Shows the consequences, and asks you to type the name of the cluster. Exits with 3 if the
     restore does not finish in time, or if its outcome is unknown.
+
+    An OpenBaoBackup outlives its snapshot: the list marks those that retention may have removed.
     """
     from baoctl.commands.cluster.restore import Dialogue, RestoreOrder, restore
 

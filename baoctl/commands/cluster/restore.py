@@ -16,13 +16,14 @@ from rich.table import Table
 
 from baoctl.commands.api_client import FIELD_MANAGER, RequestError, Session, run_in_session
 from baoctl.commands.cluster.fetch import NAMED, read_cluster
-from baoctl.commands.cluster.observed import age, moment, number, part, text
+from baoctl.commands.cluster.observed import Part, age, moment, number, part, text
 from baoctl.commands.cluster.run import await_end, run_name
 from baoctl.commands.cluster.run_steps import UNKNOWN
 from baoctl.commands.cluster.terminal import console, emit, safe, table
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.group import API_VERSION, BACKUPS, RESTORE_KIND, RESTORES
+from contracts.api.values.duration import parse_duration
 from contracts.conditions.message import clean_message
 from contracts.naming.labels import RESTORE_ACKNOWLEDGE
 from contracts.server_features import can_read_data_of
@@ -43,6 +44,10 @@ class SnapshotRow:
     """Bytes."""
     version: str
     """Version of OpenBao that took it."""
+    before_upgrade: bool = False
+    """Retention keeps the snapshots that upgrades take."""
+    tested: bool = False
+    """The snapshot passed a restore test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,7 @@ async def _restore(api: Session, order: RestoreOrder, dialogue: Dialogue) -> Exi
     cluster = await read_cluster(api, order.cluster)
     backups = await api.client.list(BACKUPS, api.namespace)
     rows = snapshots_of(order.cluster, backups.items)
+    rules = part(cluster, "spec", "backup", "retention")
     now = api.clock.now()
     if not rows:
         raise RequestError(
@@ -88,13 +94,14 @@ async def _restore(api: Session, order: RestoreOrder, dialogue: Dialogue) -> Exi
             ExitCode.NOT_FOUND,
         )
     if order.backup is None:
-        emit(console(), listing(rows[:SHOWN_MAX], now))
+        notes = [removal_note(outdated_by(row, rows, rules)) for row in rows[:SHOWN_MAX]]
+        emit(console(), listing(rows[:SHOWN_MAX], now, notes))
         name = dialogue.choose([snapshot.backup for snapshot in rows[:SHOWN_MAX]])
     else:
         name = order.backup
     row = select_row(rows, name, order.cluster)
     refuse_newer(row, cluster)
-    for line in consequences(row, order.cluster, now):
+    for line in consequences(row, order.cluster, now, outdated_by(row, rows, rules)):
         sys.stdout.write(f"{clean_message(line)}\n")
     if not order.dry_run:
         dialogue.confirm(order.cluster)
@@ -117,12 +124,43 @@ def snapshots_of(cluster: str, backups: Iterable[Object]) -> tuple[SnapshotRow, 
             moment(backup, "status", "startedAt"),
             number(part(backup, "status", "snapshot").get("size")),
             text(backup, "status", "snapshot", "version"),
+            text(backup, "spec", "origin") == "PreUpgrade",
+            text(backup, "status", "proof", "outcome") == "Passed",
         )
         for backup in backups
         if text(backup, "spec", "cluster") == cluster
         and text(backup, "status", "phase") == "Completed"
     ]
     return tuple(sorted(rows, key=lambda row: row.taken_at or _NEVER, reverse=True))
+
+
+def outdated_by(row: SnapshotRow, rows: Sequence[SnapshotRow], rules: Part) -> str:
+    """Return the field of spec.backup.retention that removes a snapshot; "" for none.
+
+    `rows` are all Completed backups, the newest first. The Job of each backup applies the rules to
+    the objects in the store, so a snapshot may exist longer: its deletion failed, it is in use, or
+    no backup has completed since the rules were set.
+    """
+    counted = [other for other in rows if not other.before_upgrade]
+    tested = [other for other in counted if other.tested]
+    if row not in counted or row in (*counted[:1], *tested[:1]) or rules.get("dryRun") is True:
+        return ""
+    count = number(rules.get("maxCount"))
+    if count and counted.index(row) >= count:
+        return f"spec.backup.retention.maxCount={count}"
+    max_age, newest = text(rules, "maxAge"), counted[0].taken_at
+    try:
+        limit = parse_duration(max_age)
+    except ValueError:
+        return ""
+    if limit and row.taken_at and newest and newest - row.taken_at > limit:
+        return f"spec.backup.retention.maxAge={max_age}"
+    return ""
+
+
+def removal_note(rule: str) -> str:
+    """Return the note about a snapshot that this rule of retention removes; "" for no rule."""
+    return f"may no longer exist: {rule}" if rule else ""
 
 
 def select_row(rows: Sequence[SnapshotRow], name: str, cluster: str) -> SnapshotRow:
@@ -152,17 +190,26 @@ def refuse_newer(row: SnapshotRow, cluster: Object) -> None:
         )
 
 
-def listing(rows: Sequence[SnapshotRow], now: datetime) -> Table:
-    """Return the table of the backups."""
-    backups = table("BACKUP", "AGE", "SIZE", "VERSION")
-    for row in rows:
-        backups.add_row(safe(row.backup), _column(row, now), str(row.size or ""), safe(row.version))
+def listing(rows: Sequence[SnapshotRow], now: datetime, notes: Sequence[str]) -> Table:
+    """Return the table of the backups, with a note for each."""
+    backups = table("BACKUP", "AGE", "SIZE", "VERSION", "NOTE")
+    for row, note in zip(rows, notes, strict=True):
+        size, version = str(row.size or ""), safe(row.version)
+        backups.add_row(safe(row.backup), _column(row, now), size, version, safe(note))
     return backups
 
 
-def consequences(row: SnapshotRow, cluster: str, now: datetime) -> tuple[str, ...]:
+def consequences(
+    row: SnapshotRow, cluster: str, now: datetime, outdated_by_rule: str
+) -> tuple[str, ...]:
     """Return the consequences of a restore, one text each."""
+    missing = (
+        f"Warning: the snapshot of {row.backup} may no longer exist, because "
+        f"{outdated_by_rule} removes it. If the store does not have it, the restore fails and "
+        "changes nothing."
+    )
     return (
+        *((missing,) if outdated_by_rule else ()),
         f"{cluster} gets the data of {row.backup}, which is {_age(row, now)}.",
         "Everything written since then is lost. To keep it, run kubectl bao backup first.",
         "At the end all servers restart at the same time: the cluster is down for some seconds.",

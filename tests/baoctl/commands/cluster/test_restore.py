@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from baoctl.commands.cluster.restore import manifest, snapshots_of
+from baoctl.commands.cluster.restore import (
+    SnapshotRow,
+    manifest,
+    outdated_by,
+    snapshots_of,
+)
 from baoctl.exit_codes import ExitCode
 from contracts.api.group import API_VERSION, BACKUP_KIND, CLUSTERS, RESTORES
 from contracts.api.restore import OpenBaoRestore
@@ -107,6 +113,65 @@ async def test_a_snapshot_of_a_later_minor_version_is_refused(
     assert done.exit_code == ExitCode.REFUSED, done.output
     assert "OpenBao 2.7.2 took monday, and first runs 2.6.2" in done.output
     assert server.objects(RESTORES) == []
+
+
+def daily(*origins: str, tested: int | None = None) -> tuple[SnapshotRow, ...]:
+    """One backup a day, the newest first."""
+    newest = datetime(2026, 11, 25, 3, tzinfo=UTC)
+    return tuple(
+        SnapshotRow(
+            str(age),
+            newest - timedelta(days=age),
+            1,
+            "2.7.2",
+            origin == "PreUpgrade",
+            age == tested,
+        )
+        for age, origin in enumerate(origins)
+    )
+
+
+FOUR = daily(*["Scheduled"] * 4)
+COUNT, AGE = "spec.backup.retention.maxCount=2", "spec.backup.retention.maxAge=48h"
+# sentence: (backups, retention, the rule that removes each backup)
+OUTDATED: dict[str, tuple[tuple[SnapshotRow, ...], Object, list[str]]] = {
+    "no rule": (FOUR, {}, ["", "", "", ""]),
+    "by count": (FOUR, {"maxCount": 2}, ["", "", COUNT, COUNT]),
+    "by age": (FOUR, {"maxAge": "48h"}, ["", "", "", AGE]),
+    "by both": (FOUR, {"maxCount": 2, "maxAge": "48h"}, ["", "", COUNT, COUNT]),
+    "a dry run": (FOUR, {"maxCount": 2, "dryRun": True}, ["", "", "", ""]),
+    "not a duration": (FOUR, {"maxAge": "2 days"}, ["", "", "", ""]),
+    "the newest tested one": (
+        daily(*["Manual"] * 4, tested=2), {"maxCount": 2}, ["", "", "", COUNT]
+    ),
+    "of an upgrade": (
+        daily("Manual", "PreUpgrade", "Manual", "Manual", "PreUpgrade"),
+        {"maxCount": 2},
+        ["", "", "", COUNT, ""],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "rules", "removes"), OUTDATED.values(), ids=OUTDATED.keys())
+def test_backups_that_retention_removes_show_its_rule(
+    rows: tuple[SnapshotRow, ...], rules: Object, removes: list[str]
+) -> None:
+    assert [outdated_by(row, rows, rules) for row in rows] == removes
+
+
+async def test_a_backup_that_retention_may_have_removed_is_marked(tmp_path: Path) -> None:
+    server = with_backups()
+    (cluster,) = (c for c in server.objects(CLUSTERS) if c["metadata"]["name"] == "first")
+    rules = {"retention": {"maxCount": 2}}
+    keep(server, {**cluster, "spec": {**cluster["spec"], "backup": rules}})
+    async with command_line(server, tmp_path) as baoctl:
+        chosen = await baoctl("restore", "first", "--dry-run", typed="monday\n", COLUMNS="120")
+        newest = await baoctl("restore", "first", "--dry-run", "--from", "wednesday")
+    assert chosen.exit_code == 0, chosen.output
+    (row,) = (line for line in chosen.output.splitlines() if line.startswith("monday "))
+    assert row.rstrip().endswith(f"2.7.2    may no longer exist: {COUNT}")
+    assert f"the snapshot of monday may no longer exist, because {COUNT} removes" in chosen.output
+    assert "may no longer exist" not in newest.output
 
 
 # phase in which it ends: (exit status, words)
