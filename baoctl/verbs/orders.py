@@ -5,7 +5,8 @@ Imports only click; a verb imports its module when it is called. Called by baoct
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import click
@@ -14,10 +15,10 @@ from baoctl.options import DRY_RUN, YES, Access, Verbs, cluster_options, confirm
 from baoctl.verbs.cluster_argument import CLUSTER
 
 
-def _order(access: Access, **order: Any) -> None:
+def _order(access: Access, confirm: Callable[[str], None] | None = None, **order: Any) -> None:
     from baoctl.commands.cluster.order import ClusterOrder, carry_out
 
-    click.echo(carry_out(ClusterOrder(**order), access))
+    click.echo(carry_out(ClusterOrder(**order), access, confirm))
 
 
 def _simple(verb: str, help_text: str, target: str = "cluster") -> click.Command:
@@ -25,8 +26,21 @@ def _simple(verb: str, help_text: str, target: str = "cluster") -> click.Command
     @(CLUSTER if target == "cluster" else click.argument(target))
     @DRY_RUN
     @cluster_options
-    def command(dry_run: bool, *, access: Access, **named: str) -> None:
+    def command(dry_run: bool, *, access: Access, **named: Any) -> None:
         _order(access, verb=verb, dry_run=dry_run, **named)
+
+    return command
+
+
+def _confirmed(verb: str, help_text: str, consequence: str) -> click.Command:
+    @click.command(verb, help=help_text)
+    @CLUSTER
+    @DRY_RUN
+    @YES
+    @cluster_options
+    def command(cluster: str, dry_run: bool, yes: bool, *, access: Access) -> None:
+        confirm = None if yes else functools.partial(confirm_name, consequence=consequence)
+        _order(access, confirm, verb=verb, cluster=cluster, dry_run=dry_run)
 
     return command
 
@@ -50,8 +64,15 @@ _OF_UPGRADES: Final[Mapping[str, str]] = {
         "approval."
     ),
     "rollback": "Roll back the blue/green upgrade of CLUSTER.",
-    "cleanup": "Delete the blue servers of CLUSTER after an upgrade. This cannot be undone.",
 }
+_HIBERNATE: Final = (
+    "Stop every server of CLUSTER, and keep its volumes.\n\nAsks you to type the name of the "
+    "cluster. kubectl bao wake starts the servers again."
+)
+_CLEANUP: Final = (
+    "Delete the blue servers of CLUSTER after an upgrade. This cannot be undone.\n\nAsks you to "
+    "type the name of the cluster. A rollback is possible until then."
+)
 
 
 _ROTATIONS: Final[Mapping[str, str]] = {
@@ -96,39 +117,24 @@ def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Ac
     pause_for(cluster, seconds, access, click.echo)
 
 
-@click.command("hibernate")
-@CLUSTER
-@DRY_RUN
-@YES
-@cluster_options
-def hibernate_command(cluster: str, dry_run: bool, yes: bool, *, access: Access) -> None:
-    """Stop every server of CLUSTER, and keep its volumes.
-
-    Asks you to type the name of the cluster. kubectl bao wake starts the servers again.
-    """
-    from baoctl.commands.cluster.order import ClusterOrder, carry_out
-
-    order = ClusterOrder("hibernate", cluster, dry_run=dry_run)
-    click.echo(carry_out(order, access, None if yes else _confirm_stop))
-
-
-def _confirm_stop(name: str) -> None:
-    confirm_name(name, "Every server stops.")
-
-
 @click.group("rotate", cls=Verbs)
 def rotate_group() -> None:
     """Replace the CA or the unseal key of a cluster. It serves requests meanwhile."""
 
 
 COMMANDS: Final[tuple[click.Command, ...]] = (
-    hibernate_command,
+    _confirmed("hibernate", _HIBERNATE, "Every server stops."),
     pause_command,
     *_commands(_SIMPLE),
     *_commands(_OF_PODS, "pod"),
     rotate_group,
 )
 PROMOTE: Final = _simple("promote", _OF_UPGRADES["promote"])
-UPGRADE_COMMANDS: Final[tuple[click.Command, ...]] = _commands(_OF_UPGRADES)
+UPGRADE_COMMANDS: Final[tuple[click.Command, ...]] = (
+    *_commands(_OF_UPGRADES),
+    _confirmed(
+        "cleanup", _CLEANUP, "The blue servers are deleted, and a rollback becomes impossible."
+    ),
+)
 for _rotation in _commands(_ROTATIONS):
     rotate_group.add_command(_rotation)

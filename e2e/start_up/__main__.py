@@ -35,6 +35,7 @@ ARGUMENTS: Final[Mapping[str, str]] = {
     "migrate": f"-f {SAMPLE}",
     "plan": f"-f {SAMPLE}",
     "render": f"-f {SAMPLE}",
+    "upgrade cleanup": "x --yes",
     "upgrade plan": "--cluster x --to 2.7.2",
 }
 """Arguments of the verbs that do not accept one `x` per required argument."""

@@ -23,7 +23,7 @@ from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.types import Object, ObjectKey
 from tests.baoctl.command_line import command_line
-from tests.baoctl.commands.cluster.bench import world
+from tests.baoctl.commands.cluster.bench import server_of, world
 from tests.baoctl.commands.cluster.looks import healthy, with_spec, with_status
 
 NOW = "2026-11-26T12:00:00Z"
@@ -198,6 +198,45 @@ async def test_hibernate_asks_nothing_about_a_hibernated_cluster(tmp_path: Path)
         await baoctl("hibernate", "first", "--yes")
         again = await baoctl("hibernate", "first")
     assert (again.exit_code, "unchanged" in again.stdout) == (0, True), again.output
+
+
+# sentence: (arguments, typed text, exit status, whether the prompt is shown, whether it is written)
+CLEANUPS: dict[str, tuple[tuple[str, ...], str, int, bool, bool]] = {
+    "confirmed": ((), "first\n", 0, True, True),
+    "with another name": ((), "second\n", 2, True, False),
+    "without an answer": ((), "", 1, True, False),
+    "without a prompt": (("--yes",), "", 0, False, True),
+    "a trial": (("--dry-run",), "", 0, False, False),
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "typed", "status", "prompt", "written"), CLEANUPS.values(), ids=CLEANUPS.keys()
+)
+async def test_a_cleanup_asks_because_it_cannot_be_undone(
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    typed: str,
+    status: int,
+    prompt: bool,
+    written: bool,
+) -> None:
+    server = server_of([UPGRADING])
+    async with command_line(server, tmp_path) as baoctl:
+        result = await baoctl("upgrade", "cleanup", "first", *arguments, typed=typed)
+    assert result.exit_code == status, result.output
+    assert ("a rollback becomes impossible. Type first" in result.output) is prompt
+    live = server.get(CLUSTERS, KEY)
+    assert live is not None
+    assert ("cleanup" in live["spec"].get("upgrade", {}).get("requests", {})) is written
+
+
+async def test_a_cleanup_of_a_cluster_without_an_upgrade_is_refused_before_it_asks(
+    tmp_path: Path,
+) -> None:
+    async with command_line(world(), tmp_path) as baoctl:
+        result = await baoctl("upgrade", "cleanup", "first", typed="first\n")
+    assert (result.exit_code, "Type first" in result.output) == (4, False), result.output
 
 
 async def test_an_order_asks_once_although_the_cluster_changes_meanwhile() -> None:
