@@ -1,22 +1,36 @@
-"""The argument CLUSTER, which a shell completes with the names of the clusters.
+"""Arguments and options that a shell completes with the names of objects.
 
 Imports only click; the completion imports its module. Called by the other modules of baoctl.verbs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal
+
 import click
 
 from baoctl.options import Access
 
-
-def _names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    from baoctl.commands.cluster.completion import cluster_names
-
-    kubeconfig, context, namespace = map(ctx.params.get, ("kubeconfig", "context", "namespace"))
-    names = cluster_names(Access(kubeconfig, context, namespace))
-    return [name for name in names if name.startswith(incomplete)]
+Names = Literal["backups", "clusters", "datacenters", "fenced pods", "servers", "services"]
+"""The objects whose names complete a word."""
 
 
-CLUSTER = click.argument("cluster", shell_complete=_names)
-OPTIONAL_CLUSTER = click.argument("cluster", required=False, shell_complete=_names)
+def names_of(names: Names) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return the completion of a parameter."""
+
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+        from baoctl.commands.cluster.completion import object_names
+
+        kubeconfig, context, namespace = map(ctx.params.get, ("kubeconfig", "context", "namespace"))
+        access = Access(kubeconfig, context, namespace)
+        # Behind an option without its value, click leaves the arguments in ctx.args.
+        cluster = ctx.params.get("cluster") or next(iter(ctx.args), None)
+        existing = object_names(names, access, cluster)
+        return [name for name in existing if name.startswith(incomplete)]
+
+    return complete
+
+
+CLUSTER = click.argument("cluster", shell_complete=names_of("clusters"))
+OPTIONAL_CLUSTER = click.argument("cluster", required=False, shell_complete=names_of("clusters"))

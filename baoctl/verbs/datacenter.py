@@ -10,6 +10,7 @@ from typing import Any, Literal
 import click
 
 from baoctl.options import Access, Verbs, output_option, reaches_api_server
+from baoctl.verbs.cluster_argument import names_of
 
 
 @click.group("datacenter", cls=Verbs)
@@ -18,7 +19,7 @@ def datacenter_group() -> None:
 
 
 @datacenter_group.command("status")
-@click.argument("datacenter", metavar="DC")
+@click.argument("datacenter", metavar="DC", shell_complete=names_of("datacenters"))
 @click.option("-w", "--watch", is_flag=True, help="Print the tree again after every change.")
 @click.option("--until-ready", is_flag=True, help="Watch until the datacenter is Ready.")
 @click.option("--timeout", metavar="TIME", help="Stop watching after this time, for example 5m.")
@@ -48,7 +49,7 @@ def datacenter_status_command(
 
 
 @datacenter_group.command("get")
-@click.argument("identity", metavar="ID")
+@click.argument("identity", metavar="ID", shell_complete=names_of("datacenters"))
 @output_option("text", "json")
 @reaches_api_server
 def datacenter_get_command(
@@ -65,7 +66,7 @@ def datacenter_get_command(
 
 
 @datacenter_group.command("redeploy")
-@click.argument("target", metavar="DC/SERVICE")
+@click.argument("target", metavar="DC/SERVICE", shell_complete=names_of("services"))
 @click.option(
     "--token",
     help="Name of the request; a request with the same name has no effect.  [default: the time]",

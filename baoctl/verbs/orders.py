@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from baoctl.options import DRY_RUN, YES, Access, Verbs, cluster_options, confirm_name
-from baoctl.verbs.cluster_argument import CLUSTER
+from baoctl.verbs.cluster_argument import CLUSTER, names_of
 
 
 def _order(access: Access, confirm: Callable[[str], None] | None = None, **order: Any) -> None:
@@ -21,9 +21,16 @@ def _order(access: Access, confirm: Callable[[str], None] | None = None, **order
     click.echo(carry_out(ClusterOrder(**order), access, confirm))
 
 
-def _simple(verb: str, help_text: str, target: str = "cluster") -> click.Command:
+_TARGETS: Final = {
+    "fence": click.argument("pod", shell_complete=names_of("servers")),
+    "unfence": click.argument("pod", shell_complete=names_of("fenced pods")),
+}
+"""The arguments of the verbs that do not take a cluster."""
+
+
+def _simple(verb: str, help_text: str) -> click.Command:
     @click.command(verb, help=help_text)
-    @(CLUSTER if target == "cluster" else click.argument(target))
+    @_TARGETS.get(verb, CLUSTER)
     @DRY_RUN
     @cluster_options
     def command(dry_run: bool, *, access: Access, **named: Any) -> None:
@@ -86,8 +93,8 @@ _ROTATIONS: Final[Mapping[str, str]] = {
 }
 
 
-def _commands(texts: Mapping[str, str], target: str = "cluster") -> tuple[click.Command, ...]:
-    return tuple(_simple(verb, text, target) for verb, text in texts.items())
+def _commands(texts: Mapping[str, str]) -> tuple[click.Command, ...]:
+    return tuple(_simple(verb, text) for verb, text in texts.items())
 
 
 @click.command("pause")
@@ -126,7 +133,7 @@ COMMANDS: Final[tuple[click.Command, ...]] = (
     _confirmed("hibernate", _HIBERNATE, "Every server stops."),
     pause_command,
     *_commands(_SIMPLE),
-    *_commands(_OF_PODS, "pod"),
+    *_commands(_OF_PODS),
     rotate_group,
 )
 PROMOTE: Final = _simple("promote", _OF_UPGRADES["promote"])

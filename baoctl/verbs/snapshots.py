@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import click
 
 from baoctl.options import DRY_RUN, YES, Access, cluster_options, confirm_name
-from baoctl.verbs.cluster_argument import CLUSTER
+from baoctl.verbs.cluster_argument import CLUSTER, names_of
 
 
 @click.command("backup")
@@ -37,6 +37,7 @@ def backup_command(cluster: str, wait: bool, timeout: str, *, access: Access) ->
     "--from",
     "source",
     metavar="NAME",
+    shell_complete=names_of("backups"),
     help="OpenBaoBackup to restore.  [default: choose from a list]",
 )
 @click.option("--wait/--no-wait", default=True, show_default=True, help="Wait for the result.")

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Literal
 import click
 
 from baoctl.options import Access, Verbs, cluster_options, content_of, output_option
+from baoctl.verbs.cluster_argument import names_of
 
 
 @click.group("upgrade", cls=Verbs)
@@ -27,6 +28,7 @@ def upgrade_group() -> None:
 @click.option(
     "--cluster",
     metavar="NAME",
+    shell_complete=names_of("clusters"),
     help="NAME or NAMESPACE/NAME of the cluster.  [default: the only one of the dump]",
 )
 @click.option(

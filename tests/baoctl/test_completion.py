@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,19 @@ from click.testing import CliRunner
 
 from baoctl.cli import main
 from baoctl.verbs.completion import KubectlComplete
+from contracts.api.group import API_VERSION, BACKUP_KIND
+from contracts.naming import labels
 from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.types import Object
 from tests.baoctl.command_line import command_line
-from tests.baoctl.commands.cluster.bench import world
+from tests.baoctl.commands.cluster.bench import server_of, world
+from tests.baoctl.commands.cluster.looks import healthy, with_spec
+from tests.baoctl.datacenter_bench import live_datacenter, live_workload
+from tests.baoctl.datacenter_bench import server_of as server_of_datacenters
+from tests.managers.datacenter.bodies import desired_service, service
+
+SERVICE = desired_service(service("dns"))
 
 
 def complete(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
@@ -75,3 +86,73 @@ async def test_names_of_clusters_are_completed(
         monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
         lines = await asyncio.to_thread(complete, monkeypatch, "doctor", *words, "f")
     assert lines == expected
+
+
+def backup(name: str, cluster: str, phase: str) -> Object:
+    """An OpenBaoBackup."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": BACKUP_KIND,
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"cluster": cluster},
+        "status": {"phase": phase},
+    }
+
+
+def fenced_world() -> FakeApiServer:
+    """A cluster with a fenced server whose pod is gone, a pod of a Job, and backups."""
+    view = with_spec(healthy(), fencedPods=["first-3"])
+    job = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "first-backup-x",
+            "namespace": "default",
+            "labels": labels.component("first", "backup"),
+        },
+    }
+    backups = [
+        backup("first-one", "first", "Completed"),
+        backup("first-two", "first", "Running"),
+        backup("second-one", "second", "Completed"),
+    ]
+    return server_of([view.cluster, *view.pods, job, *backups])
+
+
+def datacenter_world() -> FakeApiServer:
+    """A datacenter with a service."""
+    return server_of_datacenters([live_datacenter(), live_workload(SERVICE)])
+
+
+# sentence: (the API server, words, expected names)
+OBJECTS: dict[str, tuple[Callable[[], FakeApiServer], tuple[str, ...], list[str]]] = {
+    "servers": (fenced_world, ("fence", ""), ["first-0", "first-1", "first-2"]),
+    "some servers": (fenced_world, ("fence", "first-1"), ["first-1"]),
+    "fenced servers": (fenced_world, ("unfence", ""), ["first-3"]),
+    "backups of a cluster": (fenced_world, ("restore", "first", "--from", ""), ["first-one"]),
+    "all backups": (fenced_world, ("restore", "--from", ""), ["first-one", "second-one"]),
+    "clusters of an option": (fenced_world, ("upgrade", "plan", "--cluster", ""), ["first"]),
+    "no datacenters": (fenced_world, ("datacenter", "status", ""), []),
+    "datacenters": (datacenter_world, ("datacenter", "status", ""), ["fra1"]),
+    "IDs": (datacenter_world, ("datacenter", "get", "f"), ["fra1"]),
+    "services": (
+        datacenter_world,
+        ("datacenter", "redeploy", "fra1/"),
+        ["fra1/dns"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("world_of", "words", "names"), OBJECTS.values(), ids=OBJECTS.keys())
+async def test_names_of_objects_are_completed(
+    world_of: Callable[[], FakeApiServer],
+    words: tuple[str, ...],
+    names: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with command_line(world_of(), tmp_path) as baoctl:
+        monkeypatch.setenv("KUBECONFIG", str(baoctl.kubeconfig))
+        monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+        lines = await asyncio.to_thread(complete, monkeypatch, *words)
+    assert lines == [*names, ":4"]

@@ -1,35 +1,95 @@
-"""Lists the names of clusters for the completion of a command line.
+"""Lists the names of objects for the completion of a command line.
 
 Uses runtime.client.client. Called by baoctl.verbs.cluster_argument.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final
 
 from baoctl.commands.api_client import RequestError, Session, run_in_session
+from baoctl.commands.cluster.observed import part, text
 from baoctl.options import Access
 from baoctl.variables import SettingError
-from contracts.api.group import CLUSTERS
+from contracts.api.group import BACKUPS, CLUSTERS
+from contracts.datacenter import names as datacenter_names
+from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
+from contracts.naming import labels
+from runtime.builtin_kinds import POD
 from runtime.client.listing import ListOptions
 from runtime.clock import Deadline
-from runtime.types import key_of
+from runtime.types import Object, Resource, key_of, labels_of
 
 SECONDS: Final = 3.0
 """Time limit: the shell does not respond until the completion ends."""
+_METADATA: Final = ListOptions(metadata_only=True)
+_SERVERS: Final = ListOptions(
+    label_selector=f"{labels.COMPONENT}={labels.SERVER}", metadata_only=True
+)
+
+Read = Callable[[Session, str | None], Awaitable[Iterable[str]]]
 
 
-def cluster_names(access: Access) -> tuple[str, ...]:
-    """Return the names of the clusters of the namespace; () if they cannot be read in time."""
+def object_names(objects: str, access: Access, cluster: str | None = None) -> tuple[str, ...]:
+    """Return the names of these objects; () if they cannot be read in time.
+
+    `cluster` is the cluster of the command line, if it comes before the word to complete.
+    """
 
     async def run(api: Session) -> tuple[str, ...]:
         async with Deadline(api.clock, SECONDS):
-            listing = await api.client.list(
-                CLUSTERS, api.namespace, options=ListOptions(metadata_only=True)
-            )
-        return tuple(sorted(key_of(cluster).name for cluster in listing.items))
+            return tuple(sorted(await _READS[objects](api, cluster)))
 
     try:
         return run_in_session("completion", run, access)
     except (RequestError, SettingError, TimeoutError):
         return ()
+
+
+def _names_of(kind: Resource, options: ListOptions = _METADATA) -> Read:
+    async def read(api: Session, _: str | None) -> Iterable[str]:
+        namespace = api.namespace if kind.namespaced else None
+        listing = await api.client.list(kind, namespace, options=options)
+        return (key_of(obj).name for obj in listing.items)
+
+    return read
+
+
+async def _backups(api: Session, cluster: str | None) -> Iterable[str]:
+    """Return the backups that can be restored."""
+    listing = await api.client.list(BACKUPS, api.namespace)
+    return (
+        key_of(backup).name
+        for backup in listing.items
+        if text(backup, "status", "phase") == "Completed"
+        and cluster in (None, text(backup, "spec", "cluster"))
+    )
+
+
+async def _fenced_pods(api: Session, _: str | None) -> Iterable[str]:
+    """Return the pods in the specs, because a fenced pod may be gone."""
+    listing = await api.client.list(CLUSTERS, api.namespace)
+    lists = (part(cluster, "spec").get("fencedPods") for cluster in listing.items)
+    return {str(pod) for pods in lists if isinstance(pods, list) for pod in pods}
+
+
+async def _services(api: Session, _: str | None) -> Iterable[str]:
+    listing = await api.client.list(WORKLOADS, options=_METADATA)
+    return map(_service, listing.items)
+
+
+def _service(workload: Object) -> str:
+    datacenter = labels_of(workload).get(datacenter_names.DATACENTER, "")
+    prefix = datacenter_names.workload_name(datacenter, "")
+    return f"{datacenter}/{key_of(workload).name.removeprefix(prefix)}"
+
+
+_READS: Final[Mapping[str, Read]] = {
+    "backups": _backups,
+    "clusters": _names_of(CLUSTERS),
+    "datacenters": _names_of(DATACENTERS),
+    "fenced pods": _fenced_pods,
+    "servers": _names_of(POD, _SERVERS),
+    "services": _services,
+}
