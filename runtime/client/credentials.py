@@ -38,6 +38,8 @@ REREAD_SECONDS = 60.0
 
 PLUGIN_SECONDS = 30.0
 """How long a login plugin named by a kubeconfig may take."""
+INTERACTIVE_SECONDS = 300.0
+"""How long it may take on a terminal, where a user may have to log in with a browser."""
 
 _MALFORMED = (AssertionError, AttributeError, LookupError, TypeError)
 """Errors of the library for an invalid kubeconfig: it does not validate fields."""
@@ -252,6 +254,8 @@ class KubeconfigCredentials:
             import_kubeconfig_loader()
             from kubernetes_asyncio.config import ConfigException, load_kube_config
             from yaml import YAMLError
+
+            from runtime.client.login_plugin import is_interactive
         except ModuleNotFoundError as error:
             # An image for pods may not contain it.
             raise TransportError(
@@ -260,8 +264,10 @@ class KubeconfigCredentials:
             ) from error
 
         configuration = LoadedConfiguration()
+        seconds = INTERACTIVE_SECONDS if is_interactive() else PLUGIN_SECONDS
+        deadline = Deadline(self._clock, seconds)
         try:
-            async with Deadline(self._clock, PLUGIN_SECONDS):
+            async with deadline:
                 with collect_loader_errors() as errors:
                     if self._loader is None:
                         self._loader = await load_kube_config(
@@ -282,6 +288,11 @@ class KubeconfigCredentials:
             ) from error
         except (ConfigException, YAMLError, OSError, RecursionError, ValueError) as error:
             self._loader = None
+            if deadline.expired:
+                raise TransportError(
+                    f"kubeconfig: the login did not end within {seconds:g} s; run the command in "
+                    "users[].user.exec by itself"
+                ) from error
             raise TransportError(f"kubeconfig: {_reason(error)}") from error
         self._take(configuration, self._loader)
 

@@ -81,6 +81,9 @@ def import_kubeconfig_loader() -> None:
             # Only annotations, and the results of functions that this code does not call.
             client.Configuration, client.ApiClient = LoadedConfiguration, None
         import_module("kubernetes_asyncio.config")
+        loader: Any = import_module("kubernetes_asyncio.config.kube_config")
+        plugin: Any = import_module("runtime.client.login_plugin")
+        loader.ExecProvider = plugin.LoginPlugin
     finally:
         for name in added:
             sys.modules.pop(name, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from baoctl.cli import main
+from baoctl.commands.cluster import completion
 from baoctl.verbs.completion import KubectlComplete
 from contracts.api.group import API_VERSION, BACKUP_KIND
 from contracts.naming import labels
+from runtime.client.credentials import PLUGIN_SECONDS
+from runtime.clock import SystemClock
 from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.types import Object
@@ -156,3 +160,25 @@ async def test_names_of_objects_are_completed(
         monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
         lines = await asyncio.to_thread(complete, monkeypatch, *words)
     assert lines == [*names, ":4"]
+
+
+def test_a_login_plugin_that_waits_does_not_stop_the_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is for all of the completion, and the plugin ends with it."""
+    plugin = {"apiVersion": "v1", "command": "/bin/sh", "args": ["-c", "exec sleep 600"]}
+    config = {
+        "clusters": [{"name": "c", "cluster": {"server": "https://api.example.com"}}],
+        "users": [{"name": "u", "user": {"exec": plugin}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(json.dumps(config), encoding="utf-8")
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.setattr(completion, "SECONDS", 0.05)
+    clock = SystemClock()
+    began = clock.monotonic()
+    assert complete(monkeypatch, "doctor", "") == [":4"]
+    assert clock.monotonic() - began < PLUGIN_SECONDS / 2

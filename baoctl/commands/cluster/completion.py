@@ -5,10 +5,11 @@ Uses runtime.client.client. Called by baoctl.verbs.cluster_argument.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final
 
-from baoctl.commands.api_client import RequestError, Session, run_in_session
+from baoctl.commands.api_client import RequestError, Session, open_session
 from baoctl.commands.cluster.observed import part, text
 from baoctl.options import Access
 from baoctl.variables import SettingError
@@ -18,7 +19,8 @@ from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.naming import labels
 from runtime.builtin_kinds import POD
 from runtime.client.listing import ListOptions
-from runtime.clock import Deadline
+from runtime.clock import Deadline, SystemClock
+from runtime.errors import ApiError, TransportError
 from runtime.types import Object, Resource, key_of, labels_of
 
 SECONDS: Final = 3.0
@@ -37,14 +39,17 @@ def object_names(objects: str, access: Access, cluster: str | None = None) -> tu
     `cluster` is the cluster of the command line, if it comes before the word to complete.
     """
 
-    async def run(api: Session) -> tuple[str, ...]:
-        async with Deadline(api.clock, SECONDS):
-            return tuple(sorted(await _READS[objects](api, cluster)))
-
     try:
-        return run_in_session("completion", run, access)
-    except (RequestError, SettingError, TimeoutError):
+        return asyncio.run(_read(objects, access, cluster))
+    except (ApiError, RequestError, SettingError, TimeoutError, TransportError):
         return ()
+
+
+async def _read(objects: str, access: Access, cluster: str | None) -> tuple[str, ...]:
+    clock = SystemClock()
+    # A login plugin counts, too: it may wait for the user.
+    async with Deadline(clock, SECONDS), open_session("completion", clock, access) as api:
+        return tuple(sorted(await _READS[objects](api, cluster)))
 
 
 def _names_of(kind: Resource, options: ListOptions = _METADATA) -> Read:

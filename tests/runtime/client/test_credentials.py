@@ -261,12 +261,13 @@ def plugin_that_prints(status: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("user", "reason"),
     [
-        (failing_plugin("echo no session >&2; exit 3"), "exec: process returned 3. no session"),
+        (failing_plugin("echo no session >&2; exit 3"), "exec: /bin/sh returned 3$"),
         (failing_plugin("echo no JSON"), "exec: failed to decode process output"),
+        (failing_plugin("echo '[]'"), "exec: malformed response. missing key 'apiVersion'"),
         (plugin_that_prints("{}"), "exec: missing token or clientCertificateData"),
         (plugin_that_prints('{"clientCertificateData": "x"}'), "exec: missing clientKeyData"),
     ],
-    ids=["fails", "prints no JSON", "prints no credential", "prints no key"],
+    ids=["fails", "prints no JSON", "prints a list", "prints no credential", "prints no key"],
 )
 async def test_the_error_of_a_login_plugin_is_raised_and_not_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, user: dict[str, Any], reason: str
@@ -283,7 +284,7 @@ async def test_the_error_of_a_later_run_of_a_login_plugin_is_not_logged(
     user = plugin(tmp_path, expires=None, fails_at_run=2)
     credentials = await from_kubeconfig(kubeconfig(tmp_path, user), None, clock)
     await clock.advance(60.0)
-    with pytest.raises(TransportError, match="exec: process returned 1"):
+    with pytest.raises(TransportError, match=r"exec: .*login returned 1"):
         await credentials.headers()
     assert caplog.records == []
     assert await token(credentials) == "Bearer t3"
@@ -298,7 +299,11 @@ async def test_the_error_of_a_later_run_of_a_login_plugin_is_not_logged(
             None,
             "/nonexistent/login: No such file or directory",
         ),
-        ({"exec": {"apiVersion": "v1", "command": "/bin/false"}}, None, "exec: process returned 1"),
+        (
+            {"exec": {"apiVersion": "v1", "command": "/bin/false"}},
+            None,
+            "exec: /bin/false returned 1",
+        ),
         ({"tokenFile": "/nonexistent/token"}, None, "/nonexistent/token"),
         (5, None, "a field is missing or has the wrong type"),
     ],
