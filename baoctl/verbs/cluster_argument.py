@@ -10,7 +10,7 @@ from typing import Literal
 
 import click
 
-from baoctl.options import Access
+from baoctl.options import Access, fits
 
 Names = Literal["backups", "clusters", "datacenters", "fenced pods", "servers", "services"]
 """The objects whose names complete a word."""
@@ -32,5 +32,9 @@ def names_of(names: Names) -> Callable[[click.Context, click.Parameter, str], li
     return complete
 
 
-CLUSTER = click.argument("cluster", shell_complete=names_of("clusters"))
-OPTIONAL_CLUSTER = click.argument("cluster", required=False, shell_complete=names_of("clusters"))
+IS_NAME = fits(bool, "must be a name; is a variable of your shell empty?")
+"""Refuses an empty name: a request for it reads the list of all objects."""
+CLUSTER = click.argument("cluster", callback=IS_NAME, shell_complete=names_of("clusters"))
+OPTIONAL_CLUSTER = click.argument(
+    "cluster", required=False, callback=IS_NAME, shell_complete=names_of("clusters")
+)

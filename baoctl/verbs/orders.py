@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from baoctl.options import DRY_RUN, YES, Access, Verbs, cluster_options, confirm_name
-from baoctl.verbs.cluster_argument import CLUSTER, names_of
+from baoctl.verbs.cluster_argument import CLUSTER, IS_NAME, names_of
 
 
 def _order(access: Access, confirm: Callable[[str], None] | None = None, **order: Any) -> None:
@@ -22,8 +22,8 @@ def _order(access: Access, confirm: Callable[[str], None] | None = None, **order
 
 
 _TARGETS: Final = {
-    "fence": click.argument("pod", shell_complete=names_of("servers")),
-    "unfence": click.argument("pod", shell_complete=names_of("fenced pods")),
+    "fence": click.argument("pod", callback=IS_NAME, shell_complete=names_of("servers")),
+    "unfence": click.argument("pod", callback=IS_NAME, shell_complete=names_of("fenced pods")),
 }
 """The arguments of the verbs that do not take a cluster."""
 

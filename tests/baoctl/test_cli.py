@@ -198,3 +198,11 @@ def test_flag(started: list[Settings], arguments: tuple[str, ...], name: str, va
 def test_a_wrong_flag_starts_nothing(started: list[Settings], arguments: tuple[str, ...]) -> None:
     assert call("run", *arguments).exit_code == 2
     assert started == []
+
+
+@pytest.mark.parametrize("verb", ["status", "doctor", "restart", "hibernate", "fence", "restore"])
+def test_an_empty_name_is_refused(verb: str) -> None:
+    """As from `baoctl status "$UNSET"`: the path of an empty name is that of the list."""
+    result = call(verb, "")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "must be a name" in result.stderr
