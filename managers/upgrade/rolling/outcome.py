@@ -20,7 +20,7 @@ from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.condition import upgrading
 from managers.upgrade.login import jobs_can_log_in
 from managers.upgrade.rolling.facts import FAILED, IDLE, PREPARING, ROLLING, SNAPSHOT, RollingFacts
-from managers.upgrade.rolling.guards import leads_again
+from managers.upgrade.rolling.guards import leads_again, new_target
 from managers.upgrade.transition_action import UpgradeAction
 from runtime.outcome import Blocked, Done, Outcome, Wait
 
@@ -106,11 +106,9 @@ def _status(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> 
     changes: dict[str, Any] = {}
     if transition.at == IDLE:
         return _initial_status(facts, timestamp)
-    if (
-        facts.requested != facts.target
-        and decision.next in (PREPARING, ROLLING)
-        and transition.to is not None
-    ):
+    starts = decision.next in (PREPARING, ROLLING) and transition.to is not None
+    # A refused release never becomes the target, whatever the transition is for.
+    if starts and new_target(facts) is not None:
         changes |= _retarget(facts)
     if decision.next == FAILED and transition.to is not None:
         changes |= {"failure": _failure(decision, timestamp)}

@@ -67,7 +67,7 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
     ),
     #
     _end(PREPARING, guards.up_to_date, "spec reverted"),
-    _end(PREPARING, guards.both(guards.requests_another_release, guards.refusal), "refused"),
+    _end(PREPARING, guards.refusal, "refused"),
     _prepare(PREPARING, guards.new_target, "another release requested"),
     Transition(PREPARING, guards.lock_held_by_another, "lock held", IDLE, after=SOON),
     Transition(
@@ -85,6 +85,7 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
     Transition(PREPARING, always, "checks passed", ROLLING, reason="UpgradeInProgress", after=SOON),
     #
     _end(SNAPSHOT, guards.up_to_date, "spec reverted"),
+    _end(SNAPSHOT, guards.refusal, "refused"),
     Transition(SNAPSHOT, guards.new_target, "another release requested", PREPARING, after=SOON),
     Transition(SNAPSHOT, guards.no_lock, "no lock", PREPARING, after=SOON),
     _fail(SNAPSHOT, guards.last_snapshot_failed, "third snapshot failed", "PreUpgradeBackupFailed"),
