@@ -32,6 +32,8 @@ SOON: Final = 0.05
 RECHECK: Final = 5.0
 SNAPSHOT_RECHECK: Final = 2.0
 ROLL_RECHECK: Final = 0.5
+USER_HOLDS: Final = ("Hibernated", "PodsFenced", "Maintenance")
+"""Reasons of the preflight checks for settings of the user that hold a rollout."""
 BUDGET_REFUSAL_MAX_AGE: Final = timedelta(minutes=1)
 """An older refusal is ignored: the operator retries an eviction at least every 15 seconds."""
 

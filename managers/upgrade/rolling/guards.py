@@ -177,6 +177,16 @@ def all_ready(facts: RollingFacts) -> bool:
     return bool(servers) and all(pod.ready for pod in servers)
 
 
+def user_hold(reason: str) -> RollingGuard:
+    """A setting of the user keeps servers from being replaced or from running."""
+
+    def guard(facts: RollingFacts) -> str | None:
+        wait = facts.verdict(resuming=True).obstacle
+        return wait.message if wait is not None and wait.reason == reason else None
+
+    return guard
+
+
 def members_unreadable(facts: RollingFacts) -> str | None:
     """A user must act, and no server is known to be unhealthy: the deadline is suspended."""
     quorum = facts.observed.quorum

@@ -19,7 +19,15 @@ from contracts.state_machine import TransitionDecision
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.condition import upgrading
 from managers.upgrade.login import jobs_can_log_in
-from managers.upgrade.rolling.facts import FAILED, IDLE, PREPARING, ROLLING, SNAPSHOT, RollingFacts
+from managers.upgrade.rolling.facts import (
+    FAILED,
+    IDLE,
+    PREPARING,
+    ROLLING,
+    SNAPSHOT,
+    USER_HOLDS,
+    RollingFacts,
+)
 from managers.upgrade.rolling.guards import leads_again, new_target
 from managers.upgrade.transition_action import UpgradeAction
 from runtime.outcome import Blocked, Done, Outcome, Wait
@@ -27,7 +35,7 @@ from runtime.outcome import Blocked, Done, Outcome, Wait
 _ID = 10
 _NO_JOB: dict[str, Any] = {"step_down_job": None, "step_downs": None}
 _WAITING = "UpgradeInProgress"
-SUSPENDING_REASONS = (QUESTION_REFUSED, BUDGET_CLOSED)
+SUSPENDING_REASONS = (QUESTION_REFUSED, BUDGET_CLOSED, *USER_HOLDS)
 """Reasons of transitions in which a user must act and no server is unhealthy."""
 
 

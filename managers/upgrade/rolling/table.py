@@ -32,6 +32,7 @@ from managers.upgrade.rolling.facts import (
     SNAPSHOT,
     SNAPSHOT_RECHECK,
     SOON,
+    USER_HOLDS,
     RollingFacts,
 )
 from managers.upgrade.transition_action import UpgradeAction
@@ -133,6 +134,12 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
     _fail(ROLLING, guards.step_down_job_failed, "Job failed", "StepDownFailed"),
     _fail(ROLLING, guards.step_down_job_impossible, "Job refused", "StepDownFailed"),
     _fail(ROLLING, guards.step_down_late, "still leads", "StepDownTimeout"),
+    *(
+        Transition(
+            ROLLING, guards.user_hold(reason), "held by the user", reason=reason, after=RECHECK
+        )
+        for reason in USER_HOLDS
+    ),
     _fail(ROLLING, guards.pod_unready_late, "pod not back", "PodNotReady"),
     Transition(
         ROLLING,

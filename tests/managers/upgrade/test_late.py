@@ -137,3 +137,25 @@ def test_a_closed_budget_excuses_no_server_that_is_away() -> None:
     course = decision_of(ALL_WELL, away, pod="x-2")
     assert course.upgrade is not None
     assert gen.present(course.upgrade.failure).reason == "PodNotReady"
+
+
+# reason: the setting of a user that keeps every server from being replaced
+SETTINGS: dict[str, dict[str, object]] = {
+    "Maintenance": {"maintenance": {"enabled": True}},
+    "Hibernated": {"hibernate": True},
+    "PodsFenced": {"fencedPods": ["x-1"]},
+}
+
+
+@pytest.mark.parametrize(("reason", "spec"), SETTINGS.items(), ids=SETTINGS)
+@pytest.mark.parametrize("ready", [True, False])
+def test_a_setting_of_the_user_is_no_failure(
+    reason: str, spec: dict[str, object], *, ready: bool
+) -> None:
+    world = gen.running(CLUSTER)
+    if not ready:
+        world = world.with_pods(gen.pod(0), gen.pod(2).ready())
+    course = decide_upgrade(CLUSTER.with_spec(**spec).read(), world.facts(), DEADLINE)
+    upgrade = gen.present(course.upgrade)
+    assert (upgrade.failure, upgrade.step_started_at) == (None, None)
+    assert gen.expect(Wait, course.outcome).reason == reason
