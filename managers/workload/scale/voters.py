@@ -85,11 +85,16 @@ def _ordinal(claim: str) -> int:
 
 
 def _is_leaving(resolved: Resolved, observed: Observed, ordinal: int) -> bool:
-    """Return whether the removal of a server began."""
+    """Return whether the removal of a server began, and OpenBao did not refuse it."""
     claim = claim_at(observed, resolved.voter_pool, ordinal)
     if claim is None or claim.terminating or observed.pod(ordinal) is None:
         return False
-    return is_marked(resolved, claim, resolved.voter_pool.pod(ordinal))
+    name = resolved.voter_pool.pod(ordinal)
+    if not is_marked(resolved, claim, name):
+        return False
+    quorum = reported_quorum(observed)
+    is_member = quorum is not None and member(quorum, name) is not None
+    return not (is_member and refusal(resolved, observed))
 
 
 def _size_for_majority(resolved: Resolved, observed: Observed, count: int) -> int:

@@ -109,6 +109,18 @@ def test_a_refusal_says_how_to_go_on_and_is_asked_about_again(
         assert word in outcome.message
 
 
+@pytest.mark.parametrize(
+    ("members", "outcome"), [(("x-0", "x-1", "x-2"), Done), (("x-0", "x-1"), Blocked)]
+)
+def test_a_refused_removal_ends_when_the_spec_asks_for_the_server_again(
+    members: tuple[str, ...], outcome: type[Done | Blocked]
+) -> None:
+    there = servers(3).with_removal_marks(2).with_raft(*raft(*members))
+    there = there.with_attempt("remove-peer", "uid-x", timedelta(0), "it answered 403")
+    size = size_of(THREE, there)
+    assert (size.replicas, type(size.outcome)) == (3, outcome)
+
+
 def test_a_stale_volume_is_named_with_the_way_out() -> None:
     outcome = gen.expect(Blocked, size_of(THREE, ALONE_OF_TWO).outcome)
     assert "kubectl delete pvc data-x-1" in outcome.message
