@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from contracts.api.backup import OpenBaoBackup
+from contracts.api.backup import TERMINAL, OpenBaoBackup
 from contracts.api.cluster.reading import read_cluster
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import Operation
@@ -20,6 +20,9 @@ BY_CLUSTER: Final = "cluster"
 
 CACHE_SIZE: Final = 512
 """Number of cached parsed backups, and restores: each pass reads all those of its cluster."""
+
+BEFORE_LOCK: Final = (None, "Pending", "Validating")
+"""Phases in which a restore may wait for its snapshot; it takes the lock after that."""
 
 read_backup = memoize(OpenBaoBackup.from_object, size=CACHE_SIZE, slot=uid_of)
 _read_restore = memoize(OpenBaoRestore.from_object, size=CACHE_SIZE, slot=uid_of)
@@ -83,9 +86,19 @@ class BackupCaches:
     def waiting(self, cluster: ObjectKey, *, upgrades: bool) -> frozenset[Operation]:
         """Return the operations that are requested for a cluster and have not ended."""
         operations: set[Operation] = {"Upgrade"} if upgrades else set()
-        if any(self.restores_of(cluster)):
+        # A restore whose snapshot is pending comes later: a backup that waited for it would wait
+        # for itself.
+        if any(not self._is_snapshot_pending(restore) for restore in self.restores_of(cluster)):
             operations.add("Restore")
         return frozenset(operations)
+
+    def _is_snapshot_pending(self, restore: OpenBaoRestore) -> bool:
+        """Return whether a restore waits, without the lock, for a backup that has not ended."""
+        name = restore.spec.source.backup
+        if restore.status.phase not in BEFORE_LOCK or name is None:
+            return False
+        live = self.backups.get(ObjectKey(restore.metadata.namespace, name))
+        return live is not None and (live.get("status") or {}).get("phase") not in TERMINAL
 
     def restored_keys(self, namespace: str) -> tuple[str, ...]:
         """Return the keys of the snapshots that unfinished restores of the namespace read."""

@@ -78,7 +78,7 @@ def restore(name: str = "monday", phase: str = "Validating", **spec: Any) -> Obj
         "apiVersion": API_VERSION,
         "kind": RESTORE_KIND,
         "metadata": {"name": name, "namespace": gen.NAMESPACE, "uid": f"uid-{name}"},
-        "spec": {"cluster": "x", "source": {"backup": "by-hand"}, **spec},
+        "spec": {"cluster": "x", "source": {"backup": "sunday"}, **spec},
         "status": {"phase": phase},
     }
 

@@ -51,6 +51,27 @@ class TestPrecedence:
         assert bench.phase() == ("Pending", reason)
         assert (bench.jobs, bench.writes()) == ([], ["apply/status OpenBaoBackup by-hand"])
 
+    @pytest.mark.parametrize("phase", ["", "Pending", "Validating"])
+    async def test_it_does_not_wait_for_a_restore_that_waits_for_it(self, phase: str) -> None:
+        """A user created the backup and the restore of its snapshot together."""
+        bench = Bench(None, by_hand())
+        bench.api.with_objects((RESTORES, restore(phase=phase, source={"backup": "by-hand"})))
+        await running(bench)
+
+    async def test_it_does_not_wait_for_restores_that_wait_for_each_other(self) -> None:
+        """The restore waits for a backup of another cluster, which may wait for this backup."""
+        other = by_hand("of-another")
+        other["spec"]["cluster"] = "y"
+        bench = Bench(None, by_hand(), other)
+        bench.api.with_objects((RESTORES, restore(source={"backup": "of-another"})))
+        await running(bench)
+
+    async def test_it_waits_for_a_restore_that_replaces_the_data(self) -> None:
+        bench = Bench(None, by_hand())
+        bench.api.with_objects((RESTORES, restore(phase="Running", source={"backup": "by-hand"})))
+        await bench.run()
+        assert bench.phase() == ("Pending", "RestorePending")
+
     async def test_it_starts_when_the_restore_has_ended(self) -> None:
         bench = Bench(None, by_hand())
         bench.api.with_objects((RESTORES, restore()))
