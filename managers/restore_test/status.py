@@ -157,8 +157,6 @@ def _with_last(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTes
 
 def _with_schedule(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTestStatus:
     schedule = facts.spec.schedule if facts.spec else None
-    if status.schedule == schedule and status.next_scheduled_test is not None:
-        return status
     following = None
     if schedule is not None:
         try:
@@ -166,6 +164,11 @@ def _with_schedule(facts: RestoreTestFacts, status: RestoreTestStatus) -> Restor
         except ValueError:
             # The API server cannot check the schedule; the workload reconciler reports it.
             schedule = None
+    stored = status.next_scheduled_test
+    # A later time comes from a clock that was ahead, and would stop the tests until then.
+    plausible = stored is not None and following is not None and stored <= following
+    if plausible and status.schedule == schedule:
+        return status
     return status.model_copy(update={"schedule": schedule, "next_scheduled_test": following})
 
 

@@ -81,6 +81,12 @@ def test_a_new_or_edited_schedule_is_due_after_now() -> None:
     assert (removed.schedule, removed.next_scheduled_test) == (None, None)
 
 
+def test_a_time_from_a_clock_that_was_ahead_is_corrected() -> None:
+    in_a_year = {"next_scheduled_test": NOW + timedelta(days=365)}
+    after = summarize(situation(backup(), **weekly(**in_a_year)))
+    assert after.next_scheduled_test == NOW + timedelta(days=6, hours=17)
+
+
 def test_all_missed_times_cause_one_test() -> None:
     long_ago = {"next_scheduled_test": NOW - timedelta(days=40)}
     running = situation(backup(test=run("Scheduled")), **weekly(**long_ago))
