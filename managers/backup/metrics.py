@@ -8,6 +8,7 @@ docs/backup.md lists the metrics.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import Final
 
 from contracts.api.backup import OpenBaoBackup
@@ -83,9 +84,9 @@ class BackupMetrics:
 
     def __init__(self, metrics: Metrics, clusters: Lister) -> None:
         self._clusters = clusters
-        self._values = Projection(clusters, _values)
+        values = Projection(clusters, _values)
         for number, (name, meaning, _) in enumerate(GAUGES):
-            metrics.read_gauge(name, meaning, ABOUT, self._reader(number))
+            metrics.read_gauge(name, meaning, ABOUT, values.gauge(itemgetter(number)))
         metrics.read_gauge(
             IN_PROGRESS, "1 while a snapshot is being taken, else 0.", ABOUT, self._in_progress
         )
@@ -115,15 +116,6 @@ class BackupMetrics:
         """Drop the series of a deleted cluster."""
         for counter in self._counters.values():
             counter.forget(key)
-
-    def _reader(self, number: int) -> Callable[[], Iterator[Reading]]:
-        def readings() -> Iterator[Reading]:
-            for key, values in self._values.items():
-                value = values[number]
-                if value is not None:
-                    yield (*key,), float(value)
-
-        return readings
 
     def _in_progress(self) -> Iterator[Reading]:
         for live in self._clusters.list():

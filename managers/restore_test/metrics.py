@@ -7,14 +7,14 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from operator import itemgetter
 from typing import Final
 
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_backup import RestoreTestStatus
 from runtime.cache.cache import Lister
 from runtime.cache.projection import Projection
-from runtime.metrics.families import Reading
 from runtime.metrics.metrics import Metrics
 from runtime.types import Object
 
@@ -75,19 +75,7 @@ def register(metrics: Metrics, clusters: Lister) -> None:
     """Register the metrics of all clusters that this process watches."""
     values = Projection(clusters, _values)
     for number, (name, meaning, _) in enumerate(FAMILIES):
-        metrics.read_gauge(name, meaning, ABOUT, _reader(values, number))
-
-
-def _reader(
-    values: Projection[tuple[float | None, ...]], number: int
-) -> Callable[[], Iterator[Reading]]:
-    def readings() -> Iterator[Reading]:
-        for key, of_cluster in values.items():
-            value = of_cluster[number]
-            if value is not None:
-                yield (*key,), value
-
-    return readings
+        metrics.read_gauge(name, meaning, ABOUT, values.gauge(itemgetter(number)))
 
 
 def _values(live: Object) -> tuple[float | None, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from contracts.api.cluster.status import ClusterStatus
@@ -21,7 +22,6 @@ from managers.upgrade.condition import KIND
 from managers.upgrade.events import completed
 from runtime.cache.cache import Lister
 from runtime.cache.projection import Projection
-from runtime.metrics.families import Reading
 from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey
 
@@ -107,7 +107,8 @@ class UpgradeMetrics:
         self._pairs: dict[ObjectKey, set[tuple[str, str]]] = {}
         self._blue_green = BlueGreenMetrics(metrics, self._blue_green_states)
         for number, (name, meaning, _) in enumerate(GAUGES):
-            metrics.read_gauge(name, meaning, ABOUT, self._reader(number))
+            of_number = partial(_gauge, number)
+            metrics.read_gauge(name, meaning, ABOUT, self._readings.gauge(of_number))
         self._durations = metrics.object_histogram(
             DURATION,
             "Duration of an upgrade in seconds.",
@@ -190,13 +191,6 @@ class UpgradeMetrics:
         pairs.add(pair)
         return pair
 
-    def _reader(self, number: int) -> Callable[[], Iterator[Reading]]:
-        def readings() -> Iterator[Reading]:
-            for key, value in self._readings.items():
-                yield (*key,), value.gauges[number]
-
-        return readings
-
     def _blue_green_states(self) -> Iterator[tuple[ObjectKey, BlueGreenState]]:
         for key, value in self._readings.items():
             yield key, value.blue_green
@@ -209,6 +203,10 @@ def _seconds(since: datetime, now: datetime) -> float:
 def _read(live: Object) -> _Readings:
     status, replicas = ClusterStatus.lenient(live.get("status")), _replicas(live)
     return _Readings(tuple(read(status, replicas) for _, _, read in GAUGES), state_of(status))
+
+
+def _gauge(number: int, readings: _Readings) -> float:
+    return readings.gauges[number]
 
 
 def _replicas(live: Object) -> int:

@@ -1,7 +1,8 @@
 """Values that are computed from cached objects, once per version of an object.
 
 For readers of all objects, such as the gauges of a scrape: to parse a thousand objects for each
-scrape would block the event loop for a second. Uses runtime.cache.cache. Called by managers.
+scrape would block the event loop for a second. Uses runtime.cache.cache and a type of
+runtime.metrics.families. Called by managers.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from runtime.cache.cache import Lister
+from runtime.metrics.families import Reading
 from runtime.types import Object, ObjectKey, key_of
 
 Value = TypeVar("Value")
@@ -34,3 +36,17 @@ class Projection(Generic[Value]):
                 entry = (live, self._project(live))
             self._values[key] = entry
             yield key, entry[1]
+
+    def gauge(self, read: Callable[[Value], float | None]) -> Callable[[], Iterator[Reading]]:
+        """Return the readings of a gauge with the labels namespace and name.
+
+        An object has no series if `read` returns None for its value.
+        """
+
+        def readings() -> Iterator[Reading]:
+            for key, value in self.items():
+                number = read(value)
+                if number is not None:
+                    yield (*key,), float(number)
+
+        return readings

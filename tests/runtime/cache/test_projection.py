@@ -6,7 +6,7 @@ from typing import Any
 
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.cache.projection import Projection
-from runtime.types import Object, ObjectKey
+from runtime.types import Object, ObjectKey, key_of
 from tests.gen.api import StillInformer
 
 
@@ -58,3 +58,10 @@ def test_the_value_of_a_deleted_object_is_dropped() -> None:
     assert list(versions(projection)) == [ObjectKey("x", "b")]
     gc.collect()
     assert gone() is None
+
+
+def test_a_gauge_has_no_series_for_an_object_without_a_number() -> None:
+    informer = StillInformer(CONFIG_MAP)
+    projection = Projection(informer, lambda live: {"a": 1, "b": None}[key_of(live).name])
+    informer.says(config_map("a", 1), config_map("b", 1))
+    assert list(projection.gauge(lambda value: value)()) == [(("x", "a"), 1.0)]
