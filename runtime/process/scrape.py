@@ -1,6 +1,6 @@
 """Answers scrapes of Prometheus without blocking the event loop for long.
 
-Uses aiohttp, prometheus_client, memos and the clock. Called by runtime.process.health. With a
+Uses aiohttp, prometheus_client and the clock. Called by runtime.process.health. With a
 hundred clusters an answer takes a tenth of a second, with a thousand ten times as much: half of it
 reads the caches, the other half writes text.
 """
@@ -14,10 +14,7 @@ from prometheus_client import CollectorRegistry, Metric
 from prometheus_client.exposition import choose_encoder
 
 from runtime.clock import yield_to_loop
-from runtime.memo import Memos
 
-MEMO_SIZE: Final = 4096
-"""Results that are kept from one scrape to the next, one or two per cluster."""
 COMPRESSION_IN_THREAD: Final = 64 * 1024
 """Answers of this size in bytes are compressed in a thread."""
 
@@ -30,7 +27,6 @@ class MetricsEndpoint:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
-        self._memos = Memos(keys=1, size=MEMO_SIZE)
 
     async def answer(self, request: web.Request) -> web.Response:
         """Answer one scrape."""
@@ -49,10 +45,9 @@ class MetricsEndpoint:
         """Read each metric family in an iteration of the event loop, which changes the caches."""
         registry = self._registry.restricted_registry(names) if names else self._registry
         families = []
-        with self._memos.during("scrape"):
-            for family in registry.collect():
-                families.append(family)
-                await yield_to_loop()
+        for family in registry.collect():
+            families.append(family)
+            await yield_to_loop()
         return families
 
 

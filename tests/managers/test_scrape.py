@@ -19,7 +19,7 @@ from tests import gen
 from tests.gen.api import FakeApi, StillInformer
 
 FLEET = 2 * SIZE
-"""More clusters than results that a function keeps outside of a reconcile."""
+"""More clusters than results that a memoized function keeps."""
 TEST = {"restoreTest": {"passed": 1}, "consecutiveFailures": 0}
 
 
