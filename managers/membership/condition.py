@@ -6,7 +6,7 @@ from contracts.api.cluster.spec import ClusterSpec
 from contracts.api.cluster.status import RaftStatus
 from contracts.api.cluster.status_errors import LastError
 from contracts.conditions.condition import ConditionUpdate
-from managers.membership.decide import OUTSIDE, UNUSABLE, matches_spec
+from managers.membership.decide import OUTSIDE, UNUSABLE, matches_spec, voters_message
 
 KIND = "RaftMembershipReady"
 
@@ -31,14 +31,14 @@ def membership_ready(
     if green_servers:
         return _during_upgrade(spec, raft, green_servers)
     joined_readers = raft.read_replicas or 0
-    message = f"{raft.voters} of {spec.replicas} servers are voters"
+    message = voters_message(raft.voters, spec.replicas)
     if readers or joined_readers:
-        message += f", {joined_readers} of {readers} read replicas are members without a vote"
+        message += f", {joined_readers} of {readers} read replicas have joined without a vote"
     if matches_spec(raft, spec.replicas, readers):
         return ConditionUpdate(KIND, "True", "AllVoters", message)
     other_non_voters = raft.non_voters - joined_readers
     if other_non_voters:
-        message += f", {other_non_voters} are members without a vote"
+        message += f"; members without a vote: {other_non_voters}"
     if raft.voters > spec.replicas and joined_readers < readers:
         message += ": a user promoted a read replica (`bao operator raft list-peers` names it)"
     reason = "VotersMissing" if raft.voters < spec.replicas else "MembersUnexpected"
@@ -56,7 +56,7 @@ def _during_upgrade(spec: ClusterSpec, raft: RaftStatus, green_servers: int) -> 
         f"{spec.replicas} are needed, and {non_voters} members that have no vote"
     )
     if readers or joined_readers:
-        message += f"; {joined_readers} of {readers} read replicas are members without a vote"
+        message += f"; {joined_readers} of {readers} read replicas have joined without a vote"
     if raft.voters < spec.replicas:
         return ConditionUpdate(KIND, "False", "VotersMissing", message)
     if raft.voters + non_voters > spec.replicas + green_servers or joined_readers > readers:

@@ -215,11 +215,18 @@ def _next_check(
     # The autopilot emits no event when a read replica becomes healthy, either.
     complete = matches_spec(raft, expected.voters, expected.read_replicas)
     if not complete or (raft.healthy_read_replicas or 0) < expected.read_replicas:
-        message = f"{raft.voters} of {expected.voters} servers are voters"
+        message = voters_message(raft.voters, expected.voters)
         # Changes of pods trigger a reconcile; changes of votes do not.
         soon = changing or raft.voters == expected.voters
         return Wait("VotersMissing", message, CONVERGING_RECHECK if soon else QUIET_RECHECK)
     return Done(QUIET_RECHECK)
+
+
+def voters_message(voters: int, replicas: int) -> str:
+    """Compare the number of voters with spec.replicas, for conditions and events."""
+    if voters > replicas:
+        return f"{voters} servers are voters, but spec.replicas is {replicas}"
+    return f"{voters} of {replicas} servers are voters"
 
 
 def as_object(status: AdminOpsStatus) -> dict[str, Any]:

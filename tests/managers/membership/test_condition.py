@@ -92,7 +92,7 @@ def test_while_a_set_takes_over_the_numbers_are_told() -> None:
     spec = gen.cluster().with_spec(**READ).read().spec
     assert membership_ready(spec, raft_of(4, 3, 1), None, green_servers=3).message == (
         "The green pool has 3 servers: 4 voters, of which 3 are needed, and 2 members that "
-        "have no vote; 1 of 1 read replicas are members without a vote"
+        "have no vote; 1 of 1 read replicas have joined without a vote"
     )
 
 

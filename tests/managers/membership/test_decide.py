@@ -76,19 +76,19 @@ ROWS: dict[str, tuple[Answers, dict[str, Any] | None, str, Outcome]] = {
         answers(members(4), {**ONE_CLUSTER, "x-3": "c1"}),
         {"voters": 4, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "",
-        Wait("VotersMissing", "4 of 3 servers are voters", QUIET_RECHECK),
+        Wait("VotersMissing", "4 servers are voters, but spec.replicas is 3", QUIET_RECHECK),
     ),
     "one too many, whose pod is gone: it is about to be removed": (
         answers(members(4)),
         {"voters": 4, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "",
-        Wait("VotersMissing", "4 of 3 servers are voters", CONVERGING_RECHECK),
+        Wait("VotersMissing", "4 servers are voters, but spec.replicas is 3", CONVERGING_RECHECK),
     ),
     "one too many that is not ours to remove": (
         answers((*members(3), Member(node_id="stranger", voter=True))),
         {"voters": 4, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "",
-        Wait("VotersMissing", "4 of 3 servers are voters", QUIET_RECHECK),
+        Wait("VotersMissing", "4 servers are voters, but spec.replicas is 3", QUIET_RECHECK),
     ),
     "nobody leads in the list": (
         answers(members(3, leader=None)),
