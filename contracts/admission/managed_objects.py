@@ -229,8 +229,11 @@ _OWNER = (
     "variables.cluster + ' and is managed by the operator"
 )
 _REPAIR = (
+    # The operator copies spec.maintenance.enabled to the annotation of server pods, and so removes
+    # one that a user sets.
     f"; to repair it by hand, a user with the verb {MAINTAIN.name} on the cluster must first set "
-    f"the annotation {labels.MAINTENANCE}=true on this object"
+    f"the annotation {labels.MAINTENANCE}=true on this object, or for a server pod "
+    "spec.maintenance.enabled=true on the cluster"
 )
 
 _OF_DATACENTER = f"variables.labels[?'{names.DATACENTER}'].orValue('')"
