@@ -7,10 +7,10 @@ baoctl.commands.cluster.status_screen.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from baoctl.commands.cluster.observed import (
     ClusterObservation,
@@ -246,16 +246,21 @@ def _operation(observed: ClusterObservation) -> str:
         started = _since(observed, moment(operation, "startedAt"))
         texts.append(text(operation, "summary") + (f", started {started} ago" if started else ""))
     if upgrade:
-        completed = len(upgrade.get("completedPods") or ())
-        path = f"{text(upgrade, 'fromVersion')} to {text(upgrade, 'targetVersion')}"
-        texts.append(
-            f"upgrade {path}, {text(upgrade, 'phase')}, {completed}/{observed.replicas} servers"
-        )
+        texts.append(_upgrade(upgrade, text(operation, "kind"), observed.replicas))
         if failure := text(upgrade, "failure", "message"):
             texts.append(f"failed: {failure}")
     if text(green, "phase") not in ("", "Idle"):
         texts.append(f"blue/green to {text(green, 'greenVersion')}, {text(green, 'phase')}")
     return "; ".join(filter(None, texts))
+
+
+def _upgrade(upgrade: Mapping[str, Any], operation: str, replicas: int) -> str:
+    """Describe an upgrade; the operation of the cluster, if there is one, has the progress."""
+    path = f"upgrade {text(upgrade, 'fromVersion')} to {text(upgrade, 'targetVersion')}"
+    phase = text(upgrade, "phase")
+    if operation:
+        return path if phase == operation else f"{path}, {phase}"
+    return f"{path}, {phase}, {len(upgrade.get('completedPods') or ())}/{replicas} servers"
 
 
 def _lock(observed: ClusterObservation) -> str:

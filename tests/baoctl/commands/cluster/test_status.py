@@ -86,9 +86,13 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
             operation={"kind": "Rolling", "summary": "Rolling 1/3"},
         ),
         (
-            "Rolling 1/3; upgrade 2.7.1 to 2.7.2, Rolling, 1/3 servers",
+            "Rolling 1/3; upgrade 2.7.1 to 2.7.2\n",
             "Upgrade by openbaocluster/x, renewed 30s ago", "2.7.2 (spec: 2.7.3)",
         ),
+    ),
+    "an upgrade without an operation": (
+        with_status(healthy(), upgrade=UPGRADE),
+        ("upgrade 2.7.1 to 2.7.2, Rolling, 1/3 servers",),
     ),
     "a condition with reason and next step": (
         with_condition(
