@@ -61,15 +61,15 @@ class ConditionUpdate:
 def condition(type: str, status: Status, reason: str, message: str, generation: int) -> Condition:
     """Return the condition without a transition time, which `merge` sets.
 
-    `generation` is the observed metadata.generation. The default of an empty message is the meaning
-    of the reason. Raises ValueError if the reason is not listed for the type.
+    `generation` is the observed metadata.generation. The default of an empty message is that of the
+    reason. Raises ValueError if the reason is not listed for the type.
     """
     _check(type, reason)
     return Condition(
         type=type,
         status=status,
         reason=reason,
-        message=clean_message(message or REASONS[reason].meaning),
+        message=clean_message(message or REASONS[reason].message),
         observed_generation=generation,
     )
 

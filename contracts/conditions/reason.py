@@ -11,5 +11,10 @@ class Reason:
     meaning: str
     next_step: str
 
+    @property
+    def message(self) -> str:
+        """The default message of a condition: the meaning, without its final period."""
+        return self.meaning.removesuffix(".")
+
 
 NO_ACTION = "Nothing to do."

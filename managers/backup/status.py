@@ -47,7 +47,7 @@ def next_status(
     fields: dict[str, Any] = {"phase": facts.status.phase or "Pending"}
     if decision.transition.to is not None:
         fields |= FIELDS_OF[decision.transition.to](facts, reservation)
-    message = clean_message(decision.message or RUN_REASONS[decision.reason].meaning)
+    message = clean_message(decision.message or RUN_REASONS[decision.reason].message)
     fields |= {
         "observed_generation": facts.backup.metadata.generation,
         "reason": decision.reason,

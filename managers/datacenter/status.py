@@ -189,7 +189,7 @@ def _condition(
         type=kind,
         status=finding.status,
         reason=finding.reason,
-        message=clean_message(finding.message or DATACENTER_REASONS[finding.reason].meaning),
+        message=clean_message(finding.message or DATACENTER_REASONS[finding.reason].message),
         observed_generation=generation,
         last_transition_time=since or now.replace(microsecond=0),
     )

@@ -220,7 +220,7 @@ def _condition(
         type=kind,
         status=status,
         reason=reason,
-        message=clean_message(decision.message or RESTORE_REASONS[reason].meaning),
+        message=clean_message(decision.message or RESTORE_REASONS[reason].message),
         observed_generation=generation,
     )
 

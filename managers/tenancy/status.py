@@ -59,7 +59,7 @@ def compute(
     before = TenantStatus.lenient(live.get("status"))
     stored = next((item for item in before.conditions if item.type == PROVISIONED), None)
     since = stored.last_transition_time if stored is not None and stored.status == status else None
-    message = clean_message(finding.message or TENANT_REASONS[finding.reason].meaning)
+    message = clean_message(finding.message or TENANT_REASONS[finding.reason].message)
     return TenantStatus(
         observed_generation=generation,
         provisioned=finding.provisioned,

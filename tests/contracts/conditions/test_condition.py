@@ -65,9 +65,9 @@ class TestCondition:
         with pytest.raises(ValueError, match="Sealed"):
             ConditionUpdate("Available", "True", "Sealed")
 
-    def test_an_empty_message_becomes_the_meaning(self) -> None:
+    def test_an_empty_message_becomes_the_one_of_the_reason(self) -> None:
         available = condition("Available", "True", "AllReplicasReady", "", 3)
-        assert available.message == REASONS["AllReplicasReady"].meaning
+        assert available.message == REASONS["AllReplicasReady"].meaning.removesuffix(".")
         assert available.observed_generation == 3
 
     def test_it_is_written_as_the_api_server_wants_it(self) -> None:

@@ -70,7 +70,7 @@ async def test_from_objects_to_what_runs(server: Server, operator: Operator) -> 
         "Deployment fra1-shipper",
         "OpenBaoCluster fra1-vault",
     ]
-    assert server.condition() == ("True", "AllRunning", "Every service runs in its desired state.")
+    assert server.condition() == ("True", "AllRunning", "Every service runs in its desired state")
     live = server.live(DATACENTERS, "fra1")
     assert live["metadata"]["finalizers"] == ["openbao.org/datacenter-finalizer"]
     status = live["status"]

@@ -172,9 +172,9 @@ def test_three_conditions_are_stated() -> None:
         (condition.type, condition.status, condition.reason, condition.message)
         for condition in status.conditions
     ] == [
-        (READY, "True", "AllRunning", "Every service runs in its desired state."),
-        (SOURCES_READY, "True", "AllAnswer", "Every source of services returned a valid list."),
-        (NO_CONFLICTS, "True", "NoConflict", "No two sources declare a service of the same name."),
+        (READY, "True", "AllRunning", "Every service runs in its desired state"),
+        (SOURCES_READY, "True", "AllAnswer", "Every source of services returned a valid list"),
+        (NO_CONFLICTS, "True", "NoConflict", "No two sources declare a service of the same name"),
     ]
     assert {condition.observed_generation for condition in status.conditions} == {3}
     assert {condition.last_transition_time for condition in status.conditions} == {NOW}
