@@ -83,7 +83,7 @@ def import_kubeconfig_loader() -> None:
         import_module("kubernetes_asyncio.config")
         loader: Any = import_module("kubernetes_asyncio.config.kube_config")
         plugin: Any = import_module("runtime.client.login_plugin")
-        loader.ExecProvider = plugin.LoginPlugin
+        loader.ExecProvider, loader.KubeConfigLoader = plugin.LoginPlugin, plugin.ClusterLoader
     finally:
         for name in added:
             sys.modules.pop(name, None)
