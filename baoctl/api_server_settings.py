@@ -10,8 +10,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from baoctl import variables
+
+SEPARATOR: Final = ":"
+"""Separator of the paths in KUBECONFIG, as kubectl uses on Linux and macOS."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from baoctl.api_server_settings import ApiServerSettings
+from baoctl.api_server_settings import SEPARATOR, ApiServerSettings
 from baoctl.variables import SettingError
 from runtime.client.credentials import Credentials, from_kubeconfig, in_cluster
 from runtime.clock import Clock
 from runtime.errors import TransportError
-
-_SEPARATOR = ":"
-"""Separator of the paths in KUBECONFIG, as kubectl uses on Linux and macOS."""
 
 
 async def credentials_of(
@@ -30,8 +27,13 @@ async def credentials_of(
     try:
         return await from_kubeconfig(_existing_paths(settings.kubeconfig), context, clock)
     except TransportError as error:
-        which = f"context {context!r}" if context else "current context"
-        rule = f"must be a kubeconfig whose {which} can be used: {_line(error)}"
+        # Imported here: a process of a pod needs no YAML.
+        from baoctl.kubeconfig_contexts import missing_context
+
+        rule = missing_context(settings.kubeconfig, context)
+        if not rule:
+            which = f"context {context!r}" if context else "current context"
+            rule = f"must be a kubeconfig whose {which} can be used: {_line(error)}"
         raise SettingError("KUBECONFIG", settings.kubeconfig, rule) from error
 
 
@@ -48,7 +50,7 @@ def _of_pod(settings: ApiServerSettings, clock: Clock) -> Credentials:
 
 def _existing_paths(paths: str) -> str:
     """Return the paths if a file exists; the library treats a missing file as an empty one."""
-    files = [Path(path).expanduser() for path in paths.split(_SEPARATOR) if path]
+    files = [Path(path).expanduser() for path in paths.split(SEPARATOR) if path]
     if not any(file.is_file() for file in files):
         rule = "must name an existing file; set it, or use --kubeconfig"
         raise SettingError("KUBECONFIG", paths, rule)

@@ -6,15 +6,14 @@ Uses click and baoctl.variables. Called by baoctl.cli and baoctl.verbs.
 from __future__ import annotations
 
 import difflib
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
 import click
 
-from baoctl import variables
 from baoctl.exit_codes import ExitCode, VerbError
+from baoctl.standard_streams import INTERRUPTED, output_errors, print_error
 from baoctl.variables import SettingError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -56,7 +55,8 @@ class Verbs(click.Group):
     ) -> click.Context:
         """Parse the options before the verb."""
         try:
-            return super().make_context(info_name, args, parent, **extra)
+            with output_errors():
+                return super().make_context(info_name, args, parent, **extra)
         except click.exceptions.NoArgsIsHelpError:
             raise
         except click.UsageError as error:
@@ -65,21 +65,32 @@ class Verbs(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Execute the verb."""
         try:
-            return super().invoke(ctx)
+            with output_errors():
+                return super().invoke(ctx)
         except click.exceptions.NoArgsIsHelpError:
             raise
         except click.UsageError as error:
             _end(_usage(error, error.ctx or ctx), ExitCode.USAGE)
-        except click.Abort:
+        except click.Abort as error:
             click.echo(err=True)
+            if isinstance(error.__context__, KeyboardInterrupt):
+                raise SystemExit(INTERRUPTED) from None
             _end("no answer: nothing was changed; --yes does not ask", ExitCode.ERROR)
         except SettingError as error:
             _end(str(error), ExitCode.USAGE)
         except VerbError as error:
             _end(str(error), error.exit_code)
+        except OSError as error:
+            if self._is_in_pod(ctx):
+                # The log of a process contains the traceback.
+                raise
+            _end(f"{_cause(error)}; correct this, and try again", ExitCode.ERROR)
         except KeyboardInterrupt:
-            # The exit status of shells after SIGINT, which ends a watch.
-            raise SystemExit(130) from None
+            raise SystemExit(INTERRUPTED) from None
+
+    def _is_in_pod(self, ctx: click.Context) -> bool:
+        verb = self.get_command(ctx, ctx.invoked_subcommand or "")
+        return verb is not None and verb.hidden
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -93,8 +104,13 @@ class Verbs(click.Group):
 
 
 def _end(text: str, code: ExitCode) -> NoReturn:
-    click.echo(f"Error: {text}", err=True)
+    print_error(text)
     raise click.exceptions.Exit(code) from None
+
+
+def _cause(error: OSError) -> str:
+    text = " ".join((error.strerror or str(error)).split())
+    return f"{error.filename}: {text}" if error.filename else text
 
 
 def _usage(error: click.UsageError, ctx: click.Context | None) -> str:
@@ -135,12 +151,29 @@ def content_of(file: BinaryIO) -> bytes:
         raise click.FileError(file.name, error.strerror) from None
 
 
+def prompt(text: str, **options: Any) -> Any:
+    """Ask the user.
+
+    Ctrl-C ends it at once. asyncio.run only cancels the task, which the prompt blocks.
+    """
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        return click.prompt(text, **options)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return click.prompt(text, **options)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
 def confirm_name(name: str, consequence: str, *, err: bool = False) -> None:
     """Ask the user to type a name. Raises click.UsageError for another one.
 
     `err`: prompt on standard error, because a program reads the output.
     """
-    typed = click.prompt(f"{consequence} Type {name} to continue", err=err)
+    typed = prompt(f"{consequence} Type {name} to continue", err=err)
     if typed != name:
         raise click.UsageError(f"{typed[:80]!r} is not {name}: nothing was changed")
 
@@ -153,65 +186,3 @@ class Access:
     context: str | None = None
     namespace: str | None = None
     every_namespace: bool = False
-
-
-_ACCESS = (
-    click.option(
-        "--kubeconfig",
-        metavar="FILE",
-        help="Kubeconfig to use.  [default: $KUBECONFIG, else ~/.kube/config]",
-    ),
-    click.option(
-        "--context", metavar="NAME", help="Context of the kubeconfig.  [default: the current one]"
-    ),
-)
-_NAMESPACE = click.option(
-    "-n",
-    "--namespace",
-    metavar="NAME",
-    callback=fits(variables.is_namespace, variables.NAMESPACE),
-    help="Namespace of the cluster.  [default: from the context]",
-)
-_EVERY_NAMESPACE = click.option(
-    "-A",
-    "--all-namespaces",
-    "every_namespace",
-    is_flag=True,
-    help="Use the clusters of all namespaces.",
-)
-
-
-def reaches_api_server(verb: F) -> F:
-    """Add --kubeconfig and --context to a verb, which gets them as `access`."""
-    return _with_access(verb, _ACCESS)
-
-
-def cluster_options(verb: F) -> F:
-    """Add --kubeconfig, --context and -n to a verb, which gets them as `access`."""
-    return _with_access(verb, (*_ACCESS, _NAMESPACE))
-
-
-def reaches_clusters(verb: F) -> F:
-    """Add --kubeconfig, --context, -n and -A to a verb, which gets them as `access`."""
-    return _with_access(verb, (*_ACCESS, _NAMESPACE, _EVERY_NAMESPACE))
-
-
-def _with_access(verb: F, options: Sequence[Callable[[Any], Any]]) -> F:
-    @functools.wraps(verb)
-    def call(
-        *arguments: Any,
-        kubeconfig: str | None,
-        context: str | None,
-        namespace: str | None = None,
-        every_namespace: bool = False,
-        **others: Any,
-    ) -> Any:
-        if namespace is not None and every_namespace:
-            raise click.UsageError("-n and -A are mutually exclusive", click.get_current_context())
-        access = Access(kubeconfig, context, namespace, every_namespace)
-        return verb(*arguments, access=access, **others)
-
-    command: Any = call
-    for option in reversed(options):
-        command = option(command)
-    return command  # type: ignore[no-any-return]

@@ -1,12 +1,13 @@
-"""Reads the YAML input of a verb of `baoctl` within limits; an error is one line.
+"""Reads the YAML input of a verb of `baoctl` within limits, and writes YAML.
 
-Uses pyyaml. Called by baoctl.commands.rendering and baoctl.commands.upgrade.cluster_dump. Nested
+Uses pyyaml. Called by baoctl.commands. An error is one line. Nested
 aliases are cheap to parse, but may expand to a billion values on traversal; so values are counted
 as if each alias were expanded. Timestamps stay strings, as for the API server.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -99,6 +100,11 @@ def read_documents(content: str | bytes) -> list[Any]:
     except (ValueError, TypeError, AttributeError, LookupError) as error:
         # The value does not match its tag: `!!int x`.
         raise TextError(f"a value does not match its tag: {error}") from None
+
+
+def json_as_yaml(text: str) -> str:
+    """Return a JSON text as a YAML document; it escapes all characters but those of ASCII."""
+    return str(yaml.safe_dump(json.loads(text), sort_keys=False, width=100))
 
 
 def objects_of(documents: Iterable[Any]) -> Iterator[dict[str, Any]]:

@@ -92,9 +92,11 @@ async def open_session(
     Raises RequestError without credentials; SettingError for invalid settings.
     """
     settings, options = api_server_settings(), access or Access()
-    if options.kubeconfig or options.context:
-        chosen = options.kubeconfig or settings.kubeconfig or ""
-        settings = dataclasses.replace(settings, kubeconfig=chosen or None)
+    if options.kubeconfig:
+        settings = dataclasses.replace(settings, kubeconfig=options.kubeconfig)
+    if options.context and not settings.kubeconfig:
+        text = "--context needs a kubeconfig, and KUBERNETES_SERVICE_HOST is set, so this is a pod"
+        raise RequestError(f"{text}; choose the file with --kubeconfig", ExitCode.USAGE)
     try:
         credentials = await credentials_of(settings, clock, options.context)
     except SettingError as error:

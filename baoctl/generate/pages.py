@@ -16,8 +16,12 @@ _WIDTH = 88
 _ROWS = "".join(f"| {code.value} | {meaning} |\n" for code, meaning in MEANINGS.items())
 _EXITS = f"""## Exit statuses
 
-All commands use the same statuses. Ctrl-C ends a command with 130. `login` exits with the status
-of the shell or command that it starts.
+All commands use the same statuses. Ctrl-C ends a command with 130, also at a prompt, and a pipe
+that its reader has closed with 141. `login` exits with the status of the shell or command that it
+starts.
+
+As in kubectl, an empty list is no error: the output is empty, and standard error has the reason,
+such as a namespace that does not exist.
 
 | status | meaning |
 |---|---|
@@ -59,7 +63,8 @@ _CLI = f"""{_HEADER}
 and if the output is not a terminal. An error is one line on standard error that names the next
 step.
 
-All login methods of a kubeconfig are supported. Its `proxy-url` may name an HTTP proxy
+All login methods of a kubeconfig are supported; of a login plugin, also `interactiveMode` (by
+default `IfAvailable`) and `provideClusterInfo`. The `proxy-url` of a cluster may name an HTTP proxy
 (`http://HOST:PORT`); https and socks5 proxies are refused. `tls-server-name` is used. Proxies of
 the environment are not used.
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import click
 
-from baoctl.options import YES, Access, cluster_options, confirm_name, fits, output_option
+from baoctl.options import YES, Access, confirm_name, fits, output_option
+from baoctl.verbs.access_options import cluster_options
 from baoctl.verbs.cluster_argument import CLUSTER
 from baoctl.verbs.login import is_path, logs_in
 

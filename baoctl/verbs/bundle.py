@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from baoctl.options import Access, cluster_options
+from baoctl.options import Access
+from baoctl.verbs.access_options import cluster_options
 from baoctl.verbs.cluster_argument import CLUSTER
 from baoctl.verbs.clusters import OPERATOR_NAMESPACE
 

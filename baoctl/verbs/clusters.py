@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import click
 
-from baoctl.options import Access, cluster_options, output_option, reaches_clusters
+from baoctl import variables
+from baoctl.options import Access, fits, output_option
+from baoctl.verbs.access_options import cluster_options, names_of, reaches_clusters
 from baoctl.verbs.cluster_argument import CLUSTER, OPTIONAL_CLUSTER
 from contracts.naming.installation import NAMESPACE
 
@@ -29,6 +31,7 @@ def status_command(cluster: str | None, watch: bool, output: str, *, access: Acc
     from baoctl.commands.cluster.show import show
     from baoctl.commands.cluster.terminal import STRUCTURED
 
+    _expect_one_namespace(cluster, access)
     if watch and output in STRUCTURED:
         raise click.UsageError("--watch cannot be combined with -o json or -o yaml")
     raise SystemExit(show(cluster, access, output=output, watch=watch))
@@ -38,6 +41,8 @@ OPERATOR_NAMESPACE = click.option(
     "--operator-namespace",
     default=NAMESPACE,
     show_default=True,
+    callback=fits(variables.is_namespace, variables.NAMESPACE),
+    shell_complete=names_of("namespaces"),
     help="Namespace of the operator.",
 )
 
@@ -58,7 +63,13 @@ def doctor_command(
     """
     from baoctl.commands.cluster.doctor import doctor
 
+    _expect_one_namespace(cluster, access)
     raise SystemExit(doctor(cluster, access, output=output, operator_namespace=operator_namespace))
+
+
+def _expect_one_namespace(cluster: str | None, access: Access) -> None:
+    if cluster is not None and access.every_namespace:
+        raise click.UsageError("CLUSTER and -A are mutually exclusive; use -n for its namespace")
 
 
 @click.command("events")

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import click
 
-from baoctl.options import Access, Verbs, output_option, reaches_api_server
-from baoctl.verbs.cluster_argument import names_of
+from baoctl.options import Access, Verbs, output_option
+from baoctl.verbs.access_options import names_of, reaches_api_server
 
 
 @click.group("datacenter", cls=Verbs)
@@ -24,12 +24,12 @@ def datacenter_group() -> None:
 @click.option("--until-ready", is_flag=True, help="Watch until the datacenter is Ready.")
 @click.option("--timeout", metavar="TIME", help="Stop watching after this time, for example 5m.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list the objects of each service.")
-@output_option("text", "json")
+@output_option("text", "json", "yaml")
 @reaches_api_server
 def datacenter_status_command(
     datacenter: str,
     verbose: bool,
-    output: Literal["text", "json"],
+    output: Literal["text", "json", "yaml"],
     *,
     access: Access,
     **flags: Any,
@@ -50,10 +50,10 @@ def datacenter_status_command(
 
 @datacenter_group.command("get")
 @click.argument("identity", metavar="ID", shell_complete=names_of("datacenters"))
-@output_option("text", "json")
+@output_option("text", "json", "yaml")
 @reaches_api_server
 def datacenter_get_command(
-    identity: str, output: Literal["text", "json"], *, access: Access
+    identity: str, output: Literal["text", "json", "yaml"], *, access: Access
 ) -> None:
     """Show the datacenter or service whose UID or name is ID. Changes nothing.
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 import click
 
 from baoctl import variables
-from baoctl.options import Access, F, cluster_options, fits
+from baoctl.options import Access, F, fits
+from baoctl.verbs.access_options import cluster_options, names_of
 from baoctl.verbs.cluster_argument import CLUSTER
 
 _PATH: Final = re.compile(
@@ -31,6 +32,7 @@ LOGIN_OPTIONS: Final = (
         default="default",
         show_default=True,
         callback=fits(variables.is_object_name, variables.OBJECT_NAME),
+        shell_complete=names_of("service accounts"),
         help="ServiceAccount to log in as.",
     ),
     click.option(

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import click
 
-from baoctl.options import DRY_RUN, YES, Access, Verbs, cluster_options, confirm_name
-from baoctl.verbs.cluster_argument import CLUSTER, IS_NAME, names_of
+from baoctl.options import DRY_RUN, YES, Access, Verbs, confirm_name
+from baoctl.verbs.access_options import cluster_options, names_of
+from baoctl.verbs.cluster_argument import CLUSTER, IS_NAME
 
 
 def _order(access: Access, confirm: Callable[[str], None] | None = None, **order: Any) -> None:

@@ -9,7 +9,8 @@ from typing import BinaryIO
 
 import click
 
-from baoctl.options import MANIFEST, Access, cluster_options, content_of, output_option
+from baoctl.options import MANIFEST, Access, content_of, output_option
+from baoctl.verbs.access_options import cluster_options
 
 
 @click.command("plan")

@@ -5,12 +5,14 @@ Imports only click; a verb imports its module when it is called. Called by baoct
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import click
 
-from baoctl.options import DRY_RUN, YES, Access, cluster_options, confirm_name
-from baoctl.verbs.cluster_argument import CLUSTER, names_of
+from baoctl.options import DRY_RUN, YES, Access, confirm_name, output_option, prompt
+from baoctl.verbs.access_options import cluster_options, names_of
+from baoctl.verbs.cluster_argument import CLUSTER
 
 
 @click.command("backup")
@@ -19,16 +21,19 @@ from baoctl.verbs.cluster_argument import CLUSTER, names_of
 @click.option(
     "--timeout", metavar="TIME", default="10m", show_default=True, help="Maximum time to wait."
 )
+@output_option("text", "json", "yaml")
 @cluster_options
-def backup_command(cluster: str, wait: bool, timeout: str, *, access: Access) -> None:
+def backup_command(cluster: str, wait: bool, timeout: str, output: str, *, access: Access) -> None:
     """Take a snapshot of CLUSTER now.
 
     Creates an OpenBaoBackup, which uses the store of spec.backup. Exits with 3 if it does not
-    finish in time.
+    finish in time. With -o json or -o yaml the output is the OpenBaoBackup, and standard error has
+    the progress.
     """
     from baoctl.commands.cluster.backup import backup
 
-    raise SystemExit(backup(cluster, access, wait=wait, seconds=_seconds(timeout)))
+    seconds = _seconds(timeout)
+    raise SystemExit(backup(cluster, access, wait=wait, seconds=seconds, output=output))
 
 
 @click.command("restore")
@@ -46,14 +51,17 @@ def backup_command(cluster: str, wait: bool, timeout: str, *, access: Access) ->
 )
 @DRY_RUN
 @YES
+@output_option("text", "json", "yaml")
 @cluster_options
 def restore_command(
-    cluster: str, source: str | None, timeout: str, *, access: Access, **flags: bool
+    cluster: str, source: str | None, timeout: str, output: str, *, access: Access, **flags: bool
 ) -> None:
     """Restore a snapshot into CLUSTER. Data written after it is lost.
 
     Shows the consequences, and asks you to type the name of the cluster. Exits with 3 if the
     restore does not finish in time, or if its outcome is unknown.
+
+    With -o json or -o yaml the output is the OpenBaoRestore, and standard error has the rest.
 
     An OpenBaoBackup outlives its snapshot: the list marks those that retention may have removed.
     """
@@ -61,8 +69,11 @@ def restore_command(
 
     if source is None and flags["yes"]:
         raise click.UsageError("--yes does not ask: choose the backup with --from")
-    dialogue = Dialogue(_choose, _skip if flags["yes"] else _confirm)
-    order = RestoreOrder(cluster, source, flags["dry_run"], flags["wait"], _seconds(timeout))
+    err = output != "text"
+    confirm = _skip if flags["yes"] else functools.partial(_confirm, err=err)
+    dialogue = Dialogue(functools.partial(_choose, err=err), confirm)
+    seconds = _seconds(timeout)
+    order = RestoreOrder(cluster, source, flags["dry_run"], flags["wait"], seconds, output)
     raise SystemExit(restore(order, access, dialogue))
 
 
@@ -75,13 +86,13 @@ def _seconds(timeout: str) -> float:
         raise click.BadParameter(str(error), param_hint="--timeout") from None
 
 
-def _choose(names: Sequence[str]) -> str:
-    return str(click.prompt("Backup", type=click.Choice(names), show_choices=False))
+def _choose(names: Sequence[str], *, err: bool) -> str:
+    return str(prompt("Backup", type=click.Choice(names), show_choices=False, err=err))
 
 
 def _skip(name: str) -> None:
     """Ask nothing."""
 
 
-def _confirm(name: str) -> None:
-    confirm_name(name, "The data is replaced.")
+def _confirm(name: str, *, err: bool) -> None:
+    confirm_name(name, "The data is replaced.", err=err)

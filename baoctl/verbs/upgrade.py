@@ -5,17 +5,23 @@ Imports only click; a verb imports its module when it is called. Called by baoct
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 import click
 
-from baoctl.options import Access, Verbs, cluster_options, content_of, output_option
-from baoctl.verbs.cluster_argument import names_of
+from baoctl import variables
+from baoctl.options import Access, Verbs, content_of, fits, output_option
+from baoctl.verbs.access_options import cluster_options, names_of
 
 
 @click.group("upgrade", cls=Verbs)
 def upgrade_group() -> None:
     """Plan an upgrade of a cluster, or control the one in progress."""
+
+
+def _is_key(text: str) -> bool:
+    namespace, slash, name = text.rpartition("/")
+    return bool(name) and (not slash or variables.is_namespace(namespace))
 
 
 @upgrade_group.command("plan")
@@ -28,6 +34,7 @@ def upgrade_group() -> None:
 @click.option(
     "--cluster",
     metavar="NAME",
+    callback=fits(_is_key, "must be NAME or NAMESPACE/NAME; is a variable of your shell empty?"),
     shell_complete=names_of("clusters"),
     help="NAME or NAMESPACE/NAME of the cluster.  [default: the only one of the dump]",
 )
@@ -40,12 +47,12 @@ def upgrade_group() -> None:
     type=click.Choice(["RollingUpdate", "BlueGreen"]),
     help="Strategy, as in spec.upgrade.strategy.  [default: the current one]",
 )
-@output_option("text", "json")
+@output_option("text", "json", "yaml")
 @cluster_options
 def upgrade_plan_command(
     filename: BinaryIO | None,
     cluster: str | None,
-    output: Literal["text", "json"],
+    output: str,
     *,
     access: Access,
     **edit: Any,
@@ -60,6 +67,7 @@ def upgrade_plan_command(
         UpgradeRequest,
         as_json,
         as_text,
+        as_yaml,
         is_version,
         plan,
     )
@@ -72,5 +80,6 @@ def upgrade_plan_command(
         raise click.BadParameter(f"{image[:80]!r}: {IMAGE}", param_hint="--image")
     dump = content_of(filename) if filename else None
     forecast = plan(UpgradeRequest(**edit), dump, cluster, access)
-    click.echo((as_json if output == "json" else as_text)(forecast), nl=False)
+    text = {"text": as_text, "json": as_json, "yaml": as_yaml}[output](forecast)
+    click.echo(text, nl=False)
     raise SystemExit(forecast.exit_code)

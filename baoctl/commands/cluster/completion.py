@@ -1,6 +1,6 @@
 """Lists the names of objects for the completion of a command line.
 
-Uses runtime.client.client. Called by baoctl.verbs.cluster_argument.
+Uses runtime.client.client. Called by baoctl.verbs.access_options.
 """
 
 from __future__ import annotations
@@ -9,15 +9,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final
 
+from baoctl.api_server_settings import api_server_settings
 from baoctl.commands.api_client import RequestError, Session, open_session
-from baoctl.commands.cluster.observed import part, text
+from baoctl.commands.cluster.fetch import SERVERS
+from baoctl.commands.cluster.observed import fenced_pods, text
+from baoctl.kubeconfig_contexts import context_names
 from baoctl.options import Access
 from baoctl.variables import SettingError
 from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.datacenter import names as datacenter_names
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
-from contracts.naming import labels
-from runtime.builtin_kinds import POD
+from runtime.builtin_kinds import NAMESPACE, POD, SERVICE_ACCOUNT
 from runtime.client.listing import ListOptions
 from runtime.clock import Deadline, SystemClock
 from runtime.errors import ApiError, TransportError
@@ -26,9 +28,6 @@ from runtime.types import Object, Resource, key_of, labels_of
 SECONDS: Final = 3.0
 """Time limit: the shell does not respond until the completion ends."""
 _METADATA: Final = ListOptions(metadata_only=True)
-_SERVERS: Final = ListOptions(
-    label_selector=f"{labels.COMPONENT}={labels.SERVER}", metadata_only=True
-)
 
 Read = Callable[[Session, str | None], Awaitable[Iterable[str]]]
 
@@ -42,6 +41,14 @@ def object_names(objects: str, access: Access, cluster: str | None = None) -> tu
     try:
         return asyncio.run(_read(objects, access, cluster))
     except (ApiError, RequestError, SettingError, TimeoutError, TransportError):
+        return ()
+
+
+def names_of_contexts(access: Access) -> tuple[str, ...]:
+    """Return the contexts of the kubeconfig; it sends no request."""
+    try:
+        return context_names(access.kubeconfig or api_server_settings().kubeconfig or "")
+    except SettingError:
         return ()
 
 
@@ -75,8 +82,7 @@ async def _backups(api: Session, cluster: str | None) -> Iterable[str]:
 async def _fenced_pods(api: Session, _: str | None) -> Iterable[str]:
     """Return the pods in the specs, because a fenced pod may be gone."""
     listing = await api.client.list(CLUSTERS, api.namespace)
-    lists = (part(cluster, "spec").get("fencedPods") for cluster in listing.items)
-    return {str(pod) for pods in lists if isinstance(pods, list) for pod in pods}
+    return {pod for cluster in listing.items for pod in fenced_pods(cluster)}
 
 
 async def _services(api: Session, _: str | None) -> Iterable[str]:
@@ -95,6 +101,8 @@ _READS: Final[Mapping[str, Read]] = {
     "clusters": _names_of(CLUSTERS),
     "datacenters": _names_of(DATACENTERS),
     "fenced pods": _fenced_pods,
-    "servers": _names_of(POD, _SERVERS),
+    "namespaces": _names_of(NAMESPACE),
+    "servers": _names_of(POD, SERVERS),
+    "service accounts": _names_of(SERVICE_ACCOUNT),
     "services": _services,
 }

@@ -18,7 +18,7 @@ from baoctl.commands.cluster.finding import Finding
 from baoctl.commands.cluster.findings import CHECKS, diagnose
 from baoctl.commands.cluster.observed import ClusterObservation
 from baoctl.commands.cluster.rights import MissingRight, unread_text
-from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, present, safe
+from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, present, report_empty, safe
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from runtime.types import key_of
@@ -38,14 +38,12 @@ class Report:
 def doctor(name: str | None, access: Access, *, output: str, operator_namespace: str) -> ExitCode:
     """Examine a cluster, or all of them. Raises RequestError."""
 
-    nothing = Text()
-
-    async def run(api: Session) -> list[Report]:
+    async def run(api: Session) -> list[Report] | str:
         if name is not None:
             return [report_of(await examine(api, name, operator_namespace))]
         clusters = await read_clusters(api, every_namespace=access.every_namespace)
         if not clusters:
-            nothing.append(no_cluster(api, access))
+            return await no_cluster(api, access)
         reports = []
         for key in map(key_of, clusters):
             session = Session(api.client, api.clock, key.namespace)
@@ -53,8 +51,10 @@ def doctor(name: str | None, access: Access, *, output: str, operator_namespace:
         return reports
 
     reports = run_in_session("doctor", run, access)
-    lines = [part for report in reports for part in screen(report)]
-    present(reports, Group(*lines) if lines else nothing, output)
+    if isinstance(reports, str):
+        report_empty(reports, [], output)
+        return ExitCode.GOOD
+    present(reports, Group(*(part for report in reports for part in screen(report))), output)
     return ExitCode.NOT_READY if any(report.findings for report in reports) else ExitCode.GOOD
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from baoctl.commands.cluster.observed import part
+from baoctl.commands.cluster.observed import fenced_pods, part
 from baoctl.commands.preconditions import version_precondition
 from baoctl.exit_codes import ExitCode, VerbError
 from contracts.upgrade_requests import UPGRADE_REQUESTS
@@ -38,20 +38,15 @@ def _set_to(path: str, value: Any, effect: str) -> Callable[[Object, str], Edit]
     return lambda live, argument: Edit(tuple(path.split(".")), value, effect)
 
 
-def _fenced_pods(live: Object) -> list[str]:
-    pods = part(live, "spec").get("fencedPods")
-    return [str(pod) for pod in pods] if isinstance(pods, list) else []
-
-
 def _fence(live: Object, pod: str) -> Edit:
     effect = f"{pod} stops and does not start again; its volume stays"
     return Edit(
-        ("fencedPods",), [*(name for name in _fenced_pods(live) if name != pod), pod], effect
+        ("fencedPods",), [*(name for name in fenced_pods(live) if name != pod), pod], effect
     )
 
 
 def _unfence(live: Object, pod: str) -> Edit:
-    kept = [name for name in _fenced_pods(live) if name != pod]
+    kept = [name for name in fenced_pods(live) if name != pod]
     return Edit(("fencedPods",), kept, f"{pod} starts again")
 
 

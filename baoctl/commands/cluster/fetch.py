@@ -33,6 +33,7 @@ from runtime.builtin_kinds import (
     CORE_EVENT,
     DEPLOYMENT,
     LEASE,
+    NAMESPACE,
     POD,
     PVC,
     SECRET,
@@ -56,6 +57,11 @@ _HOLDERS: Final = {"openbaobackup": BACKUPS, "openbaorestore": RESTORES}
 
 DIAGNOSED_KINDS: Final = (POD, PVC, STATEFUL_SET, SECRET, CORE_EVENT)
 """Kinds that a diagnosis needs."""
+
+SERVERS: Final = ListOptions(
+    label_selector=f"{labels.COMPONENT}={labels.SERVER}", metadata_only=True
+)
+"""The server pods of all clusters, without the pods of Jobs."""
 
 T = TypeVar("T")
 Lists = Mapping[Resource, Sequence[Object] | None]
@@ -109,10 +115,28 @@ async def read_clusters(api: Session, *, every_namespace: bool) -> tuple[Object,
     return tuple(sorted(listing.items, key=lambda cluster: key_of(cluster)))
 
 
-def no_cluster(api: Session, access: Access) -> str:
+async def no_cluster(api: Session, access: Access) -> str:
     """Return the text for an empty list of clusters."""
-    place = "any namespace" if access.every_namespace else f"namespace {api.namespace}"
-    return f"There is no cluster in {place}. Apply a manifest, or choose a namespace with -n."
+    if access.every_namespace:
+        return "There is no cluster in any namespace. Apply a manifest."
+    if await lacks_namespace(api):
+        return f"There is no namespace {api.namespace}. Choose a namespace with -n, or use -A."
+    return (
+        f"There is no cluster in namespace {api.namespace}. Apply a manifest, or choose a "
+        "namespace with -n."
+    )
+
+
+async def lacks_namespace(api: Session) -> bool:
+    """Whether the namespace is known not to exist; a user may lack the right to read it."""
+    try:
+        await api.client.get(NAMESPACE, ObjectKey("", api.namespace), metadata_only=True)
+    except NotFound as error:
+        # Only an API server names the namespace; a proxy also responds with 404.
+        return f'"{api.namespace}"' in error.message
+    except (ApiError, TransportError):
+        pass
+    return False
 
 
 async def read_cluster(api: Session, name: str) -> Object:
@@ -123,12 +147,21 @@ async def read_cluster(api: Session, name: str) -> Object:
         others = [
             key_of(cluster).name for cluster in await read_clusters(api, every_namespace=False)
         ]
-    existing = f"only {', '.join(others[:NAMED])}" if others else "nor any other"
     raise RequestError(
-        f"there is no {CLUSTER_KIND} {name[:80]!r} in namespace {api.namespace}, {existing}; "
+        f"there is no {CLUSTER_KIND} {name[:80]!r} in {await place_of(api, others)}; "
         "choose another namespace with -n, or list all clusters with baoctl status -A",
         ExitCode.NOT_FOUND,
     )
+
+
+async def place_of(api: Session, existing: Sequence[str]) -> str:
+    """Return the namespace, and the objects that exist in it, for the error of a missing one."""
+    if existing:
+        more = f" and {len(existing) - NAMED} more" if len(existing) > NAMED else ""
+        return f"namespace {api.namespace}, only {', '.join(existing[:NAMED])}{more}"
+    if await lacks_namespace(api):
+        return f"namespace {api.namespace}, which does not exist"
+    return f"namespace {api.namespace}, nor any other"
 
 
 def _not_served() -> RequestError:

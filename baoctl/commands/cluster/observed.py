@@ -117,6 +117,12 @@ def part(obj: Any, *path: str) -> Part:
     return obj if isinstance(obj, Mapping) else EMPTY_OBJECT
 
 
+def fenced_pods(cluster: Object) -> list[str]:
+    """Return the pods in spec.fencedPods; they may be gone."""
+    pods = part(cluster, "spec").get("fencedPods")
+    return [str(pod) for pod in pods] if isinstance(pods, list) else []
+
+
 def parts(obj: Any, *path: str) -> tuple[Part, ...]:
     """Return the mappings of the list at a path."""
     value = part(obj, *path[:-1]).get(path[-1])

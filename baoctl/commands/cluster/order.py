@@ -11,8 +11,13 @@ from typing import Final
 
 from baoctl.commands.api_client import FIELD_MANAGER, RequestError, Session, run_in_session
 from baoctl.commands.cluster.edits import as_kubectl, edit_of, operations
-from baoctl.commands.cluster.fetch import read_cluster, read_clusters
-from baoctl.commands.cluster.observed import part
+from baoctl.commands.cluster.fetch import (
+    SERVERS,
+    place_of,
+    read_cluster,
+    read_clusters,
+)
+from baoctl.commands.cluster.observed import fenced_pods
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.group import CLUSTERS
@@ -80,16 +85,20 @@ async def _cluster_of(api: Session, pod: str) -> str:
         live: Object = await api.client.get(POD, ObjectKey(api.namespace, pod), metadata_only=True)
     except NotFound:
         live = {}
-    name = labels_of(live).get(labels.CLUSTER, "")
-    if name:
-        return name
+    own = labels_of(live)
+    if labels.CLUSTER in own and own.get(labels.COMPONENT) == labels.SERVER:
+        return own[labels.CLUSTER]
     # A fenced pod may be gone; its name is in the spec of its cluster.
-    for cluster in await read_clusters(api, every_namespace=False):
-        fenced = part(cluster, "spec").get("fencedPods")
-        if isinstance(fenced, list) and pod in fenced:
-            return key_of(cluster).name
+    fenced = {
+        name: key_of(cluster).name
+        for cluster in await read_clusters(api, every_namespace=False)
+        for name in fenced_pods(cluster)
+    }
+    if pod in fenced:
+        return fenced[pod]
+    servers = await api.client.list(POD, api.namespace, options=SERVERS)
+    existing = sorted({*fenced, *(key_of(server).name for server in servers.items)})
     raise RequestError(
-        f"{pod[:80]!r} is not a server of any cluster in namespace {api.namespace}; "
-        "see baoctl status",
+        f"{pod[:80]!r} is not a server in {await place_of(api, existing)}; see baoctl status",
         ExitCode.NOT_FOUND,
     )

@@ -6,20 +6,19 @@ baoctl.verbs.snapshots. The request is an OpenBaoRestore, which a user could cre
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TextIO
 
 from rich.table import Table
 
 from baoctl.commands.api_client import FIELD_MANAGER, RequestError, Session, run_in_session
 from baoctl.commands.cluster.fetch import NAMED, read_cluster
 from baoctl.commands.cluster.observed import Part, age, moment, number, part, text
-from baoctl.commands.cluster.run import await_end, run_name
+from baoctl.commands.cluster.run import await_end, print_object, progress_stream, run_name
 from baoctl.commands.cluster.run_steps import UNKNOWN
-from baoctl.commands.cluster.terminal import console, emit, safe, table
+from baoctl.commands.cluster.terminal import STRUCTURED, console, emit, safe, table
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.group import API_VERSION, BACKUPS, RESTORE_KIND, RESTORES
@@ -60,6 +59,7 @@ class RestoreOrder:
     dry_run: bool
     wait: bool
     seconds: float
+    output: str = "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ async def _restore(api: Session, order: RestoreOrder, dialogue: Dialogue) -> Exi
     backups = await api.client.list(BACKUPS, api.namespace)
     rows = snapshots_of(order.cluster, backups.items)
     rules = part(cluster, "spec", "backup", "retention")
-    now = api.clock.now()
+    now, lines = api.clock.now(), progress_stream(order.output)
     if not rows:
         raise RequestError(
             f"{api.namespace}/{order.cluster} has no Completed OpenBaoBackup; create one with "
@@ -95,24 +95,29 @@ async def _restore(api: Session, order: RestoreOrder, dialogue: Dialogue) -> Exi
         )
     if order.backup is None:
         notes = [removal_note(outdated_by(row, rows, rules)) for row in rows[:SHOWN_MAX]]
-        emit(console(), listing(rows[:SHOWN_MAX], now, notes))
+        emit(console(lines), listing(rows[:SHOWN_MAX], now, notes))
         name = dialogue.choose([snapshot.backup for snapshot in rows[:SHOWN_MAX]])
     else:
         name = order.backup
     row = select_row(rows, name, order.cluster)
     refuse_newer(row, cluster)
     for line in consequences(row, order.cluster, now, outdated_by(row, rows, rules)):
-        sys.stdout.write(f"{clean_message(line)}\n")
+        lines.write(f"{clean_message(line)}\n")
     if not order.dry_run:
         dialogue.confirm(order.cluster)
     body = manifest(run_name(api, order.cluster, "restore"), api.namespace, order.cluster, row)
-    await api.client.create(RESTORES, body, field_manager=FIELD_MANAGER, dry_run=order.dry_run)
+    live = await api.client.create(
+        RESTORES, body, field_manager=FIELD_MANAGER, dry_run=order.dry_run
+    )
     result = "would be created" if order.dry_run else "created"
     restore_name = body["metadata"]["name"]
-    sys.stdout.write(f"{RESTORE_KIND} {api.namespace}/{restore_name} {result}\n")
-    if order.dry_run or not order.wait:
-        return ExitCode.GOOD
-    return _end(await await_end(api, RESTORES, restore_name, order.seconds))
+    lines.write(f"{RESTORE_KIND} {api.namespace}/{restore_name} {result}\n")
+    ends = order.wait and not order.dry_run
+    if ends:
+        live = await await_end(api, RESTORES, restore_name, order.seconds, lines)
+    if order.output in STRUCTURED:
+        print_object(live, order.output)
+    return _end(live, lines) if ends else ExitCode.GOOD
 
 
 def snapshots_of(cluster: str, backups: Iterable[Object]) -> tuple[SnapshotRow, ...]:
@@ -234,12 +239,12 @@ def _age(row: SnapshotRow, now: datetime) -> str:
     return f"{age(now - row.taken_at)} old" if row.taken_at else "of unknown age"
 
 
-def _end(live: Object) -> ExitCode:
+def _end(live: Object, lines: TextIO) -> ExitCode:
     phase = text(live, "status", "phase")
     if phase == UNKNOWN:
         operation = text(live, "status", "execution", "operationID")
         key = key_of(live)
-        sys.stdout.write(
+        lines.write(
             "Check the data. Then acknowledge the outcome: Resume continues, Abandon gives up:\n"
             f"kubectl -n {key.namespace} annotate {RESTORES.plural} {key.name} "
             f"{RESTORE_ACKNOWLEDGE}={clean_message(operation)}/Resume\n"

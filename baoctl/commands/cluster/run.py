@@ -6,12 +6,14 @@ baoctl.commands.cluster.backup and restore.
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC
-from typing import Final
+from typing import Final, TextIO
 
 from baoctl.commands.api_client import RequestError, Session
 from baoctl.commands.cluster.run_steps import ENDS, progress_of
 from baoctl.commands.cluster.run_view import run_view
+from baoctl.commands.cluster.terminal import STRUCTURED, format_structured
 from baoctl.exit_codes import ExitCode
 from contracts.conditions.message import clean_message
 from runtime.clock import Deadline
@@ -27,7 +29,14 @@ def run_name(api: Session, cluster: str, purpose: str) -> str:
     return f"{cluster}-{purpose}-{api.clock.now().astimezone(UTC):%Y%m%d-%H%M%S}"
 
 
-async def await_end(api: Session, kind: Resource, name: str, seconds: float) -> Object:
+def progress_stream(output: str) -> TextIO:
+    """Return the stream for the progress: standard error if a program reads the output."""
+    return sys.stderr if output in STRUCTURED else sys.stdout
+
+
+async def await_end(
+    api: Session, kind: Resource, name: str, seconds: float, lines: TextIO | None = None
+) -> Object:
     """Show the progress, and return the object when its phase is final.
 
     The API server may be unavailable meanwhile, for example during its upgrade. Raises
@@ -36,7 +45,7 @@ async def await_end(api: Session, kind: Resource, name: str, seconds: float) -> 
     problem = ""
     try:
         async with Deadline(api.clock, seconds):
-            with run_view(api.clock) as show:
+            with run_view(api.clock, lines) as show:
                 while True:
                     try:
                         live = await api.client.get(kind, ObjectKey(api.namespace, name))
@@ -54,3 +63,9 @@ async def await_end(api: Session, kind: Resource, name: str, seconds: float) -> 
             f"kubectl -n {api.namespace} get {kind.plural} {name}{clean_message(problem)}"
         )
         raise RequestError(text, ExitCode.NOT_READY) from None
+
+
+def print_object(live: Object, output: str) -> None:
+    """Print an object as JSON or YAML, without the fields that kubectl does not show either."""
+    metadata = {key: value for key, value in live["metadata"].items() if key != "managedFields"}
+    sys.stdout.write(format_structured({**live, "metadata": metadata}, output))

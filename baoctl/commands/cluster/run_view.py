@@ -2,7 +2,7 @@
 
 Uses rich. Called by baoctl.commands.cluster.run. The bar is on standard error and disappears at the
 end; its last state is then printed as a line to standard output. Without a terminal, with NO_COLOR
-and with TERM=dumb every state is a line on standard output.
+and with TERM=dumb every state is a line on standard output, or on standard error for -o json.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -35,11 +35,15 @@ Show = Callable[[RunProgress], None]
 
 
 @contextmanager
-def run_view(clock: Clock) -> Iterator[Show]:
-    """Show a run on the standard streams of this process; call the value with each state."""
+def run_view(clock: Clock, lines: TextIO | None = None) -> Iterator[Show]:
+    """Show a run on the standard streams of this process; call the value with each state.
+
+    `lines`: for the lines; by default standard output.
+    """
+    lines = lines or sys.stdout
     out = console(sys.stderr)
     if not _is_drawn(out):
-        yield LineView().show
+        yield LineView(lines).show
         return
     view = StepView(out, clock)
     try:
@@ -52,7 +56,7 @@ def run_view(clock: Clock) -> Iterator[Show]:
             yield view.show
     finally:
         # Also after a timeout: otherwise the last state would disappear with the bar.
-        _print(view.line)
+        _print(view.line, lines)
 
 
 def _is_drawn(out: Console) -> bool:
@@ -60,22 +64,23 @@ def _is_drawn(out: Console) -> bool:
     return terminal and out.is_interactive and not out.no_color
 
 
-def _print(line: str) -> None:
+def _print(line: str, lines: TextIO) -> None:
     if line:
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+        lines.write(f"{line}\n")
+        lines.flush()
 
 
 class LineView:
     """A line for each phase and message."""
 
-    def __init__(self) -> None:
+    def __init__(self, lines: TextIO | None = None) -> None:
+        self._lines = lines or sys.stdout
         self._last = ""
 
     def show(self, progress: RunProgress) -> None:
         """Print the line if it has changed."""
         if progress.line != self._last:
-            _print(progress.line)
+            _print(progress.line, self._lines)
             self._last = progress.line
 
 

@@ -18,7 +18,7 @@ from baoctl.commands.api_client import Session, error_of, run_in_session
 from baoctl.commands.cluster.fetch import no_cluster, observe, read_clusters
 from baoctl.commands.cluster.status import StatusView, list_row, view_of
 from baoctl.commands.cluster.status_screen import listing, screen
-from baoctl.commands.cluster.terminal import DIM, console, emit, present
+from baoctl.commands.cluster.terminal import DIM, console, emit, present, report_empty
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.conditions.message import clean_message
@@ -42,7 +42,7 @@ def show(name: str | None, access: Access, *, output: str, watch: bool) -> ExitC
 
     async def run(api: Session) -> ExitCode:
         async def read() -> CommandResult:
-            if name is None or access.every_namespace:
+            if name is None:
                 return await _list(api, access, wide=output == "wide")
             return _one(view_of(await observe(api, name)), wide=output == "wide")
 
@@ -50,6 +50,9 @@ def show(name: str | None, access: Access, *, output: str, watch: bool) -> ExitC
         if watch:
             return await _follow(api, read, out)
         shown = await read()
+        if not shown.value:
+            report_empty(str(shown.text), shown.value, output)
+            return shown.exit_code
         present(shown.value, shown.text, output, out)
         return shown.exit_code
 
@@ -64,7 +67,7 @@ async def _list(api: Session, access: Access, *, wide: bool) -> CommandResult:
     clusters = await read_clusters(api, every_namespace=access.every_namespace)
     rows = [list_row(cluster, api.clock.now()) for cluster in clusters]
     if not rows:
-        return CommandResult(rows, Text(no_cluster(api, access)), ExitCode.GOOD)
+        return CommandResult(rows, Text(await no_cluster(api, access)), ExitCode.GOOD)
     good = all(row.ready for row in rows)
     table = listing(rows, wide=wide, namespaces=access.every_namespace)
     return CommandResult(rows, table, ExitCode.GOOD if good else ExitCode.NOT_READY)

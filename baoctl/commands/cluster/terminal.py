@@ -55,6 +55,13 @@ def present(value: Any, text: RenderableType, output: str, out: Console | None =
         emit(out or console(), text)
 
 
+def report_empty(reason: str, value: Any, output: str) -> None:
+    """Print an empty list as JSON or YAML, and the reason to standard error, as kubectl does."""
+    if output in STRUCTURED:
+        sys.stdout.write(format_structured(value, output))
+    sys.stderr.write(f"{reason}\n")
+
+
 def safe(text: str, style: str = "") -> Text:
     """Return a text of an object, with its terminal control characters escaped."""
     return Text(clean_message(text), style=style)

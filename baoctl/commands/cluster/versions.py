@@ -8,9 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import click
+
 from baoctl import __version__
 from baoctl.commands.api_client import Session, run_in_session
-from baoctl.commands.cluster.fetch import OPERATOR, Reads, read_clusters
+from baoctl.commands.cluster.fetch import (
+    OPERATOR,
+    Reads,
+    lacks_namespace,
+    no_cluster,
+    read_clusters,
+)
 from baoctl.commands.cluster.observed import parts, text
 from baoctl.commands.cluster.rights import MissingRight, rights_text
 from baoctl.commands.cluster.terminal import format_structured
@@ -42,6 +50,8 @@ def versions(access: Access, *, client_only: bool, output: str, operator_namespa
 
         async def run(api: Session) -> Versions:
             clusters = await read_clusters(api, every_namespace=access.every_namespace)
+            if not clusters and not access.every_namespace and await lacks_namespace(api):
+                click.echo(await no_cluster(api, access), err=True)
             reads, key = Reads(api), ObjectKey(operator_namespace, OPERATOR)
             right = MissingRight(operator_namespace, "get", str(DEPLOYMENT))
             deployment: Object | None = await reads.attempt(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
 import click
 
 from baoctl.commands.api_client import RequestError, Session, run_in_session
 from baoctl.commands.datacenter.status import View, fetch, metadata_of_all, service_of
-from baoctl.commands.datacenter.watch import printable, render_view
+from baoctl.commands.datacenter.watch import Output, printable, render_view
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.datacenter import names
@@ -46,7 +46,7 @@ class LookupResult:
         return 0 if any(runs) else ExitCode.NOT_READY
 
 
-def get(identity: str, access: Access, *, output: Literal["text", "json"]) -> int:
+def get(identity: str, access: Access, *, output: Output) -> int:
     """Print the object with an ID; return the exit status. Raises RequestError."""
     stdout = sys.stdout
 

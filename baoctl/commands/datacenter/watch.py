@@ -20,6 +20,7 @@ from baoctl.commands.datacenter.status import View, as_json, fetch
 from baoctl.commands.datacenter.tree import as_text, colour_text, plain
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
+from baoctl.yaml_text import json_as_yaml
 from contracts.api.values.duration import parse_duration
 from contracts.conditions.message import clean_message
 from contracts.rfc3339 import rfc3339
@@ -27,9 +28,12 @@ from runtime.client.client import Client
 from runtime.clock import Clock, Deadline
 from runtime.errors import Transient
 
+Output = Literal["text", "json", "yaml"]
 PERIOD: Final = 2.0
 """Seconds between two reads."""
 CLEAR: Final = "\033[H\033[2J"
+_BETWEEN: Final = {"json": "", "yaml": "---\n"}
+"""What separates two documents."""
 _ASCII: Final = str.maketrans("├└│─", "|`|-")
 
 
@@ -63,7 +67,7 @@ class Screen:
         clock: Clock,
         echo: Callable[[str], None],
         *,
-        output: Literal["text", "json"] = "text",
+        output: Output = "text",
         verbose: bool = False,
         terminal: bool = False,
     ) -> None:
@@ -108,17 +112,15 @@ class Screen:
         )
 
     def _between(self) -> str:
-        if self._output == "json":
-            return ""
+        if self._output != "text":
+            return _BETWEEN[self._output]
         return CLEAR if self._redraws else f"--- {rfc3339(self._clock.now())}\n"
 
 
-def render_view(
-    view: View, now: datetime, *, output: Literal["text", "json"], verbose: bool, terminal: bool
-) -> str:
-    """Render a view as JSON, or as a tree, which has colours on a terminal."""
-    if output == "json":
-        return as_json(view)
+def render_view(view: View, now: datetime, *, output: Output, verbose: bool, terminal: bool) -> str:
+    """Render a view as JSON or YAML, or as a tree, which has colours on a terminal."""
+    if output != "text":
+        return as_json(view) if output == "json" else json_as_yaml(as_json(view))
     return as_text(view, now, verbose=verbose, paint=colour_text if terminal else plain)
 
 
@@ -172,7 +174,7 @@ def show(
     options: ReadSchedule,
     access: Access,
     *,
-    output: Literal["text", "json"],
+    output: Output,
     verbose: bool,
 ) -> int:
     """Print a datacenter; return the exit status. Raises RequestError."""

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from baoctl.commands.api_client import error_of
+from baoctl.commands.api_client import Session
+from baoctl.commands.cluster.fetch import read_cluster
 from baoctl.exit_codes import ExitCode, VerbError
 from baoctl.yaml_text import TextError, objects_of, read_documents
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
+from contracts.api.group import API_VERSION, CLUSTER_KIND
 from contracts.api.violation import InvalidClusterError, format_value
 from contracts.naming import labels, names
 from contracts.pools.voter_pool import ServerPool, serving_pool
@@ -30,10 +31,8 @@ from managers.cluster.owner import owner_of
 from managers.cluster.resolve.resolve import is_initialized
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
-from runtime.client.client import Client
 from runtime.client.listing import ListOptions
-from runtime.errors import ApiError, TransportError
-from runtime.types import Object, ObjectKey, labels_of
+from runtime.types import Object, labels_of
 
 _NAMESPACE = "default"
 MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -66,10 +65,10 @@ def objects_in(dump: str | bytes) -> tuple[Object, ...]:
 
 
 def read_dump(objects: Iterable[Object], key: str | None, now: datetime) -> ClusterDump:
-    """Observe one cluster of a dump; `key` is namespace/name, None for the only one.
+    """Observe one cluster of a dump; `key` is namespace/name or name, None for the only one.
 
-    Raises DumpError when it is missing, or when there are several and `key` is None, and one of
-    MALFORMED for objects that were not validated.
+    Raises DumpError when it is missing, or when there are several, and one of MALFORMED for objects
+    that were not validated.
     """
     everything = tuple(objects)
     live = _choose([obj for obj in everything if obj.get("kind") == CLUSTER_KIND], key)
@@ -103,10 +102,14 @@ def _choose(clusters: list[Object], key: str | None) -> Object:
             text = f"choose one with --cluster: {', '.join(sorted(by_key))}"
             raise DumpError(text, ExitCode.USAGE)
         return next(iter(by_key.values()))
-    if key not in by_key:
+    chosen = [own for own in by_key if key in (own, own.partition("/")[2])]
+    if not chosen:
         text = f"there is no {CLUSTER_KIND} {key}, only {', '.join(sorted(by_key))}"
         raise DumpError(text, ExitCode.NOT_FOUND)
-    return by_key[key]
+    if len(chosen) > 1:
+        text = f"choose one with --cluster: {', '.join(sorted(chosen))}"
+        raise DumpError(text, ExitCode.USAGE)
+    return by_key[chosen[0]]
 
 
 def _key(obj: Object) -> str:
@@ -166,17 +169,15 @@ def _with_defaults(live: Object) -> Object:
     return {**live, "metadata": metadata}
 
 
-async def fetch(client: Client, key: str) -> tuple[Object, ...]:
-    """Read a cluster (namespace/name) and its objects as they are now; raises DumpError."""
-    namespace, _, name = key.partition("/")
+async def fetch(api: Session, name: str) -> tuple[Object, ...]:
+    """Read a cluster and its objects as they are now.
+
+    Raises RequestError, with the existing clusters, if there is none, and the errors of the client.
+    """
+    live = await read_cluster(api, name)
     by_cluster = ListOptions(label_selector=f"{labels.CLUSTER}={name}")
     objects: list[Object] = []
-    try:
-        live = await client.get(CLUSTERS, ObjectKey(namespace, name))
-        for kind in (STATEFUL_SET, POD, PVC):
-            response = await client.list(kind, namespace, options=by_cluster)
-            objects += [{**item, "kind": kind.kind} for item in response.items]
-    except (ApiError, TransportError) as error:
-        failure = error_of(error)
-        raise DumpError(f"{CLUSTER_KIND} {key}: {failure}", failure.exit_code) from None
+    for kind in (STATEFUL_SET, POD, PVC):
+        response = await api.client.list(kind, api.namespace, options=by_cluster)
+        objects += [{**item, "kind": kind.kind} for item in response.items]
     return ({**live, "apiVersion": API_VERSION, "kind": CLUSTER_KIND}, *objects)

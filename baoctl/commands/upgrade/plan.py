@@ -6,15 +6,14 @@ nothing, and sends no request to a server.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Final, Literal
 
-from baoctl.commands.api_client import open_session
+from baoctl.commands.api_client import Session, run_in_session
 from baoctl.commands.upgrade.cluster_dump import (
     MALFORMED,
     ClusterDump,
@@ -28,6 +27,7 @@ from baoctl.commands.upgrade.steps import blue_green, in_place
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from baoctl.settings import installation_from_environment
+from baoctl.yaml_text import json_as_yaml
 from contracts.api.cluster.spec import VERSION_PATTERN, OpenBaoCluster
 from contracts.api.cluster.upgrade import Strategy, Upgrade
 from contracts.api.rules.cluster import violations
@@ -39,7 +39,7 @@ from managers.upgrade.decide import accepted_release, decide_upgrade
 from managers.upgrade.messages import where_stored
 from managers.upgrade.preflight.checks import Result, check
 from runtime.builtin_kinds import PVC
-from runtime.clock import Clock, SystemClock
+from runtime.clock import SystemClock
 from runtime.outcome import Blocked, Wait
 from runtime.types import Object
 
@@ -124,7 +124,7 @@ def plan(
         if cluster is None:
             text = "name the cluster with --cluster namespace/name, or a dump with -f"
             raise DumpError(text, ExitCode.USAGE)
-        key, live = asyncio.run(_live(cluster, clock, access))
+        key, live = _live(cluster, access or Access())
         return forecast(read_dump(live, key, clock.now()), request, deadline)
     try:
         return forecast(read_dump(objects_in(dump), cluster, clock.now()), request, deadline)
@@ -135,12 +135,17 @@ def plan(
         ) from None
 
 
-async def _live(
-    cluster: str, clock: Clock, access: Access | None
-) -> tuple[str, tuple[Object, ...]]:
-    async with open_session("upgrade-plan", clock, access) as api:
-        key = cluster if "/" in cluster else f"{api.namespace}/{cluster}"
-        return key, await fetch(api.client, key)
+def _live(cluster: str, access: Access) -> tuple[str, tuple[Object, ...]]:
+    namespace, slash, name = cluster.rpartition("/")
+    if slash and access.namespace not in (None, namespace):
+        text = f"--cluster {cluster[:80]} is in another namespace than -n {access.namespace}"
+        raise DumpError(f"{text}; use one of them", ExitCode.USAGE)
+
+    async def run(api: Session) -> tuple[str, tuple[Object, ...]]:
+        return f"{api.namespace}/{name}", await fetch(api, name)
+
+    chosen = replace(access, namespace=namespace) if slash else access
+    return run_in_session("upgrade-plan", run, chosen)
 
 
 def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) -> Forecast:
@@ -268,6 +273,11 @@ def _line(result: Result, dump: ClusterDump) -> Line:
 def as_json(report: Forecast) -> str:
     """Return a plan as JSON."""
     return json.dumps({**asdict(report), "nothingWasChanged": True}, indent=2) + "\n"
+
+
+def as_yaml(report: Forecast) -> str:
+    """Return a plan as YAML."""
+    return json_as_yaml(as_json(report))
 
 
 def as_text(report: Forecast) -> str:

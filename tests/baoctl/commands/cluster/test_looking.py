@@ -32,7 +32,7 @@ async def test_doctor_reads_and_changes_nothing(tmp_path: Path) -> None:
     assert result.exit_code == as_json.exit_code == 3
     assert json.loads(as_json.stdout)[0]["findings"][0]["nextStep"]
     assert missing.exit_code == 5
-    assert (none.exit_code, "no cluster in namespace empty" in none.stdout) == (0, True)
+    assert (none.exit_code, "no namespace empty" in none.stderr) == (0, True)
     assert {call.method for call in server.requests} == {"GET"}
 
 

@@ -12,13 +12,13 @@ import yaml
 from click.testing import CliRunner, Result
 
 from baoctl.cli import main
-from baoctl.commands.upgrade.cluster_dump import DumpError, fetch, objects_in, read_dump
+from baoctl.commands.api_client import RequestError, Session
+from baoctl.commands.upgrade.cluster_dump import fetch, objects_in, read_dump
 from baoctl.commands.upgrade.plan import UpgradeRequest, apply_edit, forecast
 from contracts.api.group import CLUSTERS
 from contracts.records.upgrade import Release
 from managers.upgrade.preflight.checks import CHECKS, check
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
-from runtime.client.client import Client
 from runtime.clock import SystemClock
 from runtime.testing.api_server.kinds import custom
 from runtime.testing.api_server.server import FakeApiServer
@@ -194,7 +194,7 @@ KINDS: Mapping[str, Resource] = {
 }
 
 
-def live() -> Client:
+def live() -> Session:
     """An API server that holds what the dump does, and the pod of another cluster."""
     server = FakeApiServer(SystemClock(), random.Random(1))
     server.serve(custom(CLUSTERS))
@@ -202,19 +202,19 @@ def live() -> Client:
     for obj in (*objects_in(dump()), others):
         metadata = {k: v for k, v in obj["metadata"].items() if k not in ("resourceVersion", "uid")}
         server.put(KINDS[obj["kind"]], {**obj, "metadata": metadata})
-    return client_of(FakeWire(server, random.Random(1)))
+    return Session(client_of(FakeWire(server, random.Random(1))), SystemClock(), "ns")
 
 
 async def test_the_cluster_itself_is_looked_at_without_a_dump() -> None:
-    found = await fetch(live(), "ns/x")
+    found = await fetch(live(), "x")
     cluster_dump = read_dump(found, "ns/x", gen.world().now)
     assert [pod.name for pod in cluster_dump.observed.pods] == ["x-0", "x-1", "x-2"]
     assert cluster_dump.kinds == {"StatefulSet", "Pod", "PersistentVolumeClaim"}
 
 
 async def test_a_cluster_that_is_not_there_is_said() -> None:
-    with pytest.raises(DumpError, match="ns/y") as raised:
-        await fetch(live(), "ns/y")
+    with pytest.raises(RequestError, match="'y' in namespace ns, only x") as raised:
+        await fetch(live(), "y")
     assert raised.value.exit_code == 5
 
 

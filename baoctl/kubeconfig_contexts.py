@@ -1,0 +1,72 @@
+"""The contexts of a kubeconfig, for the completion and for the error of a missing one.
+
+Uses baoctl.yaml_text. Called by baoctl.credentials and baoctl.commands.cluster.completion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from baoctl.api_server_settings import SEPARATOR
+from baoctl.yaml_text import TEXT_MAX, TextError, read_documents
+
+_NAMED: Final = 10
+"""Maximum number of contexts in an error."""
+
+
+def context_names(paths: str) -> tuple[str, ...]:
+    """Return the contexts of the kubeconfigs that can be read."""
+    names: set[str] = set()
+    for path in filter(None, paths.split(SEPARATOR)):
+        with suppress(OSError, TextError):
+            names.update(*map(_contexts_of, _documents_of(path)))
+    return tuple(sorted(names))
+
+
+def missing_context(paths: str, context: str | None) -> str:
+    """Return the rule that the choice of the context violates; "" if it violates none.
+
+    Also "" if a file cannot be read: the error of the library names the problem.
+    """
+    try:
+        documents = [
+            document
+            for path in filter(None, paths.split(SEPARATOR))
+            for document in _documents_of(path)
+        ]
+    except (OSError, TextError):
+        return ""
+    names = sorted({name for document in documents for name in _contexts_of(document)})
+    if not names:
+        return "must be a kubeconfig with contexts; add one with kubectl config set-context"
+    choose = f"choose one with --context: {', '.join(names[:_NAMED])}"
+    if context is not None:
+        rule = f"must be a kubeconfig with the context {context[:80]!r}"
+        return "" if context in names else f"{rule}; {choose}"
+    if any(document.get("current-context") for document in documents):
+        return ""
+    return (
+        "must be a kubeconfig with a current-context; set it with kubectl config use-context, or "
+        f"{choose}"
+    )
+
+
+def _documents_of(path: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the documents of a kubeconfig; none if it is missing. Raises OSError and TextError."""
+    file = Path(path).expanduser()
+    if not file.exists():
+        return
+    with file.open("rb") as content:
+        documents = read_documents(content.read(TEXT_MAX + 1))
+    yield from (document for document in documents if isinstance(document, Mapping))
+
+
+def _contexts_of(document: Mapping[str, Any]) -> Iterator[str]:
+    contexts = document.get("contexts")
+    for context in contexts if isinstance(contexts, list) else ():
+        name = context.get("name") if isinstance(context, Mapping) else None
+        if name and isinstance(name, str):
+            yield name
