@@ -30,6 +30,12 @@ from tests.managers.datacenter.bodies import desired_service, service
 SERVICE = desired_service(service("dns"))
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Completes also on a machine that is busy for longer than a user waits."""
+    monkeypatch.setattr(completion, "SECONDS", 60.0)
+
+
 def complete(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
     """Return the lines that kubectl reads."""
     monkeypatch.setattr("sys.argv", ["kubectl-bao", *words])
