@@ -23,9 +23,6 @@ class RestoreTestReason:
     next_step: str
 
 
-_ANEW = "Take a new snapshot and test it. Find out what changed the old one."
-_AGAIN = "Correct the cause that the message names, and request the test again."
-
 _REASONS = (
     RestoreTestReason(
         "Restored",
@@ -37,114 +34,142 @@ _REASONS = (
         "SnapshotMissing",
         "Failed",
         "The store does not contain the snapshot or its manifest.",
-        "Find out who deleted it (retention keeps the newest snapshot), and take a new snapshot.",
+        "Run `kubectl bao backup <cluster>`. Find the deletion in the access log of the store: "
+        "retention never removes the newest snapshot.",
     ),
     RestoreTestReason(
         "SnapshotIncomplete",
         "Failed",
         "The snapshot in the store is smaller than the one that was written, or its archive is "
         "truncated.",
-        _ANEW,
+        "Run `kubectl bao backup <cluster>`, and test the new snapshot. If it is incomplete too, "
+        "compare its size in the store with `status.snapshot.size` of the OpenBaoBackup, and "
+        "check the quota of the store.",
     ),
     RestoreTestReason(
         "SnapshotCorrupt",
         "Failed",
         "The snapshot in the store, or its manifest, differs from the one that was written.",
-        _ANEW,
+        "Run `kubectl bao backup <cluster>`, and test the new snapshot. In the access log of the "
+        "store, find the write after the backup: the snapshot and its manifest are written once.",
     ),
     RestoreTestReason(
         "SealDiffers",
         "Failed",
         "The current seal of the servers cannot decrypt the snapshot.",
-        "Keep the former key as long as you keep its snapshots, or take a snapshot with the new "
-        "key.",
+        "Run `kubectl bao backup <cluster>` for a snapshot of the current seal. Keep the former "
+        "key, which the message names, as long as you keep its snapshots.",
     ),
     RestoreTestReason(
         "VersionDiffers",
         "Failed",
         "The snapshot was taken with an OpenBao version other than the current version of the "
         "servers.",
-        "Take a new snapshot after each upgrade. Restore an old snapshot with servers of its "
-        "version.",
+        "Run `kubectl bao backup <cluster>` after each upgrade. Restore the old snapshot only "
+        "into servers of its version, which the message names.",
     ),
     RestoreTestReason(
         "StaysSealed",
         "Failed",
         "The test server accepted the snapshot, but did not unseal itself with the restored data "
         "in time.",
-        "Read the log of the server in the pod of the test. A server also stays sealed if it "
-        "cannot write to the directory of an audit device.",
+        "Read `kubectl logs job/<job> -c openbao`: it contains the error of the seal, or the "
+        "audit device whose directory the server cannot write to.",
     ),
     RestoreTestReason(
-        "ClusterIDDiffers", "Failed", "The restored data belongs to another cluster.", _ANEW
+        "ClusterIDDiffers",
+        "Failed",
+        "The restored data belongs to another cluster.",
+        "Run `kubectl bao backup <cluster>`, and test the new snapshot. If it fails too, compare "
+        "`status.snapshot.clusterID` of the OpenBaoBackup with `status.adminOps.raft.clusterID` "
+        "of the OpenBaoCluster.",
     ),
     RestoreTestReason(
         "IndexTooLow",
         "Failed",
         "The raft log of the restored data ends before the index of the snapshot.",
-        _ANEW,
+        "Run `kubectl bao backup <cluster>`, and test the new snapshot. If it fails too, read "
+        "`kubectl logs job/<job> -c openbao` for errors of raft.",
     ),
     RestoreTestReason(
         "LoginRefused",
         "Failed",
         "The backup role cannot log in with the restored data.",
-        "Compare the backup role and its policy with docs/first-boot.md, and take a new snapshot.",
+        "Compare `bao read auth/jwt-operator/role/<role>` and its policy with "
+        "docs/first-boot.md, then run `kubectl bao backup <cluster>`. A snapshot that is older "
+        "than the signing keys of the API server also refuses the login.",
     ),
     RestoreTestReason(
         "MountsDiffer",
         "Failed",
-        "The restored server does not have the same secret engines as the cluster had at the time "
-        "of the snapshot.",
-        _ANEW,
+        "The restored server does not have the same secret engines as the cluster had at the "
+        "time of the snapshot.",
+        "Run `kubectl bao backup <cluster>`, and test the new snapshot. If it fails too, restore "
+        "it into a new cluster (docs/restore.md), and compare `bao secrets list` of both "
+        "clusters.",
     ),
     RestoreTestReason(
         "CanaryDiffers",
         "Failed",
         "The restored server returns other content for the canary path.",
-        _ANEW,
+        "Run `kubectl bao backup <cluster>`, and test the new snapshot. If it fails too, restore "
+        "it into a new cluster (docs/restore.md), and compare `bao read <canaryPath>` of both "
+        "clusters.",
     ),
     RestoreTestReason(
         "StoreUnavailable",
         "Unknown",
         "The Job could not download the snapshot from its store.",
-        _AGAIN,
+        "Check the endpoint and the Secret of `spec.backup.target`, and the egress of the pod to "
+        "the store (docs/backup-stores.md), and request the test again. The message contains the "
+        "error of the store.",
     ),
     RestoreTestReason(
         "ServerUnavailable",
         "Unknown",
         "The test server did not start or did not respond.",
-        "Read the log of the server in the pod of the test, and request the test again.",
+        "Read `kubectl logs job/<job> -c openbao`. The server has three minutes to start, and "
+        "three to unseal: check that the pod can connect to the key service of the seal, and "
+        "request the test again.",
     ),
     RestoreTestReason(
         "PreparationFailed",
         "Unknown",
         "The operator or the Job could not prepare the test.",
-        _AGAIN,
+        "Create or correct the object or the field that the message names: a ServiceAccount, an "
+        "image, a PVC, a quota, or a field of `spec.backup`. The operator waits up to ten minutes "
+        "for it; after that, request the test again.",
     ),
     RestoreTestReason(
         "NothingToTest",
         "Unknown",
         "A test was requested on an OpenBaoBackup that has no snapshot to test.",
-        "Request the test on an OpenBaoBackup of this cluster whose phase is Completed.",
+        "Choose an OpenBaoBackup of this cluster whose phase is Completed (`kubectl get "
+        "obackup`), and request the test on it.",
     ),
     RestoreTestReason(
         "JobFailed",
         "Unknown",
-        "The Job of the test ended without a report: it was evicted, or ran out of time or memory.",
-        "Read the events of the Job, and request the test again.",
+        "The Job of the test ended without a report: it was evicted, or ran out of time or "
+        "memory.",
+        "Run `kubectl describe job <job>` within an hour. DeadlineExceeded: the test took more "
+        "than an hour. BackoffLimitExceeded: `kubectl describe pods -l "
+        "batch.kubernetes.io/job-name=<job>` shows the exit code. Then request the test again.",
     ),
     RestoreTestReason(
         "JobNotStarted",
         "Unknown",
-        "The pod of the test did not start.",
-        "Read the events of the pod for a problem with an image, a volume or a quota, and request "
-        "the test again.",
+        "The pod of the test did not start within ten minutes.",
+        "Find the pod of the Job in `kubectl get events`: its events name the image, the volume, "
+        "the quota or the node to correct. The operator deleted the Job after ten minutes; "
+        "request the test again.",
     ),
     RestoreTestReason(
         "JobGone",
         "Unknown",
         "The Job of the test was deleted before it reported a result.",
-        "Request the test again.",
+        "Find out who deleted the Job that the message names: a user, or a controller that "
+        "removes Jobs. Then request the test again.",
     ),
 )
 
