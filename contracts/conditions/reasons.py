@@ -68,8 +68,8 @@ _REASONS = (
     Reason(
         "RolloutStuck",
         "A rollout has taken more than five minutes, and not all pods are ready.",
-        "Read the message and the log of the pod that it names. The rollout continues when you "
-        "correct the spec.",
+        "Read `kubectl logs <pod> --previous` of the pod in the message. The rollout continues "
+        "when you correct the spec.",
     ),
     Reason(
         "LeaderUnknown",
@@ -93,7 +93,8 @@ _REASONS = (
         "AnswerUnusable",
         "A server sent a response that exceeds a limit or is not a valid OpenBao response; the "
         "operator discarded it.",
-        "Read the message, and check the image of the server whose address it names.",
+        "Find the pod of the address in the message (`kubectl get pods -o wide`); check its "
+        "image and any proxy before it.",
     ),
     Reason(
         "AutopilotUnknown",
@@ -155,8 +156,8 @@ _REASONS = (
     Reason(
         "TransientError",
         "A request to the API server or to a server failed.",
-        "Wait; the operator retries within a minute. If the error repeats, correct its cause: the "
-        "message contains it.",
+        "Wait; the operator retries within a minute. If it persists, search the operator log for "
+        "the name of this cluster.",
     ),
     Reason(
         "ImageRegistryUnavailable",
@@ -189,13 +190,14 @@ _REASONS = (
     Reason(
         "ForeignObject",
         "An object with a name that the cluster needs has another owner.",
-        "Delete the object, or let the operator adopt it with the annotation openbao.org/adopt.",
+        "Delete the object, or let the operator adopt it with the annotation "
+        "`openbao.org/adopt=<cluster>`.",
     ),
     Reason(
         "Rejected",
         "The API server rejects an object of the operator.",
-        "Correct what the message names: a change of an immutable field, a quota, or an admission "
-        "policy.",
+        "Change the quota, admission policy or field that rejects the object: the message has "
+        "the error of the API server.",
     ),
     Reason(
         "PrerequisitesMissing",
@@ -222,20 +224,21 @@ _REASONS = (
     Reason(
         "ACMECacheInvalid",
         "The PVC that the servers share in mode ACME cannot be used.",
-        "Correct the PVC or the spec: the message names the PVC and the requirement that it does "
-        "not meet.",
+        "Name a PVC of access mode ReadWriteMany in spec.tls.acme.sharedCache; `kubectl get pvc` "
+        "shows the modes.",
     ),
     Reason(
         "AuditFileStorageInvalid",
         "The PVC for the files of audit devices cannot be used.",
-        "Read the message and correct spec.auditFileStorage, or the PVC that the message names.",
+        "Name a PVC of access mode ReadWriteMany in spec.auditFileStorage; `kubectl get pvc` "
+        "shows the modes.",
     ),
     Reason(
         "CASecretMissing",
         "The Secret with the CA certificate does not exist; the servers still use a certificate "
         "of this CA.",
-        "Restore the Secret from a backup. If there is none, follow the message; all clients must "
-        "then trust a new CA.",
+        "Restore the Secret from a backup. If there is none, delete the server Secret too; "
+        "clients must trust a new CA.",
     ),
     Reason(
         "UnsealKeyChanged",
@@ -246,7 +249,8 @@ _REASONS = (
     Reason(
         "UnsealKeyRotationRefused",
         "The unseal key of the spec cannot be used; the servers keep their key.",
-        "Correct the key as the message describes, or revert spec.unseal.static.",
+        "Set spec.unseal.static to an unused key ID and 32 new random bytes, or restore its "
+        "former values.",
     ),
     Reason(
         "UnsealKeyMissing",
@@ -261,8 +265,8 @@ _REASONS = (
     Reason(
         "SelfInitFailed",
         "A self-init request failed, so the first server did not become usable.",
-        "Read the log that the message names, correct the request, and delete the objects that "
-        "the message names.",
+        "Correct the request that `kubectl logs <pod> --previous` shows, then delete PVC and pod "
+        "(docs/first-boot.md).",
     ),
     Reason(
         "ImageVersionMismatch",
@@ -357,8 +361,8 @@ _REASONS = (
     Reason(
         "OperatorLoginMissing",
         "The operator has no login of its own.",
-        "Before initialization, set spec.selfInit.oidc.enabled. After it, do what the message "
-        "describes.",
+        "Before initialization, set spec.selfInit.oidc.enabled. After it, see "
+        "docs/first-boot.md, Rejected logins.",
     ),
     Reason(
         "OperatorLoginRefused",
@@ -375,7 +379,8 @@ _REASONS = (
     Reason(
         "OIDCBootstrapConfigurationInvalid",
         "The spec configures a login for the operator that cannot work.",
-        "Correct spec.selfInit as the message describes.",
+        "Remove spec.selfInit.oidc.audience, or let the API server sign its ServiceAccount "
+        "tokens with RSA or ECDSA.",
     ),
 )
 

@@ -51,8 +51,8 @@ BACKUP_REASONS: tuple[Reason, ...] = (
     Reason(
         "RestoreTestRunning",
         "The first restore test of the cluster is running.",
-        "Wait; a test takes a few minutes. If it takes longer, read status.backup.restoreTest and "
-        "the log of its Job.",
+        "Wait; it takes minutes, at most an hour. `kubectl get jobs -l "
+        "openbao.org/component=restore-test` names its Job.",
     ),
     Reason(
         "RestoreTestFailed",
@@ -127,13 +127,14 @@ _RUN_REASONS = (
     Reason(
         "ExecutorNotReady",
         "A prerequisite of the Job is missing, so the operator cannot create it yet.",
-        "Read the message: it names the prerequisite, such as a Secret or an image. The backup "
-        "starts once it exists.",
+        "Create the prerequisite that the message names: a ServiceAccount, a PVC, a login or an "
+        "image. The operator checks it again within 30 seconds.",
     ),
     Reason(
         "BackupPrepared",
         "The key of the snapshot is recorded; the operator creates the Job next.",
-        "Wait a few seconds. If the Job does not appear, read the operator log.",
+        "Wait a few seconds. If the Job in status.jobName does not appear, search the operator "
+        "log for the name of the OpenBaoBackup.",
     ),
     Reason(
         "TargetChanged",
@@ -143,8 +144,8 @@ _RUN_REASONS = (
     Reason(
         "BackupRunning",
         "A Job takes the snapshot.",
-        "Wait; the time depends on the size of the data. If it takes unusually long, read the log "
-        "of the Job.",
+        "Wait; the time depends on the size of the data, and is limited to one hour. If it takes "
+        "unusually long, read `kubectl logs job/<status.jobName>`.",
     ),
     # --- the end
     Reason("BackupCompleted", "The snapshot is stored.", NO_ACTION),
@@ -157,54 +158,57 @@ _RUN_REASONS = (
     Reason(
         "AuthenticationFailed",
         "OpenBao did not accept the login of the Job.",
-        "Compare the role and the policy of the Job with docs/first-boot.md. Then request another "
-        "backup.",
+        "Compare the role and the policy of the Job with docs/first-boot.md, then run `kubectl "
+        "bao backup <cluster>`.",
     ),
     Reason(
         "LeaderDiscoveryFailed",
         "The Job found no active node.",
-        "Check the condition OpenBaoLeader and the NetworkPolicies of the Job. Once there is a "
-        "leader, request another backup.",
+        "Check the condition OpenBaoLeader of the cluster and the NetworkPolicies of the Job. "
+        "Once there is a leader, run `kubectl bao backup <cluster>`.",
     ),
     Reason(
         "SnapshotFailed",
         "OpenBao did not return a complete snapshot.",
-        "Read the message, then the log of the leader for the same time. Request another backup, "
-        "or wait for the next scheduled one.",
+        "Read the log of the leader (`kubectl logs <pod>`) at the time of the failure. Then run "
+        "`kubectl bao backup <cluster>`, or wait for the next scheduled backup.",
     ),
     Reason(
         "StorageFailed",
         "The store did not accept the snapshot.",
-        "Check the credentials, the bucket and the network path: the message contains the error "
-        "of the store. Then request another backup.",
+        "Check the endpoint, the bucket and the Secret of spec.backup.target, and the egress of "
+        "the Job: the message contains the error of the store. Then run `kubectl bao backup "
+        "<cluster>`.",
     ),
     Reason(
         "VerificationFailed",
         "The object in the store is not a complete and valid snapshot.",
         "Do not restore this snapshot. Check that no other program writes to this prefix, then "
-        "request another backup.",
+        "run `kubectl bao backup <cluster>`.",
     ),
     Reason(
         "JobFailed",
         "The Job ended without a report.",
-        "Read the events of the Job, and the log of its pod if it still exists: it was evicted, "
-        "or ran out of time or memory. Then request another backup.",
+        "Run `kubectl describe job <status.jobName>` within an hour. DeadlineExceeded: the "
+        "backup took more than an hour. BackoffLimitExceeded: its pod was evicted, or ran out of "
+        "memory. Then run `kubectl bao backup <cluster>`.",
     ),
     Reason(
         "JobNotStarted",
         "No pod of the Job started within ten minutes.",
-        "Read the events of the Job: they name the image, the quota or the node that prevents the "
-        "start. Then request another backup.",
+        "Find the pod of the Job in `kubectl get events`: its events name the image, the quota "
+        "or the node that prevents the start. Then run `kubectl bao backup <cluster>`.",
     ),
     Reason(
         "JobRefused",
         "The API server rejects the Job.",
-        "Correct the policy or quota that the message names, then request another backup.",
+        "Correct the policy or quota that the message names, then run `kubectl bao backup "
+        "<cluster>`.",
     ),
     Reason(
         "ForeignObject",
         "An object with the name of the Job has another owner.",
-        "Delete that object if nobody needs it, then request another backup.",
+        "Delete that object if nobody needs it, then run `kubectl bao backup <cluster>`.",
     ),
     Reason(
         "InvalidSpec",
@@ -214,7 +218,8 @@ _RUN_REASONS = (
     Reason(
         "OutcomeUnknown",
         "The Job succeeded without a report, or was deleted: the snapshot may or may not exist.",
-        "Check the store: a snapshot without a manifest is incomplete.",
+        "List the files of the snapshot in the store: without a manifest it is incomplete. Then "
+        "run `kubectl bao backup <cluster>`.",
     ),
 )
 RUN_REASONS: Final[Mapping[str, Reason]] = {reason.name: reason for reason in _RUN_REASONS}

@@ -33,7 +33,8 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
     Reason(
         "IngressAddressMissing",
         "No ingress controller has published an address for the Ingress.",
-        "Check the ingress controller of the class in spec.ingress.className.",
+        "Wait a minute. If it takes longer, read the log of the ingress controller of "
+        "spec.ingress.className.",
     ),
     Reason("GatewayIntegrationReady", "The Gateway accepts the route.", NO_ACTION),
     Reason(
@@ -67,7 +68,8 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
     Reason(
         "GatewayClassNotAccepted",
         "The gateway controller rejects the GatewayClass.",
-        "Read the message and correct the GatewayClass.",
+        "Run `kubectl describe gatewayclass <class>`, and correct what its condition Accepted "
+        "names.",
     ),
     Reason(
         "GatewayListenerIncompatible",
@@ -77,7 +79,8 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
     Reason(
         "GatewayNotProgrammed",
         "The gateway controller could not configure the Gateway.",
-        "Read the message, then the conditions of the Gateway with kubectl describe gateway.",
+        "Run `kubectl describe gateway <gateway>`: the condition Programmed names the address or "
+        "the listener.",
     ),
     Reason(
         "GatewayProgrammingPending",
@@ -89,7 +92,8 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
         "GatewayRouteRefused",
         "The gateway controller rejects the route, or the BackendTLSPolicy for the connection to "
         "the servers.",
-        "Correct what the message names: it is the reason that the gateway controller reports.",
+        "Correct what the conditions Accepted and ResolvedRefs of the object in the message name "
+        "(`kubectl describe`).",
     ),
     Reason("ServiceMonitorReady", "The ServiceMonitor exists.", NO_ACTION),
     Reason(

@@ -54,8 +54,8 @@ _REASONS = (
     Reason(
         "RestoreRunning",
         "A Job downloads, checks and sends the snapshot.",
-        "Wait; the time depends on the size of the snapshot, and is limited to half an hour. The "
-        "log of the Job shows the progress.",
+        "Wait; the time depends on the size of the snapshot, and is limited to half an hour. "
+        "`kubectl logs job/<job>` shows the progress.",
     ),
     Reason(
         "RestoreRecovering",
@@ -86,8 +86,9 @@ _REASONS = (
     Reason(
         "RestoreFailed",
         "The snapshot was not restored; the data is unchanged.",
-        "Correct the cause that the message names, then create another OpenBaoRestore. The "
-        "cluster serves its former data meanwhile.",
+        "Read `kubectl logs job/<job>` of the Job in status.execution.jobName within an hour: "
+        "the message contains its error. Then create another OpenBaoRestore. The cluster serves "
+        "its former data meanwhile.",
     ),
     Reason(
         "RestoreAbandoned",
@@ -159,13 +160,14 @@ _REASONS = (
     Reason(
         "ExecutorUnavailable",
         "No Job can be created for the cluster.",
-        "Correct the setting of the cluster that the message names, then create another "
+        "Correct the image, the login or the PVC that the message names, then create another "
         "OpenBaoRestore.",
     ),
     Reason(
         "ExecutorPending",
         "A prerequisite of the Job is missing, so the operator cannot create it yet.",
-        "Create the prerequisite that the message names, and the restore continues.",
+        "Create the prerequisite that the message names, such as a ServiceAccount; the restore "
+        "continues within seconds.",
     ),
     Reason(
         "OperationLockLost",
@@ -197,8 +199,8 @@ _REASONS = (
     Reason(
         "JobFailed",
         "The Job ended before it sent the snapshot.",
-        "Read the log of the Job: the message contains its last error. Then create another "
-        "OpenBaoRestore.",
+        "Run `kubectl describe job <job>` and `kubectl logs job/<job>` within an hour: the "
+        "message names the Job and its last error. Then create another OpenBaoRestore.",
     ),
     Reason("RestoreDeleted", "The restore was deleted before the snapshot was sent.", NO_ACTION),
     # --- other conditions

@@ -17,7 +17,8 @@ _REASONS = (
         "Provisioning",
         "The provisioner is writing Roles and limits into the namespace, or Kubernetes is "
         "calculating its quota.",
-        "Wait. If it takes more than a minute, read the log of the provisioner.",
+        "Wait. If it takes more than a minute, read the log of Deployment "
+        "openbao-operator-provisioner.",
     ),
     Reason(
         "Deleting",
@@ -51,7 +52,8 @@ _REASONS = (
     Reason(
         "NamespaceTerminating",
         "The namespace is being deleted, so nothing can be created in it.",
-        "Wait until the namespace is deleted, or delete the tenant.",
+        "Wait until the namespace is deleted, or delete the tenant. `kubectl get namespace "
+        "<namespace> -o yaml` names the remaining objects.",
     ),
     Reason(
         "ForeignObject",
@@ -63,8 +65,10 @@ _REASONS = (
     Reason(
         "RejectedByServer",
         "The API server rejects an object of the tenant.",
-        "Correct the cause that the message names: a right that the delegate lacks, a policy, or "
-        "an invalid limit in spec.quota or spec.limitRange.",
+        "Correct spec.quota or spec.limitRange if the message says that it is invalid. If it "
+        "says `forbidden`, apply the manifests of the operator again: ServiceAccount "
+        "openbao-operator-provisioner-delegate lacks a right. If it names an admission policy, "
+        "change that policy. The provisioner retries every minute.",
     ),
 )
 TENANT_REASONS: Final = {reason.name: reason for reason in _REASONS}

@@ -11,11 +11,6 @@ from contracts.conditions.condition_type import ConditionType
 from contracts.conditions.reason import Reason
 from contracts.conditions.reasons_workload import QUESTION_REFUSED
 
-_RETRY = (
-    "Follow the message. Then set spec.upgrade.requests.retry to a new value, or change "
-    "spec.version."
-)
-
 UPGRADE_REASONS: tuple[Reason, ...] = (
     # --- on the way
     Reason(
@@ -37,7 +32,8 @@ UPGRADE_REASONS: tuple[Reason, ...] = (
     Reason(
         "ClusterNotReady",
         "The upgrade has not started, because a preflight check fails.",
-        "Correct what the message names; the upgrade starts once the check passes.",
+        "Run `kubectl bao upgrade plan --cluster <cluster> --to <version>`: it shows the failed "
+        "check, repeated every 5 s.",
     ),
     Reason(
         "QuorumLost",
@@ -55,51 +51,59 @@ UPGRADE_REASONS: tuple[Reason, ...] = (
     Reason(
         "VersionPairRefused",
         "An upgrade from the running version to spec.version is not supported with this strategy.",
-        "Follow the message: choose another version or another strategy.",
+        "Choose a pair of docs/versions.md; `kubectl bao upgrade plan --cluster <cluster> --to "
+        "<version>` checks it.",
     ),
     # --- an upgrade stopped
     Reason(
         "StepDownFailed",
         "The Job that asks the leader to step down failed.",
-        "Read the log of the Job. Then set spec.upgrade.requests.retry to a new value.",
+        "Read `kubectl logs job/<job>`: its role may lack sys/step-down. Then run `kubectl bao "
+        "upgrade retry <cluster>`.",
     ),
     Reason(
         "StepDownTimeout",
         "A leader did not step down in time.",
-        "Check the log of the leader for lost standbys. Then set spec.upgrade.requests.retry to a "
-        "new value.",
+        "The limit is 60 seconds. Check that the other servers are healthy, then run `kubectl "
+        "bao upgrade retry <cluster>`.",
     ),
     Reason(
         "PodNotReady",
         "A server of the new version did not become ready in time.",
-        "Read the events and log of the pod in the message. Then set spec.upgrade.requests.retry "
-        "to a new value.",
+        "The limit is ten minutes. Read `kubectl describe pod <pod>`, then run `kubectl bao "
+        "upgrade retry <cluster>`.",
     ),
     Reason(
         "HealthCheckFailed",
         "The servers are ready, but the leader did not report them as healthy in time.",
-        "Check RaftMembershipReady and the log of the leader. Then set "
-        "spec.upgrade.requests.retry to a new value.",
+        "Check RaftMembershipReady and the log of the server in the message, then run `kubectl "
+        "bao upgrade retry <cluster>`.",
     ),
     Reason(
         "PreUpgradeBackupFailed",
         "Three snapshots before an upgrade failed; the upgrade did not begin.",
-        "Correct the error of the newest OpenBaoBackup. Then set spec.upgrade.requests.retry to a "
-        "new value.",
+        "Correct the error in status.message of the newest OpenBaoBackup, then run `kubectl bao "
+        "upgrade retry <cluster>`.",
     ),
-    Reason("UpgradeFailed", "The upgrade stopped before its last step.", _RETRY),
+    Reason(
+        "UpgradeFailed",
+        "The upgrade stopped before its last step.",
+        "Wait until the holder in status.operationLock has ended, then run `kubectl bao upgrade "
+        "retry <cluster>`.",
+    ),
     # --- blue/green
     Reason(
         "BlueGreenHold",
         "A blue/green upgrade waits for a user.",
-        "Read the message; then set promote, retry or rollback in spec.upgrade.requests to a new "
-        "value.",
+        "Check the green servers, then run `kubectl bao upgrade promote <cluster>`, or retry or "
+        "rollback instead.",
     ),
     Reason(
         "UpgradeRollback",
         "A blue/green upgrade is being rolled back, or was rolled back and does not restart "
         "automatically.",
-        _RETRY,
+        "Wait until the rollback has ended. Correct what the message names, then run `kubectl "
+        "bao upgrade retry <cluster>`.",
     ),
     Reason(
         "BreakGlassRequired",

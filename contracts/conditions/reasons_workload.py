@@ -78,7 +78,8 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     Reason(
         "StorageResizeFailed",
         "The storage driver could not resize a volume; it retries.",
-        "Correct the cause that the message names, in the storage system or its quota.",
+        "Read `kubectl describe pvc <pvc>`. Free capacity or raise the quota in the storage "
+        "system; the driver retries.",
     ),
     Reason(
         "StorageShrinkNotSupported",
@@ -94,8 +95,8 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     Reason(
         "VolumeLost",
         "The volume of a server is lost, or will be deleted when its pod ends.",
-        "Follow the message while all other servers are ready: the server starts empty and copies "
-        "their data.",
+        "While all other servers are ready, delete the pod, and its PVC if it is Lost: the new "
+        "server copies the data.",
     ),
     Reason(
         "RecreatingStatefulSet",
@@ -124,8 +125,8 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
         "AdoptionRefused",
         "This operator cannot adopt the servers that another operator created; nothing was "
         "changed.",
-        "Correct the difference that the message names, or keep the other operator; "
-        "docs/migrate.md describes both.",
+        "Correct the difference that the message names, or keep the other operator "
+        "(docs/migrate.md).",
     ),
     # --- the number of servers
     Reason(

@@ -20,15 +20,14 @@ _REASONS = (
     Reason(
         "ServicesNotRunning",
         "Services are being created, updated or deleted, or wait for their dependencies.",
-        "Wait. If it persists, run `baoctl datacenter status <name>`: it shows what each service "
-        "waits for.",
+        "Wait; `kubectl bao datacenter status <name>` shows what each service waits for.",
     ),
     Reason(
         "ServicesFailed",
         "The last attempt to provision a service failed. It is retried, unless the spec or the "
         "environment has to change first.",
-        "Run `baoctl datacenter status <name>`: it shows the error of each service and the next "
-        "attempt.",
+        "Run `kubectl bao datacenter status <name>`: it shows the error of each service and the "
+        "next attempt.",
     ),
     Reason(
         "InvalidSpec",

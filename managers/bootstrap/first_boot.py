@@ -58,7 +58,7 @@ def self_init_failed(cluster: OpenBaoCluster, observed: Observed) -> Blocked | N
         f"{failed.pod} exited with code {failed.exit_code} before it was initialized, so the "
         "self-init requests may be incomplete: read the log (`kubectl -n "
         f"{namespace} logs {failed.pod} --previous`), "
-        "correct the cause, then start again with an empty volume: `kubectl -n "
+        "correct the failed request, then start again with an empty volume: `kubectl -n "
         f"{namespace} annotate pvc {volume} {labels.MAINTENANCE}=true`, `kubectl -n {namespace} "
         f"delete pvc {volume} --wait=false`, `kubectl -n {namespace} delete pod {failed.pod}`. The "
         "volume contains no user data yet. It is not enough to delete only the pod",

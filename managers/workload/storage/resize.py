@@ -315,7 +315,7 @@ def _failed_resize(
                 "StorageResizeFailed",
                 f"The storage driver could not expand PersistentVolumeClaim {volume.claim.name} "
                 f"({volume.claim.resizing}): {volume.claim.resize_message or 'no reason given'}. "
-                "It retries automatically: fix the cause that it reports",
+                "It retries automatically: free capacity or raise the quota in the storage system",
             )
     return None
 
