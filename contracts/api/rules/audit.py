@@ -192,14 +192,14 @@ AUDIT_RULES: tuple[Rule, ...] = (
         f"{_STORAGE}.mountPath",
         "",
         "must be a separate directory, and not a directory of the system or the server or a parent "
-        "of one; /openbao/audit is a good value",
+        "of one; for example /openbao/audit",
         Predicate(is_free_folder_cel("self"), lambda folder, _: is_free_folder(folder)),
     ),
     rule(
         "audit-storage-size",
         f"{_STORAGE}.size",
         "",
-        "must be more than 0; 10Gi is a good value",
+        "must be more than 0; for example 10Gi",
         it().is_some(),
     ),
     rule(

@@ -43,7 +43,7 @@ def _bad_schedule(backup: Backup) -> Iterator[Offence]:
 
 _SCHEDULE = (
     "must be five cron fields (minute, hour, day of the month, month, day of the week; UTC) "
-    f"that are due at most every {SCHEDULE_GAP_MIN} minutes; 0 3 * * * is a good value"
+    f"that are due at most every {SCHEDULE_GAP_MIN} minutes; for example 0 3 * * *"
 )
 
 

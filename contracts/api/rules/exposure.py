@@ -22,7 +22,7 @@ def _path_rule(where: str) -> Rule:
         f"spec.{where}.path",
         "",
         "must be the path of a URL: letters, digits, slashes and -._~!$&'()*+,=:@%, without .. "
-        "between slashes; / is a good value",
+        "between slashes; for example /",
         it().matches(_PATH) & ~it().matches(_CLIMBS),
         got=it(),
     )

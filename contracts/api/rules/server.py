@@ -191,7 +191,7 @@ SERVER_RULES: tuple[Rule, ...] = (
         _AUTOPILOT,
         "deadServerLastContactThreshold",
         f"must be {_DEAD_AFTER} or more, because a server that restarts must not be considered "
-        "dead; 5m is a good value",
+        "dead; for example 5m",
         if_set(
             "deadServerLastContactThreshold",
             it("deadServerLastContactThreshold").duration().at_least(duration(_DEAD_AFTER)),
@@ -216,7 +216,7 @@ SERVER_RULES: tuple[Rule, ...] = (
         f"{_METRICS}.metricsOnlyListener",
         "port",
         f"must be {_LEAST_PORT} or more, and not {API.number} or {CLUSTER.number}, which the "
-        "server uses; 8202 is a good value",
+        "server uses; for example 8202",
         ~has("port")
         | group(
             it("port").at_least(_LEAST_PORT) & ~it("port").one_of((API.number, CLUSTER.number))

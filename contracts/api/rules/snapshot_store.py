@@ -46,7 +46,7 @@ TARGET_RULES: tuple[RuleOf[BackupTarget], ...] = (
         "pathPrefix",
         "",
         "must have elements of letters, digits, dots, dashes and underscores between slashes, "
-        "and no element of only dots; production is a good value",
+        "and no element of only dots; for example production",
         it().matches(_PREFIX) & ~it().matches(DOTS),
         got=it(),
     ),
@@ -63,7 +63,7 @@ TARGET_RULES: tuple[RuleOf[BackupTarget], ...] = (
         "endpoint",
         "",
         "must be a URL of scheme https, http or s3 with a host, and without user, query or "
-        "fragment; https://s3.example.com is a good value",
+        "fragment; for example https://s3.example.com",
         it().matches(url.ENDPOINT),
     ),
     rule(

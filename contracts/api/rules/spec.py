@@ -103,7 +103,7 @@ STORAGE_RULES: tuple[Rule, ...] = (
         "storage-size",
         "spec.storage.size",
         "",
-        "must be more than 0; 10Gi is a good value",
+        "must be more than 0; for example 10Gi",
         it().is_some(),
     ),
     rule(

@@ -92,7 +92,7 @@ TLS_RULES: tuple[Rule, ...] = (
         "spec.tls.rotationPeriod",
         "",
         f"must be a duration from {ROTATION_MIN} to {ROTATION_MAX}, because a server "
-        "certificate is valid for 365 days; 720h is a good value",
+        "certificate is valid for 365 days; for example 720h",
         _within(ROTATION_MIN, ROTATION_MAX),
     ),
     rule(
@@ -100,7 +100,7 @@ TLS_RULES: tuple[Rule, ...] = (
         "spec.tls.caOverlap",
         "",
         f"must be a duration from {OVERLAP_MIN} to {OVERLAP_MAX}, in which clients can read the "
-        "new certificate authority; 24h is a good value",
+        "new certificate authority; for example 24h",
         _within(OVERLAP_MIN, OVERLAP_MAX),
     ),
     rule(

@@ -11,7 +11,7 @@ from contracts.api.rules.rule import Rule
 from contracts.api.values import url
 from contracts.api.values.pattern import Pattern
 
-_GOOD = "https://bao.example.com"
+_EXAMPLE = "https://bao.example.com"
 PLACES: dict[str, tuple[str, Pattern]] = {
     "spec.tls.acme.directoryURL": ("https", url.HTTPS),
     "spec.unseal.awskms.endpoint": ("https", url.HTTPS),
@@ -32,7 +32,7 @@ def _rule(path: str) -> Rule:
         "",
         f"must be a URL of scheme {schemes} without user and fragment, whose host is not a "
         "loopback, link-local or cloud metadata address or a number in an unusual notation; "
-        f"{_GOOD} is a good value",
+        f"for example {_EXAMPLE}",
         it().matches(shape) & it().is_elsewhere(),
         got=it(),
     )
