@@ -160,9 +160,9 @@ def test_an_unverified_image_never_becomes_a_pod(place: Place) -> None:
     tag = place.registry.image(VERSION)
     named = f"{tag.removesuffix(f':{VERSION}')}@{unsigned}"
     cases = {
-        "unsigned": (named, place.policy(), "carries no signature"),
+        "unsigned": (named, place.policy(), "has no signature"),
         "stranger": (tag, place.policy(publicKey=place.other_key), "not made with the key"),
-        "unlogged": (tag, place.policy(ignoreTlog=False), "no transparency log"),
+        "unlogged": (tag, place.policy(ignoreTlog=False), "not in a transparency log"),
     }
     clusters = {name: place.create(name, image, spec) for name, (image, spec, _) in cases.items()}
     for name, cluster in clusters.items():

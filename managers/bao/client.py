@@ -272,7 +272,7 @@ class Bao:
         code, body = await self._call("PUT", address, path, payload=payload)
         token = granted(code, body, path).get("root_token")
         if not isinstance(token, str) or not token:
-            raise BaoError(f"{path} gave no token")
+            raise BaoError(f"{path} returned no token")
         return token
 
     async def step_down(self, address: str, token: str) -> None:

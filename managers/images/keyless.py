@@ -48,7 +48,7 @@ _ISSUER_DER = ObjectIdentifier("1.3.6.1.4.1.57264.1.8")
 _USER_NAME = ObjectIdentifier("1.3.6.1.4.1.57264.1.7")
 
 _NO_ROOT = (
-    "the operator knows no certificate authority of signers; set SIGSTORE_TRUSTED_ROOT of the "
+    "the operator has no certificate authority of signers; set SIGSTORE_TRUSTED_ROOT of the "
     "operator to a trusted_root.json, or sign with a key and set publicKey"
 )
 _BAD_ROOT = (
@@ -63,17 +63,20 @@ _REASONS = (
     ("Did not find any", _BAD_ROOT),
     ("not valid at validation time", "its certificate was not valid when it was made"),
     ("expired at time of signing", "its certificate was not valid when it was made"),
-    ("certificate chain", "its certificate is from no authority that the operator trusts"),
-    ("SCT", "its certificate is in no certificate log that the operator trusts"),
-    ("certificate timestamp", "its certificate is in no certificate log that the operator trusts"),
+    ("certificate chain", "its certificate is not from an authority that the operator trusts"),
+    ("SCT", "its certificate is not in a certificate log that the operator trusts"),
+    (
+        "certificate timestamp",
+        "its certificate is not in a certificate log that the operator trusts",
+    ),
     ("log entry payload", "its log entry is about another signature"),
     ("log entry signatures", "its log entry is about another signature"),
     ("log entry is inconsistent", "its log entry is about another signature"),
     ("DSSE log entry", "its log entry is of a kind that the operator does not support"),
     ("time only supported for", "its log entry is of a kind that the operator does not support"),
-    ("invalid log entry", "its log entry is in no transparency log that the operator trusts"),
-    ("verified time", "no source that the operator trusts states when it was made"),
-    ("imestamp", "no source that the operator trusts states when it was made"),
+    ("invalid log entry", "its log entry is not in a transparency log that the operator trusts"),
+    ("verified time", "it has no timestamp from a source that the operator trusts"),
+    ("imestamp", "it has no timestamp from a source that the operator trusts"),
     ("DSSE: invalid signature", "it was not made with the key of its certificate"),
 )
 
@@ -164,7 +167,7 @@ def check_keyless_bundle(
         raise NotProvenError("it was made with a key, and the policy requires an identity")
     entries = [as_dict(entry) for entry in as_list(material.get("tlogEntries"))]
     if not entries:
-        raise NotProvenError("it is in no transparency log, which a keyless signature needs")
+        raise NotProvenError("it is not in a transparency log, which a keyless signature requires")
     if not all(entry.get("inclusionProof") for entry in entries):
         raise NotProvenError("its log entry has no inclusion proof; sign again with cosign 3")
     payload, signature = _verified(bundle, signer, root)

@@ -104,7 +104,7 @@ class PublicResolver(AbstractResolver):
 def is_allowed_address(address: str, *, loopback: bool) -> bool:
     """Return whether a registry may have an address: private ones are allowed, local ones not.
 
-    The metadata services of clouds, which give out credentials, have link-local addresses, and in
+    The metadata services of clouds, which provide credentials, have link-local addresses, and in
     some clouds other addresses.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
@@ -220,7 +220,7 @@ class RegistrySession:
         fields = answer if isinstance(answer, dict) else {}
         token = fields.get("token") or fields.get("access_token")
         if not isinstance(token, str) or not re.fullmatch(r"[\x21-\x7e]+", token):
-            raise RegistryError("the registry's token service gave no token")
+            raise RegistryError("the registry's token service returned no token")
         return f"Bearer {token}"
 
     async def _request(

@@ -83,7 +83,7 @@ async def prove(
             return digest
         reasons.append(str(refusal))
     if not reasons:
-        raise NotProvenError("it carries no signature; sign it with cosign")
+        raise NotProvenError("it has no signature; sign it with cosign")
     summary = "; ".join(dict.fromkeys(reasons))
     raise NotProvenError(f"none of its {len(reasons)} signatures is valid: {summary}")
 

@@ -60,11 +60,11 @@ def check_logged(signed: Signed, root: TrustRoot) -> None:
     """Check that an entry promises this signature. Raises NotProvenError."""
     if not signed.log_entries:
         raise NotProvenError(
-            "it is in no transparency log; sign with one, or set ignoreTlog to true"
+            "it is not in a transparency log; sign with one, or set ignoreTlog to true"
         )
     if not root.logs:
         raise NotProvenError(
-            "the operator knows no transparency log; set ignoreTlog to true, or give the operator "
+            "the operator has no transparency log; set ignoreTlog to true, or give the operator "
             "a trusted_root.json"
         )
     reasons = []

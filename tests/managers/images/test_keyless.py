@@ -132,9 +132,12 @@ def test_another_identity_proves_nothing(signer: KeylessSigner, policy: Policy, 
 
 
 FORGED: dict[str, tuple[KeylessSigner, str]] = {
-    "another authority": (replace(SIGNER, authority=Authority()), "no authority"),
-    "another log of certificates": (replace(SIGNER, certificate_log=Log()), "no certificate log"),
-    "another log": (replace(SIGNER, log=Log()), "no transparency log"),
+    "another authority": (replace(SIGNER, authority=Authority()), "not from an authority"),
+    "another log of certificates": (
+        replace(SIGNER, certificate_log=Log()),
+        "not in a certificate log",
+    ),
+    "another log": (replace(SIGNER, log=Log()), "not in a transparency log"),
     "after the certificate": (replace(SIGNER, logged=timedelta(minutes=11)), "not valid"),
     "before the certificate": (replace(SIGNER, logged=-timedelta(seconds=1)), "not valid"),
     "another key than the certified one": (
@@ -178,7 +181,7 @@ def other_kind(parts: dict[str, Any]) -> None:
 CHANGES: dict[str, tuple[Change, str]] = {
     "no entry": (
         lambda parts: parts["verificationMaterial"].pop("tlogEntries"),
-        "in no transparency log",
+        "not in a transparency log",
     ),
     "no proof": (lambda parts: entry_of(parts).pop("inclusionProof"), "no inclusion proof"),
     "no checkpoint": (
@@ -187,15 +190,15 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "another place in the tree": (
         lambda parts: entry_of(parts)["inclusionProof"].update(logIndex="1"),
-        "in no transparency log",
+        "not in a transparency log",
     ),
     "no promise and so no time": (
         lambda parts: entry_of(parts).pop("inclusionPromise"),
-        "when it was made",
+        "no timestamp from a source",
     ),
     "another time": (
         lambda parts: entry_of(parts).update(integratedTime="1767225700"),
-        "in no transparency log",
+        "not in a transparency log",
     ),
     "the entry of another signature": (other_entry, "another signature"),
     "an entry of another kind": (other_kind, "not support"),
@@ -220,7 +223,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
         lambda parts: parts["verificationMaterial"].update(
             timestampVerificationData={"rfc3161Timestamps": [{"signedTimestamp": "eA=="}]}
         ),
-        "when it was made",
+        "no timestamp from a source",
     ),
 }
 
@@ -336,7 +339,7 @@ def test_the_public_services_and_real_cosign_are_understood() -> None:
         check(bundle, public_root(), digest, policy)
     with pytest.raises(NotProvenError, match="another issuer"):
         check(bundle, public_root(), digest, patterns(".", "^https://accounts"))
-    with pytest.raises(NotProvenError, match="no authority"):
+    with pytest.raises(NotProvenError, match="not from an authority"):
         check(bundle, ROOT, digest, policy)
 
 

@@ -99,7 +99,7 @@ async def test_what_is_no_token_is_an_error_of_the_registry(token: object) -> No
         registry_server(wants="bearer", fault=other) as server,
         asking(server.address) as registry,
     ):
-        with pytest.raises(RegistryError, match="gave no token"):
+        with pytest.raises(RegistryError, match="returned no token"):
             await registry.manifest("x")
 
 

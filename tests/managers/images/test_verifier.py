@@ -128,7 +128,7 @@ async def test_a_registry_that_is_down_does_not_reach_what_was_proven() -> None:
 
 
 PROBLEMS = {
-    "unsigned": "carries no signature",
+    "unsigned": "has no signature",
     "signed with another key": "not made with the key",
     "absent": "no image with this name and tag",
     "signed for another image": "about another image",
@@ -313,4 +313,4 @@ async def test_a_signature_without_a_log_needs_leave() -> None:
         here.signed_image()
         verdict = await here.verifier.verdict(here.question(ignoreTlog=False))
         assert verdict.problem == "unproven"
-        assert "no transparency log" in verdict.message
+        assert "not in a transparency log" in verdict.message
