@@ -129,14 +129,14 @@ def _written_secrets(cluster: OpenBaoCluster) -> tuple[str, ...]:
 
 def _retained_secrets(cluster: OpenBaoCluster) -> tuple[str, ...]:
     spec, status, name = cluster.spec, cluster.status, cluster.metadata.name
-    kept: list[str] = []
+    secrets: list[str] = []
     if spec.unseal.type == "static" and spec.unseal.secret_name is None:
-        kept += _unseal_keys(name, status.unseal.keys if status.unseal else "")
+        secrets += _unseal_keys(name, status.unseal.keys if status.unseal else "")
     # A user may enable selfInit later: the token of the first boot still exists.
     if not spec.self_initializes or (status.initialized and not status.self_initialized):
-        kept.append(names.root_token_secret(name))
+        secrets.append(names.root_token_secret(name))
     # The shares are encrypted for users; they may exist although the spec no longer requests them.
-    return (*kept, names.recovery_shares_secret(name))
+    return (*secrets, names.recovery_shares_secret(name))
 
 
 def _own_keys(name: str, ring: str) -> Iterable[str]:

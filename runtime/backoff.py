@@ -1,4 +1,4 @@
-"""How long a loop that talks to a server waits after it failed.
+"""The pause of a loop after a failed request to a server.
 
 Pure except for the given clock and random generator. Used by the reflector.
 """

@@ -108,31 +108,31 @@ def memoize(
     slot is kept, so that an object with its UID as slot replaces its former version, and `size` may
     be the number of all objects.
     """
-    kept: OrderedDict[Hashable, _Entry] = OrderedDict()
+    results: OrderedDict[Hashable, _Entry] = OrderedDict()
     # An entry keeps its first argument alive, so no other object can have its id.
     of_others: WeakValueDictionary[Hashable, _Entry] = WeakValueDictionary()
     place_of: Callable[[First], Hashable] = slot or id
     of_passes = slot is None
 
     @wraps(function)
-    def ask(first: First, /, *rest: Rest.args, **named: Rest.kwargs) -> Result:
+    def memoized(first: First, /, *rest: Rest.args, **named: Rest.kwargs) -> Result:
         key = place_of(first)
         under_way = _pass.get() if of_passes else None
         if under_way is not None and under_way.size:
             return in_pass(under_way, key, first, rest, named)
         # The first argument is kept with its result, so no other object can have its id.
-        entry = kept.get(key)
+        entry = results.get(key)
         if entry is not None and entry.first is first and entry.arguments == (rest, named):
             try:  # noqa: SIM105 - suppress() would double the time of a hit
-                kept.move_to_end(key)
+                results.move_to_end(key)
             except KeyError:
                 pass  # Another thread has dropped it.
             return entry.result  # type: ignore[no-any-return]  # what `function` gave
         result = function(first, *rest, **named)
-        kept[key] = _Entry(first, (rest, named), result)
-        kept.move_to_end(key)
-        if len(kept) > size:
-            kept.popitem(last=False)
+        results[key] = _Entry(first, (rest, named), result)
+        results.move_to_end(key)
+        if len(results) > size:
+            results.popitem(last=False)
         return result
 
     def in_pass(
@@ -142,14 +142,14 @@ def memoize(
         rest: tuple[Any, ...],
         named: dict[str, Any],
     ) -> Result:
-        question = (ask, key)
+        call = (memoized, key)
         now = under_way.now
-        entry = now.get(question) or under_way.before.get(question) or of_others.get(key)
+        entry = now.get(call) or under_way.before.get(call) or of_others.get(key)
         if entry is None or entry.first is not first or entry.arguments != (rest, named):
             entry = _Entry(first, (rest, named), function(first, *rest, **named))
             of_others[key] = entry
         if len(now) < under_way.size:
-            now[question] = entry
+            now[call] = entry
         return entry.result  # type: ignore[no-any-return]  # what `function` gave
 
-    return ask
+    return memoized

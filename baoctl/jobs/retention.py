@@ -45,12 +45,12 @@ def select_outdated(
     A protected snapshot counts towards `max_count`.
     """
     newest_first = sorted(keys, key=lambda key: (key.at, key.id8), reverse=True)
-    kept = set(rules.protected) | {key.text for key in newest_first[:1]}
+    retained = set(rules.protected) | {key.text for key in newest_first[:1]}
     oldest = now - timedelta(seconds=rules.max_age_seconds) if rules.max_age_seconds else None
     return [
         key
         for index, key in reversed(list(enumerate(newest_first)))
-        if key.text not in kept
+        if key.text not in retained
         and ((rules.max_count and index >= rules.max_count) or (oldest and key.at < oldest))
     ]
 
@@ -171,14 +171,14 @@ class _Work:
         # A snapshot whose manifest the store does not return may belong to another cluster, so it
         # does not count. This never removes more: with fewer snapshots, fewer exceed max_count.
         to_remove = select_outdated(own, self.rules, now)
-        kept = (
+        retention_messages = (
             retained_message(len(complete) - len(own) - len(self.read_failures)),
             postdated_message(len(listed) - len(complete)),
         )
         if self.rules.dry_run:
             names = ", ".join(key.text for key in to_remove)
             plan = f"dry run: would remove {len(to_remove)}{': ' if to_remove else ''}{names}"
-            self.message = _joined(plan, *self.problems, *kept)
+            self.message = _joined(plan, *self.problems, *retention_messages)
             return
         for key in to_remove:
             # The manifest last: if this run is interrupted, the next one can continue.
@@ -188,7 +188,7 @@ class _Work:
             # The listing may be older than the snapshot.
             if await self.store.size(key.text) is None:
                 await self._delete(key.manifest)
-        self.message = _joined(*self.problems, *kept)
+        self.message = _joined(*self.problems, *retention_messages)
 
     async def _delete(self, key: str) -> bool:
         """Return whether the object is deleted. Raises JobFailure if no other would be, either."""

@@ -212,7 +212,7 @@ def _owned_apply(parts: Parts, children: Mapping[Resource, Cache]) -> OwnedApply
         field_manager=FIELD_MANAGER,
         marks=MARKS,
         metrics=parts.metrics,
-        settled=ApplyCache(parts.clock, parts.rng),
+        apply_cache=ApplyCache(parts.clock, parts.rng),
     )
 
 

@@ -127,9 +127,9 @@ def _folders(
 
 
 def _environment(server: Mapping[str, Any]) -> list[dict[str, Any]]:
-    kept = [dict(item) for item in server.get("env") or () if item["name"] not in _OWN]
+    inherited = [dict(item) for item in server.get("env") or () if item["name"] not in _OWN]
     own = {"BAO_RAFT_NODE_ID": NODE_ID, "KUBERNETES_SERVICE_HOST": ""}
-    return [*kept, *({"name": name, "value": value} for name, value in own.items())]
+    return [*inherited, *({"name": name, "value": value} for name, value in own.items())]
 
 
 def _file(path: str, annotation: str) -> dict[str, Any]:

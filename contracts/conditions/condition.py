@@ -90,8 +90,8 @@ def merge(
         if fresh.type in merged:
             raise ValueError(f"the condition {fresh.type} was stated twice")
         old = stored.get(fresh.type)
-        kept = old.last_transition_time if old and old.status == fresh.status else None
-        merged[fresh.type] = _since(fresh, kept or moment)
+        unchanged_since = old.last_transition_time if old and old.status == fresh.status else None
+        merged[fresh.type] = _since(fresh, unchanged_since or moment)
     return tuple(sorted(merged.values(), key=lambda item: _ORDER[item.type]))
 
 

@@ -30,7 +30,7 @@ def restore_test_config(config: str) -> str:
 
     Raises ValueError if that file has no seal.
     """
-    kept = list(_blocks(config))
+    blocks = list(_blocks(config))
     seal_type(config)
     own = (
         f'listener "tcp" {{\n'
@@ -48,7 +48,7 @@ def restore_test_config(config: str) -> str:
         f"ui           = false",
     )
     roots = [line for line in config.splitlines() if line.startswith(_ROOT)]
-    return "\n\n".join((*own, *roots, *kept)) + "\n"
+    return "\n\n".join((*own, *roots, *blocks)) + "\n"
 
 
 def seal_type(config: str) -> str:

@@ -25,8 +25,8 @@ def effective_fences(cluster: OpenBaoCluster) -> tuple[str, ...]:
 
 def with_effective_fences(cluster: OpenBaoCluster) -> OpenBaoCluster:
     """Return the cluster with only these names in its spec; the same object if nothing changes."""
-    kept = effective_fences(cluster)
-    if kept == cluster.spec.fenced_pods:
+    fences = effective_fences(cluster)
+    if fences == cluster.spec.fenced_pods:
         return cluster
-    spec = cluster.spec.model_copy(update={"fenced_pods": kept})
+    spec = cluster.spec.model_copy(update={"fenced_pods": fences})
     return cluster.model_copy(update={"spec": spec})

@@ -45,7 +45,7 @@ WATCH_MAX_AGE = 1200.0
 def build(
     client: Client,
     informers: InformerSet,
-    settled: ApplyCache,
+    apply_cache: ApplyCache,
     events: EventRecorder,
     metrics: Metrics,
 ) -> Controller:
@@ -57,7 +57,12 @@ def build(
         for resource in (CONFIG_MAP, SERVICE, DEPLOYMENT)
     }
     owned = OwnedApply(
-        client, children, field_manager=MANAGER, marks=MARKS, metrics=metrics, settled=settled
+        client,
+        children,
+        field_manager=MANAGER,
+        marks=MARKS,
+        metrics=metrics,
+        apply_cache=apply_cache,
     )
     reconcile = WebsiteReconciler(client, {WEBSITE: sites, **children}, owned, events, metrics)
     # Up to 1000 s are the default, as in Go; here nobody shall wait that long after an outage.

@@ -1,6 +1,6 @@
 """Records recent attempts, so that no request is retried immediately, or again after a refusal.
 
-Kept in memory only; nothing depends on it: a new process tries again.
+Kept in memory only; no decision depends on it: a new process retries.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ REFUSED = "OperatorLoginRefused"
 MISSING = "OperatorLoginMissing"
 # Key sources that an administrator may have set instead: then the operator does not write.
 OTHER_SOURCES = ("jwks_url", "oidc_discovery_url", "jwks_pairs")
-KEPT = ("bound_issuer", "default_role", "jwt_supported_algs")
+UNCHANGED = ("bound_issuer", "default_role", "jwt_supported_algs")
 
 
 def digest(issuer: TokenIssuer) -> str:
@@ -53,8 +53,8 @@ def correction(
     present = sorted(str(key).strip() for key in trusted)
     if present == desired and settings.get("bound_issuer") == name:
         return None
-    kept = {key: settings[key] for key in KEPT if settings.get(key)}
-    return {**kept, "bound_issuer": name, KEYS: sorted(issuer.public_keys)}
+    unchanged = {key: settings[key] for key in UNCHANGED if settings.get(key)}
+    return {**unchanged, "bound_issuer": name, KEYS: sorted(issuer.public_keys)}
 
 
 def initial_settings(present: Mapping[str, Any], oidc: OidcBootstrap) -> Mapping[str, Any] | None:
@@ -64,8 +64,8 @@ def initial_settings(present: Mapping[str, Any], oidc: OidcBootstrap) -> Mapping
     """
     if any(present.get(source) for source in OTHER_SOURCES):
         return None
-    kept = {key: present[key] for key in KEPT if present.get(key)}
-    return {**kept, "bound_issuer": oidc.issuer, KEYS: sorted(oidc.public_keys)}
+    unchanged = {key: present[key] for key in UNCHANGED if present.get(key)}
+    return {**unchanged, "bound_issuer": oidc.issuer, KEYS: sorted(oidc.public_keys)}
 
 
 def writes_after_settings(oidc: OidcBootstrap) -> tuple[SelfInitCall, ...]:

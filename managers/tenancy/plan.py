@@ -169,11 +169,14 @@ def desired_objects(
     namespace: str,
     spec: TenantSpec,
     secrets: SecretAccess,
-    held: bool,
+    with_finalizer: bool,
     installation: TenantInstallation,
 ) -> NamespaceObjects:
-    """Build every object of a namespace. `held`: RBAC must exist until the clusters are deleted."""
-    builder = _ObjectBuilder(namespace, held, installation)
+    """Build every object of a namespace.
+
+    `with_finalizer`: RBAC must exist until the clusters are deleted.
+    """
+    builder = _ObjectBuilder(namespace, with_finalizer, installation)
     roles = [
         builder.role(tenancy.TENANT_ROLE, rules(as_read(OWN_WRITES + OBJECTS, installation.reads)))
     ]
@@ -240,11 +243,11 @@ def _secrets(verbs: Sequence[str], names: Iterable[str] = ()) -> dict[str, Any]:
 @dataclass(frozen=True, slots=True)
 class _ObjectBuilder:
     namespace: str
-    held: bool
+    with_finalizer: bool
     installation: TenantInstallation
 
     def role(self, name: str, content: list[dict[str, Any]]) -> Intent:
-        return self._object(ROLE, name, {"rules": content}, held=self.held)
+        return self._object(ROLE, name, {"rules": content}, with_finalizer=self.with_finalizer)
 
     def binding(self, name: str, role: str) -> Intent:
         subject = {
@@ -256,7 +259,7 @@ class _ObjectBuilder:
             "roleRef": {"apiGroup": RBAC, "kind": ROLE.kind, "name": role},
             "subjects": [subject],
         }
-        return self._object(ROLE_BINDING, name, content, held=self.held)
+        return self._object(ROLE_BINDING, name, content, with_finalizer=self.with_finalizer)
 
     def quota(self, spec: TenantSpec) -> Intent:
         quota = spec.quota
@@ -281,7 +284,12 @@ class _ObjectBuilder:
         return self._object(LIMIT_RANGE, tenancy.LIMITS, {"spec": {"limits": items}})
 
     def _object(
-        self, resource: Resource, name: str, content: Mapping[str, Any], *, held: bool = False
+        self,
+        resource: Resource,
+        name: str,
+        content: Mapping[str, Any],
+        *,
+        with_finalizer: bool = False,
     ) -> Intent:
         metadata: Object = {
             "name": name,
@@ -289,7 +297,7 @@ class _ObjectBuilder:
             # Never the label of a cluster: these objects outlive each cluster.
             "labels": {labels.NAME: labels.OPERATOR, labels.MANAGED_BY: labels.OPERATOR},
         }
-        if held:
+        if with_finalizer:
             metadata["finalizers"] = [tenancy.GRANT_FINALIZER]
         body = {
             "apiVersion": resource.api_version,

@@ -131,9 +131,9 @@ class Grants:
         if live is not None and not ownership.owns(live):
             return foreign(intent.resource, live)
         if live is not None and is_terminating(live):
-            held = await self._held(ownership, intent, live)
-            if held is not None:
-                return held
+            outcome = await self._handle_terminating(ownership, intent, live)
+            if outcome is not None:
+                return outcome
             live = None if uid_of(live) in ownership.replaceable else live
         if live is not None and _is_replaced(intent, live):
             await self._release(intent.resource, intent.key, live)
@@ -149,7 +149,7 @@ class Grants:
         self._note(slot, mark)
         return None
 
-    async def _held(
+    async def _handle_terminating(
         self, ownership: NamespaceOwnership, intent: Intent, live: Object
     ) -> Outcome | None:
         """Handle an object of ours that is terminating; None if it stays in use, or was released.

@@ -134,8 +134,10 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         outcome = combine(size.outcome, stuck(observed))
         return Plan(intents, base_effects, outcome, operation=size.operation)
     pods = sort_pods(observed, shape, inputs)
-    held = hold(resolved)
-    move = restart_all(resolved, observed) if held is None and is_newest(live, shape) else REST
+    active_hold = hold(resolved)
+    move = (
+        restart_all(resolved, observed) if active_hold is None and is_newest(live, shape) else REST
+    )
     if move is None:
         move = REST if size.alone else _next_action(observed, pods, inputs, shape.replicas)
     volumes = growth(resolved, observed)
@@ -150,7 +152,7 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         *_of_move(move, observed, inputs.step_down_job),
         *reload_effects(resolved, pods.lagging, inputs, observed.now),
     )
-    progress = _replacement_hold(pods, held) or _progress(
+    progress = _replacement_hold(pods, active_hold) or _progress(
         observed, pods, move, shape.replicas - len(resolved.fenced)
     )
     operation = (
@@ -205,12 +207,12 @@ def _next_action(observed: Observed, pods: Pods, inputs: Inputs, size: int) -> R
     return move
 
 
-def _replacement_hold(pods: Pods, held: Hold | None) -> Wait | None:
+def _replacement_hold(pods: Pods, active_hold: Hold | None) -> Wait | None:
     """Return the replacements that wait for a user."""
-    if held is None or not pods.outdated:
+    if active_hold is None or not pods.outdated:
         return None
     message = f"{len(pods.outdated)} pods wait for replacement"
-    return Wait(held.reason, f"{message}; {held.message}")
+    return Wait(active_hold.reason, f"{message}; {active_hold.message}")
 
 
 def _roll_operation(pods: Pods, progress: Outcome, shape: Shape) -> Operation | None:

@@ -94,8 +94,8 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
         claim_class=live.claim_class if live else read.storage_class,
     )
     pods = _remaining_pods(sort_pods(pool, shape, inputs), read.replicas)
-    held = voters.hold_read_replicas
-    rests = held or hold(resolved) is not None or not is_newest(live, shape)
+    on_hold = voters.hold_read_replicas
+    rests = on_hold or hold(resolved) is not None or not is_newest(live, shape)
     together = None if rests else restart_all(resolved, pool)
     alone = not rests and together is None
     target = next_read_replica(pool, pods.outdated, shape.replicas) if alone else None
@@ -104,7 +104,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
     if target and not vote:
         replaced = (ReplacePod(target.name, target.uid),)
     volumes = growth(view, _remaining_replicas(pool, shape.replicas), STORAGE)
-    progress = Done() if held else _progress(pool, pods, min(size.replicas, read.replicas))
+    progress = Done() if on_hold else _progress(pool, pods, min(size.replicas, read.replicas))
     planned = Plan(
         intents=(stateful_set(view, shape),),
         effects=(
@@ -120,7 +120,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
         or volumes.operation
         or _roll_operation(pods, progress, read.replicas),
     )
-    return ReadPlan(planned) if held else _hold_voters(planned, observed, pods, progress)
+    return ReadPlan(planned) if on_hold else _hold_voters(planned, observed, pods, progress)
 
 
 def with_read_pool(voters: Plan, pool: ReadPlan) -> Plan:

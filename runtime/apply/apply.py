@@ -91,7 +91,7 @@ class OwnedApply:
         field_manager: str,
         marks: OwnershipKeys,
         metrics: Metrics,
-        settled: ApplyCache,
+        apply_cache: ApplyCache,
     ) -> None:
         self._client = client
         self._informers = informers
@@ -100,12 +100,12 @@ class OwnedApply:
         self._metrics = metrics
         # The server may store a value in another form than we sent, so with the comparison in
         # `runtime.apply.intent.contains` alone the same apply could be sent forever.
-        self._settled = settled
+        self._apply_cache = apply_cache
         # A missing name costs one refused write; the result is still correct.
         self._unselected: dict[tuple[Resource, ObjectKey], None] = {}
         for resource, informer in informers.items():
             informer.add_index(OWNER_INDEX, controller_uid)
-            informer.add_handler(EntryRemover(settled, resource))
+            informer.add_handler(EntryRemover(apply_cache, resource))
             metrics.register_apply(resource.plural)
 
     async def ensure_all(self, owner: Owner, intents: Sequence[Intent]) -> tuple[Applied, ...]:
@@ -167,7 +167,7 @@ class OwnedApply:
                     self._informers[resource].invalidate(key)
                     continue
                 self._informers[resource].invalidate(key)
-                self._settled.drop((resource, key))
+                self._apply_cache.drop((resource, key))
                 gone.append(key)
         return tuple(gone)
 
@@ -177,7 +177,7 @@ class OwnedApply:
         if live is None or is_terminating(live):
             return None
         slot = (intent.resource, intent.key)
-        if not self._settled.holds(slot, live, intent.digest):
+        if not self._apply_cache.holds(slot, live, intent.digest):
             return None
         if ownership_of(live, owner, self._marks) is not Ownership.MINE:
             return None
@@ -197,16 +197,16 @@ class OwnedApply:
         if refusal is not None:
             return refusal
         slot = (intent.resource, intent.key)
-        rejected = self._settled.refusal(slot, cached, intent.digest)
+        rejected = self._apply_cache.refusal(slot, cached, intent.digest)
         if rejected is not None:
             return Applied(intent, Verdict.REJECTED, cached, rejected)
         # The hash in our annotations detects fields that were removed from the intent.
         if contains(cached, self._with_ownership(owner, intent, cached)):
-            self._settled.note(slot, cached, intent.digest)
+            self._apply_cache.note(slot, cached, intent.digest)
             return Applied(intent, Verdict.SKIPPED, cached)
         applied = await self._send(owner, intent, cached)
         if applied.verdict is Verdict.REJECTED:
-            self._settled.note(slot, cached, intent.digest, refusal=applied.message)
+            self._apply_cache.note(slot, cached, intent.digest, refusal=applied.message)
         return applied
 
     async def _ensure_uncached(self, owner: Owner, intent: Intent) -> Applied:
@@ -273,7 +273,7 @@ class OwnedApply:
         informer = self._informers[intent.resource]
         informer.observe(result.object)
         if informer.get(intent.key) is not None:
-            self._settled.note((intent.resource, intent.key), result.object, intent.digest)
+            self._apply_cache.note((intent.resource, intent.key), result.object, intent.digest)
         verdict = Verdict.CREATED if result.created else Verdict.UPDATED
         return Applied(intent, verdict, result.object)
 

@@ -81,8 +81,8 @@ class ApplyCache:
 class EntryRemover:
     """An event handler of one cache: drops the entries of deleted objects."""
 
-    def __init__(self, settled: ApplyCache, resource: Resource) -> None:
-        self._settled = settled
+    def __init__(self, apply_cache: ApplyCache, resource: Resource) -> None:
+        self._apply_cache = apply_cache
         self._resource = resource
 
     def on_add(self, obj: Object, initial: bool) -> None:
@@ -96,7 +96,7 @@ class EntryRemover:
 
     def on_delete(self, obj: Object) -> None:
         """Forget the object."""
-        self._settled.drop((self._resource, key_of(obj)))
+        self._apply_cache.drop((self._resource, key_of(obj)))
 
 
 def fingerprint(live: Object) -> str:

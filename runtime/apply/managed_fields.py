@@ -80,8 +80,10 @@ def take_over_status(
     for entry in theirs:
         if entry.get("apiVersion") == ours.get("apiVersion"):
             status = (entry.get("fieldsV1") or {}).get("f:status") or {}
-            kept = {step: below for step, below in status.items() if step not in hidden}
-            ours["fieldsV1"] = union(ours["fieldsV1"] or {}, {"f:status": kept} if kept else {})
+            visible = {step: below for step, below in status.items() if step not in hidden}
+            ours["fieldsV1"] = union(
+                ours["fieldsV1"] or {}, {"f:status": visible} if visible else {}
+            )
     return [
         {"op": "replace", "path": "/metadata/managedFields", "value": after},
         {

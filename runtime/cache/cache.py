@@ -58,7 +58,7 @@ class Cache(Lister, Protocol):
         ...
 
     def invalidate(self, key: ObjectKey) -> None:
-        """The cached state of this name may be wrong: the next read asks the server."""
+        """The cached state of this name may be wrong: the next read queries the server."""
         ...
 
     async def wait_synced(self, timeout: float, /) -> object:  # noqa: ASYNC109 - as Informer has it
@@ -93,5 +93,5 @@ def as_cached(cache: Cache, answer: Object) -> Object:
     Returns the response itself if the cache has another version, or does not select the object.
     """
     cache.observe(answer)
-    held = cache.get(key_of(answer))
-    return held if held is not None and same_state(held, answer) else answer
+    cached = cache.get(key_of(answer))
+    return cached if cached is not None and same_state(cached, answer) else answer

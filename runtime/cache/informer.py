@@ -189,7 +189,7 @@ class Informer(StoredObjects):
     def healthy(self, max_age: float) -> str | None:
         """None, or an error if the server sent nothing for more than max_age seconds."""
         age = self.last_event_age()
-        return f"nothing heard of {self.selection} for {age:.0f} s" if age > max_age else None
+        return f"no event of {self.selection} for {age:.0f} s" if age > max_age else None
 
     def _new_reflector(self) -> Reflector:
         reflector = Reflector(
@@ -207,8 +207,8 @@ class Informer(StoredObjects):
 
     def _reduce_new(self, obj: Object) -> Object:
         """Reduce an object from the server; one from our own write is already reduced."""
-        held = self._store.get(key_of(obj))
-        return held if held is not None and same_state(held, obj) else self._reduce(obj)
+        stored = self._store.get(key_of(obj))
+        return stored if stored is not None and same_state(stored, obj) else self._reduce(obj)
 
     def _start(self, group: asyncio.TaskGroup, resync: Resync) -> None:
         async def begin() -> None:

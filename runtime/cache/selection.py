@@ -75,7 +75,7 @@ class Selection:
         Objects that share `reduce`, a reducer of this selection, share equal strings.
         """
         if self.metadata_only or self.fields:
-            # Copy only what is kept.
+            # Copy only the selected fields.
             obj = _projection(_tree(self.fields))(obj)
         try:
             copy: Object = orjson.loads(orjson.dumps(obj))
@@ -119,11 +119,11 @@ def _normal(fields: tuple[str, ...]) -> tuple[str, ...]:
             raise ValueError(f"{path!r} is not a valid field path")
         if path.partition(".")[0] in IDENTITY:
             raise ValueError(f"{path!r} is always kept")
-    kept: list[str] = []
+    paths: list[str] = []
     for path in sorted(set(fields), key=lambda path: path.split(".")):
-        if not (kept and path.startswith(f"{kept[-1]}.")):
-            kept.append(path)
-    return tuple(kept)
+        if not (paths and path.startswith(f"{paths[-1]}.")):
+            paths.append(path)
+    return tuple(paths)
 
 
 def _tree(fields: tuple[str, ...]) -> _Tree:

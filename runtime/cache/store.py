@@ -125,13 +125,13 @@ class Store:
             for key, floor in self._floors.items()
             if not restored and after is not None and floor > after
         }
-        listed = {key_of(item): item for item in items}
+        content = {key_of(item): item for item in items}
         for key in ahead:
-            listed[key] = self._objects[key]
-        gone = [key for key in self._objects if key not in listed]
+            content[key] = self._objects[key]
+        gone = [key for key in self._objects if key not in content]
         deletions = [StoreChange(self._take(key), None) for key in gone]
         others: list[StoreChange] = []
-        for key, item in listed.items():
+        for key, item in content.items():
             old = self._objects.get(key)
             if old is not None and (item == old if restored else same_state(old, item)):
                 continue

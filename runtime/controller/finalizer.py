@@ -108,10 +108,10 @@ class Finalizer:
             return await self._cleanup(obj, cleanup) if present else Done()
         if present:
             return await apply(obj)
-        held = await self._patch(obj, _addition(obj, self.name))
-        if held is None:
+        updated = await self._patch(obj, _addition(obj, self.name))
+        if updated is None:
             return Done()
-        return await apply(held if self.bounds is None else bound_members(held, self.bounds))
+        return await apply(updated if self.bounds is None else bound_members(updated, self.bounds))
 
     async def _cleanup(self, obj: Object, cleanup: Step) -> Outcome:
         outcome = await cleanup(obj)

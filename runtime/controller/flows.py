@@ -44,7 +44,8 @@ class _Flow:
     """The keys of one flow. The head of each heap is a live entry; others may be stale."""
 
     name: str
-    held: int = 0
+    seats: int = 0
+    """Workers that it holds."""
     waiting: int = 0
     lines: dict[int, list[tuple[int, Request]]] = field(default_factory=dict)
     oldest: int = -1
@@ -61,24 +62,24 @@ class _Turns:
     order."""
 
     def __init__(self) -> None:
-        self._by_held: list[OrderedDict[str, _Flow]] = []
+        self._by_seats: list[OrderedDict[str, _Flow]] = []
 
     def enter(self, flow: _Flow) -> None:
         """Append a flow after all others that hold as many workers."""
-        while len(self._by_held) <= flow.held:
-            self._by_held.append(OrderedDict())
-        self._by_held[flow.held][flow.name] = flow
+        while len(self._by_seats) <= flow.seats:
+            self._by_seats.append(OrderedDict())
+        self._by_seats[flow.seats][flow.name] = flow
 
     def leave(self, flow: _Flow) -> None:
-        del self._by_held[flow.held][flow.name]
+        del self._by_seats[flow.seats][flow.name]
 
     def __bool__(self) -> bool:
-        return any(self._by_held)
+        return any(self._by_seats)
 
     def first(self, limit: int) -> _Flow | None:
         """The next flow that holds fewer than `limit` workers."""
-        for held, flows in enumerate(self._by_held):
-            if held >= limit:
+        for seats, flows in enumerate(self._by_seats):
+            if seats >= limit:
                 break
             if flows:
                 return next(iter(flows.values()))
@@ -94,7 +95,7 @@ class Flows:
     def __init__(self, ready: Mapping[Request, ReadyKey], workers: int | None = None) -> None:
         self._ready = ready
         self._workers = workers
-        self._held = 0
+        self._seats = 0
         self._take_count = 0
         self._flows: dict[str, _Flow] = {}
         self._turns: dict[int, _Turns] = {}
@@ -141,7 +142,7 @@ class Flows:
         """Release the worker of the flow of a key."""
         flow = self._flows[request.namespace]
         self._hold(flow, -1)
-        if not flow.lines and not flow.held:
+        if not flow.lines and not flow.seats:
             del self._flows[flow.name]
 
     def clear(self) -> None:
@@ -158,16 +159,16 @@ class Flows:
         limit, flows = self._limit(), self._flows.values()
         return FlowReadings(
             flows=len(flows),
-            at_limit=sum(flow.waiting > 0 and flow.held >= limit > 0 for flow in flows),
+            at_limit=sum(flow.waiting > 0 and flow.seats >= limit > 0 for flow in flows),
             most_waiting=max((flow.waiting for flow in flows), default=0),
-            seats_max=max((flow.held for flow in flows), default=0),
+            seats_max=max((flow.seats for flow in flows), default=0),
         )
 
     def _limit(self) -> int:
         """The number of workers with which a flow gets no further one."""
         if self._workers is None:
-            return self._held + 1
-        return max(0, min(-(-self._workers // SHARE), self._workers - self._held))
+            return self._seats + 1
+        return max(0, min(-(-self._workers // SHARE), self._workers - self._seats))
 
     def _next(self) -> tuple[_Flow, int]:
         limit = self._limit()
@@ -191,7 +192,7 @@ class Flows:
                 if flow is None or flow.oldest != age[0]:
                     continue
                 ages.append(age)
-                if flow.held < limit:
+                if flow.seats < limit:
                     return flow, flow.head()
         finally:
             for age in ages:
@@ -234,8 +235,8 @@ class Flows:
         lines = [self._turns[priority] for priority in flow.lines]
         for turns in lines:
             turns.leave(flow)
-        flow.held += more
-        self._held += more
+        flow.seats += more
+        self._seats += more
         for turns in lines:
             turns.enter(flow)
 

@@ -115,8 +115,8 @@ class LeaderOptions:
 class Attempt(enum.Enum):
     """The result of one attempt to acquire or renew."""
 
-    HELD = "held"
-    TAKEN = "taken"
+    ACQUIRED = "acquired"
+    OTHER_HOLDER = "other holder"
     FAILED = "failed"
 
 
@@ -168,7 +168,7 @@ class LeaderElector:
         """Raises LeaseLost unless a write that is sent now ends before another process may lead."""
         window = self._options.renew_deadline - self._options.write_timeout
         if not self._leading or self._clock.monotonic() > self._renewed_at + window:
-            raise LeaseLost(f"this process may not hold lease {self._key} any more")
+            raise LeaseLost(f"this process may no longer hold lease {self._key}")
 
     def health(self, tolerance: float = 5.0) -> str | None:
         """For the liveness check: why this process should be restarted, or None.
@@ -239,7 +239,7 @@ class LeaderElector:
                 await asyncio.wait({recording})
 
     async def _acquire(self) -> None:
-        while await self._try() is not Attempt.HELD:
+        while await self._try() is not Attempt.ACQUIRED:
             await self._clock.sleep(self._options.retry_period * (1 + JITTER * self._rng.random()))
 
     async def _renew(self) -> None:
@@ -247,7 +247,7 @@ class LeaderElector:
         stopped."""
         while not self._expired():
             await self._clock.sleep(self._options.retry_period)
-            if not self._expired() and await self._try() is Attempt.TAKEN:
+            if not self._expired() and await self._try() is Attempt.OTHER_HOLDER:
                 return
 
     async def _expire(self) -> None:
@@ -283,7 +283,7 @@ class LeaderElector:
         except NotFound:
             lease = None
         self._observe(lease)
-        return Attempt.TAKEN if self._others_may_lead() else await self._put(lease)
+        return Attempt.OTHER_HOLDER if self._others_may_lead() else await self._put(lease)
 
     def _others_may_lead(self) -> bool:
         """Whether another process may lead, as far as observed.
@@ -322,7 +322,7 @@ class LeaderElector:
         if self._clock.monotonic() >= counted_from + self._options.renew_deadline:
             return Attempt.FAILED
         self._renewed_at = sent_at
-        return Attempt.HELD
+        return Attempt.ACQUIRED
 
     def _observe(self, lease: Object | None) -> None:
         if lease is None:

@@ -35,7 +35,7 @@ def shallow_text(body: bytes, levels: int = LEVELS_MAX) -> bytes:
 
     It takes one pass without recursion. Invalid JSON stays invalid.
     """
-    kept: list[bytes] = []
+    parts: list[bytes] = []
     depth, start = 0, 0
     for token in _TOKEN.finditer(body):
         first = body[token.start()]
@@ -47,11 +47,11 @@ def shallow_text(body: bytes, levels: int = LEVELS_MAX) -> bytes:
                 start = token.end()
         else:
             if depth == levels:
-                kept.append(body[start : token.start()] + b"null")
+                parts.append(body[start : token.start()] + b"null")
             depth += 1
     if depth <= levels:
-        kept.append(body[start:])
-    return b"".join(kept)
+        parts.append(body[start:])
+    return b"".join(parts)
 
 
 def loads(text: bytes) -> Any:

@@ -86,12 +86,12 @@ def read_object(skimmer: Skimmer, bounds: Bounds = DEFAULT) -> Object:
 
 
 def _metadata(skimmer: Skimmer) -> Object:
-    kept: Object = {}
+    metadata: Object = {}
     for name in skimmer.members():
         text = skimmer.text()
         if name != _NOT_KEPT:
-            kept[name] = loads(text)
-    return kept
+            metadata[name] = loads(text)
+    return metadata
 
 
 def trim_metadata(obj: Object) -> Object:
@@ -121,13 +121,13 @@ def _size(notes: Mapping[str, str]) -> int:
 
 
 def _shortest(notes: Mapping[str, str], room: int) -> dict[str, str]:
-    kept: dict[str, str] = {}
+    shortest: dict[str, str] = {}
     for key, value in sorted(notes.items(), key=lambda note: (len(note[0]) + len(note[1]), note)):
         room -= len(key) + len(value)
-        if room < 0 or len(kept) == NOTES_COUNT:
+        if room < 0 or len(shortest) == NOTES_COUNT:
             break
-        kept[key] = value
-    return kept
+        shortest[key] = value
+    return shortest
 
 
 def bound_members(obj: Object, bounds: Bounds) -> Object:

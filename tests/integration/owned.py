@@ -39,7 +39,7 @@ def owned_over(
         field_manager=MANAGER,
         marks=replace(MARKS, legacy_managers=frozenset(legacy)),
         metrics=Metrics(),
-        settled=ApplyCache(SystemClock(), random.Random(1)),
+        apply_cache=ApplyCache(SystemClock(), random.Random(1)),
     )
 
 

@@ -92,7 +92,7 @@ class Place:
             field_manager=FIELD_MANAGER,
             marks=MARKS,
             metrics=Metrics(),
-            settled=ApplyCache(SystemClock(), random.Random(1)),
+            apply_cache=ApplyCache(SystemClock(), random.Random(1)),
         )
 
     def record(self, *bodies: Object, uid: str = "record-1", **fields: Any) -> ServiceRecord:

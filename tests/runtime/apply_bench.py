@@ -52,7 +52,7 @@ class Bench:
             field_manager="me",
             marks=self.marks,
             metrics=self.metrics,
-            settled=self.settled,
+            apply_cache=self.settled,
         )
 
     def sync(self) -> None:

@@ -252,7 +252,7 @@ def test_t31_a_reconcile_with_unchanged_children_needs_no_task_and_no_request() 
             field_manager="test",
             marks=OwnershipKeys("example.com/owner", "example.com/intent", "example.com/adopt"),
             metrics=Metrics(),
-            settled=settled,
+            apply_cache=settled,
         )
         running = asyncio.create_task(fed.informer.run())
         await eventually(lambda: fed.informer.synced, say="the informer is synced")

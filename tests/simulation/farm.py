@@ -93,7 +93,7 @@ class Process:
             field_manager=MANAGER,
             marks=MARKS,
             metrics=metrics,
-            settled=ApplyCache(clock, rng),
+            apply_cache=ApplyCache(clock, rng),
         )
         numbers = itertools.count()
         self.controller = Controller(

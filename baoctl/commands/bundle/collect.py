@@ -184,14 +184,14 @@ def log_requests(pods: Sequence[Object], prefix: str = "") -> tuple[LogRequest, 
 async def _config_maps(reads: _Reads, selector: str) -> tuple[Object, ...]:
     # One at a time: a list with the content may have hundreds of MiB.
     options = ListOptions(label_selector=selector, metadata_only=True)
-    config_maps = await reads.list_objects(CONFIG_MAP, reads.api.namespace, options)
-    kept = []
-    for config_map in reads.first_objects(CONFIG_MAP, config_maps, CONFIG_MAPS_MAX):
+    metadata = await reads.list_objects(CONFIG_MAP, reads.api.namespace, options)
+    config_maps = []
+    for config_map in reads.first_objects(CONFIG_MAP, metadata, CONFIG_MAPS_MAX):
         key = key_of(config_map)
         live = await reads.attempt(f"configmaps {key.name}", reads.api.client.get(CONFIG_MAP, key))
         if live is not None:
-            kept.append({**live, "kind": CONFIG_MAP.kind})
-    return tuple(kept)
+            config_maps.append({**live, "kind": CONFIG_MAP.kind})
+    return tuple(config_maps)
 
 
 async def _log(reads: _Reads, request: LogRequest, lines: int) -> str | None:

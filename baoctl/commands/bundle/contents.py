@@ -72,7 +72,7 @@ class Bundle:
 
 def bundle_of(collected: Collected) -> Bundle:
     """Return the files of the archive, sorted by name; files beyond FILES_MAX are omitted."""
-    kept: dict[str, str] = {}
+    files: dict[str, str] = {}
     unread = list(collected.unread)
     room = FILES_MAX
     for name, text in sorted(_files(collected)):
@@ -83,8 +83,8 @@ def bundle_of(collected: Collected) -> Bundle:
             )
             continue
         room -= size
-        kept[name] = text
-    return Bundle(kept, tuple(unread))
+        files[name] = text
+    return Bundle(files, tuple(unread))
 
 
 def secrets_of(bundle: Bundle) -> tuple[SecretLocation, ...]:
@@ -186,8 +186,8 @@ def _trim(obj: Object) -> Object:
 def _secret(obj: Object) -> Object:
     """Return name, labels and owners of a Secret; annotations may repeat its data."""
     metadata = obj.get("metadata") or {}
-    kept = {name: metadata[name] for name in _OF_SECRETS if name in metadata}
-    return {"metadata": kept, "annotations": sorted(metadata.get("annotations") or ())}
+    public = {name: metadata[name] for name in _OF_SECRETS if name in metadata}
+    return {"metadata": public, "annotations": sorted(metadata.get("annotations") or ())}
 
 
 def _segment(name: str) -> str:

@@ -46,8 +46,8 @@ def _fence(live: Object, pod: str) -> Edit:
 
 
 def _unfence(live: Object, pod: str) -> Edit:
-    kept = [name for name in fenced_pods(live) if name != pod]
-    return Edit(("fencedPods",), kept, f"{pod} starts again")
+    fenced = [name for name in fenced_pods(live) if name != pod]
+    return Edit(("fencedPods",), fenced, f"{pod} starts again")
 
 
 def _restart(live: Object, now: str) -> Edit:

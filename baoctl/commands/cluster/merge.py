@@ -54,13 +54,13 @@ def _merge(live: Any, last: Any, new: Any) -> Any:
     """Return `live` with the values of `new`, without the fields of `last` that `new` lacks."""
     if not isinstance(new, Mapping):
         return new
-    kept = dict(live) if isinstance(live, Mapping) else {}
+    merged = dict(live) if isinstance(live, Mapping) else {}
     before = last if isinstance(last, Mapping) else {}
     for name in before.keys() - new.keys():
-        kept.pop(name, None)
+        merged.pop(name, None)
     for name, value in new.items():
         if value is None:
-            kept.pop(name, None)
+            merged.pop(name, None)
         else:
-            kept[name] = _merge(kept.get(name), before.get(name), value)
-    return kept
+            merged[name] = _merge(merged.get(name), before.get(name), value)
+    return merged

@@ -278,8 +278,8 @@ def _concerns(observed: ClusterObservation, *, advice: bool) -> Iterator[UnmetCo
         stated, desired = by_type.get(kind.name), _DESIRED.get(kind.polarity)
         if stated is None or kind.name in SUMMARIES or (kind.name in ADVICE) is not advice:
             continue
-        held = kind.name in ("Paused", "Hibernated", "PodsFenced", "Maintenance")
-        if stated.get("status") == desired or (desired is None and not held):
+        on_request = kind.name in ("Paused", "Hibernated", "PodsFenced", "Maintenance")
+        if stated.get("status") == desired or (desired is None and not on_request):
             continue
         reason = text(stated, "reason")
         known = REASONS.get(reason)

@@ -141,9 +141,9 @@ def _summary(done: RedeployResult) -> str:
             "To replace the pods again, use another --token."
         )
     before = f" (previous: {done.before})" if done.before else ""
-    held = f" once spec.state is no longer {done.state}" if done.state in _HELD else ""
+    condition = f" once spec.state is no longer {done.state}" if done.state in _HELD else ""
     return (
-        f"{target}: requested with token {done.token}{before}. Its pods are replaced{held}; "
+        f"{target}: requested with token {done.token}{before}. Its pods are replaced{condition}; "
         f"follow it with: baoctl datacenter status {done.datacenter} --until-ready"
     )
 

@@ -128,10 +128,10 @@ def forward_error(pod: str, output: str) -> RequestError:
 def environment_of(inherited: Mapping[str, str], connection: Connection) -> dict[str, str]:
     """Return the environment of the user, with the variables of this connection only."""
     replaced = {f"{client}_{name}" for client in ("BAO", "VAULT") for name in _SETTINGS}
-    kept = {name: value for name, value in inherited.items() if name not in replaced}
+    environment = {name: value for name, value in inherited.items() if name not in replaced}
     trusted = {"BAO_CACERT": connection.ca_file} if connection.ca_file else {}
     return {
-        **kept,
+        **environment,
         **trusted,
         "BAO_ADDR": f"https://{LOOPBACK}:{connection.port}",
         "BAO_TLS_SERVER_NAME": connection.server_name,

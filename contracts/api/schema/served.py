@@ -106,9 +106,9 @@ def _storable_object(value: Mapping[str, Any], schema: Schema) -> Any:
     result = {}
     for name, item in value.items():
         field = fields.get(name, anything)
-        kept = storable(item, field) if isinstance(field, Mapping) else ABSENT
-        if kept is not ABSENT:
-            result[name] = kept
+        storable_item = storable(item, field) if isinstance(field, Mapping) else ABSENT
+        if storable_item is not ABSENT:
+            result[name] = storable_item
     return result if result.keys() >= {*_list(schema.get("required"))} else ABSENT
 
 

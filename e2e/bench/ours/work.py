@@ -59,7 +59,7 @@ async def passes(process: Process, flags: Flags) -> Results:
         field_manager="bench",
         marks=OWNERSHIP_KEYS,
         metrics=process.metrics,
-        settled=ApplyCache(process.clock, process.rng),
+        apply_cache=ApplyCache(process.clock, process.rng),
     )
     calls = 0
 

@@ -161,7 +161,7 @@ class PollingCacheRefresher:
         """Return the time to the next refresh, by the result of the reconcile."""
         cluster, observed = result.cluster, result.observed
         state = self._states.get(ObjectKey(cluster.metadata.namespace, cluster.metadata.name))
-        if state is None or cluster.spec.paused or _is_asleep(result):
+        if state is None or cluster.spec.paused or _is_hibernated(result):
             return None
         now = self._clock.monotonic()
         facts = _facts(result)
@@ -360,7 +360,7 @@ def _starts(pod: PodFacts) -> bool:
     return bool(pod.ip) and not (pod.ready or pod.waiting or pod.terminating)
 
 
-def _is_asleep(result: ReconcileResult) -> bool:
+def _is_hibernated(result: ReconcileResult) -> bool:
     """Report whether the hibernation of the servers is complete."""
     observed = result.observed
     sets = (observed.stateful_set, observed.read.stateful_set)

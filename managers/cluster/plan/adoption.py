@@ -29,9 +29,9 @@ from runtime.apply.intent import Intent
 from runtime.builtin_kinds import NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
 from runtime.outcome import Blocked, Outcome, Wait
 
-Stage = Literal["none", "kept", "labelling", "moving"]
-"""Of the StatefulSet of the voters. none: this operator created it. kept: unchanged. labelling: a
-user requested a restart, and pods lack labels. moving: the StatefulSet is recreated next."""
+Stage = Literal["none", "pending", "labelling", "moving"]
+"""Of the StatefulSet of the voters. none: this operator created it. pending: unchanged. labelling:
+a user requested a restart, and pods lack labels. moving: the StatefulSet is recreated next."""
 
 ADOPTING: Final = "Adopting"
 PENDING: Final = "AdoptionPending"
@@ -60,7 +60,7 @@ class Adoption:
     @property
     def holds_servers(self) -> bool:
         """The StatefulSets are not planned at all."""
-        return self.stage in ("kept", "labelling")
+        return self.stage in ("pending", "labelling")
 
     @property
     def hold_reason(self) -> str:
@@ -89,7 +89,7 @@ def adoption_of(cluster: OpenBaoCluster, observed: Observed) -> Adoption:
         )
     differences = _differences(pool, live.foreign, observed.pods)
     adoption = Adoption(
-        "kept",
+        "pending",
         observed.foreign_objects,
         _common_labels(observed, live.uid),
         differences=differences,
@@ -258,7 +258,7 @@ def with_adoption(desired: Desired, adoption: Adoption, observed: Observed) -> D
         return desired if complete == desired.complete else replace(desired, complete=False)
     keep = frozenset(adoption.keep)
 
-    def kept(intents: tuple[Intent, ...]) -> tuple[Intent, ...]:
+    def remaining(intents: tuple[Intent, ...]) -> tuple[Intent, ...]:
         return tuple(
             _with_common_labels(intent, adoption.common_labels)
             for intent in intents
@@ -267,8 +267,8 @@ def with_adoption(desired: Desired, adoption: Adoption, observed: Observed) -> D
 
     return replace(
         desired,
-        foundation=kept(desired.foundation),
-        optional=kept(desired.optional),
+        foundation=remaining(desired.foundation),
+        optional=remaining(desired.optional),
         effects=(*adoption.effects, *desired.effects),
         outcomes=(adoption.outcome, *desired.outcomes),
         complete=False,
@@ -308,14 +308,14 @@ def adoption_condition(cluster: OpenBaoCluster, observed: Observed) -> Condition
     if not adoption.differences:
         return None
     differences = "; ".join(adoption.differences)
-    if adoption.stage != "kept":
+    if adoption.stage != "pending":
         wait = f"{adoption.outcome.message}. " if isinstance(adoption.outcome, Wait) else ""
         return ConditionUpdate(CONDITION, "False", ADOPTING, wait + differences)
-    kept = _short_list(f"{kind.kind} {key.name}" for kind, key in adoption.keep)
+    foreign = _short_list(f"{kind.kind} {key.name}" for kind, key in adoption.keep)
     message = (
         f"Another operator created these servers: {differences}. This operator does not change "
-        f"them{kept and f', nor {kept},'} and changes of the spec do not reach them, until you set "
-        f"spec.runtime.restartAt to the current time: then {NEXT}"
+        f"them{foreign and f', nor {foreign},'} and changes of the spec do not reach them, until "
+        f"you set spec.runtime.restartAt to the current time: then {NEXT}"
     )
     return ConditionUpdate(CONDITION, "False", PENDING, message)
 

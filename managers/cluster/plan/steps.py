@@ -100,8 +100,8 @@ def merge_plans(
     plans = [step.plan(resolved, observed) for step in FOUNDATION]
     foundation = tuple(intent for plan in plans for intent in plan.intents)
     gated = any(plan.gate for plan in plans)
-    held = gated or adoption.holds_servers
-    pods = Plan() if held else _workload(resolved, observed, decision, adoption)
+    on_hold = gated or adoption.holds_servers
+    pods = Plan() if on_hold else _workload(resolved, observed, decision, adoption)
     all_plans = [*plans, pods]
     desired = Desired(
         foundation=foundation,

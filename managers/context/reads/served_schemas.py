@@ -178,7 +178,7 @@ class ServedSchemas:
             log.error(
                 "the definitions on the API server are older than this operator: it does not "
                 "write the fields that they lack",
-                lacking=len(result.missing_fields),
+                missing=len(result.missing_fields),
                 fields=result.missing_fields[:SHOWN],
                 next_step="apply the CustomResourceDefinitions of this release",
             )

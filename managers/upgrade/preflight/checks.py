@@ -133,7 +133,7 @@ CHECKS: tuple[Check, ...] = (
     Check("pair", "the upgrade path is supported", spec_checks.pair_is_allowed),
     Check("spec", "the spec is valid for the target version", spec_checks.spec_fits),
     Check("initialized", "the cluster is initialized", spec_checks.is_initialized),
-    Check("hibernation", "the cluster is not hibernated", spec_checks.is_awake),
+    Check("hibernation", "the cluster is not hibernated", spec_checks.is_not_hibernated),
     Check("fences", "no server is fenced", spec_checks.none_fenced),
     Check("maintenance", "the cluster is not in maintenance", spec_checks.no_maintenance),
     Check("restore", "no restore is in progress", spec_checks.no_restore),

@@ -104,7 +104,7 @@ def is_initialized(inputs: PreflightInput) -> Answer:
     return wait("NotInitialized", "status.initialized is false: the cluster has no data yet")
 
 
-def is_awake(inputs: PreflightInput) -> Answer:
+def is_not_hibernated(inputs: PreflightInput) -> Answer:
     if not inputs.cluster.spec.hibernate:
         return None
     return wait("Hibernated", "spec.hibernate is true: no server runs; set it to false to continue")

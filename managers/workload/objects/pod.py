@@ -69,8 +69,8 @@ def _security(resolved: Resolved) -> dict[str, Any]:
     security = {**pod_security(fixed_ids=resolved.pod.fixed_ids), **resolved.pod.security}
     if resolved.tls.mode == "ACME":
         sysctls = security.get("sysctls") or ()
-        kept = [sysctl for sysctl in sysctls if sysctl["name"] != LOW_PORTS["name"]]
-        security["sysctls"] = [*kept, LOW_PORTS]
+        user_sysctls = [sysctl for sysctl in sysctls if sysctl["name"] != LOW_PORTS["name"]]
+        security["sysctls"] = [*user_sysctls, LOW_PORTS]
     return security
 
 

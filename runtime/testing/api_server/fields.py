@@ -95,26 +95,26 @@ def without(value: Any, removed: Mapping[str, Any], schema: Schema, name: str = 
         keys = schema.keys(name, value)
         if keys is None:
             return value
-        kept = [
+        remaining = [
             without(item, removed.get(token_of(item, keys), {}), schema)
             for item in value
             if not _is_removed(removed.get(token_of(item, keys)))
         ]
-        return kept or None
+        return remaining or None
     return value
 
 
 def _fields_without(value: Object, removed: Mapping[str, Any], schema: Schema) -> Object | None:
-    kept: Object = {}
+    remaining: Object = {}
     for field, inner in value.items():
         below = removed.get(f"f:{field}")
         if below is None:
-            kept[field] = inner
+            remaining[field] = inner
         elif not _is_removed(below):
             rest = without(inner, below, schema, field)
             if rest is not None:
-                kept[field] = rest
-    return kept or None
+                remaining[field] = rest
+    return remaining or None
 
 
 def _is_removed(tree: Mapping[str, Any] | None) -> bool:

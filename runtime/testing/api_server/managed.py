@@ -118,13 +118,13 @@ def after_update(old: Object | None, new: Object, kind: Kind, who: Who, now: str
     removed = frozenset(before.keys() - after.keys())
     managers = _present(old, new)
     mine = managers.pop(who, Owned(frozenset(), now))
-    kept = {
+    owners = {
         other: replace(owned, paths=owned.paths - changed - removed)
         for other, owned in managers.items()
     }
     paths = (mine.paths - removed) | changed
-    kept[who] = mine if paths == mine.paths else Owned(paths, now)
-    return entries_of(kept)
+    owners[who] = mine if paths == mine.paths else Owned(paths, now)
+    return entries_of(owners)
 
 
 def _present(old: Object | None, new: Object) -> Managers:

@@ -80,9 +80,9 @@ class ObjectStorage:
     def put(self, resource: Resource, key: ObjectKey, obj: Object) -> Object:
         """Store a new state with its version."""
         stamped = {**obj, "metadata": {**obj["metadata"], "resourceVersion": self.next_version()}}
-        held = self._objects.setdefault(resource, {})
-        old = held.get(key)
-        held[key] = stamped
+        objects = self._objects.setdefault(resource, {})
+        old = objects.get(key)
+        objects[key] = stamped
         self._tell(StoredChange(self._advance(), resource, key, old, stamped))
         return stamped
 

@@ -226,8 +226,8 @@ class Writes:
                 {} if stated is None else {"managedFields": stated}
             )
         else:
-            kept = {"status": old.get("status")} if target.kind.status else {}
-            new = {**body, **kept, "apiVersion": old["apiVersion"], "kind": old["kind"]}
+            stored_status = {"status": old.get("status")} if target.kind.status else {}
+            new = {**body, **stored_status, "apiVersion": old["apiVersion"], "kind": old["kind"]}
             new["metadata"] = dict(body.get("metadata") or {})
         new = {name: value for name, value in new.items() if value is not None}
         entries = after_update(old, new, target.kind, self._who(target, "Update"), self._stamp())

@@ -29,7 +29,7 @@ def applier_of(
         field_manager=FIELD_MANAGER,
         marks=MARKS,
         metrics=UNREAD,
-        settled=ApplyCache(clock or ManualClock(), random.Random(1)),
+        apply_cache=ApplyCache(clock or ManualClock(), random.Random(1)),
     )
     return Applier(owned)
 

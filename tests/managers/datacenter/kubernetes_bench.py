@@ -232,7 +232,7 @@ class Operator:
             field_manager=FIELD_MANAGER,
             marks=MARKS,
             metrics=self.metrics,
-            settled=ApplyCache(self.clock, rng),
+            apply_cache=ApplyCache(self.clock, rng),
         )
         self.registry = SourceRegistry()
         self.store = KubernetesStore(client, own[WORKLOADS], self.clock)

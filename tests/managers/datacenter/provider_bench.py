@@ -125,7 +125,7 @@ class Bench:
             field_manager=FIELD_MANAGER,
             marks=MARKS,
             metrics=Metrics(),
-            settled=settled,
+            apply_cache=settled,
         )
         self.provider = KubernetesProvider(self.client, self.caches, apply)
 

@@ -340,7 +340,7 @@ class TestInformerSet:
             await informers.wait_synced(5.0)
             assert informers.healthy(60.0) is None
             await clock.advance(61.0)
-            assert informers.healthy(60.0) == "nothing heard of configmaps in shop for 61 s"
+            assert informers.healthy(60.0) == "no event of configmaps in shop for 61 s"
 
             def value(name: str, **labels: str) -> float | None:
                 return metrics.registry.get_sample_value(name, {"resource": "configmaps", **labels})

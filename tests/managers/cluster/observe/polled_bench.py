@@ -75,7 +75,7 @@ class PolledBench(Bench):
             field_manager=FIELD_MANAGER,
             marks=MARKS,
             metrics=metrics,
-            settled=ApplyCache(clock, rng),
+            apply_cache=ApplyCache(clock, rng),
         )
         self.polling = PollingCacheRefresher(
             self.mirrors, dict, HealthPoller(self.servers), clock, rng

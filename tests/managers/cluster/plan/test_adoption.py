@@ -67,7 +67,7 @@ def test_servers_of_this_operator_need_no_adoption() -> None:
 def test_nothing_is_planned_before_a_user_requests_it() -> None:
     observed = facts()
     adoption = adoption_of(QUIET.read(), observed)
-    assert (adoption.stage, adoption.effects, adoption.outcome) == ("kept", (), Done())
+    assert (adoption.stage, adoption.effects, adoption.outcome) == ("pending", (), Done())
     desired = merge_plans(gen.resolved(QUIET, gen.running(QUIET)), observed, adoption=adoption)
     assert not desired.workload
     assert not {(intent.resource, intent.key) for intent in desired.intents} & {*KEPT}
@@ -107,7 +107,7 @@ def test_then_the_statefulset_is_recreated_without_its_pods() -> None:
 
 
 def test_a_restart_that_the_pods_already_have_is_no_request() -> None:
-    assert adoption_of(RUNNING.read(), facts(RUNNING, restart_at="now")).stage == "kept"
+    assert adoption_of(RUNNING.read(), facts(RUNNING, restart_at="now")).stage == "pending"
 
 
 def test_a_pod_without_controller_gets_no_label() -> None:

@@ -62,7 +62,7 @@ class World:
                 field_manager=FIELD_MANAGER,
                 marks=MARKS,
                 metrics=Metrics(),
-                settled=ApplyCache(clock, rng),
+                apply_cache=ApplyCache(clock, rng),
             ),
         )
 
