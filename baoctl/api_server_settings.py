@@ -1,4 +1,4 @@
-"""The settings that say where the API server is. Standard library only, for a fast start of a verb.
+"""The settings with the address of the API server. Standard library only: a verb starts fast.
 
 Called by baoctl.settings, and by baoctl.commands.api_client: a verb reads no other setting of the
 operator, so that a LOG_LEVEL for another program does not end it.
@@ -20,7 +20,7 @@ SEPARATOR: Final = ":"
 
 @dataclass(frozen=True, slots=True)
 class ApiServerSettings:
-    """Where a process finds the API server."""
+    """The address of the API server for a process."""
 
     pod_host: str | None
     """Its address for pods, which the kubelet sets; None: this process does not run in a pod."""

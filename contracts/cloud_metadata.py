@@ -1,4 +1,4 @@
-"""Addresses of the metadata servers of clouds, which give out the credentials of a machine. Pure.
+"""Addresses of the metadata servers of clouds, which provide the credentials of a machine. Pure.
 
 Called by all code that connects to an address from a user, and by the NetworkPolicy of profile
 Hardened. Most clouds use a link-local address; METADATA contains the others. Sources: the

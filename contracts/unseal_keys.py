@@ -114,7 +114,7 @@ FIRST = KeyRing(UnsealKey(KEY_ID, KEY_FILE))
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """The desired keys of the pods now, and the step on the way to the key of the spec.
+    """The desired keys of the pods now, and the next step towards the key of the spec.
 
     `draw` names the Secret in which the operator must generate a new key; `refusal` is the reason
     why the key of the spec cannot be used: the servers then keep their keys.

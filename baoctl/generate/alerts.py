@@ -29,7 +29,7 @@ scrape configuration set `honor_labels: true`.
 |---|---|
 | critical | Requests fail, or data is at risk: act at once. |
 | warning | Act within a working day. |
-| info | Somebody may have forgotten something. |
+| info | A temporary state lasts unusually long, such as a pause. |
 """
 # {{ $labels.namespace }} and {{ $value | humanizeDuration }} in the annotations of a rule.
 _ACTION: Final = re.compile(r"\{\{ \$(?:labels\.)?(\w+)[^}]*\}\}")

@@ -15,7 +15,7 @@ from runtime.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What every mode of a job needs besides its variables."""
+    """What every mode of a job needs in addition to its variables."""
 
     clock: Clock
     environ: Mapping[str, str]

@@ -137,7 +137,7 @@ async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
         fields = {mode.field: report.to_object()}
         await write_status(client, clock, run, fields, mode.manager)
     except ObjectGone as error:
-        log.warning("the object of the report is gone", why=str(error))
+        log.warning("the object of the report was deleted", why=str(error))
     except (ApiError, Transient) as error:
         log.error("the report could not be written", why=str(error))
     finally:

@@ -203,7 +203,7 @@ async def _start_server(trial: TestRun) -> str:
         message = f"OpenBao {taken} took the snapshot, and the servers run {health.version}"
         raise CheckFailed("VersionDiffers", message)
     if health.initialized:
-        # The pod was restarted: the data are from an earlier attempt.
+        # The pod was restarted: the data is from an earlier attempt.
         raise CheckFailed("ServerUnavailable", "the server of the test is not empty")
     trial.root = await trial.bao.initialize(trial.address)
     active = await _until(trial, START_SECONDS, lambda now: now.leads)
@@ -240,7 +240,7 @@ async def _wait_for_data(trial: TestRun) -> str:
         message = "the server accepted the snapshot, but did not unseal with its data"
         raise CheckFailed("StaysSealed", f"{message} within {RETURN_SECONDS:.0f} s")
     if manifest.cluster_id and health.cluster_id != manifest.cluster_id:
-        message = f"the data are of cluster {health.cluster_id}, not of {manifest.cluster_id}"
+        message = f"the data is of cluster {health.cluster_id}, not of {manifest.cluster_id}"
         raise CheckFailed("ClusterIDDiffers", message)
     return f"unsealed: automatically, as cluster {health.cluster_id}"
 
@@ -275,7 +275,7 @@ async def _check_index(trial: TestRun) -> str:
     assert trial.meta is not None
     applied = await trial.bao.applied_index(trial.address)
     if applied < trial.meta.index:
-        message = f"the data end at index {applied}, and the snapshot has {trial.meta.index}"
+        message = f"the data ends at index {applied}, and the snapshot has {trial.meta.index}"
         raise CheckFailed("IndexTooLow", message)
     return f"raft index: {trial.meta.index} in the snapshot, {applied} is applied"
 

@@ -91,7 +91,7 @@ def _choose(names: Sequence[str], *, err: bool) -> str:
 
 
 def _skip(name: str) -> None:
-    """Ask nothing."""
+    """Do not ask for confirmation."""
 
 
 def _confirm(name: str, *, err: bool) -> None:

@@ -24,7 +24,7 @@ _ANSWER = (
 )
 
 _REASONS = (
-    # --- on the way
+    # --- in progress
     Reason(
         "RestoreValidating",
         "The operator is checking the cluster and the snapshot.",

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 Outcome = Literal["Passed", "Failed", "Unknown"]
-"""Failed: this snapshot cannot be relied on. Unknown: the test says nothing about the snapshot."""
+"""Failed: the snapshot is not reliable. Unknown: the test says nothing about the snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +150,7 @@ _REASONS = (
     RestoreTestReason(
         "JobFailed",
         "Unknown",
-        "The Job of the test ended without a report: it was evicted, or ran out of time or "
-        "memory.",
+        "The Job of the test ended without a report: it was evicted, or ran out of time or memory.",
         "Run `kubectl describe job <job>` within an hour. DeadlineExceeded: the test took more "
         "than an hour. BackoffLimitExceeded: `kubectl describe pods -l "
         "batch.kubernetes.io/job-name=<job>` shows the exit code. Then request the test again.",

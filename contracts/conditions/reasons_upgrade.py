@@ -1,8 +1,8 @@
 """Reasons about changes of the version, and the condition that reports them.
 
 Uses contracts.conditions.reason and contracts.conditions.condition_type. Part of
-contracts.conditions.reasons and of contracts.conditions.catalogue; docs/upgrade.md says what to do
-about each.
+contracts.conditions.reasons and of contracts.conditions.catalogue; docs/upgrade.md describes the
+action for each.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ from contracts.conditions.reason import Reason
 from contracts.conditions.reasons_workload import QUESTION_REFUSED
 
 UPGRADE_REASONS: tuple[Reason, ...] = (
-    # --- on the way
+    # --- in progress
     Reason(
         "UpgradeInProgress",
         "The servers are being upgraded.",

@@ -20,7 +20,7 @@ REFS_MAX = 64
 
 
 class WorkloadSource(ApiModel):
-    """Which source the service comes from."""
+    """The source that declares the service."""
 
     name: SourceName = Field(description="One of declared, set/<name> and hook/<name>.")
     priority: int = Field(default=0, description="Priority of the source.")

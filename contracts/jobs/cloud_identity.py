@@ -17,7 +17,7 @@ from contracts.api.cluster.snapshot_store import BackupTarget, Provider, Workloa
 
 @dataclass(frozen=True, slots=True)
 class MetadataAddress:
-    """An address from which a cloud gives out credentials, and its TCP ports."""
+    """An address at which a cloud provides credentials, and its TCP ports."""
 
     address: str
     ports: tuple[int, ...] = (80,)

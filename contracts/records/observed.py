@@ -111,7 +111,7 @@ class StatefulSetFacts:
     restore_uid: str = ""
     """UID of the last restore in its template (annotation, "" if absent)."""
     missing_pods: int = 0
-    """Pods that do not exist after its controller tried to create them, as its status says."""
+    """Pods that do not exist after its controller tried to create them, according to its status."""
     creation_hash: str = ""
     """Hash of its immutable fields as requested at its creation (annotation, "" if absent)."""
     foreign: ForeignStatefulSet | None = None

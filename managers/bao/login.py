@@ -106,7 +106,7 @@ class ServiceAccountLogin:
         return answer
 
     def forget(self) -> bool:
-        """Drop a token that a server refused; a new login may give another one."""
+        """Drop a token that a server refused; a new login may return another one."""
         self._until = self._ends = 0.0
         return True
 

@@ -75,7 +75,7 @@ class ServerState(BaseModel):
     status: Word = ""
     """leader, voter or non-voter."""
     node_type: Word = ""
-    """voter or non-voter: the role that the autopilot gives it in the end."""
+    """voter or non-voter: its final role, as the autopilot assigns it."""
     last_index: Count = 0
     """Index of the last entry of its log that the leader knows."""
 

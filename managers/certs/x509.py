@@ -22,7 +22,7 @@ from managers.context.secret_files import UNREADABLE, certificates, entry, priva
 
 AUTHORITY_LIFE = timedelta(days=3650)
 SERVER_LIFE = timedelta(days=365)
-# Certificates are valid since a time before now, for clients whose clock is behind.
+# Certificates are valid from a time before now, for clients whose clock is behind.
 BACKDATE = timedelta(hours=1)
 
 

@@ -26,7 +26,7 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
 
     After a rename the former account and its rights are kept until the last pod that uses them is
     deleted: without them the pod could not report whether it is the leader. They are kept but not
-    applied, so that a pod that a user created gives no rights to the account that it names.
+    applied, so that a pod of a user grants no rights to the account that it names.
     """
     voters = tuple(pod.ordinal for pod in observed.pods)
     readers = tuple(pod.ordinal for pod in observed.read.pods)

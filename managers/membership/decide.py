@@ -32,7 +32,7 @@ class Answers:
     cluster_ids: Mapping[str, str]
     """Pod name to the cluster id that the server in it reports."""
     members: tuple[Member, ...] | None
-    """None when no server could be asked."""
+    """None when no server could be queried."""
     error: str
     """Why the members are not known, for a user; "" when they are."""
     healthy: frozenset[str] = frozenset()
@@ -62,7 +62,7 @@ class ExpectedMembers:
 def evaluate_members(
     answers: Answers, expected: ExpectedMembers, previous: AdminOpsStatus | None, now: datetime
 ) -> tuple[AdminOpsStatus, Outcome]:
-    """Turn answers into `status.adminOps`, and return when to ask again."""
+    """Turn answers into `status.adminOps`, and return the time of the next check."""
     raft = _raft(answers, expected, previous)
     split = _split(answers.cluster_ids)
     error: tuple[str, str] | None = None
@@ -100,7 +100,7 @@ def _raft(
 
 
 def _reads(member: Member, cluster: str) -> bool:
-    """Tell a read replica from a new voter, which has no vote for its first seconds."""
+    """Distinguish a read replica from a new voter, which has no vote for its first seconds."""
     return not member.voter and names.read_ordinal_of(cluster, member.node_id) is not None
 
 

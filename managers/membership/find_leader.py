@@ -2,7 +2,7 @@
 
 A server labels its own pod, and a label may be stale: a server that lost an election while the API
 server did not answer keeps its label as the leader. Labels cost nothing to read, so they are
-trusted as long as exactly one pod is labelled as the leader; otherwise the servers are asked.
+trusted as long as exactly one pod is labelled as the leader; otherwise the servers are queried.
 Called by managers.cluster.observe.observer and managers.cluster.adminops.reconcile.
 """
 
@@ -19,7 +19,7 @@ from managers.bao.client import Bao, BaoError
 async def resolve_leader(bao: Bao, pods: Sequence[PodFacts]) -> tuple[PodFacts, ...]:
     """Replace the labels of the servers by their answers (sys/health).
 
-    A server that does not answer keeps its label, unless another one answers that it leads: the
+    A server that does not answer keeps its label, unless another one responds that it leads: the
     label of a killed server is stale. Never raises.
     """
     answers = await asyncio.gather(*(_is_active(bao, pod) for pod in pods))

@@ -17,9 +17,9 @@ from managers.membership.decide import Answers
 async def ask(
     bao: Bao, pods: Sequence[PodFacts], login: TokenSource | None, *, health: bool = False
 ) -> Answers:
-    """Ask every ready server for its cluster id, and the leader for the members.
+    """Read the cluster id from every ready server, and the members from the leader.
 
-    `health`: also ask the leader for the autopilot health of the servers.
+    `health`: also read the autopilot health of the servers from the leader.
     """
     ready = [pod for pod in pods if pod.ready and pod.ip]
     ids = dict(await asyncio.gather(*(_cluster_id(bao, pod) for pod in ready)))

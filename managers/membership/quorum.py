@@ -1,4 +1,4 @@
-"""Asks the leader whether a server may be absent, only before a pod is replaced or removed.
+"""Reads from the leader whether a server may be absent, before a pod is replaced or removed.
 
 Called by managers.cluster.observe.observer.
 """
@@ -26,11 +26,13 @@ async def read_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) ->
     while. A member that it does not list counts as unhealthy.
 
     Across the change of the forwarding service in 2.6.0 a follower does not report its health to
-    the leader (contracts.server_features.reports_health). Such a follower is judged by its log.
+    the leader (contracts.server_features.reports_health). The health of such a
+    follower is derived from its log.
 
     For the autopilot a server is healthy for ten seconds after its last contact, and the leader may
     need longer than that to reach a restarted one (it resolves the new address, and backs off after
-    each failure). So the operator asks each server whether the leader's log has reached it.
+    each failure). So the operator reads the log index of each server, and compares it with that of
+    the leader.
 
     A refusal is returned with its path; managers.membership.quorum_refusal interprets it. If the
     autopilot is disabled, the leader reports no health, and only the logs count. Never raises.
@@ -65,7 +67,7 @@ async def read_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) ->
 async def _autopilot_state(bao: Bao, address: str, login: TokenSource) -> AutopilotState | None:
     """Read the state of the autopilot; None when it is disabled.
 
-    The same token was valid a moment ago: a refusal is not due to an expired one.
+    The same token was just valid: a refusal is not due to an expired one.
     """
     try:
         return await bao.autopilot_state(address, await login.token(bao, address))

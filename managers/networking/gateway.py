@@ -72,7 +72,7 @@ def _backend(resolved: Resolved) -> dict[str, Any]:
 
 @memoize
 def backend_tls_policy(resolved: Resolved, hostname: str, resource: Resource) -> Intent:
-    """Build the policy: the gateway speaks TLS to the Service of the route and checks its name."""
+    """Build the policy: the gateway uses TLS to the Service of the route and checks its name."""
     target = {"group": "", "kind": "Service", "name": names.public_service(resolved.name)}
     authority = {
         "group": "",

@@ -63,7 +63,7 @@ def _late(
         return ""
     successful, resumed = count_and_resumed
     scheduled = test_status.next_scheduled_test
-    # The time of a former schedule says nothing, and the present one may be invalid.
+    # A stored time is valid only for its own schedule, and the current schedule may be invalid.
     if spec.schedule and spec.schedule == test_status.schedule and scheduled is not None:
         start = counted_from(scheduled, resumed)
         if scheduled <= now and cron.next_after(spec.schedule, start) <= now:

@@ -1,4 +1,4 @@
-"""The actions of the state machines of upgrades: what a transition does besides changing state."""
+"""The actions of the state machines of upgrades: the side effects of a transition."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ CLOUD_SEALS: Final[frozenset[SealType]] = frozenset(
 class Span:
     """Releases from `since` on, and before `until`; "" is no bound.
 
-    A pre-release counts as its release, because it behaves more like it than like the previous one.
+    A pre-release counts as its release, because it is more similar to it than to the previous one.
     """
 
     since: str = ""
@@ -224,7 +224,7 @@ class PairVerdict:
 def evaluate_pair(
     before: semver.Version, after: semver.Version, strategy: Strategy, seal: SealType
 ) -> PairVerdict:
-    """Judge an upgrade from one version to another; the most severe pair decides."""
+    """Evaluate an upgrade from one version to another; the most severe pair decides."""
     pairs = [pair for pair in PAIRS if _applies(pair, before, after, strategy, seal)]
     warnings = [pair.why for pair in pairs if pair.grade == "warn"]
     warnings += _general(before, after)
@@ -248,7 +248,7 @@ class Succession:
 
 
 def succession(version: str, led_by: str) -> Succession:
-    """Judge whether a server of a release can become the leader after a server of `led_by`.
+    """Return whether a server of a release can become the leader after a server of `led_by`.
 
     The leader migrates the stored data to its release, so the successor must be able to read the
     data of that release.

@@ -1,4 +1,4 @@
-"""What the verbs for clusters do: a module that reads, modules that decide, modules that print.
+"""The verbs for clusters: modules that read, modules that decide, and modules that print.
 
 Called by baoctl.verbs.clusters, which imports a module when its verb is called.
 """

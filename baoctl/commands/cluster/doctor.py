@@ -1,4 +1,4 @@
-"""`baoctl doctor`: examines a cluster, and prints what is wrong with it.
+"""`baoctl doctor`: diagnoses a cluster, and prints its problems.
 
 Uses baoctl.commands.cluster.fetch to read and findings to decide. Called by baoctl.verbs.clusters.
 """

@@ -72,10 +72,10 @@ def unschedulable_pods(observed: ClusterObservation) -> Iterator[Finding]:
     """Find pods that cannot be scheduled."""
     for pod in observed.pods:
         for condition in parts(pod, "status", "conditions"):
-            held = condition.get("type") == "PodScheduled" and condition.get("status") == "False"
+            pending = condition.get("type") == "PodScheduled" and condition.get("status") == "False"
             if _UNBOUND in text(condition, "message") and any(map(_unbound, observed.claims)):
                 continue  # `volumes` finds the cause.
-            if held and text(condition, "reason") == "Unschedulable":
+            if pending and text(condition, "reason") == "Unschedulable":
                 name = key_of(pod).name
                 yield Finding(
                     "A server cannot be scheduled",
@@ -156,7 +156,7 @@ def quorum(observed: ClusterObservation) -> Iterator[Finding]:
     yield Finding(
         "There is no quorum: nothing can be read or written",
         "; ".join(evidence),
-        "Make the servers run again; do not delete volumes. If a majority of the volumes is lost,"
+        "Start the missing servers; do not delete volumes. If a majority of the volumes is lost,"
         " restore a snapshot into a new cluster.",
         f"kubectl -n {observed.namespace} {look}",
     )

@@ -90,7 +90,7 @@ def certificates(observed: ClusterObservation) -> Iterator[Finding]:
         yield Finding(
             "The certificate of the servers has expired",
             text(tls, "message"),
-            "Renew it in its Secret; in mode OperatorManaged, make the operator run.",
+            "Renew it in its Secret; in mode OperatorManaged, start the operator.",
             f"kubectl -n {observed.namespace} get secret {_server_secret(observed)}",
             text(tls, "reason"),
         )
@@ -119,19 +119,19 @@ def _server_secret(observed: ClusterObservation) -> str:
 
 def lock(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a lock whose holder is gone, or does not renew it."""
-    held = part(observed.status, "operationLock")
-    if not held:
+    operation_lock = part(observed.status, "operationLock")
+    if not operation_lock:
         return
-    renewed = moment(held, "renewedAt") or moment(held, "acquiredAt")
+    renewed = moment(operation_lock, "renewedAt") or moment(operation_lock, "acquiredAt")
     silent = observed.now - renewed if renewed else timedelta(0)
-    holder = text(held, "holder")
+    holder = text(operation_lock, "holder")
     gone = observed.lock_holder_exists is False
     if not gone and silent <= LOCK_SILENT:
         return
     evidence = "the holder no longer exists" if gone else f"not renewed for {age(silent)}"
     yield Finding(
         f"The operation lock of {holder} is stale",
-        f"{text(held, 'operation')}: {evidence}; backups, restores and upgrades wait",
+        f"{text(operation_lock, 'operation')}: {evidence}; backups, restores and upgrades wait",
         "The operator releases it once the holder and its Job are gone. Delete a Job that hangs; if"
         f" the admission policies are installed, annotate it with {labels.MAINTENANCE}=true first.",
         f"kubectl -n {observed.namespace} get openbaobackups,openbaorestores,jobs",

@@ -94,8 +94,10 @@ def _spec_changes(live: Object, later: Object) -> tuple[FieldChange, ...]:
 
 def _of_user(cluster: Object) -> Object:
     metadata = part(cluster, "metadata")
-    kept = {name: metadata[name] for name in ("annotations", "labels") if metadata.get(name)}
-    return {"metadata": kept, "spec": part(cluster, "spec")}
+    user_metadata = {
+        name: metadata[name] for name in ("annotations", "labels") if metadata.get(name)
+    }
+    return {"metadata": user_metadata, "spec": part(cluster, "spec")}
 
 
 def _by_name(rendered: Rendering | None) -> dict[ObjectName, Object]:
@@ -192,7 +194,7 @@ class _Note:
     field: str
     text: str
     becomes: Any = ...
-    """Only when the field becomes this value; `...` stands for any."""
+    """Only when the field becomes this value; `...` matches any."""
 
 
 _NOTES: Final = (

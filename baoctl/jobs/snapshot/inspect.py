@@ -31,7 +31,7 @@ _OUTPUT: Final = 1 << 20
 
 
 class NotASnapshot(ValueError):  # noqa: N818  named after what was found
-    """The bytes are not a complete snapshot; the message says why."""
+    """The bytes are not a complete snapshot; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -351,7 +351,7 @@ class _Handover:
                 self._queue.put(piece)
 
     def fed(self, feeding: asyncio.Task[None]) -> None:
-        """Tell the thread that the stream has ended or failed."""
+        """Notify the thread that the stream has ended or failed."""
         if not feeding.cancelled():
             self.error = feeding.exception()
         self._stopped = self._stopped or self.error is not None

@@ -149,7 +149,7 @@ async def _move(work: Work, *, away: Sequence[str], to: Sequence[str]) -> None:
 async def _check_successors(work: Work, leader: Leader, pods: Sequence[str]) -> None:
     """Keep a leader whose successors would be of a release that cannot lead after it.
 
-    Without this leader nobody would lead. Raises StepFailure(StepDown).
+    Without this leader no server would lead. Raises StepFailure(StepDown).
     """
     for pod in pods:
         try:

@@ -1,8 +1,8 @@
 """Rules about the labels and annotations of a service.
 
 Uses contracts.naming.labels and contracts.datacenter.rules.service. Collected by
-contracts.datacenter.rules.all_rules. The operator trusts its own labels whoever wrote them, so
-users must not set them.
+contracts.datacenter.rules.all_rules. The operator trusts its own labels
+regardless of their writer, so users must not set them.
 """
 
 from collections.abc import Callable, Iterator

@@ -84,7 +84,7 @@ def outcome_of(applied: Applied) -> Outcome:
 
 
 def immutable(applied: Applied) -> str:
-    """Tell the user how to apply a change that is not possible in place."""
+    """Return the message for a change that is not possible in place, with the command for it."""
     key = applied.intent.key
     return (
         f"{applied.message}. The pods keep running unchanged. To recreate the StatefulSet and keep "

@@ -136,7 +136,7 @@ def pool_facts(
 def own_stateful_set_facts(owner: Owner, live: Object | None) -> StatefulSetFacts | None:
     """Read the StatefulSet of a cluster; one of that name with another owner counts as absent.
 
-    Any editor of the namespace can create one, and it says nothing about our servers.
+    Any editor of the namespace can create one, and it is no evidence about our servers.
     """
     owned = live is not None and ownership_of(live, owner, MARKS) is not Ownership.FOREIGN
     return stateful_set_facts(live) if owned else None

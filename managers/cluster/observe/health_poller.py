@@ -47,9 +47,9 @@ class HealthPoller:
     async def changed(
         self, uid: str, client_config: ServerClientConfig, pods: Sequence[PodFacts]
     ) -> bool:
-        """Ask every server; report whether an answer differs from the last one.
+        """Query every server; report whether a response differs from the last one.
 
-        A server without an earlier answer is assumed unsealed, and active if its pod label says so.
+        A server without an earlier response counts as unsealed, and as active by its pod label.
         """
         polled = await self._session(uid, client_config)
         targets = {(pod.uid, pod.ip): pod for pod in pods if pod.ip}

@@ -21,7 +21,7 @@ _WRITES = ("create", "update", "patch")
 
 
 def root_access(secret: str, *, exists: bool, initialized: bool) -> ConditionUpdate:
-    """Judge whether a root token gives access to a cluster that the operator initialises."""
+    """Report whether a root token gives access to a cluster that the operator initialises."""
     kind = "UserAccessBootstrap"
     if exists:
         return ConditionUpdate(
@@ -38,7 +38,7 @@ def root_access(secret: str, *, exists: bool, initialized: bool) -> ConditionUpd
 
 @memoize
 def user_access(spec: ClusterSpec) -> ConditionUpdate:
-    """Judge whether a user can log in after the self-init of a cluster."""
+    """Report whether a user can log in after the self-init of a cluster."""
     kind = "UserAccessBootstrap"
     mount = user_login(spec)
     if mount:
@@ -60,7 +60,7 @@ def user_access(spec: ClusterSpec) -> ConditionUpdate:
 
 
 def user_login(spec: ClusterSpec) -> str:
-    """Name the first auth mount that the requests give a user or a role; "" when there is none."""
+    """Name the first auth mount with a user or a role in the requests; "" when there is none."""
     requests = spec.self_init.requests if spec.self_init else ()
     writes = [request for request in requests if request.operation in _WRITES]
     mounts = [match["mount"] for match in map(_mount_of, writes) if match is not None]
@@ -82,7 +82,7 @@ def _mount_of(request: SelfInitRequest) -> re.Match[str] | None:
 def recovery_keys(
     spec: ClusterSpec, status: RecoveryKeysStatus | None, *, cluster: str, initialized: bool
 ) -> ConditionUpdate | None:
-    """Judge whether the initial recovery keys are available to their recipients.
+    """Report whether the initial recovery keys are available to their recipients.
 
     None when the spec requests none.
     """
@@ -108,7 +108,7 @@ def recovery_keys(
 def operator_login(
     spec: ClusterSpec, status: OperatorLoginStatus | None, *, initialized: bool
 ) -> ConditionUpdate:
-    """Judge whether OpenBao trusts the tokens that the operator and its jobs log in with."""
+    """Report whether OpenBao trusts the tokens that the operator and its jobs log in with."""
     kind = "OperatorLoginReady"
     if spec.self_initializes and not spec.wants_operator_login:
         message = "spec.selfInit.oidc.enabled is not true: the operator only watches this cluster"

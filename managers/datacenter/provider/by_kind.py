@@ -27,7 +27,7 @@ class ServicesProvider:
     async def observe(self, record: ServiceRecord) -> Observation:
         """Read the state of the service; if its kind became another one, only that it exists."""
         if _is_kind_changed(record):
-            # Stored before each attempt: without the reference, nobody could tell its provider.
+            # Stored before each attempt: only the reference records the provider.
             progress = record.progress
             return Observation(
                 present=True,

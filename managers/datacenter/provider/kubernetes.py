@@ -293,7 +293,7 @@ class KubernetesProvider:
                 resource,
                 key_of(live),
                 uid=uid_of(live),
-                # The status of a cluster changes often, and does not matter here.
+                # The status of a cluster changes often, and is not compared here.
                 resource_version=None if resource == CLUSTERS else resource_version_of(live),
                 propagation=propagation,
             )

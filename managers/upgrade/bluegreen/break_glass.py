@@ -79,6 +79,6 @@ def _steps(facts: BlueGreenFacts) -> tuple[str, ...]:
         f"kubectl -n {namespace} logs job/{facts.job_name}",
         f"kubectl -n {namespace} get pods -l {selector} -L openbao.org/revision,openbao-active",
         f"bao operator raft list-peers   # on a server of {name}; blue must lead and vote",
-        f"Fix what {ACTIONS[facts.status.phase]} could not, or restore a snapshot.",
+        f"Complete the action {ACTIONS[facts.status.phase]}, or restore a snapshot.",
         f"kubectl -n {namespace} patch openbaocluster {name} --type merge -p '{patch}'",
     )

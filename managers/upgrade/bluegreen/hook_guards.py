@@ -42,5 +42,5 @@ def job_refusal_is_old(facts: Facts) -> str | None:
 def needs_user(facts: Facts) -> str | None:
     current = step(facts)
     if current == "unknown":
-        return "the Job of the hook is gone; check its effect, then set spec.upgrade.requests.retry"
+        return "the hook Job was deleted; check its effect, then set spec.upgrade.requests.retry"
     return "the validation hook failed" if current == "failed" else None

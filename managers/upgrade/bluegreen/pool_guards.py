@@ -239,7 +239,7 @@ def rollback_obstacle(facts: Facts) -> str:
 
 
 def _succession(facts: Facts) -> Succession:
-    """Judge whether a server of blue can lead after one of green."""
+    """Return whether a server of blue can lead after one of green."""
     return succession(facts.accepted.version, facts.target.version)
 
 

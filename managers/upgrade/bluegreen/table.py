@@ -141,7 +141,7 @@ def _late(at: str) -> Transitions:
 
 
 def _roll_back(at: str, when: Callable[[Facts], str | None], label: str) -> Transitions:
-    """Roll back, or hold the upgrade if blue can never lead again: nobody would lead then."""
+    """Roll back, or hold the upgrade if blue can never lead again: then no server would lead."""
     return (
         *_back(at, ROLLING_BACK, (pools.if_blue_can_lead(when), label)),
         Transition(

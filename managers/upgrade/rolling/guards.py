@@ -145,7 +145,7 @@ def pod_late(facts: RollingFacts) -> str | None:
         return None
     servers = facts.observed.servers
     pod = next((server for server in servers if server.name == facts.upgrade.pod), None)
-    message = f"{facts.upgrade.pod or 'no pod'} is not back with {facts.target} after "
+    message = f"{facts.upgrade.pod or 'no pod'} is not ready with {facts.target} after "
     message += f"{int(facts.deadline.total_seconds())} s"
     return message + (f": {pod.waiting}" if pod is not None and pod.waiting else "")
 

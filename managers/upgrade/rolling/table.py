@@ -140,7 +140,7 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         )
         for reason in USER_HOLDS
     ),
-    _fail(ROLLING, guards.pod_unready_late, "pod not back", "PodNotReady"),
+    _fail(ROLLING, guards.pod_unready_late, "pod not ready", "PodNotReady"),
     Transition(
         ROLLING,
         guards.members_unreadable,

@@ -32,5 +32,5 @@ async def delete_read_stateful_set(
         context,
         resolved.owner,
         "ReadReplicasRemoved",
-        f"Deleted StatefulSet {effect.target}: its last pod is gone",
+        f"Deleted StatefulSet {effect.target}: its last pod was deleted",
     )

@@ -179,7 +179,7 @@ def _unless_objected(
 
 
 def _go(observed: Observed, pod: PodFacts) -> RolloutAction:
-    """Replace a pod; if a budget refused it a moment ago, wait and report that."""
+    """Replace a pod; if a budget has just refused it, wait and report that."""
     refused = observed.last_attempt(EVICT, pod.uid) if pod.ready else None
     if refused is None:
         return RolloutAction("replace", pod)
@@ -191,7 +191,7 @@ def _go(observed: Observed, pod: PodFacts) -> RolloutAction:
 
 
 def _sleeps(observed: Observed, pod: PodFacts) -> bool:
-    """Return whether a server stepped down a moment ago."""
+    """Return whether a server has just stepped down."""
     if not pod.ready:
         return False
     attempt, by_job = (

@@ -11,8 +11,8 @@ from contracts.conditions.reasons_workload import QUESTION_REFUSED
 from contracts.records.observed import PodFacts, Quorum, RaftServer, StatefulSetFacts
 from runtime.outcome import Wait
 
-# No event reports that a user fixed a policy. A leader that has just been elected may refuse a
-# request that it grants a moment later.
+# No event reports that a user fixed a policy. A newly elected leader may refuse a request that it
+# grants shortly after.
 QUESTION_RECHECK = 5.0
 # Fewer than three servers tolerate no loss: every restart is an outage.
 TOLERANT = 3
@@ -39,7 +39,7 @@ def is_locked_out(pod: PodFacts, live: StatefulSetFacts | None) -> bool:
 
 
 def reason_of(quorum: Quorum | None) -> str:
-    """Return the reason for a refused question; "" for any other answer."""
+    """Return the reason for a refused query; "" for any other response."""
     return QUESTION_REFUSED if quorum is not None and quorum.refused_path else ""
 
 
@@ -94,8 +94,8 @@ def objection_to_hand_over(
     """Return why the leader may not step down now; "" when it may.
 
     It stays a voter, so no vote is lost: enough others must have its log, so that one of them can
-    lead immediately with followers. Servers that are `young` started a moment ago and may still
-    catch up. The log state of those that are `unproven` is not reliable.
+    lead immediately with followers. Servers that are `young` have just started and may still catch
+    up. The log state of those that are `unproven` is not reliable.
     """
     if quorum is None or size == 1:
         return ""
