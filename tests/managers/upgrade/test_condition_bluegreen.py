@@ -18,7 +18,6 @@ from managers.upgrade.bluegreen.decide import decide_step
 from managers.upgrade.bluegreen.table import TABLE
 from managers.upgrade.condition import failure_of, upgrading, upgrading_while_paused
 from managers.upgrade.messages import REFUSED, WORDS
-from runtime.outcome import Blocked
 from tests import gen
 from tests.managers.upgrade.two_pools import FOR_EVER, NEW, OLD, TwoPools
 
@@ -209,9 +208,6 @@ class TestSafeMode:
         assert world.read().status.break_glass is None
         failure = gen.present(failure_of(world.read(), course_of(world)))
         assert failure.reason == "BreakGlassRequired"
-
-    def test_it_waits_for_a_person(self) -> None:
-        assert gen.expect(Blocked, course_of(safe_mode()).outcome).reason == "BreakGlassRequired"
 
     def test_one_that_was_answered_is_no_failure(self) -> None:
         world = safe_mode()

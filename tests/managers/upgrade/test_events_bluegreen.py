@@ -38,167 +38,115 @@ class Told(TwoPools):
         return [event.reason for event in self.events]
 
 
-def whole() -> Told:
-    world = Told()
-    world.done()
-    return world
+Act = Callable[[Told], object]
 
 
-def with_read_replicas() -> Told:
-    world = Told(readReplicas={"replicas": 1})
-    world.done()
-    return world
+def to(phase: str, passes: int = 0) -> Act:
+    return lambda world: world.to(phase).drive(passes)
 
 
-def approve() -> Told:
-    world = Told(upgrade={"blueGreen": {"autoPromote": False}})
-    world.to("Syncing").drive(60)
-    world.order(promote="go")
-    world.done()
-    return world
+def order(**tokens: str) -> Act:
+    return lambda world: world.order(**tokens)
 
 
-def approve_cleanup() -> Told:
-    world = Told(upgrade={"blueGreen": {"autoCleanup": False}})
-    world.to("DemotingBlue").drive(60)
-    world.order(cleanup="go")
-    world.done()
-    return world
+def drive(passes: int) -> Act:
+    return lambda world: world.drive(passes)
 
 
-def with_snapshot() -> Told:
-    world = Told(backup=BACKUP, upgrade={"preUpgradeSnapshot": True})
-    world.done()
-    return world
+def change(**attributes: Any) -> Act:
+    return lambda world: world.__dict__.update(attributes)
 
 
-def without_snapshot() -> Told:
-    world = Told(backup=BACKUP, upgrade={"preUpgradeSnapshot": True})
-    world.backup_ends = "Failed"
-    world.drive(60)
-    return world
-
-
-def revert_at_once() -> Told:
-    world = Told(upgrade={"preUpgradeSnapshot": True})
-    world.backup_ends = "Running"
-    world.drive(4)
-    world.edit(version=OLD)
-    world.drive(10)
-    return world
-
-
-def one_job_fails() -> Told:
-    world = Told()
-    world.fails = {"bluegreen-join-green-nonvoters": 1}
-    world.done()
-    return world
-
-
-def roll_back() -> Told:
-    world = Told()
-    world.to("DemotingBlue").drive(3)
-    world.order(rollback="please")
-    world.drive(200)
-    return world
-
-
-def roll_back_too_late() -> Told:
-    world = Told()
-    world.to("Cleanup")
-    world.order(rollback="please")
-    world.done()
-    return world
-
-
-def safe_mode() -> Told:
-    world = Told()
-    world.to("DemotingBlue").drive(3)
-    world.fails = {"bluegreen-repair-consensus": FOR_EVER}
-    world.order(rollback="please")
-    world.drive(400)
-    world.fails = {}
+def acknowledge(world: Told) -> None:
     world.edit(breakGlassAck=world.status["breakGlass"]["nonce"])
-    world.drive(200)
-    return world
 
 
 class Row(NamedTuple):
-    live: Callable[[], Told]
+    acts: tuple[Act, ...]
     expected: list[str]
+    spec: dict[str, Any] = {}  # noqa: RUF012  only read
+
+    def live(self) -> Told:
+        world = Told(**self.spec)
+        for act in self.acts:
+            act(world)
+        return world
 
 
-# sentence: (what happens, the events in their order)
+SNAPSHOT_FIRST: dict[str, Any] = {"backup": BACKUP, "upgrade": {"preUpgradeSnapshot": True}}
+BACK_FAILS = (
+    to("DemotingBlue", 3),
+    change(fails={"bluegreen-repair-consensus": FOR_EVER}),
+    order(rollback="please"),
+    drive(400),
+    change(fails={}),
+    acknowledge,
+    drive(200),
+)
+SWITCHED = ["UpgradeStarted", *PHASES, "TrafficSwitched"]
+
+# sentence: (what happens, the events in their order, the spec)
 LIVES = {
     "all goes well": Row(
-        whole,
-        ["UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase", "UpgradeComplete"]),
+        (Told.done,), [*SWITCHED, "BlueGreenPhase", "UpgradeComplete"]),
     "read replicas follow": Row(
-        with_read_replicas,
-        [
-            "UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase", "BlueGreenPhase",
-            "UpgradeComplete",
-        ]),
+        (Told.done,), [*SWITCHED, "BlueGreenPhase", "BlueGreenPhase", "UpgradeComplete"],
+        {"readReplicas": {"replicas": 1}}),
     "a person approves": Row(
-        approve,
+        (to("Syncing", 60), order(promote="go"), Told.done),
         [
             "UpgradeStarted", *PHASES, "BlueGreenPromotionApproved", "TrafficSwitched",
             "BlueGreenPhase", "UpgradeComplete",
-        ]),
+        ],
+        {"upgrade": {"blueGreen": {"autoPromote": False}}}),
     "a person approves the removal": Row(
-        approve_cleanup,
-        [
-            "UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase",
-            "BlueGreenCleanupApproved", "UpgradeComplete",
-        ]),
+        (to("DemotingBlue", 60), order(cleanup="go"), Told.done),
+        [*SWITCHED, "BlueGreenPhase", "BlueGreenCleanupApproved", "UpgradeComplete"],
+        {"upgrade": {"blueGreen": {"autoCleanup": False}}}),
     "a snapshot comes first": Row(
-        with_snapshot,
+        (Told.done,),
         [
             "PreUpgradeSnapshotStarted", "UpgradeStarted", "BlueGreenPhase",
             "PreUpgradeSnapshotCompleted", *PHASES[1:], "TrafficSwitched", "BlueGreenPhase",
             "UpgradeComplete",
-        ]),
+        ],
+        SNAPSHOT_FIRST),
     "no snapshot can be taken": Row(
-        without_snapshot,
+        (change(backup_ends="Failed"), drive(60)),
         [
             "PreUpgradeSnapshotStarted", "UpgradeStarted",
             *(["PreUpgradeSnapshotFailed", "PreUpgradeSnapshotStarted"] * 2), "UpgradeFailed",
-        ]),
+        ],
+        SNAPSHOT_FIRST),
     "nobody wants it any more": Row(
-        revert_at_once,
-        ["PreUpgradeSnapshotStarted", "UpgradeStarted", "UpgradeCancelled"]),
+        (change(backup_ends="Running"), drive(4), lambda world: world.edit(version=OLD), drive(10)),
+        ["PreUpgradeSnapshotStarted", "UpgradeStarted", "UpgradeCancelled"],
+        {"upgrade": {"preUpgradeSnapshot": True}}),
     "a Job fails once": Row(
-        one_job_fails,
+        (change(fails={"bluegreen-join-green-nonvoters": 1}), Told.done),
         [
             "UpgradeStarted", *PHASES[:2], "UpgradeJobFailed", *PHASES[2:], "TrafficSwitched",
             "BlueGreenPhase", "UpgradeComplete",
         ]),
     "it goes back": Row(
-        roll_back,
-        [
-            "UpgradeStarted", *PHASES, "TrafficSwitched", "RollbackStarted", "BlueGreenPhase",
-            "RollbackComplete",
-        ]),
+        (to("DemotingBlue", 3), order(rollback="please"), drive(200)),
+        [*SWITCHED, "RollbackStarted", "BlueGreenPhase", "RollbackComplete"]),
     "it is too late to go back": Row(
-        roll_back_too_late,
-        [
-            "UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase", "RollbackRefused",
-            "UpgradeComplete",
-        ]),
+        (to("Cleanup"), order(rollback="please"), Told.done),
+        [*SWITCHED, "BlueGreenPhase", "RollbackRefused", "UpgradeComplete"]),
     "going back fails": Row(
-        safe_mode,
+        BACK_FAILS,
         [
-            "UpgradeStarted", *PHASES, "TrafficSwitched", "RollbackStarted",
-            *(["UpgradeJobFailed"] * 4), "BreakGlassEntered", "BreakGlassAcknowledged",
-            "BlueGreenPhase", "RollbackComplete",
+            *SWITCHED, "RollbackStarted", *(["UpgradeJobFailed"] * 4), "BreakGlassEntered",
+            "BreakGlassAcknowledged", "BlueGreenPhase", "RollbackComplete",
         ]),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("live", "expected"), LIVES.values(), ids=LIVES.keys())
-def test_what_is_told_of_a_life(live: Callable[[], Told], expected: list[str]) -> None:
-    world = live()
-    assert world.names() == expected
+@pytest.mark.parametrize("row", LIVES.values(), ids=LIVES.keys())
+def test_what_is_told_of_a_life(row: Row) -> None:
+    world = row.live()
+    assert world.names() == row.expected
     assert all(event.text for event in world.events)
     status = ClusterStatus.lenient(world.status)
     assert upgrade_events(status, status) == ()
@@ -209,12 +157,12 @@ def test_every_event_is_on_the_page() -> None:
     listed = {
         word for row in re.findall(r"^\| (\w[\w, ]*) \|", part, re.M) for word in row.split(", ")
     }
-    reasons = {name for _, names in LIVES.values() for name in names} | {"BlueGreenHoldEntered"}
+    reasons = {name for row in LIVES.values() for name in row.expected} | {"BlueGreenHoldEntered"}
     assert listed - {"reason"} == reasons
 
 
 def test_the_texts_name_what_happened() -> None:
-    texts = {event.reason: event.text for event in safe_mode().events}
+    texts = {event.reason: event.text for event in LIVES["going back fails"].live().events}
     assert NEW in texts["TrafficSwitched"]
     assert texts["RollbackComplete"].startswith(f"{OLD} still serves; {NEW} was removed")
     assert texts["BlueGreenPhase"] == "RollbackCleanup: green is removed"

@@ -85,8 +85,7 @@ STATES: dict[str, tuple[ClusterStatus, tuple[float, ...]]] = {
     "by a green pool": (status(None, blueGreen={"phase": "Syncing"}), (1, 1, 0, 0, 0)),
     "one by a green pool was begun": (status(None, blueGreen=SECOND), (1, 1, 0, 0, 0)),
     "one by a green pool went back": (
-        status(None, blueGreen=GIVEN_UP, conditions=[upgrading("UpgradeRollback")]),
-        (3, 0, 0, 0, 0),
+        status(None, blueGreen=GIVEN_UP, conditions=[upgrading("UpgradeRollback")]), (3, 0, 0, 0, 0)
     ),
     "one by a green pool had no snapshot": (
         status(None, blueGreen=GIVEN_UP, conditions=[upgrading("PreUpgradeBackupFailed")]),

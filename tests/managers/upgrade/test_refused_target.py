@@ -41,10 +41,7 @@ def test_a_refused_release_is_no_target(
         gen.cluster(version=OLDER, upgrade=RETRY)
         .initialized()
         .with_status(
-            upgrade=upgrade,
-            release={"version": release},
-            currentVersion=OLD,
-            operationLock=LOCK,
+            upgrade=upgrade, release={"version": release}, currentVersion=OLD, operationLock=LOCK
         )
     )
     decision = decide_upgrade(cluster.read(), gen.running(cluster).facts(), DEADLINE)

@@ -118,14 +118,7 @@ def is_rolled_back(world: TwoPools) -> None:
 
 class TestOneWritePerLife:
     @pytest.mark.parametrize(
-        "story",
-        [
-            *NAMED.values(),
-            snapshots_fail,
-            is_reverted,
-            is_reverted_at_once,
-            is_rolled_back,
-        ],
+        "story", [*NAMED.values(), snapshots_fail, is_reverted, is_reverted_at_once, is_rolled_back]
     )
     def test_an_operator_that_dies_after_each_write_ends_the_upgrade(
         self, story: Callable[[TwoPools], None]

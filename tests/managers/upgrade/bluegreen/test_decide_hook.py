@@ -193,13 +193,7 @@ class TestEdits:
         assert len({identity.job_name, *(other.job_name for other in others)}) == 4
 
     def test_the_same_hook_has_the_same_hash(self) -> None:
-        hook_settings, two = (
-            world_with_hook().facts().hook_settings,
-            world_with_hook().facts().hook_settings,
-        )
-        assert hook_settings is not None
-        assert two is not None
-        assert validation_hook.spec_hash(hook_settings) == validation_hook.spec_hash(two)
-        assert validation_hook.spec_hash(hook_settings) != validation_hook.spec_hash(
-            two.model_copy(update={"timeout_seconds": 1})
-        )
+        one, two = (gen.present(world_with_hook().facts().hook_settings) for _ in range(2))
+        other = two.model_copy(update={"timeout_seconds": 1})
+        hashes = [validation_hook.spec_hash(hook) for hook in (one, two, other)]
+        assert hashes[0] == hashes[1] != hashes[2]

@@ -8,7 +8,7 @@ import pytest
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
 from contracts.jobs import upgrade_actions
 from contracts.records.bluegreen import ACTIONS, IDLE, Membership
-from contracts.state_machine import always, decide, diagram
+from contracts.state_machine import always, diagram
 from managers.upgrade.bluegreen.action_table import ACTION_RULES
 from managers.upgrade.bluegreen.decide import decide_step
 from managers.upgrade.bluegreen.table import TABLE
@@ -123,11 +123,6 @@ class TestDecisions:
         kept = course.blue.applied and phase != "RestoringReadReplicas"
         assert not kept or course.blue.release.version == OLD
 
-    def test_a_decision_is_the_same_for_the_same_facts(self) -> None:
-        facts = TwoPools().to("Syncing").facts()
-        assert decide_step(facts) == decide_step(facts)
-        assert decide(TABLE, "Syncing", facts) == decide(TABLE, "Syncing", facts)
-
     def test_green_follows_for_as_long_as_is_asked(self) -> None:
         world = TwoPools(upgrade={"blueGreen": {"verification": {"minSyncDuration": "5m"}}})
         world.to("Syncing")
@@ -137,13 +132,4 @@ class TestDecisions:
         )
         world.drive(until=lambda: len(world.created_jobs) > 1)
         assert (world.now - began).total_seconds() >= 300
-        world.done()
-
-    def test_in_an_election_nothing_is_decided(self) -> None:
-        world = TwoPools().to("DemotingBlue")
-        world.drive(8)
-        world.leaderless = True
-        world.drive(600)
-        assert world.known.phase == "DemotingBlue"
-        world.leaderless = False
         world.done()

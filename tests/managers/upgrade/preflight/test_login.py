@@ -65,15 +65,9 @@ class TestRootToken:
         assert message_of(verdict, "login") == REFUSED["problem"]
 
     def test_what_began_goes_on(self) -> None:
-        assert (
-            failed_messages(run_checks(CLUSTER.with_login(**REFUSED), observe(), resuming=True))
-            == []
-        )
+        verdict = run_checks(CLUSTER.with_login(**REFUSED), observe(), resuming=True)
+        assert failed_messages(verdict) == []
 
     def test_a_first_boot_without_a_login_needs_none(self) -> None:
-        assert (
-            failed_messages(
-                run_checks(CLUSTER.with_spec(selfInit=NOBODY).with_status(adminOps={}), observe())
-            )
-            == []
-        )
+        cluster = CLUSTER.with_spec(selfInit=NOBODY).with_status(adminOps={})
+        assert failed_messages(run_checks(cluster, observe())) == []
