@@ -38,6 +38,17 @@ def pem(key: ec.EllipticCurvePrivateKey) -> str:
     )
 
 
+def statement(digest: str, **changes: Any) -> bytes:
+    """What a signature of an image is made over, in the newer scheme."""
+    parts = {
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [{"digest": {"sha256": digest.removeprefix("sha256:")}}],
+        "predicateType": SIGN_PREDICATE,
+        "predicate": {},
+    }
+    return orjson.dumps({**parts, **changes})
+
+
 @dataclass
 class Signer:
     """A key and what is done with it."""
@@ -78,14 +89,7 @@ class Signer:
 
     def bundle(self, digest: str, **changes: Any) -> bytes:
         """A bundle about an image; `changes` are of the statement."""
-        statement = {
-            "_type": "https://in-toto.io/Statement/v1",
-            "subject": [{"digest": {"sha256": digest.removeprefix("sha256:")}}],
-            "predicateType": SIGN_PREDICATE,
-            "predicate": {},
-            **changes,
-        }
-        return self.bundle_over(orjson.dumps(statement))
+        return self.bundle_over(statement(digest, **changes))
 
     def bundle_over(self, payload: bytes, entries: Any = None, kind: str = STATEMENT) -> bytes:
         """A bundle over any statement, with entries of a log."""

@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 
-from managers.images.cosign import BUNDLE, SIGN_PREDICATE, STATEMENT, pre_authentication
+from managers.images.cosign import BUNDLE, STATEMENT, pre_authentication
 from tests.managers.images.recorded import base64_of
-from tests.managers.images.signing import Signer
+from tests.managers.images.signing import Signer, statement
 
 ISSUER = "https://issuer.example.com"
 SUBJECT = "https://git.example.com/image/release.yml@refs/tags/v2.4.0"
@@ -185,14 +185,7 @@ class KeylessSigner:
 
     def parts(self, digest: str, **changes: Any) -> dict[str, Any]:
         """The same before it is encoded."""
-        statement = {
-            "_type": "https://in-toto.io/Statement/v1",
-            "subject": [{"digest": {"sha256": digest.removeprefix("sha256:")}}],
-            "predicateType": SIGN_PREDICATE,
-            "predicate": {},
-            **changes,
-        }
-        return self.parts_over(orjson.dumps(statement))
+        return self.parts_over(statement(digest, **changes))
 
     def parts_over(self, payload: bytes, kind: str = STATEMENT) -> dict[str, Any]:
         """A bundle over any payload."""

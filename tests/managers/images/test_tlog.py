@@ -7,37 +7,26 @@ from typing import Any
 
 import orjson
 import pytest
-from cryptography.hazmat.primitives import serialization
 
 from contracts.api.values.public_key import read_public_key
 from managers.images.cosign import NotProvenError, Signed, check_bundle, check_simple_signing
 from managers.images.tlog import check_logged, read_trust_root
 from managers.images.trust import EMPTY_TRUST_ROOT, TrustRoot
+from tests.managers.images import sigstore_services
 from tests.managers.images.recorded import base64_of
 from tests.managers.images.signing import Signer
+from tests.runtime.pouring import nested_json
 
 TIME = 1_800_000_000
 DIGEST = "sha256:" + "a" * 64
 
 
-class Log(Signer):
+class Log(sigstore_services.Log):
     """A transparency log of the kind Rekor v1."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.der = self.key.public_key().public_bytes(
-            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-        self.id = hashlib.sha256(self.der).digest()
 
     def root(self, **valid: str) -> bytes:
         """A trusted_root.json with this log in it."""
-        log = {
-            "baseUrl": "https://log.example.com",
-            "publicKey": {"rawBytes": base64_of(self.der), "validFor": valid},
-            "logId": {"keyId": base64_of(self.id)},
-        }
-        return orjson.dumps({"tlogs": [log], "certificateAuthorities": []})
+        return orjson.dumps({"tlogs": [self.instance(**valid)], "certificateAuthorities": []})
 
     def promise(self, body: dict[str, Any]) -> dict[str, Any]:
         """A signed entry in the form of the older scheme."""
@@ -127,6 +116,7 @@ def changed_entry(**payload: Any) -> dict[str, Any]:
     return {**promise, "Payload": {**promise["Payload"], **payload}}
 
 
+DEEP = orjson.loads(nested_json(1000))
 OTHER = Signed(b"another document", b"a signature")
 RESIGNED = Signed(b"a document", b"another signature")
 LIES: dict[str, tuple[dict[str, Any], str]] = {
@@ -149,6 +139,14 @@ LIES: dict[str, tuple[dict[str, Any], str]] = {
     "a place beyond every number": (changed_entry(logIndex=2**64), "cannot be read"),
     "a time beyond every number": (changed_entry(integratedTime="9" * 5000), "cannot be read"),
     "a log without name": (changed_entry(logID=None), "does not trust"),
+    "a deep body": (changed_entry(body=DEEP), "log entry"),
+    "a deep log": (changed_entry(logID=DEEP), "log entry"),
+    "a time that is a text of digits": (changed_entry(integratedTime="9" * 30), "log entry"),
+    "a negative time": (changed_entry(integratedTime=-(2**63)), "log entry"),
+    "an index beyond counting": (changed_entry(logIndex=1e300), "log entry"),
+    "half an index": (changed_entry(logIndex=0.5), "log entry"),
+    "an index that is true": (changed_entry(logIndex=True), "log entry"),
+    "no index": (changed_entry(logIndex=None), "log entry"),
 }
 
 

@@ -5,20 +5,14 @@ than was meant to be read.
 """
 
 import asyncio
-from datetime import UTC, datetime
 
 import orjson
 import pytest
 from aiohttp import web
 
-from managers.images.cosign import NotProvenError, Signed
 from managers.images.registry import _PARAMETER, MANIFEST_MAX, RegistryError, RegistrySession
-from managers.images.tlog import check_logged
-from managers.images.trust import LogKey, TrustRoot
 from runtime.limits.http_client import INTERIM_MAX
-from tests.managers.images.recorded import base64_of
 from tests.managers.images.registry_server import registry_server
-from tests.managers.images.signing import Signer
 from tests.runtime.pouring import CHUNK, ENDLESS, WRONG, answer, bomb, nested_json, pouring
 
 REPOSITORY = "team/openbao"
@@ -123,30 +117,3 @@ def test_a_long_challenge_is_read_once() -> None:
         ("service", "s_1"),
         ("scope", "a:b:pull"),
     ]
-
-
-DEEP = orjson.loads(nested_json(1000))
-# sentence: what stands in the promise of a log, in cosign's own form
-PROMISES: dict[str, dict[str, object]] = {
-    "a deep body": {"body": DEEP},
-    "a deep log": {"logID": DEEP},
-    "a time of another age": {"integratedTime": 10**30},
-    "a time that is a text of digits": {"integratedTime": "9" * 30},
-    "a negative time": {"integratedTime": -(2**63)},
-    "an index beyond counting": {"logIndex": 1e300},
-    "half an index": {"logIndex": 0.5},
-    "an index that is true": {"logIndex": True},
-    "no index": {"logIndex": None},
-}
-
-
-@pytest.mark.parametrize("fields", PROMISES.values(), ids=PROMISES.keys())
-def test_a_promise_that_nobody_can_read_proves_nothing(fields: dict[str, object]) -> None:
-    promise = {"body": "", "integratedTime": 1, "logIndex": 1, "logID": "aa", **fields}
-    signed = Signed(
-        b"content", b"signature", ({"Payload": promise, "SignedEntryTimestamp": base64_of(b"x")},)
-    )
-    begin, end = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-    root = TrustRoot({"aa": LogKey(Signer().key.public_key(), begin, end)})
-    with pytest.raises(NotProvenError, match="log entry"):
-        check_logged(signed, root)
