@@ -78,11 +78,6 @@ async def test_a_packed_error_is_not_unpacked_either(tmp_path: Path, code: int) 
                 pass
 
 
-async def test_an_answer_that_says_that_it_is_not_packed_is_read(tmp_path: Path) -> None:
-    async with asking(tmp_path, answer(HEALTHY, b"Content-Encoding: identity")) as (bao, _):
-        assert (await bao.health(ADDRESS)).initialized
-
-
 async def test_an_answer_of_the_greatest_length_is_read(tmp_path: Path) -> None:
     async with asking(tmp_path, answer(health_of_size(BOUND))) as (bao, _):
         assert (await bao.health(ADDRESS)).initialized

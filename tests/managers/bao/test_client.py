@@ -12,7 +12,6 @@ from managers.bao.models import LoginToken, Member
 from managers.certs.x509 import make_authority
 from runtime.client.write_guard import allow_writes
 from runtime.clock import SystemClock
-from runtime.errors import TerminalError, Transient
 from tests.managers.bao.servers import ADDRESS, serving
 
 MEMBERS = "sys/storage/raft/configuration"
@@ -203,11 +202,6 @@ class TestIdentity:
     async def test_an_authority_that_is_none(self) -> None:
         with pytest.raises(ssl.SSLError):
             Bao("garbage", "x", guard=allow_writes)
-
-
-def test_the_policy_of_each_error() -> None:
-    assert issubclass(BaoError, Transient)
-    assert issubclass(Denied, TerminalError)
 
 
 async def test_an_address_that_is_none_is_a_bug() -> None:

@@ -102,37 +102,27 @@ def test_a_longer_chain_is_a_problem() -> None:
     assert "too long" in build(b"".join(links), links[-1]).problem
 
 
+def strange_root(*extensions: x509.ExtensionType) -> bytes:
+    return key_files.certificate(
+        key_files.SIGNER.public_key(), "root", ca=True, extensions=[*extensions]
+    )
+
+
+ALTERNATIVE_NAME = x509.ObjectIdentifier("2.5.29.17")
 # Extensions for which the library raises other errors than ValueError.
 EXTENSIONS = {
     "two of one kind": key_files.rewritten(
-        key_files.certificate(
-            key_files.SIGNER.public_key(),
-            "root",
-            ca=True,
-            extensions=[
-                x509.SubjectAlternativeName([x509.DNSName("a")]),
-                x509.IssuerAlternativeName([x509.DNSName("a")]),
-            ],
+        strange_root(
+            x509.SubjectAlternativeName([x509.DNSName("a")]),
+            x509.IssuerAlternativeName([x509.DNSName("a")]),
         ),
         "0603551d12",
         "0603551d11",
     ),
-    "a name of an unknown kind": key_files.certificate(
-        key_files.SIGNER.public_key(),
-        "root",
-        ca=True,
-        extensions=[
-            x509.UnrecognizedExtension(
-                x509.ObjectIdentifier("2.5.29.17"), bytes.fromhex("3004a3020500")
-            )
-        ],
+    "a name of an unknown kind": strange_root(
+        x509.UnrecognizedExtension(ALTERNATIVE_NAME, bytes.fromhex("3004a3020500"))
     ),
-    "bytes": key_files.certificate(
-        key_files.SIGNER.public_key(),
-        "root",
-        ca=True,
-        extensions=[x509.UnrecognizedExtension(x509.ObjectIdentifier("2.5.29.17"), b"\x30\x05")],
-    ),
+    "bytes": strange_root(x509.UnrecognizedExtension(ALTERNATIVE_NAME, b"\x30\x05")),
 }
 
 

@@ -48,12 +48,7 @@ def authority(**left: float) -> gen.World:
 # sentence: (world, effects, reason, whether the pods are blocked)
 ROWS: dict[str, tuple[gen.World, tuple[Effect, ...], str, bool]] = {
     "no Secret exists": (NOTHING, (ISSUE_CA,), "PrerequisitesMissing", True),
-    "the CA exists": (
-        NOTHING.with_secrets(CA),
-        (ISSUE_SERVER,),
-        "PrerequisitesMissing",
-        True,
-    ),
+    "the CA exists": (NOTHING.with_secrets(CA), (ISSUE_SERVER,), "PrerequisitesMissing", True),
     "both exist": (NOTHING.with_secrets(CA, SERVER), (), "", False),
     "the CA was deleted and clients trust it": (
         NOTHING.with_secrets(SERVER),
@@ -104,12 +99,7 @@ ROWS: dict[str, tuple[gen.World, tuple[Effect, ...], str, bool]] = {
         "PrerequisitesMissing",
         True,
     ),
-    "a server certificate that expires with its CA": (
-        authority(days=29),
-        (PREPARE,),
-        "",
-        True,
-    ),
+    "a server certificate that expires with its CA": (authority(days=29), (PREPARE,), "", True),
 }
 
 

@@ -32,7 +32,6 @@ from tests.managers.networking.ways_in import (
     ALL,
     HOST,
     NONE,
-    PEERS,
     READY,
     gateway,
     ingress,
@@ -210,14 +209,6 @@ def test_what_the_server_fills_in_is_spelled_out() -> None:
         "port": 8200,
         "weight": 1,
     }
-
-
-def test_b43_an_ingress_opens_no_port() -> None:
-    def policies(cluster: gen.Cluster) -> list[Object]:
-        intents = plan(gen.resolved(cluster), seeing(cluster, THERE)).intents
-        return [intent.body for intent in intents if intent.resource.kind == "NetworkPolicy"]
-
-    assert policies(ingress()) == policies(gen.cluster(network=PEERS))
 
 
 def test_attack_t04_nothing_is_written_into_the_namespace_of_the_gateway() -> None:

@@ -2,7 +2,9 @@
 
 import asyncio
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+
+import pytest
 
 from baoctl.generate.admission import parameters
 from contracts.admission.installed import NAMES
@@ -85,32 +87,39 @@ async def test_an_absent_object_is_missing() -> None:
     assert looking.gauge == 2 * len(POLICIES) + 1
 
 
-async def test_an_edited_rule_differs_whatever_its_annotations() -> None:
-    rule = one(ADMISSION_POLICY, LOCK)
-    rule["spec"]["validations"][0]["expression"] = "true"
-    looking = Looking([*policy_objects(), (ADMISSION_POLICY, rule)])
-    assert await looking.once() == AdmissionFacts(different=(LOCK,))
+# sentence: (kind of the object, its policy, the edit)
+EDITS: dict[str, tuple[Resource, str, Callable[[Object], object]]] = {
+    "a rule, whatever its annotations": (
+        ADMISSION_POLICY,
+        LOCK,
+        lambda spec: spec["validations"][0].update(expression="true"),
+    ),
+    "a policy that ignores failures": (
+        ADMISSION_POLICY,
+        LOCK,
+        lambda spec: spec.update(failurePolicy="Ignore"),
+    ),
+    "a binding that only warns": (
+        ADMISSION_BINDING,
+        SCALE,
+        lambda spec: spec.update(validationActions=["Warn"]),
+    ),
+    "a binding to the names of another installation": (
+        ADMISSION_BINDING,
+        SCALE,
+        lambda spec: spec["paramRef"].update(namespace="elsewhere"),
+    ),
+}
 
 
-async def test_a_policy_that_ignores_failures_differs() -> None:
-    rule = one(ADMISSION_POLICY, LOCK)
-    rule["spec"]["failurePolicy"] = "Ignore"
-    looking = Looking([*policy_objects(), (ADMISSION_POLICY, rule)])
-    assert await looking.once() == AdmissionFacts(different=(LOCK,))
-
-
-async def test_a_binding_that_only_warns_differs() -> None:
-    binding = one(ADMISSION_BINDING, SCALE)
-    binding["spec"]["validationActions"] = ["Warn"]
-    looking = Looking([*policy_objects(), (ADMISSION_BINDING, binding)])
-    assert await looking.once() == AdmissionFacts(different=(SCALE,))
-
-
-async def test_a_binding_to_the_names_of_another_installation_differs() -> None:
-    binding = one(ADMISSION_BINDING, SCALE)
-    binding["spec"]["paramRef"]["namespace"] = "elsewhere"
-    looking = Looking([*policy_objects(), (ADMISSION_BINDING, binding)])
-    assert await looking.once() == AdmissionFacts(different=(SCALE,))
+@pytest.mark.parametrize(("resource", "policy", "edit"), EDITS.values(), ids=EDITS.keys())
+async def test_an_edited_object_differs(
+    resource: Resource, policy: str, edit: Callable[[Object], object]
+) -> None:
+    edited = one(resource, policy)
+    edit(edited["spec"])
+    looking = Looking([*policy_objects(), (resource, edited)])
+    assert await looking.once() == AdmissionFacts(different=(policy,))
 
 
 async def test_parameters_that_name_another_operator_differ() -> None:

@@ -65,16 +65,6 @@ async def test_after_max_age_the_version_is_read_and_a_new_one_in_full() -> None
     assert bench.api.requests == ["peek Secret s", "get Secret s"]
 
 
-async def test_within_max_age_no_request_is_sent() -> None:
-    bench = Bench(secret())
-    await bench.ask()
-    bench.api.calls.clear()
-    bench.change("two")
-    await bench.clock.advance(14.9)
-    assert await bench.ask() == "one"
-    assert bench.api.requests == []
-
-
 async def test_without_content_no_value_is_transferred() -> None:
     bench = Bench(secret())
     assert await bench.ask(content=False) == "?"
