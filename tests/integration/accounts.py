@@ -1,7 +1,8 @@
 """Users of a real API server: ServiceAccounts with roles, and clients with their tokens."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from e2e.rig import Rig
 from runtime.client.client import Client
 from runtime.client.credentials import in_cluster
 from runtime.clock import SystemClock
+from runtime.types import Object
 
 _RBAC = "rbac.authorization.k8s.io"
 
@@ -59,6 +61,21 @@ def make(rig: Rig, namespace: str, name: str, folder: Path, roles: Sequence[str]
     (home / "namespace").write_text(namespace)
     (home / "ca.crt").write_bytes((rig.paths.pki / "ca.crt").read_bytes())
     return Account(name, namespace, rig.server, home)
+
+
+@asynccontextmanager
+async def client_with(
+    rig: Rig, namespace: str, folder: Path, role: str, *rules: Object
+) -> AsyncIterator[Client]:
+    """A client of an account that has only this ClusterRole, in its namespace."""
+    body = {"metadata": {"name": role}, "rules": rules}
+    text = json.dumps({"apiVersion": f"{_RBAC}/v1", "kind": "ClusterRole", **body})
+    rig.kubectl("apply", "--server-side", "-f", "-", input=text)
+    client = make(rig, namespace, "reader", folder, (role,)).client()
+    try:
+        yield client
+    finally:
+        await client.close()
 
 
 def _binding(namespace: str, account: str, role: str) -> dict[str, Any]:

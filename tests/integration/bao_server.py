@@ -11,18 +11,13 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import aiohttp
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from contracts.naming import mount_paths
+from e2e.harness import certificates
 from runtime.clock import SystemClock
 
 NODE_ID = "c-0"
@@ -40,34 +35,12 @@ def free_port() -> int:
 
 
 def make_certificate(folder: Path) -> None:
-    """Write tls.crt, tls.key and ca.crt for 127.0.0.1; the certificate is self-signed."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "server")])
-    now = datetime.fromtimestamp(0, UTC) + timedelta(days=365 * 50)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now)
-        .not_valid_after(now + timedelta(days=365 * 50))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
-        )
-        .sign(key, hashes.SHA256())
-    )
-    pem = certificate.public_bytes(serialization.Encoding.PEM)
-    (folder / "tls.crt").write_bytes(pem)
-    (folder / "ca.crt").write_bytes(pem)
-    (folder / "tls.key").write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
+    """Write tls.crt, tls.key and ca.crt for 127.0.0.1."""
+    authority = certificates.authority("servers")
+    leaf = certificates.leaf(authority, ("server",), addresses=("127.0.0.1",))
+    (folder / "tls.crt").write_bytes(leaf.pem)
+    (folder / "tls.key").write_bytes(leaf.key_pem)
+    (folder / "ca.crt").write_bytes(authority.pem)
 
 
 @dataclass(frozen=True)
@@ -123,17 +96,17 @@ class BaoServer:
         raise AssertionError(f"no health status of {codes}:\n{self.log.read_text()[-4000:]}")
 
 
-@contextmanager
-def serve(binary: Path, folder: Path, config: str, self_init: str) -> Iterator[BaoServer]:
-    """Run a server in an empty folder until the end of the context."""
-    port, cluster_port = free_port(), free_port()
+def prepare(folder: Path) -> None:
+    """Create the folders of a pod in an empty folder, a certificate, and the root token."""
     for name in ("data", "tls", "unseal", "audit", "logs"):
         (folder / name).mkdir()
     make_certificate(folder / "tls")
-    key = os.urandom(32)
-    for line in config.splitlines():
-        if f"file://{mount_paths.UNSEAL}/" in line:
-            (folder / "unseal" / line.rpartition("/")[2].rstrip('"')).write_bytes(key)
+    (folder / "root-token").write_text(ROOT_TOKEN)
+
+
+def in_folder(config: str, folder: Path, port: int) -> str:
+    """The configuration with these folders and loopback addresses in place of those of a pod."""
+    optional = (mount_paths.AUDIT, mount_paths.LOGS, mount_paths.UNSEAL)
     for old, new in {
         mount_paths.DATA: str(folder / "data"),
         mount_paths.TLS: str(folder / "tls"),
@@ -141,32 +114,53 @@ def serve(binary: Path, folder: Path, config: str, self_init: str) -> Iterator[B
         mount_paths.LOGS: str(folder / "logs"),
         mount_paths.UNSEAL: str(folder / "unseal"),
         "[::]:8200": f"127.0.0.1:{port}",
-        "[::]:8201": f"127.0.0.1:{cluster_port}",
+        "[::]:8201": f"127.0.0.1:{free_port()}",
         _REGISTRATION: "",
     }.items():
-        assert old in config or old in (mount_paths.AUDIT, mount_paths.LOGS, mount_paths.UNSEAL)
+        assert old in config or old in optional
         config = config.replace(old, new)
-    (folder / "root-token").write_text(ROOT_TOKEN)
-    self_init = self_init.replace(f"{mount_paths.ROOT_TOKEN}/token", str(folder / "root-token"))
-    (folder / "config.hcl").write_text(config)
-    (folder / "self-init.hcl").write_text(self_init)
-    log = folder / "server.log"
-    environment = {
+    return config
+
+
+def environment(port: int) -> dict[str, str]:
+    """The environment variables of a server."""
+    return {
         "PATH": os.environ["PATH"],
         "BAO_RAFT_NODE_ID": NODE_ID,
         "BAO_API_ADDR": f"https://127.0.0.1:{port}",
-        "BAO_CLUSTER_ADDR": f"https://127.0.0.1:{cluster_port}",
+        "BAO_CLUSTER_ADDR": "https://127.0.0.1:2",
     }
+
+
+@contextmanager
+def run(
+    binary: Path, folder: Path, port: int, config: str, self_init: str = "", log: str = "server.log"
+) -> Iterator[BaoServer]:
+    """Run a server in a prepared folder until the end of the context."""
+    self_init = self_init.replace(f"{mount_paths.ROOT_TOKEN}/token", str(folder / "root-token"))
     command = [str(binary), "server"]
-    for name in ("config.hcl", "self-init.hcl"):
-        command += ["-config", str(folder / name)]
-    with log.open("wb") as output:
+    for name, text in (("config.hcl", config), ("self-init.hcl", self_init)):
+        (folder / name).write_text(text)
+        command += ["-config", str(folder / name)] if text else []
+    with (folder / log).open("wb") as output:
         process = subprocess.Popen(
-            command, env=environment, stdout=output, stderr=subprocess.STDOUT
+            command, env=environment(port), stdout=output, stderr=subprocess.STDOUT
         )
         try:
             trust = ssl.create_default_context(cafile=str(folder / "tls" / "ca.crt"))
-            yield BaoServer(process, f"https://127.0.0.1:{port}", log, trust)
+            yield BaoServer(process, f"https://127.0.0.1:{port}", folder / log, trust)
         finally:
             process.kill()
             process.wait()
+
+
+@contextmanager
+def serve(binary: Path, folder: Path, config: str, self_init: str) -> Iterator[BaoServer]:
+    """Run a server in an empty folder until the end of the context."""
+    port, key = free_port(), os.urandom(32)
+    prepare(folder)
+    for line in config.splitlines():
+        if f"file://{mount_paths.UNSEAL}/" in line:
+            (folder / "unseal" / line.rpartition("/")[2].rstrip('"')).write_bytes(key)
+    with run(binary, folder, port, in_folder(config, folder, port), self_init) as server:
+        yield server

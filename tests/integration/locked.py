@@ -27,20 +27,6 @@ __all__ = ["NAMESPACE", "PARAMETERS"]
 
 CLUSTER: Final = "c"
 SECONDS: Final = 30.0
-POLICY: Final = Resource(
-    "admissionregistration.k8s.io",
-    "v1",
-    "ValidatingAdmissionPolicy",
-    "validatingadmissionpolicies",
-    namespaced=False,
-)
-BINDING: Final = Resource(
-    "admissionregistration.k8s.io",
-    "v1",
-    "ValidatingAdmissionPolicyBinding",
-    "validatingadmissionpolicybindings",
-    namespaced=False,
-)
 CLUSTER_ROLE: Final = Resource(
     kinds.ROLE.group, "v1", "ClusterRole", "clusterroles", namespaced=False
 )
@@ -120,8 +106,8 @@ def prepare(rig: Rig, policies: Iterable[AdmissionPolicy]) -> Place:
     ensure(admin, kinds.SERVICE_ACCOUNT, parameters())
     for policy in policies:
         rule, binding = as_objects(policy, NAMESPACE)
-        ensure(admin, POLICY, rule)
-        ensure(admin, BINDING, binding)
+        ensure(admin, kinds.ADMISSION_POLICY, rule)
+        ensure(admin, kinds.ADMISSION_BINDING, binding)
     return place
 
 
@@ -141,7 +127,7 @@ def remove(rig: Rig, policies: Iterable[AdmissionPolicy]) -> None:
     """
     admin = ImpersonatingClient(rig)
     for policy in policies:
-        for resource in (BINDING, POLICY):
+        for resource in (kinds.ADMISSION_BINDING, kinds.ADMISSION_POLICY):
             admin.delete(resource, None, policy.full_name())
     for name in (_ALL_ROLE, _KEEPER_ROLE):
         for resource in (CLUSTER_ROLE_BINDING, CLUSTER_ROLE):

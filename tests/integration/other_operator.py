@@ -19,12 +19,8 @@ from baoctl.generate.main import ROOT
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.owned_kinds import OWNED
 from managers.certs.x509 import KeyPair, issue_server, make_authority
-from runtime.builtin_kinds import (
-    POD,
-    PVC,
-    SECRET,
-    STATEFUL_SET,
-)
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
 from runtime.client.client import Client
 from runtime.clock import SystemClock
 from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
@@ -89,14 +85,8 @@ class OtherOperator:
     @property
     def reference(self) -> Object:
         """The owner reference of its objects."""
-        return {
-            "apiVersion": API_VERSION,
-            "kind": CLUSTER_KIND,
-            "name": self.name,
-            "uid": uid_of(self.cluster),
-            "controller": True,
-            "blockOwnerDeletion": True,
-        }
+        uid = uid_of(self.cluster)
+        return Owner(API_VERSION, CLUSTER_KIND, self.namespace, self.name, uid).reference()
 
     async def _secrets(self) -> None:
         now = SystemClock().now()

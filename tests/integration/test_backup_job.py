@@ -18,7 +18,6 @@ from baoctl.jobs.snapshot.download import manifest_of, stage
 from baoctl.jobs.snapshot.upload import take
 from baoctl.jobs.store.store import open_store
 from contracts.hcl.render import ConfigInput, render_config
-from contracts.jobs.env import StoreEnv
 from contracts.jobs.snapshot_manifest import read_manifest
 from contracts.naming.snapshot_keys import BackupKey, manifest_key
 from e2e.harness.stores import Ground, Store, s3_store
@@ -112,17 +111,6 @@ async def test_a_damaged_object_is_no_snapshot(job: Place, store: Store, tmp_pat
             assert caught.value.failure == "Verification"
 
 
-async def test_a_volume_is_a_store_like_others(job: Place, tmp_path: Path) -> None:
-    volume = tmp_path / "volume"
-    volume.mkdir()
-    kept = StoreEnv("pvc", "nightly", path_prefix="prod", volume_path=str(volume))
-    report = await back_up(replace(job.env, store=kept), job.here)
-    content = (volume / "nightly" / KEY).read_bytes()
-    assert report.snapshot is not None
-    assert report.snapshot.digest == f"sha256:{hashlib.sha256(content).hexdigest()}"
-    assert read_manifest((volume / "nightly" / manifest_key(KEY)).read_bytes()).key == KEY
-
-
 async def test_a_wrong_secret_key_is_reported_without_its_value(job: Place, store: Store) -> None:
     job_failure = await failure(job.with_login(secretAccessKey="not-the-secret-key"))
     assert job_failure.failure == "Storage"
@@ -135,12 +123,6 @@ async def test_an_unknown_access_key_is_reported(job: Place) -> None:
     job_failure = await failure(job.with_login(accessKeyId="nobody"))
     assert job_failure.failure == "Storage"
     assert "does not know the access key" in str(job_failure)
-
-
-async def test_half_of_a_pair_of_keys_is_no_login(job: Place) -> None:
-    job_failure = await failure(job.with_login(secretAccessKey=None))
-    assert job_failure.failure == "Config"
-    assert "has accessKeyId but no secretAccessKey" in str(job_failure)
 
 
 async def test_a_bucket_is_never_created(job: Place, store: Store) -> None:

@@ -11,7 +11,7 @@ from baoctl.commands.api_client import RequestError, Session
 from baoctl.commands.bundle.collect import collect
 from baoctl.commands.bundle.contents import bundle_of
 from baoctl.exit_codes import ExitCode
-from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
+from contracts.api.group import CLUSTERS
 from contracts.naming import labels
 from e2e.rig import Rig
 from runtime.builtin_kinds import CONFIG_MAP, SECRET
@@ -19,6 +19,7 @@ from runtime.client.client import Client
 from runtime.clock import SystemClock
 from runtime.errors import Forbidden
 from runtime.types import Object, Resource
+from tests.contracts.api.clusters import cluster_object
 from tests.integration import accounts
 
 NAME = "first"
@@ -39,13 +40,8 @@ def object_of_cluster(kind: Resource, namespace: str, name: str, **fields: objec
 @pytest_asyncio.fixture
 async def surroundings(control_plane_with_crds: Rig, client: Client, namespace: str) -> str:
     """A cluster with a ConfigMap and a Secret; no operator runs."""
-    spec = {"version": "2.7.2", "profile": "Development", "storage": {"size": "1Gi"}}
-    cluster: Object = {
-        "apiVersion": API_VERSION,
-        "kind": CLUSTER_KIND,
-        "metadata": {"name": NAME, "namespace": namespace},
-        "spec": spec,
-    }
+    cluster = cluster_object(NAME)
+    cluster["metadata"]["namespace"] = namespace
     await client.create(CLUSTERS, cluster, field_manager="itest")
     config = object_of_cluster(CONFIG_MAP, namespace, "config", data={"config.hcl": "ui = true\n"})
     await client.create(CONFIG_MAP, config, field_manager="itest")
@@ -59,21 +55,11 @@ async def reader(
     control_plane_with_crds: Rig, surroundings: str, tmp_path: Path
 ) -> AsyncIterator[Client]:
     """A user who may only read clusters."""
-    role = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": READER},
-        "rules": [
-            {"apiGroups": ["openbao.org"], "resources": ["openbaoclusters"], "verbs": ["get"]}
-        ],
-    }
-    control_plane_with_crds.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(role))
-    account = accounts.make(control_plane_with_crds, surroundings, "reader", tmp_path, (READER,))
-    client = account.client()
-    try:
+    rule = {"apiGroups": ["openbao.org"], "resources": ["openbaoclusters"], "verbs": ["get"]}
+    async with accounts.client_with(
+        control_plane_with_crds, surroundings, tmp_path, READER, rule
+    ) as client:
         yield client
-    finally:
-        await client.close()
 
 
 def session(client: Client, namespace: str) -> Session:

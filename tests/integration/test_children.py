@@ -23,7 +23,6 @@ from contracts.records.effects import (
     IssueServerCertificate,
 )
 from managers.bootstrap.actions import draw_unseal_key
-from managers.certs.actions import issue_authority, issue_server_certificate
 from managers.cluster.apply.actions import EFFECTS
 from managers.cluster.observe.from_objects import SecretReading, secret_reading
 from managers.cluster.plan.steps import merge_plans
@@ -37,7 +36,7 @@ from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import NAMESPACE, POD, PVC, SECRET, SERVICE_ACCOUNT, STATEFUL_SET
 from runtime.client.client import Client
 from runtime.clock import SystemClock
-from runtime.errors import Forbidden, Invalid, Transient
+from runtime.errors import Forbidden, Invalid
 from runtime.events import EventRecorder, Reporter
 from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 from tests import gen
@@ -310,21 +309,6 @@ class TestSecrets:
             await EFFECTS[effect](context, meant, again)
             after = await client.get(SECRET, ObjectKey(restricted_namespace, name))
             assert (after == before[name]) is not renewed, name
-
-    @pytest.mark.parametrize("observed", ["", "uid-former"], ids=["absent", "owned"])
-    async def test_a_certificate_is_not_written_to_a_secret_of_another_owner(
-        self, client: Client, restricted_namespace: str, observed: str
-    ) -> None:
-        here = within(SPECS["minimal"], restricted_namespace)
-        meant, context = gen.resolved(here), self.context(client)
-        await issue_authority(context, meant, IssueAuthority(names.tls_ca_secret(here.name)))
-        name = names.tls_server_secret(here.name)
-        metadata = {"name": name, "namespace": restricted_namespace}
-        body = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
-        before = await client.create(SECRET, body, field_manager="itest")
-        with pytest.raises(Transient, match="was replaced"):
-            await issue_server_certificate(context, meant, IssueServerCertificate(name, observed))
-        assert await client.get(SECRET, ObjectKey(restricted_namespace, name)) == before
 
     async def test_a_drawn_key_cannot_be_overwritten(
         self, client: Client, restricted_namespace: str

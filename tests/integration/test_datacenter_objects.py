@@ -25,6 +25,7 @@ from runtime.apply.apply import OwnedApply
 from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import NAMESPACE
 from runtime.cache.cache import Cache
+from runtime.cache.optional import DEFINITION as DEFINITIONS
 from runtime.client.client import Client
 from runtime.client.credentials import KubeconfigCredentials
 from runtime.client.impersonation import Impersonating
@@ -33,11 +34,9 @@ from runtime.errors import NotFound
 from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey, Resource, labels_of, uid_of
 from tests.contracts.datacenter.services import cluster_role, objects
+from tests.integration.locked import CLUSTER_ROLE as ROLES
+from tests.integration.locked import CLUSTER_ROLE_BINDING as BINDINGS
 
-ROLES = Resource("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", namespaced=False)
-BINDINGS = Resource(
-    ROLES.group, "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False
-)
 RIGHTS = (
     {
         "apiGroups": [ROLES.group],
@@ -50,13 +49,6 @@ RIGHTS = (
         "resources": ["bootstrapworkloads/finalizers"],
         "verbs": ["update"],
     },
-)
-DEFINITIONS = Resource(
-    "apiextensions.k8s.io",
-    "v1",
-    "CustomResourceDefinition",
-    "customresourcedefinitions",
-    namespaced=False,
 )
 
 

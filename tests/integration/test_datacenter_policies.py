@@ -260,15 +260,6 @@ TOO_FAR: dict[str, tuple[Callable[[str], Object], str]] = {
     "of no workload": (_without("ownerReferences"), "controlled by its BootstrapWorkload"),
     "of a cluster": (_owned_by_another, "controlled by its BootstrapWorkload"),
     "on the network of a node": (_with_pod(hostNetwork=True), "must not share network"),
-    "with a folder of a node": (
-        _with_pod(volumes=[{"name": "a", "hostPath": {"path": "/"}}]),
-        "only volumes of these kinds",
-    ),
-    "with a mounted token": (
-        _with_pod(automountServiceAccountToken=True),
-        "must be false",
-    ),
-    "as root": (_with_pod(securityContext={"runAsUser": 0}), "must not run as root"),
 }
 
 

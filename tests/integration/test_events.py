@@ -1,7 +1,5 @@
 """Events at the validation limits of a real API server."""
 
-import asyncio
-
 import pytest
 from structlog.testing import capture_logs
 
@@ -52,16 +50,3 @@ async def test_an_event_about_a_cluster_scoped_object_is_stored(
     assert [event["note"] for event in events if event["regarding"]["uid"] == uid_of(obj)] == [
         "seen"
     ]
-
-
-async def test_repeated_events_cause_no_requests(client: Client, namespace: str) -> None:
-    obj = await client.get(NAMESPACE, ObjectKey("", namespace))
-    recorder = EventRecorder(client, Reporter("shop.example/operator", "o"), clock=SystemClock())
-    running = asyncio.create_task(recorder.run())
-    for _ in range(20):
-        recorder.event(obj, "Normal", "Repeated", "again")
-    recorder.stop()
-    await running
-    events = (await client.list(EVENT, "default")).items
-    items = [e for e in events if (e["regarding"]["uid"], e["note"]) == (uid_of(obj), "again")]
-    assert len(items) == 1

@@ -136,30 +136,3 @@ async def test_a_change_during_cleanup_repeats_the_cleanup(world: World) -> None
     assert not await world.is_deleted()
     await world.reconcile()
     assert await world.is_deleted()
-
-
-async def test_an_object_deleted_meanwhile_gets_no_finalizer(world: World) -> None:
-    stale = await world.create(THEIRS)
-    await world.delete()
-    with pytest.raises(Superseded):
-        await world.reconcile(stale)
-    assert finalizers_of(await world.read()) == [THEIRS]
-
-
-async def test_a_successor_of_the_same_name_is_not_touched(world: World) -> None:
-    old = await world.create()
-    await world.delete()
-    await world.create()
-    with pytest.raises(Superseded):
-        await world.reconcile(old)
-    assert finalizers_of(await world.read()) == []
-
-
-@pytest.mark.parametrize("deleting", [False, True], ids=["adding", "removing"])
-async def test_an_object_that_is_gone_is_done(deleting: bool, world: World) -> None:
-    old = await world.create()
-    await world.delete()
-    if deleting:
-        old["metadata"] |= {"finalizers": [OURS], "deletionTimestamp": "2030-01-01T00:00:00Z"}
-    assert await world.reconcile(old) == Done()
-    assert world.applied == []

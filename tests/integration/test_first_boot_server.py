@@ -102,23 +102,6 @@ async def test_each_role_is_for_its_own_account_and_its_own_work(bao: Path, tmp_
             assert {path: sorted(may["data"][path]) for path in everything} == rights, role.name
 
 
-async def test_a_backup_and_a_restore_can_do_their_work(bao: Path, tmp_path: Path) -> None:
-    signer = Signer()
-    config = _config(signer)
-    with serve(bao, tmp_path, render_config(config), render_self_init(config)) as server:
-        await server.active()
-        tokens = {
-            job: await _token(server, role, signer.token(ACCOUNTS[role]))
-            for job, role in DEFAULTS.items()
-        }
-        for job, token in tokens.items():
-            taken = await server.status("GET", "sys/storage/raft/snapshot", token)
-            assert taken == (403 if job == "restore" else 200)
-            # An empty archive is invalid; only a role that may restore gets that error.
-            put_back = await server.status("POST", "sys/storage/raft/snapshot-force", token)
-            assert (put_back != 403) is (job == "restore"), job
-
-
 async def test_the_operator_can_replace_the_keys_that_its_login_trusts(
     bao: Path, tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ from runtime.errors import ApiError, TransportError
 from runtime.metrics.metrics import Metrics
 from runtime.testing.wait import DEADLINE, eventually
 from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
+from tests.integration.config_maps import config_map
 
 Start = Callable[..., AbstractAsyncContextManager["Mirror"]]
 """Takes a selection, and `watch_list`: whether lists are streamed."""
@@ -54,15 +55,6 @@ class Mirror:
 
 def states(items: list[Object]) -> dict[str, str]:
     return {key_of(item).name: resource_version_of(item) for item in items}
-
-
-def config_map(namespace: str, name: str, **data: str) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"namespace": namespace, "name": name, "labels": {"app": "web"}},
-        "data": data,
-    }
 
 
 async def write(client: Client, body: Object) -> Object:
@@ -131,11 +123,6 @@ async def test_t10_the_list_is_at_the_head_of_the_watch(
         assert reads(metrics) - before == requests
 
 
-async def test_t10_an_empty_list_is_synced(namespace: str, start: Start) -> None:
-    async with start(Selection(CONFIG_MAP, namespace, label_selector="nobody=has")) as mirror:
-        assert mirror.states() == {}
-
-
 async def test_t10_nothing_is_lost_between_the_list_and_the_watch(
     client: Client, namespace: str, start: Start
 ) -> None:
@@ -190,19 +177,6 @@ async def test_the_informer_converges_to_the_state_of_the_server(
             assert (obj["apiVersion"], obj["kind"]) == ("v1", "ConfigMap")
             assert "managedFields" not in obj["metadata"]
             assert ("data" in obj) is not metadata_only
-
-
-async def test_an_object_that_leaves_the_selection_is_reported_as_deleted(
-    client: Client, namespace: str, start: Start
-) -> None:
-    async with start(Selection(CONFIG_MAP, namespace, label_selector="app=web")) as mirror:
-        body = config_map(namespace, "web")
-        await write(client, body)
-        body["metadata"]["labels"]["app"] = "other"
-        await write(client, body)
-        await eventually(
-            lambda: mirror.words == ["+web", "-web"], say="the object is added and deleted"
-        )
 
 
 async def test_t12_a_recreated_object_is_a_delete_and_an_add(

@@ -3,31 +3,18 @@
 No controller of Kubernetes runs here, so the tests create the pod from the template.
 """
 
-from collections.abc import AsyncIterator
-
 import pytest
 import pytest_asyncio
 
-from contracts.api.group import BACKUPS
 from contracts.builders.job import backup_job, restore_job, restore_test_job
-from contracts.jobs.cloud_identity import ADDRESSES
-from e2e.harness.installation import install
-from e2e.rig import Rig
-from managers.jobs.client import ForeignError, Jobs
-from managers.jobs.status import Rights
-from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import (
     JOB,
     NAMESPACE,
-    NETWORK_POLICY,
     POD,
-    ROLE,
-    ROLE_BINDING,
     SERVICE_ACCOUNT,
 )
 from runtime.client.client import Client
-from runtime.errors import NotFound
-from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
+from runtime.types import Object, ObjectKey, Resource
 from tests.contracts.builders.job_templates import OPENSHIFT, PVC, S3, TAINTED, Server
 from tests.gen.executors import backup_env, executor, proof_env, restore_env
 
@@ -38,12 +25,6 @@ RESTRICTED = {
     for key, value in (("enforce", "restricted"), ("enforce-version", "latest"))
 }
 COUNTED = ("cpu", "memory", "ephemeral-storage")
-
-
-@pytest.fixture(scope="module")
-def crds(control_plane: Rig) -> None:
-    """Install the CRDs of the operator."""
-    install(control_plane)
 
 
 @pytest_asyncio.fixture
@@ -66,13 +47,6 @@ async def _create(
     metadata = {"name": name, "namespace": namespace}
     body = {**head, "metadata": metadata, **content}
     return await client.create(resource, body, field_manager=MANAGER)
-
-
-@pytest_asyncio.fixture
-async def run(client: Client, place: str, crds: None) -> AsyncIterator[Owner]:
-    """An OpenBaoBackup."""
-    live = await _create(client, BACKUPS, place, "nightly", spec={"cluster": "x"})
-    yield Owner(BACKUPS.api_version, BACKUPS.kind, place, "nightly", uid_of(live))
 
 
 def in_namespace(job: Object, namespace: str) -> Object:
@@ -112,58 +86,3 @@ async def test_a_restricted_namespace_with_quotas_accepts_the_job_and_its_pod(
     metadata = {**template["metadata"], "labels": labels, "name": "p", "namespace": place}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
     await client.create(POD, pod, field_manager=MANAGER, dry_run=True)
-
-
-async def test_a_job_is_created_once_and_expires(client: Client, run: Owner) -> None:
-    jobs = Jobs(client)
-    manifest = in_namespace(JOBS["backup"], run.namespace)
-    first = await jobs.ensure(manifest, run)
-    again = await jobs.ensure(manifest, run)
-    assert (first.uid, first.state, first.foreign) == (again.uid, "Active", False)
-    assert first.created_at is not None
-    key = key_of(manifest)
-    await jobs.expire(key, "of-another", 7)
-    await jobs.expire(key, first.uid, 3600)
-    live = await client.get(JOB, key)
-    assert live["spec"]["ttlSecondsAfterFinished"] == 3600
-    (owner,) = live["metadata"]["ownerReferences"]
-    assert owner == run.reference()
-    await jobs.cancel(key, first.uid)
-    job = await jobs.get(key, first.uid, run.uid)
-    assert job is None or job.terminating
-
-
-async def test_a_foreign_job_of_that_name_is_not_used(client: Client, run: Owner) -> None:
-    manifest = in_namespace(JOBS["backup"], run.namespace)
-    job = await client.create(JOB, manifest, field_manager=MANAGER)
-    seen = await Jobs(client).ensure(manifest, run)
-    assert seen.foreign
-    assert seen.uid == uid_of(job)
-
-
-RIGHTS = Rights("x", "backup-nightly", "x-backup-serviceaccount", BACKUPS, metadata=ADDRESSES["s3"])
-OF_RUN = (ROLE, ROLE_BINDING, NETWORK_POLICY)
-
-
-async def test_the_permissions_of_a_run_are_created_and_deleted_with_it(
-    client: Client, run: Owner
-) -> None:
-    jobs, key = Jobs(client), ObjectKey(run.namespace, "backup-nightly")
-    await jobs.ensure_rights(run, RIGHTS)
-    before = [await client.get(kind, key) for kind in OF_RUN]
-    await jobs.ensure_rights(run, RIGHTS)
-    assert [await client.get(kind, key) for kind in OF_RUN] == before
-    widened = {**before[0], "rules": [{"apiGroups": [""], "resources": ["*"], "verbs": ["*"]}]}
-    await client.update(ROLE, widened)
-    await jobs.ensure_rights(run, RIGHTS)
-    assert (await client.get(ROLE, key))["rules"] == before[0]["rules"]
-    await jobs.withdraw_rights(run, "backup-nightly")
-    for kind in OF_RUN:
-        with pytest.raises(NotFound):
-            await client.get(kind, key)
-
-
-async def test_a_role_of_another_owner_is_not_changed(client: Client, run: Owner) -> None:
-    await _create(client, ROLE, run.namespace, "backup-nightly", rules=[])
-    with pytest.raises(ForeignError):
-        await Jobs(client).ensure_rights(run, RIGHTS)

@@ -9,9 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from e2e.rig import Rig
-from runtime.builtin_kinds import CONFIG_MAP, EVENT
+from runtime.builtin_kinds import CONFIG_MAP
 from runtime.client.client import Client
-from runtime.client.listing import ListOptions
 from runtime.types import ObjectKey
 from tests.integration.candidates import (
     Candidate,
@@ -53,21 +52,6 @@ async def test_t22_a_clean_stop_hands_over_within_a_retry_and_the_record_says_so
     assert taken["leaseTransitions"] == held["leaseTransitions"] + 1 == second.elector.epoch
     released = await lease_spec(client, namespace)
     assert (released["holderIdentity"], released["leaseDurationSeconds"]) == ("", 1)
-
-
-async def test_the_changes_of_leadership_are_events_on_the_lease(
-    client: Client, namespace: str
-) -> None:
-    async with candidate(client, namespace, "first") as first:
-        await until(first.may_write)
-        first.end.set()
-        await first.task
-    about = ListOptions(field_selector="regarding.kind=Lease")
-    events = (await client.list(EVENT, namespace, options=about)).items
-    assert {(event["reason"], event["note"]) for event in events} == {
-        ("LeaderElection", "first became leader"),
-        ("LeaderElection", "first stopped leading"),
-    }
 
 
 async def test_t20_one_of_many_concurrent_candidates_leads(client: Client, namespace: str) -> None:

@@ -1,6 +1,7 @@
 """The policies for writes of the operator on a real API server, independent of its RBAC."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from e2e.harness.impersonation import ImpersonatingClient
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
 from runtime import builtin_kinds as kinds
-from runtime.types import Object
+from runtime.types import Object, Resource
 from tests.integration import locked
 from tests.integration.locked import CLUSTER, OPERATOR, TENANT, Place, meta, pod_spec
 
@@ -242,52 +243,44 @@ def _token(where: str, name: str) -> Act:
     return run
 
 
-BEYOND: dict[str, Act] = {
-    "a Role that reads Secrets": _creates(
-        kinds.ROLE, lambda at: _role(at, rules=_pods(resources=["secrets"]))
-    ),
-    "a Role over all pods": _creates(
-        kinds.ROLE, lambda at: _role(at, rules=_pods(resourceNames=[]))
-    ),
-    "a Role over pods of another cluster": _creates(
-        kinds.ROLE, lambda at: _role(at, rules=_pods(resourceNames=["d-0"]))
-    ),
-    "a Role that deletes pods": _creates(
-        kinds.ROLE, lambda at: _role(at, rules=_pods(verbs=["delete"]))
-    ),
-    "a Role that may do anything": _creates(
-        kinds.ROLE, lambda at: _role(at, rules=_pods(verbs=["*"]))
-    ),
-    "a Role of another shape of name": _creates(kinds.ROLE, lambda at: _role(at, "powerful")),
-    "a binding to a ClusterRole": _creates(
-        kinds.ROLE_BINDING, lambda at: _binding(at, kind="ClusterRole")
-    ),
-    "a binding to another Role": _creates(
-        kinds.ROLE_BINDING, lambda at: _binding(at, name="powerful")
-    ),
-    "a binding for a user": _creates(
-        kinds.ROLE_BINDING,
-        lambda at: _binding(at, {"apiGroup": kinds.ROLE.group, "kind": "User", "name": "eve"}),
-    ),
-    "a binding for an account elsewhere": _creates(
-        kinds.ROLE_BINDING,
-        lambda at: _binding(
-            at, {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": "default"}
+BODIES: dict[Resource, dict[str, Callable[[str], Object]]] = {
+    kinds.ROLE: {
+        "a Role that reads Secrets": partial(_role, rules=_pods(resources=["secrets"])),
+        "a Role over all pods": partial(_role, rules=_pods(resourceNames=[])),
+        "a Role over pods of another cluster": partial(_role, rules=_pods(resourceNames=["d-0"])),
+        "a Role that deletes pods": partial(_role, rules=_pods(verbs=["delete"])),
+        "a Role that may do anything": partial(_role, rules=_pods(verbs=["*"])),
+        "a Role of another shape of name": partial(_role, name="powerful"),
+    },
+    kinds.ROLE_BINDING: {
+        "a binding to a ClusterRole": partial(_binding, kind="ClusterRole"),
+        "a binding to another Role": partial(_binding, name="powerful"),
+        "a binding for a user": partial(
+            _binding, subject={"apiGroup": kinds.ROLE.group, "kind": "User", "name": "eve"}
         ),
-    ),
-    "a Secret of another name": _creates(kinds.SECRET, lambda at: locked.secret(at, "c-config")),
-    "a Secret of another cluster": _creates(
-        kinds.SECRET, lambda at: locked.secret(at, "d-tls-server")
-    ),
-    "a Secret without labels": _creates(
-        kinds.SECRET, lambda at: {"metadata": {"name": "c-tls-server", "namespace": at}}
-    ),
-    "an account that mounts its token": _creates(
-        kinds.SERVICE_ACCOUNT, lambda at: _account(at, automountServiceAccountToken=True)
-    ),
-    "an account with Secrets": _creates(
-        kinds.SERVICE_ACCOUNT, lambda at: _account(at, secrets=[{"name": "a"}])
-    ),
+        "a binding for an account elsewhere": partial(
+            _binding,
+            subject={"kind": "ServiceAccount", "name": ACCOUNT, "namespace": "default"},
+        ),
+    },
+    kinds.SECRET: {
+        "a Secret of another name": partial(locked.secret, name="c-config"),
+        "a Secret of another cluster": partial(locked.secret, name="d-tls-server"),
+        "a Secret without labels": lambda at: {
+            "metadata": {"name": "c-tls-server", "namespace": at}
+        },
+    },
+    kinds.SERVICE_ACCOUNT: {
+        "an account that mounts its token": partial(_account, automountServiceAccountToken=True),
+        "an account with Secrets": partial(_account, secrets=[{"name": "a"}]),
+    },
+}
+BEYOND: dict[str, Act] = {
+    **{
+        what: _creates(kind, body)
+        for kind, bodies in BODIES.items()
+        for what, body in bodies.items()
+    },
     "a token of a tenant's account": _token("", "default"),
     "a token of another account of its own namespace": _token(NAMESPACE, "default"),
 }

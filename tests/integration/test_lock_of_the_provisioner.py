@@ -1,6 +1,7 @@
 """The policies for writes of the provisioner and its delegate on a real API server."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -67,56 +68,38 @@ def _to(kind: str, name: str, namespace: str = "") -> list[Object]:
 
 
 _GROUP = kinds.ROLE.group
-
+_SECRET: dict[str, Any] = {"resources": ["secrets"], "resourceNames": ["a"]}
+GRANTS: dict[str, dict[str, Any]] = {
+    "a Role of another name": {"name": "mine"},
+    "a wildcard of verbs": {"verbs": ["*"]},
+    "a wildcard of kinds": {"resources": ["*"]},
+    "a wildcard of subresources": {"resources": ["*/log"]},
+    "a wildcard of groups": {"apiGroups": ["*"]},
+    "more rights than its own": {
+        "apiGroups": [_GROUP],
+        "resources": ["roles"],
+        "verbs": ["escalate"],
+    },
+    "tokens of others": {"resources": ["serviceaccounts/token"], "verbs": ["create"]},
+    "Secrets in the tenant's Role": _SECRET,
+    "all Secrets": {"name": tenancy.READER_ROLE, "resources": ["secrets"]},
+    "a list of Secrets": {"name": tenancy.WRITER_ROLE, **_SECRET, "verbs": ["list"]},
+    "a reader that writes": {"name": tenancy.READER_ROLE, **_SECRET, "verbs": ["patch"]},
+    "another kind among the Secrets": {"name": tenancy.READER_ROLE, "resourceNames": ["a"]},
+}
+BINDINGS: dict[str, dict[str, Any]] = {
+    "a binding of another name": {"name": "mine"},
+    "a binding to another Role": {"roleRef": _role_ref("Role", tenancy.WRITER_ROLE)},
+    "a binding to a ClusterRole": {"roleRef": _role_ref("ClusterRole", tenancy.TENANT_ROLE)},
+    "a binding for a user": {"subjects": _to("User", "eve")},
+    "a binding for another account": {"subjects": _to("ServiceAccount", "default", NAMESPACE)},
+}
 BEYOND_GRANTS: dict[str, Act] = {
-    "a Role of another name": _creates(kinds.ROLE, lambda at: _grant(at, "mine")),
-    "a wildcard of verbs": _creates(kinds.ROLE, lambda at: _grant(at, verbs=["*"])),
-    "a wildcard of kinds": _creates(kinds.ROLE, lambda at: _grant(at, resources=["*"])),
-    "a wildcard of subresources": _creates(kinds.ROLE, lambda at: _grant(at, resources=["*/log"])),
-    "a wildcard of groups": _creates(kinds.ROLE, lambda at: _grant(at, apiGroups=["*"])),
-    "more rights than its own": _creates(
-        kinds.ROLE,
-        lambda at: _grant(at, apiGroups=[_GROUP], resources=["roles"], verbs=["escalate"]),
-    ),
-    "tokens of others": _creates(
-        kinds.ROLE, lambda at: _grant(at, resources=["serviceaccounts/token"], verbs=["create"])
-    ),
-    "Secrets in the tenant's Role": _creates(
-        kinds.ROLE, lambda at: _grant(at, resources=["secrets"], resourceNames=["a"])
-    ),
-    "all Secrets": _creates(
-        kinds.ROLE, lambda at: _grant(at, tenancy.READER_ROLE, resources=["secrets"])
-    ),
-    "a list of Secrets": _creates(
-        kinds.ROLE,
-        lambda at: _grant(
-            at, tenancy.WRITER_ROLE, resources=["secrets"], resourceNames=["a"], verbs=["list"]
-        ),
-    ),
-    "a reader that writes": _creates(
-        kinds.ROLE,
-        lambda at: _grant(
-            at, tenancy.READER_ROLE, resources=["secrets"], resourceNames=["a"], verbs=["patch"]
-        ),
-    ),
-    "another kind among the Secrets": _creates(
-        kinds.ROLE, lambda at: _grant(at, tenancy.READER_ROLE, resourceNames=["a"])
-    ),
-    "a binding of another name": _creates(kinds.ROLE_BINDING, lambda at: _binding(at, "mine")),
-    "a binding to another Role": _creates(
-        kinds.ROLE_BINDING, lambda at: _binding(at, roleRef=_role_ref("Role", tenancy.WRITER_ROLE))
-    ),
-    "a binding to a ClusterRole": _creates(
-        kinds.ROLE_BINDING,
-        lambda at: _binding(at, roleRef=_role_ref("ClusterRole", tenancy.TENANT_ROLE)),
-    ),
-    "a binding for a user": _creates(
-        kinds.ROLE_BINDING, lambda at: _binding(at, subjects=_to("User", "eve"))
-    ),
-    "a binding for another account": _creates(
-        kinds.ROLE_BINDING,
-        lambda at: _binding(at, subjects=_to("ServiceAccount", "default", NAMESPACE)),
-    ),
+    **{what: _creates(kinds.ROLE, partial(_grant, **rule)) for what, rule in GRANTS.items()},
+    **{
+        what: _creates(kinds.ROLE_BINDING, partial(_binding, **more))
+        for what, more in BINDINGS.items()
+    },
     "a binding for an account elsewhere": _creates(
         kinds.ROLE_BINDING, lambda at: _binding(at, subjects=_to("ServiceAccount", CONTROLLER, at))
     ),
@@ -145,15 +128,9 @@ def test_the_provisioner_may_not_grant(place: Place, home: str, what: str, who: 
 def test_the_writes_of_the_provisioner_are_allowed(place: Place, home: str) -> None:
     delegate, provisioner = place.client(GRANTING), place.client(PROVISIONING)
     delegate.create(kinds.ROLE, _grant(home))
-    reads = _grant(home, tenancy.READER_ROLE, resources=["secrets"], resourceNames=["a"])
+    reads = _grant(home, tenancy.READER_ROLE, **_SECRET)
     delegate.create(kinds.ROLE, reads)
-    writes = _grant(
-        home,
-        tenancy.WRITER_ROLE,
-        resources=["secrets"],
-        resourceNames=["a"],
-        verbs=["get", "patch"],
-    )
+    writes = _grant(home, tenancy.WRITER_ROLE, **{**_SECRET, "verbs": ["get", "patch"]})
     writes["rules"].append({"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]})
     delegate.create(kinds.ROLE, writes)
     for binding, role in zip(tenancy.BINDINGS, tenancy.ROLES, strict=True):

@@ -19,6 +19,7 @@ from runtime.builtin_kinds import CONFIG_MAP, SECRET
 from runtime.client.client import Client
 from runtime.clock import SystemClock
 from runtime.types import Object, uid_of
+from tests.contracts.api.clusters import cluster_object
 from tests.integration import accounts
 
 NAME, ACCOUNT = "first", "app"
@@ -28,13 +29,8 @@ READER = "login-config-map-reader"
 @pytest_asyncio.fixture
 async def cluster(control_plane_with_crds: Rig, client: Client, namespace: str) -> Object:
     """A cluster; no operator runs."""
-    spec = {"version": "2.7.2", "profile": "Development", "storage": {"size": "1Gi"}}
-    body: Object = {
-        "apiVersion": API_VERSION,
-        "kind": CLUSTER_KIND,
-        "metadata": {"name": NAME, "namespace": namespace},
-        "spec": spec,
-    }
+    body = cluster_object(NAME)
+    body["metadata"]["namespace"] = namespace
     return await client.create(CLUSTERS, body, field_manager="itest")
 
 
@@ -43,20 +39,11 @@ async def reader(
     control_plane_with_crds: Rig, cluster: Object, namespace: str, tmp_path: Path
 ) -> AsyncIterator[Client]:
     """A user who may read ConfigMaps, and no Secrets."""
-    role = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": READER},
-        "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}],
-    }
-    control_plane_with_crds.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(role))
-    client = accounts.make(
-        control_plane_with_crds, namespace, "reader", tmp_path, (READER,)
-    ).client()
-    try:
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}
+    async with accounts.client_with(
+        control_plane_with_crds, namespace, tmp_path, READER, rule
+    ) as client:
         yield client
-    finally:
-        await client.close()
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,11 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from e2e.harness.object_access import S3Objects, StoreError
-from e2e.harness.stores import BUCKET, CREDENTIALS, Ground, Store, azure_store, gcs_store, s3_store
+from e2e.harness.object_access import StoreError
+from e2e.harness.stores import Ground, Store, azure_store, gcs_store, s3_store
 from tests.integration.bao_server import free_port
 
 Make = Callable[..., AbstractContextManager[Store]]
@@ -40,20 +38,3 @@ def test_objects_are_written_listed_read_and_deleted(store: Store) -> None:
     with pytest.raises(StoreError) as missing:
         store.read(names[0])
     assert missing.value.status == 404
-
-
-def test_a_target_has_an_existing_bucket_and_the_secret(store: Store) -> None:
-    target = store.target("another-bucket", "prod")
-    assert store.keys(bucket="another-bucket") == []
-    assert (target["bucket"], target["pathPrefix"]) == ("another-bucket", "prod")
-    assert target["credentialsSecretRef"] == {"name": CREDENTIALS}
-
-
-def test_minio_accepts_only_its_user(tmp_path: Path) -> None:
-    with s3_store(Ground.loopback(), tmp_path, port=free_port()) as store:
-        objects = store.objects
-        assert isinstance(objects, S3Objects)
-        for stranger in (replace(objects, user="nobody"), replace(objects, password="x" * 36)):
-            with pytest.raises(StoreError) as refused:
-                stranger.keys(BUCKET)
-            assert refused.value.status == 403

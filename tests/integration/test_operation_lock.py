@@ -70,16 +70,6 @@ async def test_one_of_many_concurrent_requests_gets_the_lock(
     assert status["operationLockEpoch"] == 1
 
 
-async def test_the_epoch_outlives_the_lock(client: Client, live_cluster: Object) -> None:
-    operation_locks, place, uid = locks(client), key(live_cluster), uid_of(live_cluster)
-    for epoch in (1, 2, 3):
-        answer = await operation_locks.acquire(place, claim(epoch), uid=uid)
-        assert isinstance(answer, Acquired)
-        assert answer.lock.epoch == epoch
-        assert await operation_locks.release(place, claim(epoch).holder, uid=uid) == Free()
-        assert "operationLock" not in await status_of(client, live_cluster)
-
-
 async def test_manual_edits_of_the_lock_are_removed_with_it(
     client: Client, live_cluster: Object
 ) -> None:

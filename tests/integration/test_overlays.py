@@ -143,19 +143,6 @@ def test_all_objects_have_the_part_of_label(installed_overlay: Installed) -> Non
         assert part_of == "openbao-operator", (obj["kind"], obj["metadata"]["name"])
 
 
-def test_no_permission_is_a_wildcard_or_allows_escalation(installed_overlay: Installed) -> None:
-    for role in installed_overlay.build.of_kind("Role", "ClusterRole"):
-        for rule in role["rules"]:
-            words = [*rule.get("apiGroups", ()), *rule.get("resources", ()), *rule["verbs"]]
-            assert "*" not in words, role["metadata"]["name"]
-            assert not {"escalate", "bind"} & {*rule["verbs"]}, role["metadata"]["name"]
-            if "impersonate" in rule["verbs"]:
-                assert role["metadata"]["name"].startswith("openbao-operator-provisioner")
-                assert rule["resourceNames"] == ["openbao-operator-provisioner-delegate"]
-            if "secrets" in rule.get("resources", ()):
-                assert not {"list", "watch"} & {*rule["verbs"]}, role["metadata"]["name"]
-
-
 def test_secrets_are_readable_only_where_clusters_are_and_never_listed(
     installed_overlay: Installed,
 ) -> None:
@@ -198,18 +185,6 @@ def test_workloads_of_services_need_the_overlay_datacenters(installed_overlay: I
     for verb in ("create", "delete", "update"):
         assert not installed_overlay.may(verb, "openbao.org/datacenters")
         assert not installed_overlay.may(verb, "openbao.org/bootstrapservicesets")
-
-
-def test_the_operator_may_request_tokens_only_for_its_account(installed_overlay: Installed) -> None:
-    def token(namespace: str, name: str) -> bool:
-        return installed_overlay.may(
-            "create", "serviceaccounts", namespace, subresource="token", name=name
-        )
-
-    assert token(installed_overlay.namespace, CONTROLLER)
-    assert not token(installed_overlay.namespace, "default")
-    assert not token(installed_overlay.namespace, "openbao-operator-provisioner")
-    assert not token(LISTED[0], CONTROLLER)
 
 
 def test_every_pod_is_admitted_in_a_restricted_namespace(installed_overlay: Installed) -> None:

@@ -178,24 +178,6 @@ def _decode(encoded: str, otp: str) -> str:
     return bytes(a ^ b for a, b in zip(raw, otp.encode(), strict=True)).decode()
 
 
-async def test_one_share_is_not_enough(
-    bao: Installed, tmp_path: Path, people: tuple[Person, ...]
-) -> None:
-    signer, spec = Signer(), _spec(people)
-    config = bao.config("c", recovery_keys=InitialRecoveryKeys.model_validate(spec))
-    roles = (operator_role((OPERATOR,), hands_over=True),)
-    config = replace(config, oidc=OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), roles))
-    folder = tmp_path / "bao"
-    folder.mkdir()
-    with serve(bao.binary, folder, render_config(config), render_self_init(config)) as server:
-        await server.active()
-        handed = await _hand_over(server, await _operator(server, signer), spec)
-        _, attempt = await server.call("POST", "sys/generate-root/attempt", {})
-        body = {"key": people[0].open(handed["alice"]), "nonce": attempt["nonce"]}
-        _, answer = await server.call("POST", "sys/generate-root/update", body)
-        assert (answer["complete"], answer["progress"], answer["required"]) == (False, 1, THRESHOLD)
-
-
 async def test_shares_generate_a_root_token_only_if_the_listener_allows_it(
     bao: Installed, tmp_path: Path
 ) -> None:

@@ -247,22 +247,6 @@ async def test_a_second_job_of_the_same_restore_sends_nothing(target: Target, ma
     assert await target.note() == "later"
 
 
-@pytest.mark.parametrize(
-    ("status", "told"),
-    [
-        ({"jobUID": "another"}, "belongs to another Job, uid another"),
-        ({"stage": "TerminalObserved"}, "is in stage TerminalObserved"),
-    ],
-)
-async def test_without_its_status_nothing_is_sent(
-    target: Target, make: Make, status: Object, told: str
-) -> None:
-    await target.write("kept")
-    with pytest.raises(JobFailure, match=told):
-        await make(**status).restore()
-    assert await target.note() == "kept"
-
-
 async def test_after_the_deadline_nothing_is_sent(target: Target, make: Make) -> None:
     await target.write("kept")
     run = make()
@@ -291,17 +275,6 @@ async def test_an_unexpected_snapshot_is_not_sent(
     assert "submissionClaim" not in run.status
 
 
-@pytest.mark.parametrize("written_down", ["", "of-somebody-else"])
-async def test_the_snapshot_of_another_cluster_needs_its_cluster_id(
-    target: Target, make: Make, written_down: str
-) -> None:
-    """A user must specify it: the id in the manifest of an OpenBaoBackup is not sufficient."""
-    run = make(manifest=replace(target.manifest, cluster_id="of-somebody-else"))
-    with pytest.raises(JobFailure, match="expectedClusterID to of-somebody-else"):
-        await run.restore(expected_cluster_id=written_down)
-    assert "submissionClaim" not in run.status
-
-
 async def test_recreated_servers_get_their_data_without_a_cluster_id(
     target: Target, make: Make
 ) -> None:
@@ -313,12 +286,6 @@ async def test_recreated_servers_get_their_data_without_a_cluster_id(
     assert await target.note() == "before"
 
 
-async def test_a_snapshot_of_a_newer_server_is_refused(target: Target, make: Make) -> None:
-    run = make(manifest=replace(target.manifest, version="99.0.0"))
-    with pytest.raises(JobFailure, match=r"taken by OpenBao 99\.0\.0"):
-        await run.restore()
-
-
 async def test_a_truncated_snapshot_is_not_sent(target: Target, make: Make) -> None:
     run = make(content=target.content[: len(target.content) // 2])
     with pytest.raises(JobFailure, match="not a valid snapshot"):
@@ -326,28 +293,31 @@ async def test_a_truncated_snapshot_is_not_sent(target: Target, make: Make) -> N
     assert "submissionClaim" not in run.status
 
 
-async def test_a_foreign_seal_is_refused_by_the_server_and_nothing_changes(
-    bao: Path, target: Target, make: Make, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Keys that two operators generated have the same id: only the server can distinguish them."""
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def foreign(
+    bao: Path, target: Target, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[bytes, Manifest]:
+    """A snapshot of a server whose seal has another key."""
     folder = tmp_path_factory.mktemp("other")
     with _running_server(bao, folder, target.signer) as server:
-        content, manifest = await _snapshot(server, folder, target.signer)
+        return await _snapshot(server, folder, target.signer)
+
+
+async def test_a_foreign_seal_is_refused_by_the_server_and_nothing_changes(
+    target: Target, make: Make, foreign: tuple[bytes, Manifest]
+) -> None:
+    """Keys that two operators generated have the same id: only the server can distinguish them."""
     await target.write("kept")
-    run = make(content, manifest)
-    of = manifest.cluster_id
-    report = await run.restore(expected_cluster_id=of, named_cluster_id=of)
+    of = foreign[1].cluster_id
+    report = await make(*foreign).restore(expected_cluster_id=of, named_cluster_id=of)
     assert (report.outcome, report.failure, report.untouched) == ("Failed", "Snapshot", True)
     assert "different autoseal key" in report.message
     assert await target.note() == "kept"
 
 
 async def test_a_foreign_seal_with_force_leaves_the_server_sealed_and_reports_it(
-    bao: Path, target: Target, make: Make, tmp_path_factory: pytest.TempPathFactory
+    make: Make, foreign: tuple[bytes, Manifest]
 ) -> None:
     """The last test of the module: the server is not usable after it."""
-    folder = tmp_path_factory.mktemp("other")
-    with _running_server(bao, folder, target.signer) as server:
-        content, manifest = await _snapshot(server, folder, target.signer)
-    report = await make(content, manifest).restore(force=True)
+    report = await make(*foreign).restore(force=True)
     assert (report.outcome, report.sealed) == ("Succeeded", True)

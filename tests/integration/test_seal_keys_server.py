@@ -5,8 +5,6 @@ one with wrong keys stays sealed and changes nothing.
 """
 
 import os
-import ssl
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +21,7 @@ from e2e.rig.paths import Cache, cache_root
 from e2e.rig.progress import to_stderr
 from e2e.rig.versions import OPENBAO, OPENBAO_OLDEST
 from runtime.clock import SystemClock
-from tests.integration.bao_server import NODE_ID, ROOT_TOKEN, BaoServer, free_port, make_certificate
+from tests.integration.bao_server import ROOT_TOKEN, BaoServer, free_port, in_folder, prepare, run
 
 pytestmark = pytest.mark.timeout(900)  # the oldest server is built by the first test that needs it
 IDS = {"A": "operator-generated-v1", "B": "two", "C": "three"}
@@ -42,59 +40,20 @@ class Home:
 
     def prepare(self) -> None:
         """Create the folders, the certificate, the keys and the root token."""
-        for name in ("data", "tls", "unseal", "audit", "logs"):
-            (self.folder / name).mkdir()
-        make_certificate(self.folder / "tls")
+        prepare(self.folder)
         for file in FILES.values():
             (self.folder / "unseal" / file).write_bytes(os.urandom(32))
-        (self.folder / "root-token").write_text(ROOT_TOKEN)
 
     @contextmanager
     def start(self, keys: str, *, first: bool = False) -> Iterator[BaoServer]:
         """Run it with these keys, the current one first, until the end of the context."""
         port = free_port()
-        config = render_config(replace(ConfigInput("c", "ns"), seal=static_stanza(ring(keys))))
-        for old, new in {
-            mount_paths.DATA: str(self.folder / "data"),
-            mount_paths.TLS: str(self.folder / "tls"),
-            mount_paths.AUDIT: str(self.folder / "audit"),
-            mount_paths.LOGS: str(self.folder / "logs"),
-            mount_paths.UNSEAL: str(self.folder / "unseal"),
-            "[::]:8200": f"127.0.0.1:{port}",
-            "[::]:8201": f"127.0.0.1:{free_port()}",
-            'service_registration "kubernetes" {}\n': "",
-        }.items():
-            config = config.replace(old, new)
-        command: list[str | Path] = [self.binary, "server"]
-        command += ["-config", self._write("config.hcl", config)]
-        if first:
-            text = render_self_init(
-                ConfigInput("c", "ns", root_token_file=f"{mount_paths.ROOT_TOKEN}/token")
-            )
-            own = text.replace(f"{mount_paths.ROOT_TOKEN}/token", str(self.folder / "root-token"))
-            command += ["-config", self._write("self-init.hcl", own)]
-        environment = {
-            "PATH": os.environ["PATH"],
-            "BAO_RAFT_NODE_ID": NODE_ID,
-            "BAO_API_ADDR": f"https://127.0.0.1:{port}",
-            "BAO_CLUSTER_ADDR": "https://127.0.0.1:2",
-        }
-        log = self.folder / f"{keys}-{port}.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                command, env=environment, stdout=output, stderr=subprocess.STDOUT
-            )
-        try:
-            trust = ssl.create_default_context(cafile=str(self.folder / "tls" / "ca.crt"))
-            yield BaoServer(process, f"https://127.0.0.1:{port}", log, trust)
-        finally:
-            process.kill()
-            process.wait()
-
-    def _write(self, name: str, text: str) -> Path:
-        path = self.folder / name
-        path.write_text(text)
-        return path
+        source = ConfigInput("c", "ns", root_token_file=f"{mount_paths.ROOT_TOKEN}/token")
+        config = render_config(replace(source, seal=static_stanza(ring(keys))))
+        text, log = render_self_init(source) if first else "", f"{keys}-{port}.log"
+        config = in_folder(config, self.folder, port)
+        with run(self.binary, self.folder, port, config, text, log) as server:
+            yield server
 
     async def opens(self, keys: str, *, sealed_by: str) -> bool:
         """Whether a server with these keys unseals the data. Fails if its log shows neither."""

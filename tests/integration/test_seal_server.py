@@ -30,7 +30,7 @@ from e2e.rig.progress import to_stderr
 from e2e.rig.versions import OPENBAO_HSM, OPENBAO_OLDEST_SERVER
 from runtime.clock import SystemClock
 from tests.contracts.hcl.server_seals import ACCEPTED
-from tests.integration.bao_server import NODE_ID, free_port, make_certificate
+from tests.integration.bao_server import environment, free_port, in_folder, make_certificate
 
 WRAPPERS = "github.com/openbao/go-kms-wrapping/wrappers"
 pytestmark = pytest.mark.timeout(900)  # one server is built by the first test that needs it
@@ -241,29 +241,15 @@ def _write_config(folder: Path, spec: Mapping[str, Any]) -> Path:
     for name in ("data", "tls"):
         (folder / name).mkdir()
     make_certificate(folder / "tls")
-    for old, new in {
-        mount_paths.DATA: str(folder / "data"),
-        mount_paths.TLS: str(folder / "tls"),
-        mount_paths.SEAL_CREDENTIALS: str(folder / "creds"),
-        "[::]:8200": f"127.0.0.1:{free_port()}",
-        "[::]:8201": f"127.0.0.1:{free_port()}",
-        'service_registration "kubernetes" {}\n': "",
-    }.items():
-        text = text.replace(old, new)
+    text = in_folder(text, folder, free_port())
+    text = text.replace(mount_paths.SEAL_CREDENTIALS, str(folder / "creds"))
     config = folder / "config.hcl"
     config.write_text(text)
     return config
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": "/nonexistent",
-        "BAO_RAFT_NODE_ID": NODE_ID,
-        "BAO_API_ADDR": "https://127.0.0.1:1",
-        "BAO_CLUSTER_ADDR": "https://127.0.0.1:2",
-        **more,
-    }
+    return {**environment(1), "HOME": "/nonexistent", **more}
 
 
 @pytest.mark.parametrize("seal", sorted(_far(Path(), "")))

@@ -18,15 +18,11 @@ from tests.integration.candidates import (
     leader_process,
     lease_spec,
     next_line,
-    renewals,
     run_candidate,
     until,
     watch_writes,
 )
-from tests.integration.leader_process import ALONE, GROUP_OPTIONS, LEASE_NAME, TARGET_NAME
-
-FOR_LONG = 2 * int(GROUP_OPTIONS.lease_duration / GROUP_OPTIONS.retry_period)
-"""A number of renewals by two processes that takes longer than the duration of a Lease."""
+from tests.integration.leader_process import LEASE_NAME, TARGET_NAME
 
 
 @contextlib.asynccontextmanager
@@ -72,42 +68,6 @@ async def test_each_shard_has_a_leader_and_a_standby_takes_over(
     assert [holder["holderIdentity"] for holder in holders] == ["standby-0", "2-1"]
     left = await lease_spec(client, namespace)
     assert left["holderIdentity"] == group_identity(2), "the group Lease must not be released"
-
-
-async def test_another_number_of_shards_starts_after_all_former_shards_stop(
-    client: Client, namespace: str
-) -> None:
-    async with shards(client, namespace, 2) as two:
-        await all_write(two)
-        async with shards(client, namespace, 3) as three, watch_writes(*two, *three):
-            for former in two:
-                await renewals(client, namespace, FOR_LONG)
-                assert not any(election.may_write() for election in three)
-                former.end.set()
-                await former.task
-            waited = await all_write(three)
-    assert waited > GROUP_OPTIONS.renew_deadline
-
-
-async def test_a_process_without_shards_excludes_shards_and_vice_versa(
-    client: Client, namespace: str
-) -> None:
-    async with run_candidate(Candidate(client, namespace, "alone", shard=ALONE)) as alone:
-        await until(alone.may_write)
-        async with shards(client, namespace, 2) as two:
-            async with watch_writes(alone, *two):
-                await renewals(client, namespace, 8)
-                assert not any(election.may_write() for election in two)
-                alone.end.set()
-                await alone.task
-                await all_write(two)
-            async with (
-                run_candidate(Candidate(client, namespace, "old")) as old,
-                watch_writes(old, *two),
-            ):
-                await renewals(client, namespace, FOR_LONG)
-                assert not old.may_write()
-                assert all(election.may_write() for election in two)
 
 
 @pytest.fixture

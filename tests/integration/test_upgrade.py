@@ -5,11 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from runtime.apply.managed_fields import BEFORE_FIRST_APPLY, upgrade
+from runtime.apply.managed_fields import BEFORE_FIRST_APPLY
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.client.client import Client
 from runtime.client.credentials import KubeconfigCredentials
-from runtime.errors import Conflict
 from runtime.types import Object
 from runtime.verdict import Verdict
 from tests.integration.owned import MANAGER, MARKS, Bench, run_operator
@@ -79,20 +78,6 @@ async def test_t27_without_the_upgrade_an_earlier_update_keeps_its_fields(bench:
     await create_handed_over(bench, "old-operator")
     await bench.ensure()
     assert (await bench.live())["data"] == {"k": "v", "gone": "x"}
-
-
-async def test_t27_a_change_in_between_refuses_the_patch(bench: Bench) -> None:
-    old = await create_handed_over(bench, "old-operator")
-    ops = upgrade(old, LEGACY, MANAGER)
-    assert ops is not None
-    await bench.client.apply(
-        CONFIG_MAP,
-        {**bench.intent().body, "data": {"theirs": "x"}},
-        field_manager="somebody",
-        force=True,
-    )
-    with pytest.raises(Conflict):
-        await bench.client.json_patch(CONFIG_MAP, bench.intent().key, ops)
 
 
 async def test_t27_lost_managed_fields_are_restored(bench: Bench) -> None:
