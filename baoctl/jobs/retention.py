@@ -20,6 +20,7 @@ from contracts.jobs.env import RetentionEnv
 from contracts.jobs.snapshot_manifest import MANIFEST_MAX, ManifestError, read_manifest
 from contracts.naming import snapshot_keys
 from contracts.naming.snapshot_keys import BackupKey
+from contracts.retention import RetentionCandidate, RetentionLimits, exceeded_limits
 from runtime.clock import Clock, Deadline
 
 READS_AT_A_TIME = 8
@@ -45,14 +46,10 @@ def select_outdated(
     A protected snapshot counts towards `max_count`.
     """
     newest_first = sorted(keys, key=lambda key: (key.at, key.id8), reverse=True)
-    retained = set(rules.protected) | {key.text for key in newest_first[:1]}
-    oldest = now - timedelta(seconds=rules.max_age_seconds) if rules.max_age_seconds else None
-    return [
-        key
-        for index, key in reversed(list(enumerate(newest_first)))
-        if key.text not in retained
-        and ((rules.max_count and index >= rules.max_count) or (oldest and key.at < oldest))
-    ]
+    snapshots = [RetentionCandidate(key.at, key.text in rules.protected) for key in newest_first]
+    limits = RetentionLimits(rules.max_count, timedelta(seconds=rules.max_age_seconds))
+    exceeded = zip(newest_first, exceeded_limits(snapshots, limits, now), strict=True)
+    return [key for key, limit in reversed(list(exceeded)) if limit]
 
 
 def pair_keys(keys: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list[BackupKey]]:

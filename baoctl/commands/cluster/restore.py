@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final, TextIO
 
 from rich.table import Table
@@ -22,9 +22,10 @@ from baoctl.commands.cluster.terminal import STRUCTURED, console, emit, safe, ta
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.group import API_VERSION, BACKUPS, RESTORE_KIND, RESTORES
-from contracts.api.values.duration import parse_duration
+from contracts.api.values.duration import counted_duration
 from contracts.conditions.message import clean_message
 from contracts.naming.labels import RESTORE_ACKNOWLEDGE
+from contracts.retention import RetentionCandidate, RetentionLimits, exceeded_limits
 from contracts.server_features import can_read_data_of
 from runtime.types import Object, key_of
 
@@ -147,20 +148,19 @@ def outdated_by(row: SnapshotRow, rows: Sequence[SnapshotRow], rules: Part) -> s
     no backup has completed since the rules were set.
     """
     counted = [other for other in rows if not other.before_upgrade]
-    tested = [other for other in counted if other.tested]
-    if row not in counted or row in (*counted[:1], *tested[:1]) or rules.get("dryRun") is True:
+    if row not in counted or rules.get("dryRun") is True:
         return ""
-    count = number(rules.get("maxCount"))
-    if count and counted.index(row) >= count:
-        return f"spec.backup.retention.maxCount={count}"
-    max_age, newest = text(rules, "maxAge"), counted[0].taken_at
-    try:
-        limit = parse_duration(max_age)
-    except ValueError:
-        return ""
-    if limit and row.taken_at and newest and newest - row.taken_at > limit:
-        return f"spec.backup.retention.maxAge={max_age}"
-    return ""
+    tested = next((other for other in counted if other.tested), None)
+    snapshots = [RetentionCandidate(other.taken_at, other == tested) for other in counted]
+    exceeded = exceeded_limits(snapshots, _limits(rules), counted[0].taken_at)
+    limit = exceeded[counted.index(row)]
+    return f"spec.backup.retention.{limit}={rules[limit]}" if limit else ""
+
+
+def _limits(rules: Part) -> RetentionLimits:
+    # A duration that overflows is longer than any age, so it is no limit.
+    max_age = counted_duration(text(rules, "maxAge")) or timedelta(0)
+    return RetentionLimits(number(rules.get("maxCount")) or 0, max_age)
 
 
 def removal_note(rule: str) -> str:
