@@ -127,6 +127,9 @@ class RestoreTestActions:
     ) -> RestoreTestActionOutcome:
         subject, run = observed.running
         result = await self._create_job(observed, subject, run)
+        if isinstance(result, _Obstacle):
+            # The Job of an interrupted pass runs, whatever changed since.
+            result = await self._created_job(observed, subject) or result
         if isinstance(result, JobObservation):
             facts = replace(observed.facts, job=result)
             return ActionOutcome(replace(observed, facts=facts), decision)
@@ -187,6 +190,13 @@ class RestoreTestActions:
                 f"Job {run.job_name} exists and is not owned by this OpenBaoBackup: delete it"
             )
         return job_status
+
+    async def _created_job(
+        self, observed: ObservedCluster, subject: Candidate
+    ) -> JobObservation | None:
+        """Return the Job that this run created, but did not record."""
+        job = await self._dependencies.jobs.get(observed.job_key, "", subject.uid)
+        return None if job is None or job.foreign else job
 
     def _sidecar(self, observed: ObservedCluster) -> Sidecar | _Obstacle:
         cluster, serving = observed.cluster.metadata.name, serving_pool(observed.cluster)

@@ -113,7 +113,8 @@ def _counted(facts: RestoreTestFacts) -> str | None:
     if spec is None or facts.newest is None or spec.every_successful_backups is None:
         return None
     since = facts.successful - (facts.status.last_backup_count or 0)
-    return None if since < spec.every_successful_backups else str(facts.successful)
+    # The count is lower than at the last test if the status was lost since.
+    return None if 0 <= since < spec.every_successful_backups else str(facts.successful)
 
 
 def _scheduled(facts: RestoreTestFacts) -> str | None:

@@ -6,6 +6,7 @@ tested in tests/integration/test_restore_test_server.py.
 
 from __future__ import annotations
 
+import contextlib
 import random
 from datetime import timedelta
 from typing import Any
@@ -380,3 +381,20 @@ async def test_a_paused_cluster_is_not_changed() -> None:
     await world.step()
     assert world.jobs == []
     assert world.backup.status.test is None
+
+
+async def test_a_job_that_was_not_recorded_continues_whatever_changed() -> None:
+    world = World()
+    for writes in range(12):
+        world = World()
+        world.calls_before_crash = writes
+        with contextlib.suppress(Transient):
+            await world.step()
+        if world.jobs:
+            break
+    world.calls_before_crash = None
+    world.start()
+    assert not gen.present(world.backup.status.test).job_uid
+    world.executors.answer = Blocked("ExecutorImageMissing", "none")
+    await world.step()
+    assert gen.present(world.backup.status.test).job_uid == world.jobs[0]["metadata"]["uid"]

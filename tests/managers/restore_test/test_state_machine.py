@@ -234,3 +234,9 @@ def test_a_rejected_job_ends_the_test() -> None:
     record = gen.present(next_record(facts, refuse_job(decide(facts), "no Jobs here")))
     assert record.proof is not None
     assert (record.proof.reason, record.proof.message) == ("PreparationFailed", "no Jobs here")
+
+
+def test_a_lost_count_of_snapshots_does_not_suspend_the_tests() -> None:
+    spec = RestoreTest(every_successful_backups=5)
+    lost = situation(backup(), spec=spec, status=RestoreTestStatus(last_backup_count=100))
+    assert decide(lost).reason == "Counted"
