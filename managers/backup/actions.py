@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Final
 
 import structlog
@@ -89,7 +90,8 @@ class BackupActions:
         lock, cluster = facts.lock, facts.cluster
         if cluster is None or lock is None or not facts.probably_holds_lock:
             return
-        if lock.renewed_at is not None and facts.now - lock.renewed_at < RENEWAL:
+        # A later time comes from a clock that was ahead, and must not suspend renewals.
+        if lock.renewed_at is not None and timedelta(0) <= facts.now - lock.renewed_at < RENEWAL:
             return
         try:
             await self._locks.renew(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from contracts.api.backup import OpenBaoBackup
 from contracts.api.cluster.backup import Backup
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.values.duration import parse_duration
+from contracts.api.values.duration import counted_duration
 from contracts.builders.job import backup_job
 from contracts.builders.job_store import store_env
 from contracts.hcl.seal_identity import seal_identity
@@ -152,7 +152,11 @@ def _retention(spec: Backup, protected: tuple[str, ...]) -> RetentionEnv:
     rules = spec.retention
     if rules is None:
         return RetentionEnv()
-    age = int(parse_duration(rules.max_age).total_seconds()) if rules.max_age else 0
+    # A duration that overflows is longer than any age, so it is no limit.
+    age = (rules.max_age and counted_duration(rules.max_age)) or timedelta(0)
     return RetentionEnv(
-        max_count=rules.max_count, max_age_seconds=age, dry_run=rules.dry_run, protected=protected
+        max_count=rules.max_count,
+        max_age_seconds=int(age.total_seconds()),
+        dry_run=rules.dry_run,
+        protected=protected,
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contracts.api.group import BACKUPS
+from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.conditions.reasons_backup import FAILURES
 from runtime.builtin_kinds import JOB, NETWORK_POLICY, ROLE, ROLE_BINDING
 from runtime.errors import status_error
@@ -252,3 +252,24 @@ async def test_a_new_backup_of_the_same_name_has_its_own_pass() -> None:
     assert (bench.jobs, bench.status()) == ([], {})
     await bench.run()
     assert bench.phase() == ("Running", "BackupRunning")
+
+
+async def test_a_clock_that_was_ahead_does_not_suspend_the_renewal_of_the_lock() -> None:
+    bench = await running()
+    bench.change(JOB, JOB_NAME, status={"active": 1, "ready": 1})
+    await bench.clock.advance(30)
+    cluster = bench.object(CLUSTERS, "x")
+    ahead = {**cluster["status"]["operationLock"], "renewedAt": "2031-01-01T00:00:00Z"}
+    bench.change(CLUSTERS, "x", status={**cluster["status"], "operationLock": ahead})
+    await bench.run()
+    renewed = bench.object(CLUSTERS, "x")["status"]["operationLock"]["renewedAt"]
+    assert renewed == "2030-01-01T00:00:30Z"
+
+
+async def test_a_maximum_age_that_overflows_is_no_limit() -> None:
+    """The schema accepts it, and an error would keep the lock for ever."""
+    bench = Bench(cluster(retention={"maxAge": "99999999999h"}), by_hand())
+    await bench.run()
+    (container,) = bench.object(JOB, JOB_NAME)["spec"]["template"]["spec"]["containers"]
+    env = {variable["name"]: variable.get("value") for variable in container["env"]}
+    assert env.get("BACKUP_RETENTION_MAX_AGE_SECONDS", "0") == "0"
