@@ -47,12 +47,16 @@ def held_by_another(lock: OperationLock | None, holder: str) -> str:
 class LockRequest:
     """The requester of the lock, and its operation. `message` is for users and holds no secret.
 
+    `after`: epoch of an earlier lock of the requester; a new lock gets a later one, even if the
+    status of the cluster was lost.
+
     Raises ValueError without a holder: no caller could release such a lock.
     """
 
     operation: Operation
     holder: str
     message: str = ""
+    after: int = 0
 
     def __post_init__(self) -> None:
         if not self.holder or "/" not in self.holder:
@@ -107,7 +111,7 @@ def acquire(
     new = OperationLock(
         operation=request.operation,
         holder=request.holder,
-        epoch=max(epoch, lock.epoch if lock else 0) + 1,
+        epoch=max(epoch, request.after, lock.epoch if lock else 0) + 1,
         message=request.message or None,
         acquired_at=timestamp,
         renewed_at=timestamp,

@@ -96,9 +96,11 @@ class RestoreActions:
         if facts.target is None:
             return None
         forced = facts.spec.force and facts.spec.override_operation_lock
+        message = f"restores {_snapshot_name(facts)}"[:200]
+        after = facts.execution.lock_epoch if facts.execution else 0
         result = await self.locks.acquire(
             self._cluster_key(observation),
-            LockRequest("Restore", facts.holder, f"restores {_snapshot_name(facts)}"[:200]),
+            LockRequest("Restore", facts.holder, message, after),
             uid=facts.target.uid,
             force=(lambda lock: lock.operation != "Restore") if forced else None,
         )

@@ -66,10 +66,7 @@ def fresh_target_missing(facts: RestoreFacts) -> str | None:
 
 
 def target_collision(facts: RestoreFacts) -> str | None:
-    target, created = facts.target, facts.status.target
-    if facts.spec.cluster_template is None or target is None:
-        return None
-    if target.origin == facts.uid and (created is None or created.uid in ("", target.uid)):
+    if facts.spec.cluster_template is None or facts.target is None or facts.created_target:
         return None
     return (
         f"spec.cluster: OpenBaoCluster {facts.spec.cluster} exists and was not created for this "
@@ -341,31 +338,8 @@ def answer_missing(facts: RestoreFacts) -> str:
     return facts.status.message
 
 
-def target_disposable(facts: RestoreFacts) -> str | None:
-    done = facts.status.completion_time
-    if not _is_disposable(facts) or done is None:
-        return None
-    # A pause does not restart cleanupAfterSeconds, unlike the deadlines.
-    if facts.now - done < timedelta(seconds=facts.spec.cleanup_after_seconds):
-        return None
-    return facts.status.message
-
-
-def disposable_exists(facts: RestoreFacts) -> str | None:
-    return "" if _is_disposable(facts) else None
-
-
 def ended(facts: RestoreFacts) -> str:
     return facts.status.message
-
-
-def _is_disposable(facts: RestoreFacts) -> bool:
-    """Return whether this restore created the cluster, by its UID, and has to delete it."""
-    created, target = facts.status.target, facts.target
-    if facts.spec.target_lifecycle != "Disposable" or created is None or target is None:
-        return False
-    own = target.origin == facts.uid and target.uid == created.uid
-    return own and not target.terminating
 
 
 def _job_is_over(facts: RestoreFacts) -> bool:

@@ -134,11 +134,13 @@ class RestoreFacts:
         """Whether this restore holds the lock of the cluster.
 
         Names can be reused, so a restore that stored the epoch of its lock holds only that lock.
+        After the job took its permit, a lost lock is acquired again, with a later epoch.
         """
         lock = self.target.lock if self.target else None
         if lock is None or lock.operation != "Restore" or lock.holder != self.holder:
             return False
-        return self.execution is None or self.execution.lock_epoch in (0, lock.epoch)
+        stored = self.execution.lock_epoch if self.execution else 0
+        return stored in (0, lock.epoch) or (self.claimed and lock.epoch > stored)
 
     @property
     def other_lock(self) -> OperationLock | None:
@@ -158,6 +160,18 @@ class RestoreFacts:
         """Whether the cluster is still the one in the execution."""
         uid = self.execution.target_uid if self.execution else ""
         return self.target is not None and self.target.uid == uid
+
+    @property
+    def created_target(self) -> bool:
+        """Whether this restore created the cluster.
+
+        Its UID is recorded after its creation: after a crash in between only the annotation of the
+        cluster shows it.
+        """
+        target, recorded = self.target, self.status.target
+        if self.spec.cluster_template is None or target is None or target.origin != self.uid:
+            return False
+        return recorded is None or recorded.uid in ("", target.uid)
 
     @property
     def marked(self) -> bool:

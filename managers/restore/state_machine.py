@@ -28,7 +28,7 @@ from typing import Final, Literal, get_args
 from contracts import state_machine
 from contracts.api.restore import ENDED
 from contracts.state_machine import Transition, TransitionDecision, always
-from managers.restore import guards, guards_replication
+from managers.restore import guards, guards_disposal, guards_replication
 from managers.restore.guards import Guard
 from managers.restore.inputs import RestoreFacts, RestoreFailure
 
@@ -225,7 +225,7 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
         "Unknown", guards.answer_missing, reason="RestoreExecutionUnknown", blocked=True
     ),
     RestoreTransition("Ended", guards.lock_held, action="release"),
-    RestoreTransition("Ended", guards.target_disposable, action="remove"),
+    RestoreTransition("Ended", guards_disposal.target_disposable, action="remove"),
     RestoreTransition("Ended", guards.ended),
 )
 
@@ -252,7 +252,7 @@ TABLE: tuple[RestoreTransition, ...] = (
 def _releases(at: State) -> tuple[RestoreTransition, ...]:
     return (
         RestoreTransition(at, guards.lock_held, action="release"),
-        RestoreTransition(at, guards.disposable_exists, action="remove"),
+        RestoreTransition(at, guards_disposal.disposable_exists, action="remove"),
         RestoreTransition(at, always),
     )
 
