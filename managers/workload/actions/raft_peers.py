@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -27,7 +28,7 @@ async def remove_peer(
 
     The annotation comes first, so that the next operator leader finds it. Both writes need the
     guard of the lease. The attempt is recorded before it is sent: a lost answer must not cause an
-    immediate retry. Raises transient errors of the API server.
+    immediate retry. A refusal removes the annotation. Raises transient errors of the API server.
     """
     endpoint, login = effect.endpoint, logins.of(resolved.owner)
     if not resolved.has_operator_login:
@@ -44,6 +45,8 @@ async def remove_peer(
             await request_with_token(bao, endpoint.address, login, ask)
         except Denied as denied:
             _record_refusal(context, resolved, str(denied))
+            if effect.claim:
+                await _unmark(context, resolved, effect)
             return
         except BaoError:
             # The next read of the members shows whether it was removed.
@@ -83,6 +86,21 @@ async def _mark(context: Context, resolved: Resolved, effect: RemovePeer) -> boo
         # It is deleted or replaced: the watch will report it.
         return False
     return True
+
+
+async def _unmark(context: Context, resolved: Resolved, effect: RemovePeer) -> None:
+    """Remove the annotation after a refusal: the server is still a member.
+
+    With the annotation it would be removed later, even if the spec requests it again.
+    """
+    ops: list[dict[str, Any]] = [
+        {"op": "test", "path": "/metadata/uid", "value": effect.claim_uid},
+        {"op": "test", "path": _MARK, "value": effect.target},
+        {"op": "remove", "path": _MARK},
+    ]
+    key = ObjectKey(resolved.namespace, effect.claim)
+    with suppress(NotFound, PatchFailed):
+        await context.client.json_patch(PVC, key, ops, field_manager=FIELD_MANAGER)
 
 
 def _record_refusal(context: Context, resolved: Resolved, why: str) -> None:

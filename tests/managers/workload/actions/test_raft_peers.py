@@ -102,3 +102,19 @@ async def test_a_volume_is_deleted_by_uid_and_told() -> None:
     ((kind, reason, text),) = await outside.flush_events()
     assert (kind, reason) == ("Normal", "VolumeDeleted")
     assert "data-x-2" in text
+
+
+class TestMarkAfterRefusal:
+    """The server is still a member, and spec.replicas may request it again."""
+
+    async def test_it_is_removed(self, servers: Servers) -> None:
+        servers.error = Denied("permission denied", 403)
+        outside = there()
+        await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
+        assert mark_of(outside) is None
+
+    async def test_it_stays_when_the_answer_is_lost(self, servers: Servers) -> None:
+        servers.error = BaoError("no answer")
+        outside = there()
+        await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
+        assert mark_of(outside) == "x-2"
