@@ -145,6 +145,9 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
     recreation = renewal(resolved, observed, servers.body["spec"], rolling=busy)
     if recreation.rejected:
         intents = intents[1:]
+    if recreation.effects:
+        # Without a StatefulSet no pod is created again.
+        move = REST
     effects = (
         *base_effects,
         *volumes.effects,

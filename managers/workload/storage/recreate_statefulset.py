@@ -17,7 +17,7 @@ from typing import Any
 from contracts.naming import labels
 from contracts.records.desired import Operation
 from contracts.records.effects import Effect, RecreateStatefulSet
-from contracts.records.observed import Observed, StatefulSetFacts
+from contracts.records.observed import Observed, PodFacts, StatefulSetFacts
 from contracts.records.resolved import Resolved
 from runtime import quantity
 from runtime.apply.intent import digest
@@ -84,7 +84,7 @@ def renewal(
     if not differs or live.creation_hash == creation_hash(desired, resolved.storage_size):
         return KEPT
     rejected = differs != SIZE_ALONE
-    waits_for = _unmet_precondition(live, observed)
+    waits_for = _unmet_precondition(live, observed, rejected=rejected)
     if not rejected:
         waits_for = waits_for or _unfinished_resize(live, observed, resolved, rolling=rolling)
     name = resolved.voter_pool.stateful_set
@@ -126,15 +126,24 @@ def _is_smaller(template: str, desired: str) -> bool:
     return quantity.parse(template) < quantity.parse(desired)
 
 
-def _unmet_precondition(live: StatefulSetFacts, observed: Observed) -> str:
-    """Return what must happen before pods may be without their StatefulSet; "" for nothing."""
+def _unmet_precondition(live: StatefulSetFacts, observed: Observed, *, rejected: bool) -> str:
+    """Return what must happen before pods may be without their StatefulSet; "" for nothing.
+
+    `rejected`: the StatefulSet cannot be applied. Then a pod whose server cannot run is accepted:
+    it may need the newest template, which only the next StatefulSet has.
+    """
     if not live.settled:
         return "its controller must observe the newest spec"
     ready = sum(pod.ready for pod in observed.pods)
-    # If the status is lost meanwhile, ready pods show the next process that data exists.
-    if not ready or ready < live.replicas or len(observed.pods) != live.replicas:
+    broken = sum(map(_cannot_run, observed.pods)) if rejected else 0
+    # If the status is lost meanwhile, a ready pod shows the next process that data exists.
+    if not ready or ready + broken < live.replicas or len(observed.pods) != live.replicas:
         return f"all of its pods must be ready ({ready} of {live.replicas} are)"
     return ""
+
+
+def _cannot_run(pod: PodFacts) -> bool:
+    return bool(pod.waiting) and not (pod.ready or pod.terminating)
 
 
 def _unfinished_resize(

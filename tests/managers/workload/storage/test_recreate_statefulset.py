@@ -235,3 +235,20 @@ class TestAdmissionWebhook:
         """It has no record of the fields with which it was created."""
         marks = {"volumeClaimTemplates labels": "example.org/cost-centre=7"}
         assert is_recreated(plan_storage(OLD, SMALL, lambda observed: differing(observed, **marks)))
+
+
+BROKEN = SMALL.with_pods(*SMALL.pods[:2], SMALL.pods[2].waiting("ImagePullBackOff").unready())
+
+
+def test_a_pod_that_cannot_run_does_not_keep_the_next_template_from_it() -> None:
+    """Its image may be wrong in the live template, and right in the desired one."""
+    assert is_recreated(plan_storage(OLD, outdated(BROKEN), other_service))
+    # The template can be applied, so it repairs the pod first.
+    assert not is_recreated(plan_storage(LARGER, outdated(BROKEN)))
+    alone = SMALL.with_pods(*(pod.waiting("ImagePullBackOff").unready() for pod in SMALL.pods))
+    assert not is_recreated(plan_storage(OLD, alone, other_service))
+
+
+def test_no_pod_is_replaced_while_there_is_no_stateful_set() -> None:
+    plan = plan_storage(OLD, outdated(SMALL), other_service)
+    assert [effect.name for effect in plan.effects] == [RecreateStatefulSet.name]
