@@ -102,8 +102,8 @@ def servers_to_restart(
     restored data, too.
     """
     expected, _ = expected_servers(cluster, name)
-    fenced = frozenset(cluster.spec.fenced_pods)
-    present = (pod.name for pod in pods.values() if not pod.terminating and pod.name not in fenced)
+    # A fenced server that has not stopped yet is restarted with the others.
+    present = (pod.name for pod in pods.values() if not pod.terminating and not pod.fence_gate)
     return tuple(dict.fromkeys((*expected, *present)))
 
 

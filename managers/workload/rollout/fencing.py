@@ -17,6 +17,7 @@ from contracts.records.desired import Operation
 from contracts.records.effects import Effect, FencePod, StepDown, UngatePod
 from contracts.records.observed import Observed, PodFacts
 from contracts.records.resolved import Resolved
+from managers.workload.rollout.holds import restore_hold
 from managers.workload.rollout.next_pod import STEP_DOWN_AGAIN, ask_leader
 from managers.workload.rollout.quorum import QUESTION_RECHECK, is_down, majority
 from runtime.outcome import Blocked, Done, Outcome, Wait
@@ -93,6 +94,12 @@ def _next_step(resolved: Resolved, observed: Observed) -> tuple[tuple[Effect, ..
     leaving = [pod.name for pod in observed.pods if pod.terminating]
     if leaving or not running:
         return (), Wait(FENCING, f"waiting for {', '.join(leaving or resolved.fenced)}")
+    held = restore_hold(resolved)
+    if held is not None:
+        # A server that does not run receives no data either way.
+        running = tuple(pod for pod in running if is_down(pod))
+        if not running:
+            return (), Wait(held.reason, f"{message}; {held.message}")
     leaders = {pod.uid for pod in observed.leaders}
     target = min(running, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
     blocked = _blocking_reason(observed, target, live.replicas)

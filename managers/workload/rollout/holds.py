@@ -1,7 +1,8 @@
 """Holds: why the operator postpones changes to the pods of a cluster. Pure.
 
 Checked before the operator replaces a pod, removes a server or restarts a pod for its volume.
-Actions that a user requests by name continue.
+Actions that a user requests by name continue, except that a restore also holds fencing: a server
+that stops before it has the restored data could never replicate it.
 """
 
 from __future__ import annotations
@@ -36,10 +37,15 @@ def hold(resolved: Resolved) -> Hold | None:
         return _FENCED
     if resolved.maintenance:
         return _MAINTENANCE
-    if resolved.restoring:
-        # The Job sends a snapshot to the leader, and a server must not stop while it applies it.
-        return Hold(
-            RESTORE_IN_PROGRESS,
-            f"no pod is replaced or removed while {resolved.restoring} restores data",
-        )
-    return None
+    return restore_hold(resolved)
+
+
+def restore_hold(resolved: Resolved) -> Hold | None:
+    """Return the hold of a restore, which also applies to fencing; None when there is none."""
+    if not resolved.restoring:
+        return None
+    # The Job sends a snapshot to the leader, and a server must not stop while it applies it.
+    return Hold(
+        RESTORE_IN_PROGRESS,
+        f"no pod is replaced or removed while {resolved.restoring} restores data",
+    )

@@ -94,4 +94,7 @@ def test_surplus_servers_count_while_they_run() -> None:
 def test_a_missing_server_is_expected_and_a_fenced_one_is_not() -> None:
     fenced = gen.cluster(replicas=3, fencedPods=["x-2"]).read()
     assert list(servers_to_restart(fenced, "x", {})) == ["x-0", "x-1"]
-    assert list(servers_to_restart(fenced, "x", PODS)) == ["x-0", "x-1"]
+    stopped = {**PODS, "x-2": gen.pod(2).with_gates().facts()}
+    assert list(servers_to_restart(fenced, "x", stopped)) == ["x-0", "x-1"]
+    # It runs until it is fenced, which waits for the restore.
+    assert list(servers_to_restart(fenced, "x", PODS)) == list(NAMES)

@@ -209,3 +209,26 @@ ASKED = {
 def test_the_leader_is_asked_only_before_a_server_stops(what: str) -> None:
     cluster, world, expected = ASKED[what]
     assert needs_quorum(cluster.read().spec, world.facts()) is expected
+
+
+RESTORE = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 1}
+# sentence: (world, the reason and the effects)
+WHILE_RESTORING: dict[str, tuple[gen.World, str]] = {
+    "a server that may lack the restored data keeps running": (
+        GATED.with_quorum(WELL), "RestoreInProgress"
+    ),
+    "one whose server is down stops": (
+        GATED.with_pods(*pods()[:2], gen.pod(2).waiting("CrashLoopBackOff")).with_quorum(WELL),
+        "Fencing fence-pod x-2",
+    ),
+    "one that waits at the gate is fenced": (GATED.with_pods(*pods(2)), ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("world", "expected"), WHILE_RESTORING.values(), ids=WHILE_RESTORING)
+def test_during_a_restore(world: gen.World, expected: str) -> None:
+    cluster = fencing(2).with_status(operationLock=RESTORE)
+    fenced = fence(gen.resolved(cluster, world), world.facts())
+    reason = "" if isinstance(fenced.outcome, Done) else fenced.outcome.reason
+    effects = [f"{effect.name} {effect.target}" for effect in fenced.effects]
+    assert " ".join(filter(None, (reason, *effects))) == expected
