@@ -69,6 +69,10 @@ class SecretFacts:
     owner: str
     """The owner for a message; "" if it is this cluster."""
     terminating: bool
+    type: str = ""
+    """"" if its content was not read."""
+    immutable: bool = False
+    """No field of its content can be changed."""
     certificate: CertificateFacts | None = None
     authority: str = ""
     """PEM of the CA in the Secret, which is public."""

@@ -31,8 +31,8 @@ from runtime.errors import (
     AlreadyExists,
     ApplyConflict,
     Conflict,
+    Invalid,
     NotFound,
-    PatchFailed,
     Transient,
 )
 from runtime.types import Object, ObjectKey, resource_version_of, uid_of
@@ -83,6 +83,10 @@ async def issue_server_certificate(
         key = ObjectKey(resolved.namespace, effect.target)
         context.secrets.drop(key)
         raise Transient(f"Secret {key} was replaced since it was read") from error
+    except Invalid as error:
+        # It may have become immutable; then the plan reports it.
+        context.secrets.drop(ObjectKey(resolved.namespace, effect.target))
+        raise Transient(f"Secret {effect.target} cannot be written: {error}") from error
     context.secrets.store(result.object)
 
 
@@ -187,7 +191,7 @@ async def _rotate_secret(
         changes = change(decode_data(live))
         ops = [*_guard(live), *_entries(live, changes), *_answer(live, answered)]
         written = await context.client.json_patch(SECRET, key, ops, field_manager=FIELD_MANAGER)
-    except (NotFound, Conflict, PatchFailed, KeyError, ValueError) as error:
+    except (NotFound, Conflict, Invalid, KeyError, ValueError) as error:
         context.secrets.drop(key)
         raise Transient(f"Secret {key} cannot be changed: {error}") from error
     context.secrets.store(written)

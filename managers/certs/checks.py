@@ -65,6 +65,14 @@ def missing_name(inputs: CheckInput) -> str | None:
     return f"its subject alternative names lack {', '.join(missing)}" if missing else None
 
 
+def not_yet_valid(inputs: CheckInput) -> str | None:
+    """It is not valid yet: it was issued while the clock of the operator was ahead."""
+    certificate = inputs.secret.certificate
+    if certificate is None or certificate.not_before <= inputs.now:
+        return None
+    return f"it is not valid before {certificate.not_before.isoformat()}"
+
+
 def near_expiry(inputs: CheckInput) -> str | None:
     """It expires within the rotation period, and a new one would be valid for longer."""
     certificate = inputs.secret.certificate
@@ -81,6 +89,7 @@ CHAIN: tuple[tuple[str, Check], ...] = (
     ("foreign-authority", foreign_authority),
     ("other-bundle", other_bundle),
     ("missing-name", missing_name),
+    ("not-yet-valid", not_yet_valid),
     ("near-expiry", near_expiry),
 )
 

@@ -37,6 +37,7 @@ ROTATION_EFFECTS: Mapping[str, type[EffectByUid]] = {
     "promote": PromoteAuthority,
     "drop": DropAuthority,
 }
+SERVER_SECRET_TYPE = "kubernetes.io/tls"  # noqa: S105 - the type of a Secret
 # A longer timer is not needed: the next resync computes it again.
 LONGEST_TIMER = timedelta(days=1)
 
@@ -69,7 +70,7 @@ def _operator_managed(resolved: Resolved, observed: Observed) -> Plan:
             f"it, or delete it and Secret {server_name} so that the operator creates a new CA",
         )
     if has_expired(ca.certificate, observed.now):
-        return _expired(ca)
+        return _unwritable_authority(ca) or _expired(ca)
     return _server(resolved, observed, ca, ca.certificate, server)
 
 
@@ -118,18 +119,50 @@ def _server(
     )
     objection = first_objection(check_input)
     if objection is not None:
-        return _creating(
+        refusal = _unwritable_server(server, objection[1])
+        return refusal or _creating(
             f"renews the server certificate: {objection[1]}",
             IssueServerCertificate(name, server.uid),
         )
     renewal = Done(_until_renewal(server, observed.now, resolved.rotate_before))
     step = next_step(resolved, observed, authority, server)
     if step.action is not None:
+        refusal = _unwritable_authority(authority)
+        if refusal is not None:
+            return refusal
         # The next reconcile, which follows immediately, issues the new certificate.
         effect = ROTATION_EFFECTS[step.action](authority.name, authority.uid)
         return Plan(effects=(effect,), outcome=Done(0.0), gate=True)
     due = None if step.due is None else _timer(step.due - observed.now)
     return Plan(outcome=combine(renewal, Done(due)))
+
+
+def _unwritable_server(secret: SecretFacts, objection: str) -> Plan | None:
+    """Report a certificate that must be issued again, in a Secret that cannot be changed."""
+    why = "its field immutable is true" if secret.immutable else ""
+    if secret.type not in ("", SERVER_SECRET_TYPE):
+        why = f"its type is {secret.type}, and must be {SERVER_SECRET_TYPE}"
+    if not why:
+        return None
+    return _blocked(
+        "TLSSecretInvalid",
+        f"Secret {secret.name}: {objection}, and the operator cannot write to it: {why}. Delete "
+        "it, and the operator creates it again",
+    )
+
+
+def _unwritable_authority(secret: SecretFacts) -> Plan | None:
+    """Report a CA that must be rotated, in a Secret that cannot be changed."""
+    if not secret.immutable:
+        return None
+    blocked = Blocked(
+        "TLSSecretInvalid",
+        f"Secret {secret.name}: the CA must be rotated, and the operator cannot write to it: its "
+        "field immutable is true. Create it again with the same content, labels, annotations and "
+        "owner, without that field",
+    )
+    # The CA is still in use, so the pods may be changed.
+    return Plan(outcome=blocked)
 
 
 def _until_renewal(server: SecretFacts, now: datetime, rotate_before: timedelta) -> float | None:

@@ -61,6 +61,8 @@ class SecretReading:
     content: CertificateContent
     entries: frozenset[str] = frozenset()
     keys: Mapping[str, CredentialFacts] = field(default_factory=dict)
+    type: str = ""
+    immutable: bool = False
 
 
 def secret_reading(live: Object) -> SecretReading:
@@ -71,6 +73,8 @@ def secret_reading(live: Object) -> SecretReading:
         content_of(data),
         frozenset(data or ()),
         credential_facts(data or {}),
+        live.get("type") or "",
+        bool(live.get("immutable")),
     )
 
 
@@ -84,6 +88,8 @@ def secret_facts(reading: SecretReading, owner: Owner) -> SecretFacts:
         owned=owned,
         owner="" if owned else describe_owner(reading.live, MARKS),
         terminating=is_terminating(reading.live),
+        type=reading.type,
+        immutable=reading.immutable,
         certificate=content.certificate,
         authority=content.authority,
         problem=content.problem,

@@ -13,7 +13,7 @@ from runtime.errors import Transient
 from runtime.types import Object, ObjectKey, uid_of
 from tests import gen
 from tests.gen import key_files
-from tests.gen.api import Outside
+from tests.gen.api import Outside, api_error
 
 RESOLVED = gen.resolved(gen.cluster())
 CA, SERVER = (ObjectKey(gen.NAMESPACE, f"x-tls-{part}") for part in ("ca", "server"))
@@ -127,3 +127,15 @@ async def test_a_ca_that_became_invalid_is_read_again(
         await issue_server_certificate(outside.context, RESOLVED, ISSUE)
     assert (SECRET, SERVER) not in outside.api.objects
     assert not await known(outside, CA)
+
+
+async def test_a_secret_that_became_immutable_is_read_again() -> None:
+    """Then the plan reports it, instead of an error of the API server."""
+    outside = Outside()
+    await issue_authority(outside.context, RESOLVED, MAKE)
+    await issue_server_certificate(outside.context, RESOLVED, ISSUE)
+    outside.api.refuse("apply Secret x-tls-server", api_error(422))
+    renewal = replace(ISSUE, uid=uid_of(outside.api.objects[(SECRET, SERVER)]))
+    with pytest.raises(Transient, match="x-tls-server cannot be written"):
+        await issue_server_certificate(outside.context, RESOLVED, renewal)
+    assert not await known(outside, SERVER)

@@ -67,6 +67,12 @@ ROWS: dict[str, tuple[CheckInput, str | None, str]] = {
         "missing-name",
         "127.0.0.1",
     ),
+    "issued while the clock was ahead": (
+        inputs_with(replace(GOOD, not_before=gen.NOW + timedelta(seconds=1))),
+        "not-yet-valid",
+        "2030-01-01T00:00:01",
+    ),
+    "valid from now on": (inputs_with(replace(GOOD, not_before=gen.NOW)), None, ""),
     "exactly the rotation period left": (inputs_with(until(days=30)), "near-expiry", "2030-01-31"),
     "a second more than that left": (inputs_with(until(days=30, seconds=1)), None, ""),
     "nothing left": (inputs_with(until(days=-1)), "near-expiry", "2029-12-31"),

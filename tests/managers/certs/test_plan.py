@@ -167,3 +167,49 @@ def test_the_message_names_the_problem_of_the_ca() -> None:
         assert (
             word in gen.expect(Blocked, plan_certificates(NOTHING.with_secrets(ca)).outcome).message
         )
+
+
+GARBAGE = gen.secret("x-tls-server", problem="garbage")
+# sentence: (world, the Secret and the cause in the message, whether the pods are blocked)
+UNWRITABLE: dict[str, tuple[gen.World, tuple[str, str], bool]] = {
+    "an immutable server certificate": (
+        NOTHING.with_secrets(CA, replace(GARBAGE, immutable=True)),
+        ("x-tls-server: garbage", "immutable"),
+        True,
+    ),
+    "a server certificate in a Secret of another type": (
+        NOTHING.with_secrets(CA, replace(GARBAGE, type="Opaque")),
+        ("x-tls-server: garbage", "type is Opaque"),
+        True,
+    ),
+    "an immutable CA that must be rotated": (
+        NOTHING.with_secrets(
+            *(replace(secret, immutable=True) for secret in authority(days=29).secrets)
+        ),
+        ("x-tls-ca: the CA", "immutable"),
+        False,
+    ),
+    "an immutable CA that has expired": (
+        NOTHING.with_secrets(
+            *(replace(secret, immutable=True) for secret in authority(days=-1).secrets)
+        ),
+        ("x-tls-ca: the CA", "immutable"),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("world", "words", "blocks"), UNWRITABLE.values(), ids=UNWRITABLE)
+def test_a_secret_that_cannot_be_changed_is_reported(
+    world: gen.World, words: tuple[str, str], blocks: bool
+) -> None:
+    planned = plan_certificates(world)
+    blocked = gen.expect(Blocked, planned.outcome)
+    assert (planned.effects, planned.gate, blocked.reason) == ((), blocks, "TLSSecretInvalid")
+    assert all(word in blocked.message for word in words)
+    assert "Delete it" in blocked.message or "Create it again" in blocked.message
+
+
+def test_a_secret_that_needs_no_change_may_be_immutable() -> None:
+    fixed = (replace(secret, immutable=True) for secret in (CA, SERVER))
+    assert isinstance(plan_certificates(NOTHING.with_secrets(*fixed)).outcome, Done)
