@@ -278,7 +278,14 @@ TYPES: tuple[ConditionType, ...] = (
         "Hibernated",
         "neutral",
         "No server runs, because spec.hibernate is true.",
-        ("Hibernated", "Hibernating", "Waking", "NotInitialized"),
+        (
+            "Hibernated",
+            "Hibernating",
+            "Waking",
+            "NotInitialized",
+            "RestoreInProgress",
+            "UpgradeInProgress",
+        ),
     ),
     ConditionType(
         "PodsFenced",

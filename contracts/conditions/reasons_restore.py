@@ -41,6 +41,11 @@ _REASONS = (
         "Set spec.paused of the cluster to false, and the restore starts.",
     ),
     Reason(
+        "TargetHibernated",
+        "The cluster is hibernated, so no server can receive the snapshot.",
+        "Set spec.hibernate of the cluster to false, and the restore starts.",
+    ),
+    Reason(
         "TargetBootstrapping",
         "The new cluster is starting.",
         "Wait; a new cluster takes about a minute, and at most half an hour. If it takes longer, "

@@ -44,7 +44,7 @@ from managers.cluster.status.cluster_status import (
 )
 from managers.context.context import FIELD_MANAGER
 from managers.context.pause_guard import is_paused
-from managers.upgrade.decide import decide_upgrade, with_accepted_release
+from managers.upgrade.decide import decide_upgrade, hibernation_delay, with_accepted_release
 from managers.upgrade.rolling.progress import track_progress
 from runtime.apply.ownership import Owner
 from runtime.cache.cache import Cache
@@ -200,7 +200,8 @@ class ClusterReconciler:
         applied = await self._applier.apply(owner, desired)
         if applied.in_place or not desired.complete:
             await self._effects.run(resolved, desired.effects)
-        outcome = combine(*applied.outcomes, *desired.outcomes, decision.outcome)
+        delay = hibernation_delay(cluster) or Done()
+        outcome = combine(*applied.outcomes, *desired.outcomes, decision.outcome, delay)
         return ReconcileResult(cluster, observed, outcome, resolved, applied, decision, events)
 
     def _with_evidence(

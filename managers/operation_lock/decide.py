@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_backup import Operation, OperationLock
 
 RENEWAL: Final = timedelta(minutes=1)
@@ -34,6 +35,18 @@ def backup_holder(name: str) -> str:
 def restore_holder(name: str) -> str:
     """Return the holder name of an OpenBaoRestore."""
     return f"openbaorestore/{name}"
+
+
+def restore_in_progress(status: ClusterStatus) -> str:
+    """Return the restore during which no server may stop; "" once it requested a restart."""
+    lock, restore = status.operation_lock, status.restore
+    if lock is None or lock.operation != "Restore":
+        return ""
+    restarts = restore is not None and restore.restart_completed_at is None
+    # A completed restore may have had the same name.
+    if restarts and restore is not None and lock.holder == restore_holder(restore.name or ""):
+        return ""
+    return lock.holder
 
 
 def held_by_another(lock: OperationLock | None, holder: str) -> str:

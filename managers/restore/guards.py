@@ -95,6 +95,15 @@ def bootstrap_late(facts: RestoreFacts) -> str | None:
     )
 
 
+def target_hibernated(facts: RestoreFacts) -> str | None:
+    if facts.target is None or not facts.target.hibernated:
+        return None
+    return (
+        f"OpenBaoCluster {facts.spec.cluster} is hibernated, so no server can receive the "
+        "snapshot: set its spec.hibernate to false"
+    )
+
+
 def target_paused(facts: RestoreFacts) -> str | None:
     if facts.target is None or not facts.target.paused or facts.target.terminating:
         return None

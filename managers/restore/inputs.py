@@ -78,6 +78,7 @@ class RestoreTarget:
     """UID of the restore that created it; "" for any other cluster."""
     terminating: bool = False
     paused: bool = False
+    hibernated: bool = False
     resumed: datetime | None = None
     """When its last pause ended; None without one."""
     initialized: bool = False

@@ -181,6 +181,7 @@ def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> Re
         origin=origin,
         terminating=is_terminating(live),
         paused=cluster.spec.paused,
+        hibernated=cluster.spec.hibernate,
         resumed=resumed_at(cluster, now),
         initialized=bool(status.initialized),
         available=any(

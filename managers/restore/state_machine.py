@@ -122,6 +122,8 @@ VALIDATING: tuple[RestoreTransition, ...] = (
     _fails("Validating", guards.target_terminating, "TargetUnavailable"),
     _fails("Validating", guards.bootstrap_late, "TargetBootstrapTimedOut"),
     _waits("Validating", guards.bootstrapping, "TargetBootstrapping", SERVERS_RECHECK),
+    # Before the lock: from then on hibernation waits for the restore.
+    _waits("Validating", guards.target_hibernated, "TargetHibernated", LOCK_RECHECK),
     RestoreTransition(
         "Validating",
         guards.lock_to_override,

@@ -20,7 +20,7 @@ from contracts.records.observed import Observed
 from contracts.records.upgrade import Release, blue_green_under_way
 from contracts.records.upgrade_decision import UpgradeDecision
 from contracts.state_machine import decide
-from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.operation_lock.decide import UPGRADE_HOLDER, restore_in_progress
 from managers.upgrade.bluegreen.decide import decide_step
 from managers.upgrade.bluegreen.facts import decides, facts_of, frozen_replicas, frozen_target
 from managers.upgrade.condition import upgrading
@@ -28,6 +28,7 @@ from managers.upgrade.rolling.facts import RollingFacts, state_of
 from managers.upgrade.rolling.outcome import upgrade_decision_of
 from managers.upgrade.rolling.table import TRANSITIONS
 from runtime.memo import memoize
+from runtime.outcome import Wait
 
 
 @memoize
@@ -56,18 +57,40 @@ def _is_older(requested: str, running: str) -> bool:
         return True
 
 
+def hibernation_delay(cluster: OpenBaoCluster) -> Wait | None:
+    """Return the operation that a requested hibernation waits for; None if servers may stop."""
+    if not cluster.spec.hibernate:
+        return None
+    restore = restore_in_progress(cluster.status)
+    if restore:
+        # A server that stops without the restored data could never replicate it from the others.
+        message = f"the servers stop when all of them have the data that {restore} restores"
+        return Wait("RestoreInProgress", f"spec.hibernate is true: {message}")
+    if blue_green_under_way(cluster.status.blue_green):
+        message = "the servers stop after the blue/green upgrade"
+        return Wait("UpgradeInProgress", f"spec.hibernate is true: {message}")
+    return None
+
+
+def with_effective_hibernation(cluster: OpenBaoCluster) -> OpenBaoCluster:
+    """Return the cluster without a hibernation that has to wait; itself if there is none."""
+    return cluster if hibernation_delay(cluster) is None else _with(cluster, {"hibernate": False})
+
+
 @memoize
 def with_accepted_release(cluster: OpenBaoCluster) -> OpenBaoCluster:
     """Return the cluster as if its spec requested the accepted release; itself if it does.
 
-    During a blue/green upgrade replicas stay frozen and hibernate is ignored.
+    During a blue/green upgrade replicas stay frozen. Hibernation waits for it, and for a restore.
     """
     release, frozen = accepted_release(cluster), frozen_replicas(cluster)
     changes: dict[str, object] = {"fenced_pods": effective_fences(cluster)}
     if release != Release.requested(cluster):
         changes |= {"version": release.version, "image": release.image or None}
     if frozen is not None:
-        changes |= {"replicas": frozen, "hibernate": False}
+        changes |= {"replicas": frozen}
+    if hibernation_delay(cluster) is not None:
+        changes |= {"hibernate": False}
     return _with(cluster, changes)
 
 

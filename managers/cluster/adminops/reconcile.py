@@ -86,7 +86,8 @@ class AdminOpsReconciler:
         except InvalidClusterError:
             # The workload reconciler reports it.
             return Done()
-        if cluster.spec.paused or cluster.spec.hibernate or not cluster.status.initialized:
+        hibernates = with_accepted_release(cluster).spec.hibernate
+        if cluster.spec.paused or hibernates or not cluster.status.initialized:
             # Hibernated servers do not answer: the last status is kept.
             return Done()
         owner = owner_of(live)

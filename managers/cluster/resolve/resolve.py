@@ -41,7 +41,7 @@ from managers.identity.account import job_accounts, powerful_account, reuses_acc
 from managers.images.plan import images_of, version_mismatch
 from managers.networking.egress import egress_rules
 from managers.networking.exposure_spec import exposure_spec, store_ports
-from managers.operation_lock.decide import restore_holder
+from managers.operation_lock.decide import restore_in_progress
 from managers.recovery_keys.decide import check_recovery_keys
 from managers.workload.read_pool_spec import read_pool_settings, wants_pool
 from runtime.apply.ownership import Owner
@@ -158,7 +158,7 @@ def _resolve(
         hibernate=spec.hibernate,
         fenced=spec.fenced_pods,
         maintenance=spec.in_maintenance,
-        restoring=_restoring(cluster),
+        restoring=restore_in_progress(cluster.status),
         restore_uid=overrides.restore_uid,
         revision=revision,
         config_identity=render_config(replace(config, join=Join())) if revision else "",
@@ -180,18 +180,6 @@ def _certificate_addresses(spec: ClusterSpec) -> tuple[str, ...]:
     # In the canonical form of certificates, so that a comparison succeeds.
     addresses = (str(ipaddress.ip_address(san)) for san in spec.tls.extra_sans if is_ip(san))
     return tuple(dict.fromkeys((*LOOPBACK, *addresses)))
-
-
-def _restoring(cluster: OpenBaoCluster) -> str:
-    """Name the restore that blocks the cluster; "" once it requested a restart."""
-    lock, restore = cluster.status.operation_lock, cluster.status.restore
-    if lock is None or lock.operation != "Restore":
-        return ""
-    restarts = restore is not None and restore.restart_completed_at is None
-    # A completed restore may have had the same name.
-    if restarts and restore is not None and lock.holder == restore_holder(restore.name or ""):
-        return ""
-    return lock.holder
 
 
 def _refusal(

@@ -36,6 +36,7 @@ from managers.cluster.status.conditions import findings
 from managers.cluster.status.inputs import ConditionFacts
 from managers.cluster.status.operation import operation_status
 from managers.networking.exposure_spec import exposure_spec
+from managers.upgrade.decide import with_effective_hibernation
 from managers.workload.plan import ROLL
 from managers.workload.read_conditions import read_status
 from runtime.memo import memoize
@@ -97,7 +98,7 @@ def compute(result: ReconcileResult) -> ClusterStatus:
     initialized = result.resolved.initialized if result.resolved else previous.initialized
     facts = ConditionFacts(
         name=cluster.metadata.name,
-        spec=with_effective_fences(cluster).spec,
+        spec=with_effective_fences(with_effective_hibernation(cluster)).spec,
         observed=observed,
         outcome=result.outcome,
         initialized=initialized,

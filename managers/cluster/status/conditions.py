@@ -43,7 +43,7 @@ from managers.networking.gateway_condition import gateway_ready
 from managers.restore.condition import restoring
 from managers.restore_test.condition import backup_proven
 from managers.upgrade.condition import failure_of, upgrading_while_paused
-from managers.upgrade.decide import with_accepted_release
+from managers.upgrade.decide import hibernation_delay, with_accepted_release
 from managers.workload.conditions import fenced_condition, hibernated_condition, maintenance
 from managers.workload.read_conditions import read_replicas_ready, read_serving
 from managers.workload.storage.condition import storage_configured
@@ -166,6 +166,13 @@ def _membership(facts: ConditionFacts) -> ConditionUpdate:
     return membership_ready(
         spec, facts.raft, facts.error, green_servers=green_member_count(cluster)
     )
+
+
+def _hibernated(facts: ConditionFacts) -> ConditionUpdate | None:
+    delay = None if facts.cluster is None else hibernation_delay(facts.cluster)
+    if delay is not None:
+        return ConditionUpdate("Hibernated", "False", delay.reason, delay.message)
+    return hibernated_condition(facts.spec, facts.observed, initialized=facts.initialized)
 
 
 def _read_replicas(facts: ConditionFacts) -> ConditionUpdate | None:
@@ -364,7 +371,7 @@ CONDITION_EVALUATORS: tuple[ConditionEvaluator, ...] = (
     _conflict,
     _adopted,
     _paused,
-    lambda facts: hibernated_condition(facts.spec, facts.observed, initialized=facts.initialized),
+    _hibernated,
     lambda facts: fenced_condition(facts.spec, facts.observed, facts.outcome, facts.cluster),
     lambda facts: maintenance(facts.spec),
     _unserved,

@@ -65,6 +65,7 @@ BEFORE = {
         facts(VALIDATING, replace(READY, terminating=True)), "-> End TargetUnavailable"
     ),
     "paused": Case(facts(VALIDATING, replace(READY, paused=True)), "TargetPaused"),
+    "hibernated": Case(facts(VALIDATING, replace(READY, hibernated=True)), "TargetHibernated"),
     "a backup holds the lock": Case(
         facts(VALIDATING, replace(READY, lock=BACKUP)), "OperationLockBlocked"
     ),
