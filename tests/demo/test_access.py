@@ -1,6 +1,5 @@
 """Reaching a server: kubectl's words, and TLS that is verified."""
 
-import datetime
 import http.server
 import ssl
 import threading
@@ -8,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from e2e.demo.access import parse_port
 from e2e.demo.https_call import Call, perform
+from managers.certs.x509 import issue_server, make_authority
+from runtime.clock import SystemClock
 
 NAME = "server.local"
 
@@ -52,27 +50,12 @@ class _Answers(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of NAME that is its own authority, with its key, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
-    since = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
-    leaf = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(since)
-        .not_valid_after(since + datetime.timedelta(days=36500))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path_factory.mktemp("tls") / "both.pem"
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    path.write_bytes(leaf.public_bytes(serialization.Encoding.PEM) + private)
+    """A certificate of NAME, its authority and its key, in one file."""
+    now = SystemClock().now()
+    authority = make_authority("x", now)
+    pair = issue_server(authority, (NAME,), (), now)
+    path = tmp_path_factory.mktemp("tls") / "all.pem"
+    path.write_bytes(pair.certificate + authority.certificate + pair.key)
     return path
 
 

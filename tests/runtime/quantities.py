@@ -28,6 +28,11 @@ FORMS: dict[QuantityInput, tuple[Fraction, str]] = {
     "1000Ki": (Fraction(1024000), "1000Ki"),
     "1.5Gi": (Fraction(3 * 2**29), "1536Mi"),
     "0.5Ki": (Fraction(512), "512"),
+    "1Ki": (Fraction(1024), "1Ki"),
+    "1Ei": (Fraction(2**60), "1Ei"),
+    "1G": (Fraction(10**9), "1G"),
+    "2E": (Fraction(2 * 10**18), "2E"),
+    "1u": (Fraction(1, 10**6), "1u"),
     "-2048Ki": (Fraction(-2 * 1024**2), "-2Mi"),
     # Less than a byte more than 1 KiB: no binary suffix can express it.
     "1.0001Ki": (Fraction(10241024, 10**4), "1024102400u"),

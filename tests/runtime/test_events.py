@@ -179,10 +179,3 @@ async def test_a_long_note_is_cut_between_characters(letter: str) -> None:
     note = world.server.bodies[0]["note"]
     assert NOTE_LIMIT - 4 < len(note.encode()) <= NOTE_LIMIT
     assert set(note) == {"a", letter}
-
-
-async def test_stop_sends_all_recorded_events() -> None:
-    world = World()
-    world.say("last words")
-    await world.end()
-    assert [body["note"] for body in world.server.bodies] == ["last words"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runtime.outcome import Blocked, Done, Outcome, Wait, combine, timer_of
+from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 
 CASES: dict[str, tuple[tuple[Outcome, ...], Outcome]] = {
     "nothing to combine is done": ((), Done()),
@@ -30,12 +30,3 @@ CASES: dict[str, tuple[tuple[Outcome, ...], Outcome]] = {
 @pytest.mark.parametrize(("outcomes", "expected"), CASES.values(), ids=CASES.keys())
 def test_combine(outcomes: tuple[Outcome, ...], expected: Outcome) -> None:
     assert combine(*outcomes) == expected
-
-
-def test_every_outcome_has_a_timer() -> None:
-    assert [timer_of(o) for o in (Done(1.0), Wait("A", "a", 2.0), Blocked("B", "b", 3.0))] == [
-        1.0,
-        2.0,
-        3.0,
-    ]
-    assert [timer_of(o) for o in (Done(), Wait("A", "a"), Blocked("B", "b"))] == [None] * 3

@@ -43,26 +43,6 @@ def test_t25_equal_quantities_of_a_family_have_one_form(count: int, suffix: str)
 
 
 @pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("0", "0"),
-        ("10", "10"),
-        ("1Ki", "1024"),
-        ("1Gi", str(2**30)),
-        ("1.5Gi", str(3 * 2**29)),
-        ("1G", "1000000000"),
-        ("500m", "0.5"),
-        ("1u", "0.000001"),
-        ("1e3", "1000"),
-        ("2E", "2000000000000000000"),
-        ("1Ei", str(2**60)),
-    ],
-)
-def test_t25_a_quantity_is_parsed_as_by_kubernetes(text: str, number: str) -> None:
-    assert parse(text) == Fraction(number)
-
-
-@pytest.mark.parametrize(
     ("quantity", "amount", "form"), [(quantity, *row) for quantity, row in FORMS.items()], ids=str
 )
 def test_t25_forms(quantity: QuantityInput, amount: Fraction, form: str) -> None:
@@ -71,16 +51,11 @@ def test_t25_forms(quantity: QuantityInput, amount: Fraction, form: str) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["", "-", ".", "1 Gi", "1gi", "1KiB", "Gi", "1e", "1e1.5", "0x10", "٣", "1e9999", True]
+    "text",
+    ["", "-", ".", "1 Gi", "1gi", "1KiB", "Gi", "1e", "1e1.5", "0x10", "٣", "1e9999", "1Gi ", True],
 )
 def test_t25_other_text_is_not_a_quantity(text: QuantityInput) -> None:
     with pytest.raises(ValueError, match="not a quantity"):
         parse(text)
     with pytest.raises(ValueError, match="not a quantity"):
         canonical(text)
-
-
-@pytest.mark.parametrize("text", ["", "Gi", "1gi", "1 Gi", "1Gi ", "1Gib", "1e", "0x1"])
-def test_t25_invalid_quantities(text: str) -> None:
-    with pytest.raises(ValueError, match="quantity"):
-        parse(text)

@@ -1,8 +1,6 @@
 """Tokens and CAs that are replaced while a client runs, with TLS."""
 
 import asyncio
-import datetime
-import ipaddress
 import os
 import ssl
 from collections.abc import AsyncIterator
@@ -12,11 +10,9 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from yarl import URL
 
+from managers.certs.x509 import issue_server, make_authority
 from runtime.client.client import Client
 from runtime.client.credentials import REREAD_SECONDS, ServiceAccountCredentials, in_cluster
 from runtime.clock import SystemClock
@@ -25,8 +21,6 @@ from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import ScriptedServer, reply, status
 from runtime.testing.wait import eventually
 from tests.runtime.serving import apply, get
-
-Key = ec.EllipticCurvePrivateKey
 
 
 @dataclass(frozen=True)
@@ -38,39 +32,12 @@ class Authority:
 
 
 def authority(folder: Path, name: str) -> Authority:
-    keys = [ec.generate_private_key(ec.SECP256R1()) for _ in range(2)]
-    root = certificate(name, keys[0], f"{name} root", keys[0])
-    leaf = certificate("server", keys[1], f"{name} root", keys[0])
-    chain = folder / f"{name}.pem"
-    private = keys[1].private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    chain.write_bytes(private + leaf.public_bytes(serialization.Encoding.PEM))
-    return Authority(root.public_bytes(serialization.Encoding.PEM), chain)
-
-
-def certificate(name: str, key: Key, issuer: str, issuer_key: Key) -> x509.Certificate:
-    is_root = key is issuer_key
     now = SystemClock().now()
-    return (
-        x509.CertificateBuilder()
-        .subject_name(_x509_name(issuer if is_root else name))
-        .issuer_name(_x509_name(issuer))
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.BasicConstraints(ca=is_root, path_length=None), critical=True)
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]),
-            critical=False,
-        )
-        .sign(issuer_key, hashes.SHA256())
-    )
-
-
-def _x509_name(name: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    root = make_authority(name, now)
+    leaf = issue_server(root, ("server",), ("127.0.0.1",), now)
+    chain = folder / f"{name}.pem"
+    chain.write_bytes(leaf.key + leaf.certificate)
+    return Authority(root.certificate, chain)
 
 
 def replace(path: Path, content: bytes | str) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from runtime.apply.apply import CREATE_ONLY, controller_uid
 from runtime.apply.apply_cache import LONGEST_LIFE
-from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent, digest
 from runtime.apply.ownership import OWNER_INDEX
 from runtime.builtin_kinds import CONFIG_MAP
@@ -321,9 +320,3 @@ def test_children_are_found_by_the_uid_of_their_controller() -> None:
     objects = bench.caches[CONFIG_MAP].by_index(OWNER_INDEX, "uid-2")
     assert [obj["metadata"]["name"] for obj in objects] == ["d"]
     assert list(controller_uid(owned_object(ownerReferences=[]))) == []
-
-
-@pytest.mark.parametrize("verdict", Verdict)
-def test_an_object_is_in_place_if_it_matches_its_intent(verdict: Verdict) -> None:
-    expected = verdict.value in ("skipped", "created", "updated")
-    assert Applied(intent(), verdict, None).in_place is expected

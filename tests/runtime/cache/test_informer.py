@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from runtime.builtin_kinds import CONFIG_MAP, SECRET
+from runtime.builtin_kinds import CONFIG_MAP
 from runtime.cache.cache import as_cached
 from runtime.cache.informer import SLICE, InformerOptions, Selection
 from runtime.cache.informers import InformerSet
@@ -63,18 +63,6 @@ async def test_handlers_see_the_store_as_it_is_after_the_change() -> None:
         run.informer.add_handler(Reader())
         run.informer.observe(config_map("b", "101"))
         assert seen == [1, 2]
-
-
-async def test_t13_a_late_handler_gets_one_initial_add_per_object() -> None:
-    async with informing(config_map("a", "90")) as run:
-        run.lines.put_nowait(event("ADDED", config_map("b", "101")))
-        await run.hears("!a@90", "+b@101")
-        late = Recorder()
-        run.informer.add_handler(late)
-        assert late.words == ["!a@90", "!b@101"]
-        run.lines.put_nowait(event("DELETED", config_map("a", "102")))
-        await run.hears("!a@90", "+b@101", "-a@102")
-        assert late.words == ["!a@90", "!b@101", "-a@102"]
 
 
 EXPIRED = event("ERROR", status_body(410, "Expired"))
@@ -242,15 +230,6 @@ async def test_t16_metadata_only_keeps_metadata_of_watched_and_observed_objects(
         ]
 
 
-async def test_indexes_are_kept() -> None:
-    async with informing(config_map("a", "90", colour="red")) as run:
-        run.informer.add_index("colour", lambda obj: obj["data"].values())
-        run.lines.put_nowait(event("ADDED", config_map("b", "101", colour="red")))
-        await run.hears("!a@90", "+b@101")
-        names = [key_of(obj).name for obj in run.informer.by_index("colour", "red")]
-        assert names == ["a", "b"]
-
-
 async def test_wait_synced_reports_an_error_of_the_server() -> None:
     clock = ManualClock()
     denied = status(403, "Forbidden", "configmaps is forbidden")
@@ -306,23 +285,6 @@ class TestInformerSet:
             assert one is two
             await informers.wait_synced(5.0)
             assert one.synced
-
-    async def test_informers_from_before_the_start_run_too(self) -> None:
-        script = (listing([]), listing([]))
-        clock = ManualClock()
-        async with run_scripted_server(*script, otherwise=stream(then="silence"), clock=clock) as (
-            _,
-            client,
-        ):
-            informers = InformerSet(
-                client, clock=clock, rng=random.Random(1), metrics=Metrics(), options=IN_PAGES
-            )
-            results = [informers.informer(Selection(r, "shop")) for r in (CONFIG_MAP, SECRET)]
-            task = asyncio.create_task(informers.run())
-            await informers.wait_synced(5.0)
-            assert all(informer.synced for informer in results)
-            task.cancel()
-            await asyncio.wait([task])
 
     async def test_a_crash_of_one_ends_all(self) -> None:
         def broken(obj: Object) -> Object:

@@ -78,11 +78,12 @@ class Bench:
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[Bench]:
-    bench = Bench()
+async def running(bench: Bench | None = None) -> AsyncIterator[Bench]:
+    bench = bench or Bench()
     task = asyncio.create_task(bench.informers.run())
     try:
         yield bench
+        assert not task.done()
     finally:
         task.cancel()
         await asyncio.wait([task])
@@ -120,13 +121,9 @@ async def test_a_kind_that_exists_at_the_start_is_available() -> None:
     bench = Bench()
     bench.define("v1")
     bench.server.put(FIRST, widget("a"))
-    task = asyncio.create_task(bench.informers.run())
-    try:
+    async with running(bench):
         await bench.offers(USED)
         assert bench.recorder.world
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
 
 
 async def test_a_definition_that_is_not_established_is_not_available() -> None:
@@ -188,16 +185,11 @@ async def test_the_start_and_health_checks_ignore_it() -> None:
 async def test_it_works_without_the_right_to_watch_definitions() -> None:
     bench = Bench()
     bench.server._kinds.clear()
-    task = asyncio.create_task(bench.informers.run())
-    try:
+    async with running(bench):
         await eventually(lambda: len(bench.server.requests) > 0, say="the cache sends a request")
         for _ in range(20):
             await yield_to_loop()
-        assert not task.done()
         assert bench.kinds.offers[NAME] is UNKNOWN
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
 
 
 def test_only_an_optional_informer_can_be_stopped_and_each_is_created_once() -> None:

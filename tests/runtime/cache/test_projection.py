@@ -6,21 +6,9 @@ from typing import Any
 
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.cache.projection import Projection
-from runtime.types import Object, ObjectKey, key_of
+from runtime.types import ObjectKey, key_of
 from tests.gen.api import StillInformer
-
-
-def config_map(name: str, version: int) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {
-            "name": name,
-            "namespace": "x",
-            "uid": f"uid-{name}",
-            "resourceVersion": str(version),
-        },
-    }
+from tests.runtime.serving import config_map
 
 
 class Value:
@@ -40,11 +28,11 @@ def test_only_a_changed_object_is_computed_again() -> None:
     informer = StillInformer(CONFIG_MAP)
     projection = Projection(informer, value_of)
     assert versions(projection) == {}
-    informer.says(config_map("a", 1), config_map("b", 1))
+    informer.says(config_map("a", "1"), config_map("b", "1"))
     first = dict(projection.items())
-    informer.says(config_map("a", 1), config_map("b", 2))
+    informer.says(config_map("a", "1"), config_map("b", "2"))
     second = dict(projection.items())
-    a, b = ObjectKey("x", "a"), ObjectKey("x", "b")
+    a, b = ObjectKey("shop", "a"), ObjectKey("shop", "b")
     assert second[a] is first[a]
     assert (first[b].version, second[b].version) == ("1", "2")
 
@@ -52,10 +40,10 @@ def test_only_a_changed_object_is_computed_again() -> None:
 def test_the_value_of_a_deleted_object_is_dropped() -> None:
     informer = StillInformer(CONFIG_MAP)
     projection = Projection(informer, value_of)
-    informer.says(config_map("a", 1), config_map("b", 1))
-    gone = weakref.ref(dict(projection.items())[ObjectKey("x", "a")])
-    informer.says(config_map("b", 1))
-    assert list(versions(projection)) == [ObjectKey("x", "b")]
+    informer.says(config_map("a", "1"), config_map("b", "1"))
+    gone = weakref.ref(dict(projection.items())[ObjectKey("shop", "a")])
+    informer.says(config_map("b", "1"))
+    assert list(versions(projection)) == [ObjectKey("shop", "b")]
     gc.collect()
     assert gone() is None
 
@@ -63,5 +51,5 @@ def test_the_value_of_a_deleted_object_is_dropped() -> None:
 def test_a_gauge_has_no_series_for_an_object_without_a_number() -> None:
     informer = StillInformer(CONFIG_MAP)
     projection = Projection(informer, lambda live: {"a": 1, "b": None}[key_of(live).name])
-    informer.says(config_map("a", 1), config_map("b", 1))
-    assert list(projection.gauge(lambda value: value)()) == [(("x", "a"), 1.0)]
+    informer.says(config_map("a", "1"), config_map("b", "1"))
+    assert list(projection.gauge(lambda value: value)()) == [(("shop", "a"), 1.0)]

@@ -11,7 +11,6 @@ from aiohttp import web
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.cache.reflector import IDLE_SECONDS, LIST_PAGE
 from runtime.cache.selection import Selection
-from runtime.cache.watch import Replace, Upsert
 from runtime.testing.scripted import (
     Answer,
     bookmark,
@@ -49,17 +48,6 @@ async def test_a_list_then_a_watch_from_where_it_ended() -> None:
     assert 300 <= int(watched.query["timeoutSeconds"]) <= 600
     expected = {**selectors, "resourceVersion": "100", "allowWatchBookmarks": "true"}
     assert expected.items() <= watched.query.items()
-
-
-async def test_t16_every_object_is_reduced_before_it_is_delivered() -> None:
-    script = (listing([config_map("a")]), stream(added_event("b", "101"), then="silence"))
-    async with reflecting(*script) as rig:
-        await rig.hears("=a@100", "+b@101")
-    replaced, upserted = rig.effects
-    assert isinstance(replaced, Replace)
-    assert isinstance(upserted, Upsert)
-    for obj in (*replaced.items, upserted.object):
-        assert "managedFields" not in obj["metadata"]
 
 
 async def test_t09_an_expired_watch_is_reopened_at_the_last_bookmark() -> None:
@@ -245,13 +233,3 @@ async def test_a_list_without_a_version_is_an_error() -> None:
         await rig.waits()
         await rig.hears("=a@100")
         assert (await rig.await_request(3)).query["resourceVersion"] == "100"
-
-
-async def test_an_unexpected_error_is_raised_by_run() -> None:
-    def broken(obj: object) -> dict[str, object]:
-        raise KeyError("a bug in a transform")
-
-    chosen = Selection(CONFIG_MAP, transform=broken)
-    async with reflecting(listing([config_map("a")]), selection=chosen) as rig:
-        with pytest.raises(KeyError, match="a bug"):
-            await rig.task

@@ -4,11 +4,8 @@ The changes of each event and of each own write, as handlers get them.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from runtime.cache.store import Store, StoreChange, version_number
 from runtime.types import Object, ObjectKey, key_of, resource_version_of
@@ -195,46 +192,3 @@ class TestIndexes:
         assert [key_of(o).name for o in store.select("bank")] == ["b"]
         assert store.select("nowhere") == []
         assert len(store.select()) == len(store) == 2
-
-
-# The history of the server: pairs (name, exists); each has the next version.
-histories = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=25)
-
-
-@given(history=histories, data=st.data())
-def test_the_store_converges_for_every_order_of_responses_events_and_lists(
-    history: list[tuple[str, bool]], data: st.DataObject
-) -> None:
-    """The watch sends all events in order; responses to writes arrive earlier or later.
-
-    An object never returns to an older version than one that was observed.
-    """
-    events: list[tuple[bool, Object]] = []
-    alive: dict[str, str] = {}
-    for number, (name, exists) in enumerate(history, start=11):
-        if not exists and name not in alive:
-            continue
-        uid = alive.get(name, f"{name}{number}")
-        events.append((exists, obj(str(number), name, uid=uid)))
-        alive.pop(name, None)
-        if exists:
-            alive[name] = uid
-    store = store_with_objects(version="10")
-    seen: dict[str, int] = {}
-    index = 0
-    while index < len(events):
-        if data.draw(st.booleans(), label="an answer comes first"):
-            exists, early = data.draw(st.sampled_from(events))
-            if exists:
-                store.observe(early)
-        else:
-            exists, event = events[index]
-            index += 1
-            store.upsert(event) if exists else store.remove(event)
-        for stored in store.select():
-            version, name = int(resource_version_of(stored)), key_of(stored).name
-            assert version >= seen.get(name, 0)
-            seen[name] = version
-    assert {key_of(o).name: o["metadata"]["uid"] for o in store.select()} == alive
-    last: dict[str, Any] = {key_of(o).name: o for _, o in events}
-    assert all(stored == last[key_of(stored).name] for stored in store.select())

@@ -55,14 +55,6 @@ async def test_a_list_and_the_watch_after_it_are_one_request() -> None:
         assert rig.relists("initial") == 1
 
 
-async def test_t09_no_version_is_taken_from_the_objects_of_a_streamed_list() -> None:
-    whole = stream(added_event("a", "999"), added_event("b", "90"), end_of_list("100"))
-    async with reflecting(whole, OPEN, watch_list=True) as rig:
-        await rig.waits()
-        assert (await rig.await_request(2)).query["resourceVersion"] == "100"
-        assert rig.words == ["=a,b@100"]
-
-
 @pytest.mark.parametrize("then", ["cut", "end"])
 async def test_t10_an_incomplete_list_changes_nothing(then: str) -> None:
     part = stream(added_event("z", "80"), added_event("a", "95"), then=then)

@@ -280,10 +280,6 @@ class TestWatch:
         }
         assert self.request.headers["Accept"] == PARTIAL_OBJECT
 
-    async def test_an_event_of_8_mib_is_one_line(self) -> None:
-        big = event("ADDED", config_map("web", blob="x" * (8 << 20)))
-        assert await self.lines(stream(big, bookmark("101"))) == [big, bookmark("101")]
-
     async def test_a_truncated_line_is_an_error(self) -> None:
         for then in ("end", "cut"):
             with pytest.raises(TransportError, match="stream"):

@@ -41,12 +41,6 @@ def test_a_line_that_is_no_event_is_an_error(line: bytes) -> None:
         decode_event(line, CONFIG_MAP)
 
 
-def test_a_watched_partial_object_gets_its_real_kind() -> None:
-    partial = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {}}
-    kind, obj = decode_event(event("ADDED", partial), CONFIG_MAP)
-    assert (kind, obj["apiVersion"], obj["kind"]) == ("ADDED", "v1", "ConfigMap")
-
-
 def test_a_status_stays_a_status() -> None:
     kind, obj = decode_event(event("ERROR", {"kind": "Status", "code": 410}), CONFIG_MAP)
     assert (kind, obj["kind"]) == ("ERROR", "Status")

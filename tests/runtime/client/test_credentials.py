@@ -4,8 +4,6 @@ ServiceAccount files and kubeconfigs, and their changes.
 """
 
 import base64
-import datetime
-import os
 import re
 import stat
 import sys
@@ -14,10 +12,8 @@ from typing import Any
 
 import pytest
 import yaml
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
+from managers.certs.x509 import make_authority
 from runtime.client.client import Client
 from runtime.client.credentials import (
     KubeconfigCredentials,
@@ -28,38 +24,15 @@ from runtime.client.credentials import (
 )
 from runtime.errors import TransportError
 from runtime.testing.clock import EPOCH, ManualClock
+from tests.gen.kubeconfigs import kubeconfig as write
 
 IN_POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "6443"}
 
 
-def self_signed(name: str) -> tuple[bytes, bytes]:
-    """A certificate and its key, PEM."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(EPOCH)
-        .not_valid_after(EPOCH + datetime.timedelta(days=1))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    return (
-        certificate.public_bytes(serialization.Encoding.PEM),
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        ),
-    )
-
-
 @pytest.fixture(scope="module")
 def pem() -> tuple[bytes, bytes]:
-    return self_signed("one")
+    authority = make_authority("one", EPOCH)
+    return authority.certificate, authority.key
 
 
 @pytest.fixture
@@ -95,43 +68,10 @@ def test_outside_of_a_pod_is_an_error(pod: Path) -> None:
         in_cluster(ManualClock(), root=pod, environ={})
 
 
-async def test_a_rotated_token_is_used_within_a_minute(pod: Path) -> None:
-    clock = ManualClock()
-    credentials = in_cluster(clock, root=pod, environ=IN_POD)
-    assert await token(credentials) == "Bearer first"
-    (pod / "token").write_text("second")
-    await clock.advance(59.0)
-    assert await token(credentials) == "Bearer first"
-    await clock.advance(1.0)
-    assert await token(credentials) == "Bearer second"
-
-
-async def test_a_rejected_token_is_read_again_immediately(pod: Path) -> None:
-    clock = ManualClock()
-    credentials = in_cluster(clock, root=pod, environ=IN_POD)
-    await token(credentials)
-    (pod / "token").write_text("second")
-    credentials.invalidate(before=clock.monotonic())
-    assert await token(credentials) == "Bearer second"
-
-
 async def test_an_empty_token_is_no_token(pod: Path) -> None:
     (pod / "token").write_text("\n")
     with pytest.raises(TransportError, match="empty"):
         await token(in_cluster(ManualClock(), root=pod, environ=IN_POD))
-
-
-def test_the_ssl_context_is_built_again_when_a_file_changes(pod: Path) -> None:
-    credentials = in_cluster(ManualClock(), root=pod, environ=IN_POD)
-    first = credentials.ssl_context()
-    assert credentials.ssl_context() is first
-    # As the kubelet does: a new file replaces the old one.
-    (pod / "next").write_bytes(self_signed("two")[0])
-    os.replace(pod / "next", pod / "ca.crt")
-    second = credentials.ssl_context()
-    assert second is not first
-    subjects = [ca["subject"] for ca in second.get_ca_certs()]
-    assert subjects == [((("commonName", "two"),),)]
 
 
 def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
@@ -139,22 +79,10 @@ def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
         TlsFiles(ca=tmp_path / "ca").context()
 
 
-def kubeconfig(folder: Path, user: dict[str, Any], **cluster: Any) -> str:
+def kubeconfig(folder: Path, user: Any, **cluster: Any) -> str:
     """Write a kubeconfig with one user in two contexts; return its path."""
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "main",
-        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:6443/", **cluster}}],
-        "users": [{"name": "u", "user": user}],
-        "contexts": [
-            {"name": "main", "context": {"cluster": "c", "user": "u", "namespace": "shop"}},
-            {"name": "other", "context": {"cluster": "c", "user": "u"}},
-        ],
-    }
-    path = folder / "kubeconfig"
-    path.write_text(yaml.safe_dump(config))
-    return str(path)
+    namespaces = {"main": "shop", "other": ""}
+    return str(write(folder, "https://127.0.0.1:6443/", user, namespaces, **cluster))
 
 
 def replace_cluster(path: Path, cluster: dict[str, str]) -> None:

@@ -12,6 +12,7 @@ import pytest
 from runtime.client.credentials import PLUGIN_SECONDS, KubeconfigCredentials, from_kubeconfig
 from runtime.errors import TransportError
 from runtime.testing.clock import ManualClock
+from tests.gen.kubeconfigs import kubeconfig
 
 VERSION = "client.authentication.k8s.io/v1"
 CREDENTIAL = json.dumps(
@@ -24,16 +25,7 @@ SECONDS = 10.0
 async def load(folder: Path, clock: ManualClock, script: str) -> KubeconfigCredentials:
     """Load a kubeconfig whose login plugin is a shell script."""
     plugin = {"apiVersion": VERSION, "command": "/bin/sh", "args": ["-c", script]}
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {"server": "https://api.example.com"}}],
-        "users": [{"name": "u", "user": {"exec": plugin}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "x",
-    }
-    path = folder / "kubeconfig"
-    path.write_text(json.dumps(config), encoding="utf-8")
+    path = kubeconfig(folder, "https://api.example.com", {"exec": plugin})
     return await from_kubeconfig(str(path), None, clock)
 
 

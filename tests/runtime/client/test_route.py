@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import datetime
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,17 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from aiohttp import web
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
+from managers.certs.x509 import issue_server, make_authority
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.client.client import Client, WatchOptions
 from runtime.client.credentials import from_kubeconfig
 from runtime.clock import SystemClock
 from runtime.errors import TransportError
+from tests.gen.kubeconfigs import kubeconfig
 
 NAME = "api.example.com"
 ANSWER = b'{"gitVersion": "v1"}'
@@ -31,38 +28,22 @@ ANSWER = b'{"gitVersion": "v1"}'
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A self-signed certificate for NAME only, and its key."""
+    """A certificate for NAME only, its key, and its authority."""
 
     certificate: Path
     key: Path
+    authority: bytes
 
 
 @pytest.fixture(scope="module")
 def identity(tmp_path_factory: pytest.TempPathFactory) -> Identity:
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
     now = SystemClock().now()
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
+    authority = make_authority("x", now)
+    pair = issue_server(authority, (NAME,), (), now)
     folder = tmp_path_factory.mktemp("tls")
-    files = Identity(folder / "crt", folder / "key")
-    files.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    files.key.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
+    files = Identity(folder / "crt", folder / "key", authority.certificate)
+    files.certificate.write_bytes(pair.certificate)
+    files.key.write_bytes(pair.key)
     return files
 
 
@@ -131,19 +112,8 @@ async def run_proxy(proxy: ConnectProxy) -> AsyncIterator[int]:
 @asynccontextmanager
 async def client_of(folder: Path, identity: Identity, **cluster: Any) -> AsyncIterator[Client]:
     """A client with a kubeconfig."""
-    authority = base64.b64encode(identity.certificate.read_bytes()).decode()
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "main",
-        "clusters": [
-            {"name": "c", "cluster": {"certificate-authority-data": authority, **cluster}}
-        ],
-        "users": [{"name": "u", "user": {"token": "t"}}],
-        "contexts": [{"name": "main", "context": {"cluster": "c", "user": "u"}}],
-    }
-    path = folder / "kubeconfig"
-    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    authority = base64.b64encode(identity.authority).decode()
+    path = kubeconfig(folder, **{"certificate-authority-data": authority, **cluster})
     clock = SystemClock()
     client = Client(await from_kubeconfig(str(path), None, clock), user_agent="t/1", clock=clock)
     try:

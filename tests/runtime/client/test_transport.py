@@ -171,13 +171,6 @@ class TestFailures:
 class TestGuard:
     """The guard before each write."""
 
-    @pytest.mark.parametrize("verb", WRITES)
-    async def test_a_refused_write_is_not_sent(self, verb: Verb) -> None:
-        async with run_scripted_server(guard=refuse) as (server, client):
-            with pytest.raises(LeaseLost):
-                await verb(client)
-        assert server.requests == []
-
     async def test_reads_are_not_guarded(self) -> None:
         async with run_scripted_server(reply(200, {}), listing([]), guard=refuse) as (
             _server,

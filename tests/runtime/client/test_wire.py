@@ -59,22 +59,6 @@ async def test_t20_the_guard_is_called(verb: Verb) -> None:
     assert wire.calls == []
 
 
-async def test_credentials_are_renewed_and_sent() -> None:
-    wire = Recording(api_error(401, {}, b""))
-    await apply(over(wire))
-    assert [call.headers["Authorization"] for call in wire.calls] == ["Bearer t0", "Bearer t1"]
-
-
-async def test_a_dropped_read_is_sent_again_and_a_dropped_write_is_not() -> None:
-    wire = Recording(ConnectionDropped("gone"))
-    await get(over(wire))
-    assert len(wire.calls) == 2
-    wire = Recording(ConnectionDropped("gone"))
-    with pytest.raises(TransportError, match="gone"):
-        await apply(over(wire))
-    assert len(wire.calls) == 1
-
-
 async def test_streams_and_closing() -> None:
     wire = Recording()
     client = over(wire)

@@ -29,21 +29,6 @@ def thing(**metadata: object) -> Object:
     }
 
 
-NEWS: dict[str, tuple[Event, bool]] = {
-    "an add": (Event("add", thing()), True),
-    "an initial add": (Event("add", thing(), initial=True), False),
-    "an update": (Event("update", thing(resourceVersion="8"), thing()), True),
-    "an update to the same version": (Event("update", thing(), thing()), False),
-    "a resync": (Event("update", thing(), thing(resourceVersion="8"), resync=True), False),
-    "a delete": (Event("delete", thing()), True),
-}
-
-
-@pytest.mark.parametrize(("event", "news"), NEWS.values(), ids=NEWS.keys())
-def test_t19_what_is_news(event: Event, news: bool) -> None:
-    assert event.is_change is news
-
-
 def test_t19_predicates_drop_resyncs_except_resynced() -> None:
     resync = Event("update", thing(), thing(), resync=True)
     deaf = (

@@ -79,12 +79,6 @@ def test_t19_requests(handler: Handler, event: Event, expected: list[str]) -> No
     assert [str(request) for request in handler(event)] == expected
 
 
-def test_t19_a_controller_reference_without_the_flag_is_no_owner() -> None:
-    obj = child("a", "web")
-    obj["metadata"]["ownerReferences"][0]["controller"] = False
-    assert list(OWNER(Event("add", obj))) == []
-
-
 def test_t19_every_owner_of_the_kind_when_asked_for() -> None:
     obj = child("a", "web")
     reference = obj["metadata"]["ownerReferences"][0]

@@ -137,40 +137,6 @@ async def test_t04_stale_timers_are_bounded() -> None:
     assert await rig.take_all() == [A]
 
 
-DELAYS = st.lists(st.tuples(st.sampled_from(KEYS), st.floats(0.01, 100.0)), min_size=1)
-
-
-@settings(deadline=None, max_examples=60)
-@given(delays=DELAYS, now=st.sets(st.sampled_from(KEYS)))
-def test_t04_each_key_is_taken_once_at_its_soonest_time(
-    delays: list[tuple[Request, float]], now: set[Request]
-) -> None:
-    soonest: dict[Request, float] = {}
-    for key, seconds in delays:
-        if key not in now and seconds < soonest.get(key, 1e9):
-            soonest.pop(key, None)
-            soonest[key] = seconds
-
-    async def scenario() -> None:
-        rig = Rig()
-        for key, seconds in delays:
-            rig.queue.add_after(key, seconds)
-        for key in sorted(now):
-            rig.queue.add(key)
-        assert await rig.take_all() == sorted(now)
-        # One long step: keys that become due in it must be taken in the order of their due times.
-        await rig.clock.advance(101.0)
-        assert await rig.take_all() == sorted(soonest, key=soonest.__getitem__)
-        for key in KEYS:
-            if key in now or key in soonest:
-                rig.queue.done(key)
-        await rig.clock.advance(101.0)
-        assert await rig.take_all() == []
-        assert rig.clock.sleeping == 0
-
-    asyncio.run(scenario())
-
-
 async def test_higher_priorities_are_taken_first_and_a_raised_key_is_last_of_its_new_one() -> None:
     rig = Rig()
     rig.queue.add(A, priority=LOW)
@@ -183,31 +149,6 @@ async def test_higher_priorities_are_taken_first_and_a_raised_key_is_last_of_its
     assert await rig.take_all() == [D, C, A, B]
     assert [rig.queue.priority_of(key) for key in KEYS] == [NORMAL, LOW, NORMAL, 50]
     assert [rig.depth(priority) for priority in (50, NORMAL, LOW)] == [0, 0, 0]
-
-
-async def test_a_waiting_key_keeps_the_higher_priority_and_the_sooner_time() -> None:
-    rig = Rig()
-    rig.queue.add_after(A, 5.0, priority=50)
-    rig.queue.add_after(A, 9.0, priority=LOW)
-    rig.queue.add_after(B, 9.0, priority=LOW)
-    rig.queue.add_after(B, 5.0, priority=50)
-    rig.queue.add(C, priority=LOW)
-    rig.queue.add_after(C, 5.0, priority=50)
-    assert await rig.take_all() == [C]
-    await rig.clock.advance(5.0)
-    assert await rig.take_all() == [A, B]
-    assert {rig.queue.priority_of(key) for key in (A, B, C)} == {50}
-
-
-async def test_a_key_raised_while_a_worker_holds_it_comes_back_raised() -> None:
-    rig = Rig()
-    rig.queue.add(A, priority=LOW)
-    assert await rig.take() == A
-    rig.queue.add(A, priority=LOW)
-    rig.queue.add(B)
-    rig.queue.add(A, priority=50)
-    rig.queue.done(A)
-    assert await rig.take_all() == [A, B]
 
 
 @settings(deadline=None, max_examples=60)
@@ -273,22 +214,6 @@ async def test_the_label_of_the_priority_is_limited() -> None:
         await rig.queue.get()
     assert rig.depth(OVER_LIMIT) == 0
     assert rig.depth(known) == 1
-
-
-async def test_t05_failures_back_off_until_forget() -> None:
-    rig = Rig()
-    for delay in (1.0, 2.0, 4.0, 8.0, 8.0):
-        rig.queue.add_rate_limited(A)
-        await rig.clock.advance(delay - 0.01)
-        assert await rig.take() is None
-        await rig.clock.advance(0.01)
-        assert await rig.take() == A
-        rig.queue.done(A)
-    assert rig.queue.num_requeues(A) == 5
-    rig.queue.forget(A)
-    rig.queue.add_rate_limited(A)
-    await rig.clock.advance(1.0)
-    assert await rig.take() == A
 
 
 async def test_t07_shut_down_frees_every_worker_that_waits_and_drops_what_is_queued() -> None:

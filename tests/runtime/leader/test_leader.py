@@ -11,16 +11,6 @@ from runtime.testing.clock import ManualClock
 from tests.runtime.lease_world import KEY, Candidate, LeaseServer, end, hang, leader, raising
 
 
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def server() -> LeaseServer:
-    return LeaseServer()
-
-
 async def test_the_first_candidate_creates_the_lease_and_leads(
     server: LeaseServer, clock: ManualClock
 ) -> None:

@@ -13,16 +13,6 @@ from tests.runtime.lease_world import Candidate, Fault, LeaseServer, end, hang, 
 REPORTER = Reporter("example.org/operator", "pod-1")
 
 
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def server() -> LeaseServer:
-    return LeaseServer()
-
-
 def events(server: LeaseServer) -> list[tuple[str, str]]:
     return [(event["reason"], event["note"]) for event in server.events]
 

@@ -22,16 +22,6 @@ GUARD_WINDOW = 7.0
 """Renew deadline minus write timeout, of the default options."""
 
 
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def server() -> LeaseServer:
-    return LeaseServer()
-
-
 def html() -> Exception:
     return api_error(502, {}, b"<html><body>bad gateway</body></html>")
 

@@ -13,16 +13,6 @@ from runtime.testing.clock import ManualClock
 from tests.runtime.shard_world import CHANGE, NAME, TAKEOVER, Leases, Process, end, together
 
 
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def leases() -> Leases:
-    return Leases()
-
-
 async def test_each_shard_has_a_leader_and_all_share_one_lease(
     leases: Leases, clock: ManualClock
 ) -> None:
