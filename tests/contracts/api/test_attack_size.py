@@ -15,7 +15,6 @@ from contracts.api.meta import ApiModel
 from contracts.api.rules.cluster import violations
 from contracts.api.rules.unsupported_fields import unserved_fields
 from contracts.api.schema.crd import Schema, open_api_schema, walk
-from contracts.api.values.cron import parse
 from contracts.api.values.pattern import Pattern
 from contracts.api.violation import InvalidClusterError
 from runtime.limits.nesting import too_many
@@ -190,8 +189,3 @@ def test_a_pattern_that_would_take_for_ever_is_harmless() -> None:
 def test_the_end_of_a_pattern_is_the_end_of_the_text() -> None:
     """Python's own `$` lets a line break pass, the API server's does not."""
     assert not Pattern("^a$").found_in("a\n")
-
-
-@pytest.mark.parametrize("text", ["* * * * *", "*/1 * * * *", "0-59 * * * *"])
-def test_a_schedule_of_every_minute_is_seen_as_one(text: str) -> None:
-    assert parse(text).shortest_gap() == 1

@@ -4,16 +4,9 @@ A second opinion beside python-hcl2, which reads HCL 2: the two differ in what `
 """
 
 SHORT = {
-    "a": "\a",
-    "b": "\b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-    "\\": "\\",
+    "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\",
     '"': '"',
-}
+}  # fmt: skip
 WIDTH = {"x": 2, "u": 4, "U": 8}
 
 

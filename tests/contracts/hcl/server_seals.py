@@ -12,19 +12,9 @@ ACCEPTED: dict[str, frozenset[str]] = {
     "static": frozenset({"current_key", "current_key_id", "previous_key", "previous_key_id"}),
     "transit": frozenset(
         {
-            "address",
-            "disable_renewal",
-            "key_id_prefix",
-            "key_name",
-            "mount_path",
-            "namespace",
-            "tls_ca_cert",
-            "tls_ca_path",
-            "tls_client_cert",
-            "tls_client_key",
-            "tls_server_name",
-            "tls_skip_verify",
-            "token",
+            "address", "disable_renewal", "key_id_prefix", "key_name", "mount_path", "namespace",
+            "tls_ca_cert", "tls_ca_path", "tls_client_cert", "tls_client_key", "tls_server_name",
+            "tls_skip_verify", "token",
         }
     ),
     "awskms": frozenset(
@@ -57,43 +47,21 @@ ACCEPTED: dict[str, frozenset[str]] = {
     ),
     "gcpckms": frozenset(
         {
-            "credentials",
-            "crypto_key",
-            "key_not_required",
-            "key_ring",
-            "project",
-            "region",
+            "credentials", "crypto_key", "key_not_required", "key_ring", "project", "region",
             "user_agent",
         }
     ),
     "kmip": frozenset(
         {
-            "ca_cert",
-            "client_cert",
-            "client_key",
-            "encrypt_alg",
-            "endpoint",
-            "kms_key_id",
-            "server_name",
-            "timeout",
-            "tls12_ciphers",
+            "ca_cert", "client_cert", "client_key", "encrypt_alg", "endpoint", "kms_key_id",
+            "server_name", "timeout", "tls12_ciphers",
         }
     ),
     "ocikms": frozenset({"auth_type_api_key", "crypto_endpoint", "key_id", "management_endpoint"}),
     "pkcs11": frozenset(
         {
-            "disable_software_encryption",
-            "key_id",
-            "key_label",
-            "label",
-            "lib",
-            "mechanism",
-            "module",
-            "pin",
-            "rsa_oaep_hash",
-            "slot",
-            "token",
-            "token_label",
+            "disable_software_encryption", "key_id", "key_label", "label", "lib", "mechanism",
+            "module", "pin", "rsa_oaep_hash", "slot", "token", "token_label",
         }
     ),
-}
+}  # fmt: skip

@@ -37,15 +37,6 @@ def test_the_documents_are_the_golden_ones(case: str) -> None:
         assert file.read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_rendered_twice_the_bytes_are_the_same(case: str) -> None:
-    assert documents(read_case(case)) == documents(read_case(case))
-
-
-def test_there_are_golden_cases() -> None:
-    assert len(CASES) >= 3
-
-
 def test_the_order_of_keys_says_nothing() -> None:
     config = read_case("quickstart")
     assert config.oidc is not None

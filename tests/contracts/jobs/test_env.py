@@ -7,7 +7,6 @@ import pytest
 from contracts.jobs.env import (
     BackupEnv,
     Env,
-    JobEnvError,
     RestoreEnv,
     RetentionEnv,
     RunEnv,
@@ -58,22 +57,6 @@ def test_the_downward_api_is_read_and_never_written() -> None:
 def test_a_default_is_not_written() -> None:
     # A webhook of a cloud adds its variables only to a container that has none of them.
     assert set(StoreEnv("gcs", "b").to_environment()) == {"BACKUP_PROVIDER", "BACKUP_BUCKET"}
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "words"),
-    [
-        ("BACKUP_KEY", None, "BACKUP_KEY is not set"),
-        ("BACKUP_PROVIDER", "ftp", "BACKUP_PROVIDER='ftp': must be one of s3"),
-        ("BACKUP_USE_PATH_STYLE", "yes", "BACKUP_USE_PATH_STYLE='yes': must be true or false"),
-        ("BACKUP_CONCURRENCY", "three", "BACKUP_CONCURRENCY='three'"),
-        ("RUN_RESOURCE", "pods", "RUN_RESOURCE='pods': must be one of openbaobackups"),
-    ],
-)
-def test_a_variable_that_is_wrong_is_named(name: str, value: str | None, words: str) -> None:
-    variables = {**BACKUP.to_environment(), name: value}
-    with pytest.raises(JobEnvError, match=words.replace("(", r"\(")):
-        BackupEnv.from_environment({key: text for key, text in variables.items() if text})
 
 
 def test_pods_are_dialled_through_the_headless_service() -> None:

@@ -31,6 +31,11 @@ STRANGE = {
     "digits that are none": f"c-{'g' * REVISION_DIGITS}-0",
     "large digits": f"c-{REVISION.upper()}-0",
     "nothing between": "c--0",
+    "no number after the name": "c-",
+    "no number after a revision": f"c-{REVISION}-x",
+    "another cluster with a revision": f"d-{REVISION}-0",
+    "a backup of the cluster": f"backup-c-{REVISION}",
+    "the cluster": "c",
     "nothing": "",
 }
 

@@ -50,6 +50,7 @@ class TestNames:
         pool = ServerPool(LONGEST[:length], REVISION)
         assert len(f"{pool.stateful_set}-{'x' * 10}") <= 63
         assert len(pool.pod(99)) <= 63
+        assert pool.stateful_set.startswith(f"{LONGEST[:length]}-01234567")
 
     @pytest.mark.parametrize(
         "revision", ["x", "0" * 15, "0" * 17, REVISION.upper(), f"{REVISION}\n"]
@@ -63,6 +64,10 @@ class TestNames:
     def test_no_set_is_made_of_a_bad_name(self, cluster: str, revision: str) -> None:
         with pytest.raises(ValueError, match="must be 1 to 40"):
             _ = ServerPool(cluster, revision).stateful_set
+
+    def test_no_pod_has_a_number_below_zero(self) -> None:
+        with pytest.raises(ValueError, match="ordinal"):
+            NEWER.pod(-1)
 
 
 class TestOrdinals:
@@ -85,27 +90,6 @@ class TestOrdinals:
         cluster = LONGEST[:length]
         for voters in (ServerPool(cluster), ServerPool(cluster, REVISION)):
             assert stateful_set_of(cluster, voters.pod(1)) == voters.stateful_set
-
-    @pytest.mark.parametrize(
-        "pod",
-        [
-            "c",
-            "c-",
-            "c-x",
-            "c-01",
-            "c-read-0",
-            "d-0",
-            f"c-{REVISION}",
-            f"c-{REVISION}-x",
-            f"c-{REVISION[:-1]}-0",
-            f"c-{REVISION}0-0",
-            f"c-{REVISION.upper()}-0",
-            f"d-{REVISION}-0",
-            "backup-c-0123456789abcdef",
-        ],
-    )
-    def test_what_is_no_voter_of_the_cluster_has_no_statefulset_here(self, pod: str) -> None:
-        assert stateful_set_of("c", pod) is None
 
 
 class TestTwoClusters:

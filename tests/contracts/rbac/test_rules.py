@@ -19,19 +19,11 @@ POLLED = as_read((*OWN_WRITES, *OBJECTS), "poll")
 GRANTERS = ("escalate", "bind", "impersonate")
 NEVER = frozenset(
     {
-        "nodes",
-        "nodes/proxy",
-        "pods/exec",
-        "pods/attach",
-        "pods/portforward",
-        "pods/proxy",
-        "services/proxy",
-        "mutatingwebhookconfigurations",
-        "validatingwebhookconfigurations",
-        "certificatesigningrequests",
-        "persistentvolumes",
+        "nodes", "nodes/proxy", "pods/exec", "pods/attach", "pods/portforward", "pods/proxy",
+        "services/proxy", "mutatingwebhookconfigurations", "validatingwebhookconfigurations",
+        "certificatesigningrequests", "persistentvolumes",
     }
-)
+)  # fmt: skip
 READ_ONLY = frozenset({"get", "list", "watch"})
 
 

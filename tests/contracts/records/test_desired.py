@@ -1,12 +1,10 @@
 """A plan and what became of it."""
 
 from contracts.builders.metadata import cluster_object
-from contracts.records.desired import AppliedObjects, Desired, Plan
-from contracts.records.effects import FencePod
+from contracts.records.desired import AppliedObjects, Desired
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent
-from runtime.builtin_kinds import CONFIG_MAP, SERVICE
-from runtime.outcome import Done
+from runtime.builtin_kinds import CONFIG_MAP
 from runtime.verdict import Verdict
 from tests import gen
 
@@ -24,11 +22,6 @@ def applied_set(*verdicts: Verdict) -> AppliedObjects:
         for verdict in verdicts
     )
     return AppliedObjects(desired, objects)
-
-
-def test_a_plan_is_content_with_nothing_by_default() -> None:
-    plan = Plan()
-    assert (plan.intents, plan.effects, plan.outcome, plan.gate) == ((), (), Done(), False)
 
 
 def test_a_desired_names_its_objects_in_the_order_of_their_application() -> None:
@@ -50,9 +43,3 @@ def test_conflicts_are_the_words_of_foreign_objects_alone() -> None:
         Verdict.REJECTED,
         Verdict.SKIPPED,
     ]
-
-
-def test_equal_wishes_are_equal() -> None:
-    assert FencePod("x-0", "uid") == FencePod("x-0", "uid")
-    assert intent("a") == intent("a")
-    assert intent("a") != Intent(SERVICE, intent("a").body)

@@ -75,16 +75,6 @@ def _is_described(node: Schema) -> bool:
 
 
 @each_kind
-def test_every_node_is_structural(definition: Schema, nodes: dict[str, Schema], rules: Any) -> None:
-    crd_checks.every_node_is_structural(nodes)
-
-
-@each_kind
-def test_every_node_is_bounded(definition: Schema, nodes: dict[str, Schema], rules: Any) -> None:
-    crd_checks.every_node_is_bounded(nodes)
-
-
-@each_kind
 def test_every_field_of_the_user_is_described_with_its_default(
     definition: Schema, nodes: dict[str, Schema], rules: Any
 ) -> None:
@@ -96,10 +86,13 @@ def test_every_field_of_the_user_is_described_with_its_default(
 
 
 @each_kind
-def test_every_list_says_how_it_is_merged(
+def test_every_node_is_structural_bounded_and_says_how_it_is_merged(
     definition: Schema, nodes: dict[str, Schema], rules: Any
 ) -> None:
+    crd_checks.every_node_is_structural(nodes)
+    crd_checks.every_node_is_bounded(nodes)
     crd_checks.every_list_says_how_it_is_merged(nodes)
+    crd_checks.the_columns_show_fields_that_exist(definition, nodes)
 
 
 @each_kind
@@ -107,19 +100,6 @@ def test_every_rule_with_cel_is_in_the_schema_with_its_message(
     definition: Schema, nodes: dict[str, Schema], rules: Any
 ) -> None:
     crd_checks.every_rule_with_cel_is_in_the_schema(nodes, rules)
-
-
-@each_kind
-def test_the_columns_show_fields_that_exist(
-    definition: Schema, nodes: dict[str, Schema], rules: Any
-) -> None:
-    crd_checks.the_columns_show_fields_that_exist(definition, nodes)
-
-
-@each_kind
-def test_a_message_with_a_value_says_the_same_as_the_message(
-    definition: Schema, nodes: dict[str, Schema], rules: Any
-) -> None:
     crd_checks.a_message_with_a_value_says_the_same(nodes)
 
 

@@ -1,11 +1,8 @@
 """Public keys of people, told from everything else that somebody may paste."""
 
 import base64
-import contextlib
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from contracts.api.values.openpgp import NotAKeyError, read_public_key
 from tests.contracts.api.pgp import ALICE, ALICE_FINGERPRINT, SIGNER
@@ -41,17 +38,3 @@ def test_what_is_none_is_told(text: str, message: str) -> None:
     with pytest.raises(NotAKeyError, match=message) as refused:
         read_public_key(text)
     assert "secret" not in str(refused.value)
-
-
-@given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    with contextlib.suppress(NotAKeyError):
-        read_public_key(base64.b64encode(data).decode())
-
-
-@given(st.integers(0, 400), st.integers(0, 255))
-def test_a_key_with_a_changed_byte_is_read_or_refused(at: int, byte: int) -> None:
-    data = bytearray(base64.b64decode(ALICE))
-    data[at % len(data)] = byte
-    with contextlib.suppress(NotAKeyError):
-        read_public_key(base64.b64encode(bytes(data)).decode())
