@@ -14,27 +14,8 @@ from tests.gen.values import expect, present
 from tests.gen.worlds import INSTALLATION, World, resolved, running, world
 
 __all__ = [
-    "INSTALLATION",
-    "LATER",
-    "NAMESPACE",
-    "NOW",
-    "Cluster",
-    "Pod",
-    "StatefulSet",
-    "World",
-    "blue_green_status",
-    "certificate",
-    "claim",
-    "cluster",
-    "expect",
-    "pod",
-    "present",
-    "read_pod",
-    "read_set",
-    "resolved",
-    "running",
-    "secret",
-    "stateful_set",
-    "unseal_key",
+    "INSTALLATION", "LATER", "NAMESPACE", "NOW", "Cluster", "Pod", "StatefulSet", "World",
+    "blue_green_status", "certificate", "claim", "cluster", "expect", "pod", "present",
+    "read_pod", "read_set", "resolved", "running", "secret", "stateful_set", "unseal_key",
     "world",
-]
+]  # fmt: skip

@@ -8,22 +8,12 @@ from tests.house.rule import Rule, below
 
 _TIMED = frozenset(
     {
-        "asyncio.get_event_loop().time",
-        "asyncio.get_running_loop().time",
-        "asyncio.sleep",
-        "datetime.date.today",
-        "datetime.datetime.now",
-        "datetime.datetime.today",
-        "datetime.datetime.utcnow",
-        "time.monotonic",
-        "time.monotonic_ns",
-        "time.perf_counter",
-        "time.perf_counter_ns",
-        "time.sleep",
-        "time.time",
-        "time.time_ns",
+        "asyncio.get_event_loop().time", "asyncio.get_running_loop().time", "asyncio.sleep",
+        "datetime.date.today", "datetime.datetime.now", "datetime.datetime.today",
+        "datetime.datetime.utcnow", "time.monotonic", "time.monotonic_ns", "time.perf_counter",
+        "time.perf_counter_ns", "time.sleep", "time.time", "time.time_ns",
     }
-)
+)  # fmt: skip
 # The class is what a caller hands over; everything else in the module is one hidden generator.
 _CHANCE_ALLOWED = frozenset({"random.Random"})
 

@@ -31,15 +31,10 @@ SERVERS = (
 )
 # Small programs of our own, which are their module.
 OURS = (
-    versions.PAUSE_SERVER,
-    versions.BENCH,
-    versions.HCL_READER,
-    versions.HOSTILE_SERVER,
-    versions.COREDNS_SERVER,
-    versions.KUBE_ROUTER_SERVER,
-    versions.KMS_PLUGIN_PROGRAM,
+    versions.PAUSE_SERVER, versions.BENCH, versions.HCL_READER, versions.HOSTILE_SERVER,
+    versions.COREDNS_SERVER, versions.KUBE_ROUTER_SERVER, versions.KMS_PLUGIN_PROGRAM,
     versions.BUNDLE_VALIDATOR,
-)
+)  # fmt: skip
 REQUIRED = {
     "k8s": ("k8s.io/kubernetes", versions.KUBERNETES),
     "etcd": ("go.etcd.io/etcd/server/v3", versions.ETCD),
