@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from baoctl.cli import main
 from runtime.testing.api_server.faults import Faults
 from runtime.testing.api_server.http import serving
 from runtime.testing.api_server.server import FakeApiServer
+from tests.gen.kubeconfigs import kubeconfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,4 @@ async def command_line(
     """Serve until the end of the block; `verb` comes before all arguments."""
     async with serving(server, faults=faults) as url:
         contexts = {"here": "default", "there": "elsewhere"}
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "c", "cluster": {"server": url}}],
-            "users": [{"name": "u", "user": {"token": "t"}}],
-            "contexts": [
-                {"name": name, "context": {"cluster": "c", "user": "u", "namespace": namespace}}
-                for name, namespace in contexts.items()
-            ],
-            "current-context": "here",
-        }
-        kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(json.dumps(config), encoding="utf-8")
-        yield CommandLine(kubeconfig, verb)
+        yield CommandLine(kubeconfig(folder, url, namespaces=contexts), verb)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -17,6 +18,7 @@ from click.testing import CliRunner, Result
 from baoctl import api_server_settings, settings, variables
 from baoctl.cli import main
 from runtime.process import logs
+from tests.gen.kubeconfigs import kubeconfig
 from tests.house.checkout import ROOT
 
 # name: (values that make no sense, words of the rule)
@@ -53,7 +55,7 @@ BAD: Mapping[str, tuple[tuple[str, ...], str]] = {
 }
 PROVISIONER: Mapping[str, tuple[tuple[str, ...], str]] = {
     "PROVISIONER_DELEGATE_SERVICE_ACCOUNT_NAME": (("A B",), "must be the name of an object"),
-    "TENANT_RECHECK_SECONDS": (("x", "0", "inf"), "must be a number of seconds, 1 to"),
+    "TENANT_RECHECK_SECONDS": (("x", "0", "-1", "nan", "inf"), "must be a number of seconds, 1 to"),
 }
 # The provisioner says itself which mode it is in, and has no shards.
 CHOSEN = ("TENANCY_MODE", "WATCH_NAMESPACE", "DATACENTERS", "SHARD")
@@ -181,23 +183,9 @@ def test_a_pod_without_the_files_of_its_account_is_one_line() -> None:
     assert line.startswith("Error: KUBERNETES_SERVICE_HOST '10.96.0.1': is set, so this is a pod")
 
 
-def kubeconfig(folder: Path, server: str, authority: str = "") -> str:
-    """The path of a kubeconfig for a server."""
-    known = {"server": server} | ({"certificate-authority-data": authority} if authority else {})
-    config = {
-        "current-context": "a",
-        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
-        "clusters": [{"name": "a", "cluster": known}],
-        "users": [{"name": "a", "user": {"token": "t"}}],
-    }
-    file = folder / "config"
-    file.write_text(json.dumps(config), encoding="utf-8")
-    return str(file)
-
-
 @pytest.mark.parametrize("server", ["banana", "https://a b", "https://[::1", "https://a:b"])
 def test_a_server_that_is_no_url_is_one_line(server: str, tmp_path: Path) -> None:
-    result = call("run", KUBECONFIG=kubeconfig(tmp_path, server))
+    result = call("run", KUBECONFIG=str(kubeconfig(tmp_path, server)))
     (line,) = result.stderr.splitlines()
     assert result.exit_code == 2
     assert f"kubeconfig: server {server!r}: must be https://HOST:PORT" in line
@@ -207,8 +195,9 @@ def test_a_server_that_is_no_url_is_one_line(server: str, tmp_path: Path) -> Non
 def test_an_api_server_that_does_not_answer_is_one_line_and_another_status(
     authority: str, tmp_path: Path
 ) -> None:
-    env = {"PATH": os.environ["PATH"]}
-    env["KUBECONFIG"] = kubeconfig(tmp_path, "https://127.0.0.1:1", authority)
+    known: dict[str, Any] = {"certificate-authority-data": authority} if authority else {}
+    file = kubeconfig(tmp_path, "https://127.0.0.1:1", **known)
+    env = {"PATH": os.environ["PATH"], "KUBECONFIG": str(file)}
     done = subprocess.run(
         [sys.executable, "-m", "baoctl", "run"],
         env=env,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,18 +12,17 @@ from click.testing import CliRunner
 from baoctl.cli import main
 from baoctl.commands.cluster import completion
 from baoctl.verbs.completion import KubectlComplete
-from contracts.api.group import API_VERSION, BACKUP_KIND
 from contracts.naming import labels
 from runtime.client.credentials import PLUGIN_SECONDS
 from runtime.clock import SystemClock
 from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.testing.api_server.server import FakeApiServer
-from runtime.types import Object
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import server_of, world
-from tests.baoctl.commands.cluster.looks import healthy, with_spec
+from tests.baoctl.commands.cluster.looks import backup, healthy, with_spec
 from tests.baoctl.datacenter_bench import live_datacenter, live_workload
 from tests.baoctl.datacenter_bench import server_of as server_of_datacenters
+from tests.gen.kubeconfigs import kubeconfig
 from tests.managers.datacenter.bodies import desired_service, service
 
 SERVICE = desired_service(service("dns"))
@@ -98,17 +96,6 @@ async def test_names_of_clusters_are_completed(
     assert lines == expected
 
 
-def backup(name: str, cluster: str, phase: str) -> Object:
-    """An OpenBaoBackup."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": BACKUP_KIND,
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"cluster": cluster},
-        "status": {"phase": phase},
-    }
-
-
 def fenced_world() -> FakeApiServer:
     """A cluster with a fenced server whose pod is gone, a pod of a Job, and backups."""
     view = with_spec(healthy(), fencedPods=["first-3"])
@@ -122,9 +109,9 @@ def fenced_world() -> FakeApiServer:
         },
     }
     backups = [
-        backup("first-one", "first", "Completed"),
-        backup("first-two", "first", "Running"),
-        backup("second-one", "second", "Completed"),
+        backup("first-one"),
+        backup("first-two", phase="Running"),
+        backup("second-one", "second"),
     ]
     return server_of([view.cluster, *view.pods, job, *backups])
 
@@ -173,15 +160,8 @@ def test_a_login_plugin_that_waits_does_not_stop_the_shell(
 ) -> None:
     """The limit is for all of the completion, and the plugin ends with it."""
     plugin = {"apiVersion": "v1", "command": "/bin/sh", "args": ["-c", "exec sleep 600"]}
-    config = {
-        "clusters": [{"name": "c", "cluster": {"server": "https://api.example.com"}}],
-        "users": [{"name": "u", "user": {"exec": plugin}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "x",
-    }
-    kubeconfig = tmp_path / "kubeconfig"
-    kubeconfig.write_text(json.dumps(config), encoding="utf-8")
-    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    file = kubeconfig(tmp_path, "https://api.example.com", {"exec": plugin})
+    monkeypatch.setenv("KUBECONFIG", str(file))
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     monkeypatch.setattr(completion, "SECONDS", 0.05)
     clock = SystemClock()

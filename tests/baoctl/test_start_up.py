@@ -27,18 +27,10 @@ RULES: Final = (*CLUSTER, "contracts.api.rules.cluster", "croniter", "semver")
 PLAN: Final = (*RULES, "contracts.records.desired", "jinja2")
 """The functions of the controller that plan the objects of a cluster."""
 UNUSED: Final = (
-    "contracts.api.schema.crd",
-    "contracts.rbac",
-    "kubernetes_asyncio.client.configuration",
-    "kubernetes_asyncio.client.models",
-    "obstore",
-    "prometheus_client",
-    "pygments",
-    "requests",
-    "sigstore",
-    "structlog",
-    "urllib3",
-)
+    "contracts.api.schema.crd", "contracts.rbac", "kubernetes_asyncio.client.configuration",
+    "kubernetes_asyncio.client.models", "obstore", "prometheus_client", "pygments", "requests",
+    "sigstore", "structlog", "urllib3",
+)  # fmt: skip
 """What no verb uses: logs, metrics, stores and the rights of a process, the schema of a cluster,
 other HTTP clients, and the models of the Kubernetes API."""
 IMPORTS: Final[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = (

@@ -111,9 +111,6 @@ REFUSED: dict[str, tuple[str, str]] = {
         "selfInit.requests[0]",
     ),
     "a version is no version": (manifest(version="banana"), "MAJOR.MINOR.PATCH, as in 2.7.2"),
-    "it is no cluster": ("kind: ConfigMap", "OpenBaoCluster"),
-    "it is no YAML": ("a: [", "YAML"),
-    "it is empty": ("", "OpenBaoCluster"),
     "its name cannot be": (yaml.safe_dump(gen.cluster("Not_A_Name").object() | {}), "name"),
 }
 
@@ -121,9 +118,8 @@ REFUSED: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize(("text", "word"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_cannot_be_rendered_is_said_as_a_condition_would(text: str, word: str) -> None:
     done = render_output("-f", "-", text=text)
-    assert done.exit_code == {"OpenBaoCluster": 5, "YAML": 1}.get(word, 4)
+    assert (done.exit_code, done.stdout) == (4, "")
     assert word in done.stderr
-    assert done.stdout == ""
 
 
 @pytest.mark.parametrize("phase", PHASES)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,11 @@ from prometheus_client import CollectorRegistry
 from baoctl.generate.dashboard import COLUMNS, Panel, Query, Row, dashboard
 from baoctl.generate.dashboard_panels import BAD_CONDITIONS, GOOD_CONDITIONS, OWN, ROWS
 from baoctl.generate.main import DASHBOARD_FILE, main
-from baoctl.process.parts import build_parts
 from baoctl.process.wiring import build_controllers
 from baoctl.settings import from_environment
 from contracts.conditions.catalogue import TYPES
 from managers.cluster.metrics import REPORTED_CONDITIONS
-from runtime.testing.clock import ManualClock
-from tests.baoctl.process.process_settings import settings
+from tests.baoctl.process.process_settings import make_parts, settings
 from tests.house.checkout import ROOT
 
 MODEL = json.loads((ROOT / DASHBOARD_FILE).read_text(encoding="utf-8"))
@@ -59,14 +57,12 @@ class Operator:
 
 
 @pytest_asyncio.fixture
-async def operator(tmp_path: Path) -> AsyncIterator[Operator]:
+async def operator(tmp_path: Path) -> Operator:
     kubeconfig = settings(tmp_path).api_server.kubeconfig
     environment = {"KUBECONFIG": str(kubeconfig), "DATACENTERS": "true"}
-    parts = await build_parts(from_environment(environment), ManualClock())
+    parts = await make_parts(from_environment(environment))
     names = [controller.name for controller in build_controllers(parts)]
-    yield Operator(families(parts.metrics.registry), names)
-    await parts.client.close()
-    await parts.lease_client.close()
+    return Operator(families(parts.metrics.registry), names)
 
 
 def series_of(expression: str) -> list[tuple[str, set[str]]]:

@@ -3,7 +3,6 @@
 The exit status is that of the class Config (contracts.exit_codes), which the operator reads.
 """
 
-import asyncio
 import dataclasses
 import os
 import subprocess
@@ -13,9 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from baoctl.jobs.leader_client import ServerAddresses
 from baoctl.jobs.main import MODES, do, outcome
-from baoctl.jobs.upgrade.main import do as do_upgrade
 from contracts.exit_codes import EXIT_CODES
 from contracts.jobs.env import (
     BackupEnv,
@@ -90,11 +87,6 @@ def test_a_value_that_makes_no_sense_is_named(record: Env, name: str, value: str
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
-def test_what_the_operator_writes_is_read(record: Env) -> None:
-    assert type(record).from_environment(record.to_environment()) == record
-
-
 async def test_an_address_that_is_none_is_named() -> None:
     environ = {**RECORDS[0].to_environment(), "BACKUP_FORBIDDEN_ADDRESSES": "10.0.0.1:x"}
     report = await outcome(MODES["backup"], environ, cast(Client, None), ManualClock())
@@ -114,15 +106,6 @@ async def test_an_api_server_that_is_none_ends_the_job(
     assert await do(MODES["backup"], environ, ManualClock()) == EXIT_CODES["Config"]
     shown = capsysbinary.readouterr()
     assert f"{name} {value!r}: must be".encode() in shown.out + shown.err
-
-
-async def test_an_action_that_is_none_is_named() -> None:
-    environ = {**RECORDS[-1].to_environment(), "UPGRADE_ACTION": "banana"}
-    word, code = await do_upgrade(environ, ManualClock(), ServerAddresses())
-    assert word.startswith("Config: UPGRADE_ACTION='banana': must be one of ")
-    assert code == EXIT_CODES["Config"]
-    # The handler of the job ends with it, not that of the tests.
-    asyncio.get_running_loop().remove_signal_handler(15)
 
 
 @pytest.mark.parametrize("mode", ["backup", "restore", "restore-test", "upgrade"])

@@ -11,17 +11,10 @@ from contracts.api.job_result import EXECUTOR_MANAGER
 from contracts.jobs.env import RunEnv
 from runtime.client.client import ApplyResult
 from runtime.errors import ApiError, Conflict, Forbidden, NotFound, StatusInfo, TransportError
-from runtime.testing.clock import ManualClock
 from runtime.types import Object, Resource
+from tests.baoctl.jobs.played_raft import Prompt
 
 RUN = RunEnv("openbaobackups", "ns", "nightly", "uid-1")
-
-
-class Prompt(ManualClock):
-    """Passes the time of whoever sleeps at once."""
-
-    async def sleep(self, seconds: float) -> None:
-        self._move_to(self.monotonic() + seconds)
 
 
 class Answers:

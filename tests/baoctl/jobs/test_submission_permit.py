@@ -10,8 +10,8 @@ from contracts.api.group import RESTORES
 from contracts.api.job_result import SubmissionClaim
 from contracts.jobs.env import RunEnv
 from runtime.errors import TransportError
-from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
+from tests.baoctl.jobs.played_raft import Prompt
 from tests.gen.api import Call, FakeApi, api_error
 from tests.managers.restore.situations import at, restore_object
 
@@ -32,17 +32,10 @@ class LosesAnswers(FakeApi):
             raise TransportError("no answer")
 
 
-class Impatient(ManualClock):
-    """Time passes for whoever waits for it."""
-
-    async def sleep(self, seconds: float) -> None:
-        await self.advance(seconds)
-
-
 def permit(
     status: Object, api: FakeApi | None = None, minutes: float = 1
 ) -> tuple[FakeApi, SubmissionPermit]:
-    api, clock = api or FakeApi(), Impatient()
+    api, clock = api or FakeApi(), Prompt()
     api.with_objects((RESTORES, restore_object(status)))
     return api, SubmissionPermit(api, clock, RUN, clock.now() + timedelta(minutes=minutes))
 

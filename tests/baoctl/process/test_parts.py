@@ -7,11 +7,9 @@ from typing import Any, Final
 
 import pytest
 
-from baoctl.process.parts import build_parts
 from baoctl.process.preflight import kinds_of_leader
 from baoctl.process.wiring import build_controllers
-from runtime.testing.clock import ManualClock
-from tests.baoctl.process.process_settings import settings
+from tests.baoctl.process.process_settings import make_parts, settings
 
 HEAVY: Final = {"croniter", "cryptography", "jinja2", "managers.cluster", "obstore", "pydantic"}
 """What only a leader needs: half of the memory of a process."""
@@ -46,7 +44,7 @@ def modules_after(program: str) -> set[str]:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_preflight_lists_what_a_leader_waits_for(tmp_path: Path, mode: str) -> None:
-    parts = await build_parts(settings(tmp_path, **MODES[mode]), ManualClock())
+    parts = await make_parts(settings(tmp_path, **MODES[mode]))
     build_controllers(parts)
     informers = parts.informers._informers
     waited = {
@@ -55,5 +53,3 @@ async def test_the_preflight_lists_what_a_leader_waits_for(tmp_path: Path, mode:
         if not informer.optional
     }
     assert set(kinds_of_leader(parts.settings)) == waited
-    await parts.client.close()
-    await parts.lease_client.close()

@@ -1,7 +1,5 @@
 """`baoctl provision`: its settings and its watches."""
 
-import pytest
-
 from baoctl.controllers.tenant import watch_tenants
 from baoctl.settings import provisioner_from_environment
 from contracts.api.group import CLUSTERS, TENANTS
@@ -32,12 +30,6 @@ def test_the_settings_of_a_pod() -> None:
     )
     assert provisioner.process.installation.service_account == "controller"
     assert provisioner_from_environment({}).reads == "poll"
-
-
-@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "soon"])
-def test_a_period_without_sense(seconds: str) -> None:
-    with pytest.raises(ValueError, match=r"TENANT_RECHECK|float"):
-        provisioner_from_environment({"TENANT_RECHECK_SECONDS": seconds})
 
 
 def test_a_cluster_wakes_the_tenants_of_its_namespace() -> None:

@@ -6,7 +6,6 @@ The parts of a process fit together, and it may do no more than it needs.
 import asyncio
 import gc
 from collections import Counter
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,20 +29,16 @@ from managers.datacenter.provider.kubernetes import RESOURCES
 from runtime.builtin_kinds import SECRET
 from runtime.clock import SystemClock
 from runtime.leader.shard import Shard
-from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import ScriptedServer, listing, silence, stream
 from runtime.testing.wait import eventually
 from runtime.types import ObjectKey
-from tests.baoctl.process.process_settings import settings
+from tests.baoctl.process.process_settings import make_parts, settings
 from tests.runtime.reflecting import end_of_list
 
 
 @pytest_asyncio.fixture
-async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
-    parts = await build_parts(settings(tmp_path), ManualClock())
-    yield parts
-    await parts.client.close()
-    await parts.lease_client.close()
+async def parts(tmp_path: Path) -> Parts:
+    return await make_parts(settings(tmp_path))
 
 
 def test_controllers_with_names_of_their_own(parts: Parts) -> None:
@@ -105,19 +100,15 @@ def test_the_pods_of_jobs_are_nobodys_business(parts: Parts) -> None:
 
 
 async def test_one_namespace_is_watched_when_asked_for(tmp_path: Path) -> None:
-    parts = await build_parts(settings(tmp_path, namespaces=("a",)), ManualClock())
+    parts = await make_parts(settings(tmp_path, namespaces=("a",)))
     build_controllers(parts)
     assert {selection.namespace for selection in selections(parts).values()} == {"a"}
-    await parts.client.close()
-    await parts.lease_client.close()
 
 
 async def test_a_lease_is_a_matter_of_settings(tmp_path: Path, parts: Parts) -> None:
     assert parts.elector is not None
-    alone = await build_parts(settings(tmp_path, leader_election=False), ManualClock())
+    alone = await make_parts(settings(tmp_path, leader_election=False))
     assert alone.elector is None
-    await alone.client.close()
-    await alone.lease_client.close()
 
 
 async def empty_cluster(request: web.BaseRequest) -> web.StreamResponse:
@@ -151,21 +142,23 @@ async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: 
     assert len(kinds) == len(CHILDREN) + len(OWN) + 1
 
 
-async def make_parts(tmp_path: Path, **environment: str) -> Parts:
-    """The parts of a process in some mode, its controllers built."""
-    chosen = settings(tmp_path)
-    result = from_environment({"KUBECONFIG": str(chosen.api_server.kubeconfig), **environment})
-    parts = await build_parts(result, ManualClock())
+async def parts_of(tmp_path: Path, **environment: str) -> Parts:
+    """The parts of a process in some mode."""
+    kubeconfig = settings(tmp_path).api_server.kubeconfig
+    return await make_parts(from_environment({"KUBECONFIG": str(kubeconfig), **environment}))
+
+
+async def controlled_parts(tmp_path: Path, **environment: str) -> Parts:
+    """The same with its controllers."""
+    parts = await parts_of(tmp_path, **environment)
     build_controllers(parts)
-    await parts.client.close()
-    await parts.lease_client.close()
     return parts
 
 
 async def test_a_list_of_namespaces_is_read_one_by_one_and_waited_for_by_nobody(
     tmp_path: Path,
 ) -> None:
-    parts = await make_parts(tmp_path, WATCH_NAMESPACE="a,b,a")
+    parts = await controlled_parts(tmp_path, WATCH_NAMESPACE="a,b,a")
     informers = [
         informer for informer in parts.informers._informers if informer.resource.namespaced
     ]
@@ -177,7 +170,7 @@ async def test_a_list_of_namespaces_is_read_one_by_one_and_waited_for_by_nobody(
 
 
 async def test_tenants_that_are_polled_have_only_our_own_kinds_watched(tmp_path: Path) -> None:
-    parts = await make_parts(tmp_path, TENANCY_MODE="multi-tenant")
+    parts = await controlled_parts(tmp_path, TENANCY_MODE="multi-tenant")
     assert {str(informer.resource) for informer in parts.informers._informers} == {
         *OWN,
         "openbaotenants.openbao.org",
@@ -191,7 +184,7 @@ async def test_tenants_that_are_polled_have_only_our_own_kinds_watched(tmp_path:
 async def test_tenants_that_are_watched_are_watched_once_they_are_provisioned(
     tmp_path: Path,
 ) -> None:
-    parts = await make_parts(tmp_path, TENANCY_MODE="multi-tenant", TENANT_READS="watch")
+    parts = await controlled_parts(tmp_path, TENANCY_MODE="multi-tenant", TENANT_READS="watch")
     assert set(selections(parts)) == {*OWN, "openbaotenants.openbao.org"}
     assert "definitions" in [runnable.name for runnable in parts.runnables]
 
@@ -200,19 +193,15 @@ PLATFORM = {"datacenters", "bootstrapservicesets", "bootstrapworkloads"}
 
 
 async def test_without_datacenters_nothing_of_them_is_watched(tmp_path: Path) -> None:
-    parts = await make_parts(tmp_path)
+    parts = await controlled_parts(tmp_path)
     kinds = {informer.resource.plural for informer in parts.informers._informers}
     assert not kinds & {*PLATFORM, "deployments", "daemonsets"}
     assert b"openbao_datacenter" not in generate_latest(parts.metrics.registry)
 
 
 async def test_datacenters_are_a_matter_of_settings(tmp_path: Path) -> None:
-    chosen = settings(tmp_path)
-    environment = {"KUBECONFIG": str(chosen.api_server.kubeconfig), "DATACENTERS": "true"}
-    parts = await build_parts(from_environment(environment), ManualClock())
+    parts = await parts_of(tmp_path, DATACENTERS="true")
     names = [controller.name for controller in build_controllers(parts)]
-    await parts.client.close()
-    await parts.lease_client.close()
     assert names[-2:] == ["datacenter", "bootstrapworkload"]
     assert len(names) == len(set(names))
     selectors = selections(parts)
@@ -230,7 +219,7 @@ async def test_datacenters_are_a_matter_of_settings(tmp_path: Path) -> None:
 async def test_each_controller_has_the_requests_of_its_shard(tmp_path: Path) -> None:
     clusters = [ObjectKey("ns", f"cluster-{number}") for number in range(20)]
     for shard in (Shard(0, 2), Shard(1, 2)):
-        parts = await build_parts(settings(tmp_path, shard=shard), ManualClock())
+        parts = await make_parts(settings(tmp_path, shard=shard))
         controllers = build_controllers(parts)
         assert len(controllers) == 6
         for controller in controllers:
@@ -238,18 +227,14 @@ async def test_each_controller_has_the_requests_of_its_shard(tmp_path: Path) -> 
                 continue
             owned = [key for key in clusters if controller._options.owns(key)]
             assert owned == [key for key in clusters if shard.owns(key)], controller.name
-        await parts.client.close()
-        await parts.lease_client.close()
 
 
 async def test_the_first_shard_alone_has_datacenters(tmp_path: Path) -> None:
     for shard, there in ((Shard(), True), (Shard(0, 2), True), (Shard(1, 2), False)):
-        parts = await build_parts(settings(tmp_path, shard=shard, datacenters=True), ManualClock())
+        parts = await make_parts(settings(tmp_path, shard=shard, datacenters=True))
         controllers = {controller.name: controller for controller in build_controllers(parts)}
         assert ("datacenter" in controllers, "bootstrapworkload" in controllers) == (there, there)
         assert (str(DATACENTERS) in selections(parts)) is there
         for name in {"datacenter", "bootstrapworkload"} & set(controllers):
             keys = [ObjectKey("", f"fra{number}") for number in range(9)]
             assert all(controllers[name]._options.owns(key) for key in keys)
-        await parts.client.close()
-        await parts.lease_client.close()

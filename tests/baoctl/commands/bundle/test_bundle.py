@@ -125,7 +125,8 @@ async def test_a_token_in_a_config_map_is_refused_and_redacted(tmp_path: Path) -
         assert not target.exists()
         written = await baoctl("bundle", "first", "-f", str(target), "--redact")
     assert refused.exit_code == 4
-    assert "configmaps/first-config/config.hcl line 2" in refused.stderr
+    assert "configmaps/first-config/config.hcl line 2 (OpenBao token)" in refused.stderr
+    assert "--redact" in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert TOKEN not in refused.output
     assert written.exit_code == 0

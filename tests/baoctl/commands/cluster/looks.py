@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from baoctl.commands.cluster.observed import ClusterObservation, Operator
+from contracts.api.group import API_VERSION, BACKUP_KIND
 from runtime.types import Object
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
@@ -85,3 +86,14 @@ def with_pod(
     container = pod["status"]["containerStatuses"][0]
     container |= {"ready": False, **({"state": state} if state else {}), **more}
     return replace(observation, pods=tuple(pods))
+
+
+def backup(name: str, cluster: str = "first", **status: Any) -> Object:
+    """An OpenBaoBackup."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": BACKUP_KIND,
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"cluster": cluster},
+        "status": {"phase": "Completed", **status},
+    }

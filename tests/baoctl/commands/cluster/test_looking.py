@@ -12,7 +12,6 @@ from baoctl.commands.cluster.tree import node_of
 from baoctl.commands.cluster.versions import versions_of
 from contracts.api.group import CLUSTER_KIND
 from runtime.leader.shard import group_identity, lease_of_shard, shard_of
-from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.types import Object, ObjectKey
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import keep, world
@@ -59,13 +58,6 @@ async def test_doctor_reads_the_last_minutes_of_the_log_of_a_ready_server(tmp_pa
     logs = [call for call in server.requests if call.path.endswith("/log")]
     assert logs
     assert {call.query.get("sinceSeconds") for call in logs} == {"120"}
-
-
-async def test_doctor_says_what_it_may_not_read(tmp_path: Path) -> None:
-    faults = ScriptedFaults(Fault(FaultKind.INTERNAL), where="/secrets")
-    async with command_line(world(), tmp_path, faults) as baoctl:
-        result = await baoctl("doctor", "first")
-    assert "Not examined, because it cannot be read: secrets" in result.stdout
 
 
 def event(name: str, ago: int, **more: object) -> Object:

@@ -22,6 +22,7 @@ from runtime.clock import SystemClock
 from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.types import Object, ObjectKey
+from tests import gen
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import server_of, world
 from tests.baoctl.commands.cluster.looks import healthy, with_spec, with_status
@@ -142,7 +143,7 @@ async def test_the_verbs_write_once_and_say_so(tmp_path: Path) -> None:
     server = world()
     async with command_line(server, tmp_path) as baoctl:
         dry = await baoctl("pause", "first", "--dry-run")
-        unchanged = server.get(CLUSTERS, KEY)
+        unchanged = gen.present(server.get(CLUSTERS, KEY))
         paused = await baoctl("pause", "first")
         again = await baoctl("pause", "first")
         fenced = await baoctl("fence", "first-2")
@@ -151,12 +152,10 @@ async def test_the_verbs_write_once_and_say_so(tmp_path: Path) -> None:
         refused = await baoctl("backup", "first")
         missing = await baoctl("restart", "other")
     assert "would be patched" in dry.stdout
-    assert unchanged is not None
     assert unchanged["spec"]["paused"] is False
     assert paused.stdout.splitlines()[1].startswith("kubectl -n default patch openbaocluster first")
     assert "unchanged" in again.stdout
-    live = server.get(CLUSTERS, KEY)
-    assert live is not None
+    live = gen.present(server.get(CLUSTERS, KEY))
     assert (live["spec"]["paused"], live["spec"]["fencedPods"]) == (True, ["first-2"])
     assert not live["spec"].get("hibernate")
     codes = [result.exit_code for result in (fenced, nobody, unconfirmed, refused, missing)]
@@ -188,8 +187,7 @@ async def test_hibernate_asks_once_the_cluster_exists(
         result = await baoctl("hibernate", *arguments, typed=typed)
     assert (result.exit_code, words in result.output) == (status, True), result.output
     assert ("Type first to continue" in result.output) is prompt
-    live = server.get(CLUSTERS, KEY)
-    assert live is not None
+    live = gen.present(server.get(CLUSTERS, KEY))
     assert live["spec"].get("hibernate", False) is ("patched: every" in words)
 
 
@@ -226,8 +224,7 @@ async def test_a_cleanup_asks_because_it_cannot_be_undone(
         result = await baoctl("upgrade", "cleanup", "first", *arguments, typed=typed)
     assert result.exit_code == status, result.output
     assert ("a rollback becomes impossible. Type first" in result.output) is prompt
-    live = server.get(CLUSTERS, KEY)
-    assert live is not None
+    live = gen.present(server.get(CLUSTERS, KEY))
     assert ("cleanup" in live["spec"].get("upgrade", {}).get("requests", {})) is written
 
 
@@ -244,15 +241,13 @@ async def test_an_order_asks_once_although_the_cluster_changes_meanwhile() -> No
 
     def confirm(name: str) -> None:
         names.append(name)
-        live = server.get(CLUSTERS, KEY)
-        assert live is not None
+        live = gen.present(server.get(CLUSTERS, KEY))
         server.put(CLUSTERS, {**live, "spec": {**live["spec"], "paused": True}})
 
     api = Session(client_of(FakeWire(server, random.Random(1))), SystemClock(), "default")
     result = await apply_edit(api, ClusterOrder("hibernate", "first"), confirm)
     assert (names, "patched" in result) == (["first"], True)
-    live = server.get(CLUSTERS, KEY)
-    assert live is not None
+    live = gen.present(server.get(CLUSTERS, KEY))
     assert (live["spec"]["paused"], live["spec"]["hibernate"]) == (True, True)
 
 
@@ -290,8 +285,7 @@ async def test_a_pause_with_an_end_resumes(tmp_path: Path) -> None:
     async with command_line(server, tmp_path) as baoctl:
         result = await baoctl("pause", "first", "--for", "10ms")
     assert result.exit_code == 0, result.stderr
-    live = server.get(CLUSTERS, KEY)
-    assert live is not None
+    live = gen.present(server.get(CLUSTERS, KEY))
     assert live["spec"]["paused"] is False
     assert [call.method for call in server.requests if call.method != "GET"] == ["PATCH", "PATCH"]
 

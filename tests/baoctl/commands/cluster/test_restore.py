@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,44 +15,30 @@ from baoctl.commands.cluster.restore import (
     snapshots_of,
 )
 from baoctl.exit_codes import ExitCode
-from contracts.api.group import API_VERSION, BACKUP_KIND, CLUSTERS, RESTORES
+from contracts.api.group import CLUSTERS, RESTORES
 from contracts.api.restore import OpenBaoRestore
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.wait import eventually
 from runtime.types import Object
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import keep, world
+from tests.baoctl.commands.cluster.looks import backup
 
-
-def backup(name: str, started: str = "", *, cluster: str = "first", **status: Any) -> Object:
-    return {
-        "apiVersion": API_VERSION,
-        "kind": BACKUP_KIND,
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"cluster": cluster},
-        "status": {
-            "phase": "Completed",
-            **({"startedAt": started} if started else {}),
-            "snapshot": {"size": 4096, "version": "2.7.2"},
-            **status,
-        },
-    }
-
-
+SNAPSHOT = {"size": 4096, "version": "2.7.2"}
 BACKUPS = (
-    backup("monday", "2026-11-23T03:00:00Z"),
-    backup("wednesday", "2026-11-25T03:00:00Z"),
-    backup("tuesday", "2026-11-24T03:00:00Z"),
-    backup("without-a-time"),
-    backup("failed", "2026-11-25T04:00:00Z", phase="Failed"),
-    backup("of-another", "2026-11-25T05:00:00Z", cluster="second"),
+    backup("monday", startedAt="2026-11-23T03:00:00Z", snapshot=SNAPSHOT),
+    backup("wednesday", startedAt="2026-11-25T03:00:00Z", snapshot=SNAPSHOT),
+    backup("tuesday", startedAt="2026-11-24T03:00:00Z", snapshot=SNAPSHOT),
+    backup("without-a-time", snapshot=SNAPSHOT),
+    backup("failed", startedAt="2026-11-25T04:00:00Z", snapshot=SNAPSHOT, phase="Failed"),
+    backup("of-another", "second", startedAt="2026-11-25T05:00:00Z", snapshot=SNAPSHOT),
 )
 
 
 def with_backups() -> FakeApiServer:
     server = world()
-    for backup in BACKUPS:
-        keep(server, backup)
+    for snapshot in BACKUPS:
+        keep(server, snapshot)
     return server
 
 

@@ -16,7 +16,6 @@ from baoctl.commands.cluster.status import view_of
 from baoctl.commands.cluster.status_screen import screen
 from baoctl.commands.cluster.terminal import emit
 from contracts.naming.names import FINALIZER
-from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import world
 from tests.baoctl.commands.cluster.broken import in_deletion
@@ -195,11 +194,3 @@ async def test_the_verb_prints_and_ends_with_what_it_found(tmp_path: Path) -> No
     )  # fmt: skip
     assert (both.exit_code, drawn.exit_code) == (2, 2)
     assert {call.method for call in server.requests} == {"GET"}
-
-
-async def test_a_right_that_is_missing_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
-    faults = ScriptedFaults(Fault(FaultKind.INTERNAL), where="/pods")
-    async with command_line(world(), tmp_path, faults) as baoctl:
-        result = await baoctl("status", "first")
-    assert result.exit_code == 0
-    assert "it cannot be read: pods" in result.stdout

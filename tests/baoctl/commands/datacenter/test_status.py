@@ -77,59 +77,27 @@ def test_the_json_has_all_of_it() -> None:
     sources = (source("set/a", 2, priority=10, error="gone"),)
     live = live_datacenter(FAILING, conflict, services=2, failed=1, sources=sources)
     assert json.loads(as_json(view_of(live, [obj]))) == {
-        "name": "fra1",
-        "state": "Active",
-        "region": "eu-central",
-        "zone": "eu-central-1a",
-        "namespace": "dc-fra1",
-        "deleting": False,
-        "generation": 1,
-        "observed_generation": 1,
-        "services": 2,
-        "running": 0,
-        "failed": 1,
-        "ready": False,
-        "problems": [],
+        "name": "fra1", "state": "Active", "region": "eu-central", "zone": "eu-central-1a",
+        "namespace": "dc-fra1", "deleting": False, "generation": 1, "observed_generation": 1,
+        "services": 2, "running": 0, "failed": 1, "ready": False, "problems": [],
         "conditions": [
-            {
-                "type": "Ready",
-                "status": "False",
-                "reason": "ServicesFailed",
-                "message": "for a person",
-            },
+            {"type": "Ready", "status": "False", "reason": "ServicesFailed",
+             "message": "for a person"},
             {"type": "NoConflicts", "status": "False", "reason": "Conflict", "message": "told"},
         ],
         "sources": [
-            {
-                "name": "set/a",
-                "priority": 10,
-                "services": 2,
-                "last_good_time": "2029-12-31T12:00:00Z",
-                "error": "gone",
-            }
+            {"name": "set/a", "priority": 10, "services": 2, "error": "gone",
+             "last_good_time": "2029-12-31T12:00:00Z"}
         ],
         "workloads": [
-            {
-                "name": "vault",
-                "state": "Failed",
-                "kind": "OpenBaoCluster",
-                "ready": "0/3",
-                "source": "declared",
-                "depends_on": [],
-                "message": "image not found",
-                "attempts": 3,
-                "next_retry": "2030-01-01T12:00:08Z",
-                "error_reason": "ImagePullFailed",
-                "error": "image not found",
-                "retiring": False,
-                "outdated": False,
-                "running_since": None,
-                "provider_ref": "",
-                "service_refs": {"vault": "Service x/y"},
-                "problem": "",
-            }
+            {"name": "vault", "state": "Failed", "kind": "OpenBaoCluster", "ready": "0/3",
+             "source": "declared", "depends_on": [], "message": "image not found",
+             "attempts": 3, "next_retry": "2030-01-01T12:00:08Z", "running_since": None,
+             "error_reason": "ImagePullFailed", "error": "image not found",
+             "retiring": False, "outdated": False, "problem": "", "provider_ref": "",
+             "service_refs": {"vault": "Service x/y"}}
         ],
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("command", ["status", "get"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -312,16 +311,3 @@ async def test_a_watch_ends_when_it_is_interrupted(tmp_path: Path) -> None:
 
 def without_pod() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "KUBERNETES_SERVICE_HOST"}
-
-
-@pytest.mark.parametrize("command", ["status", "redeploy"])
-def test_help_imports_neither_http_nor_models(command: str) -> None:
-    code = (
-        "import sys\nfrom baoctl.cli import main\n"
-        f"try:\n    main(['datacenter', '{command}', '--help'])\nexcept SystemExit:\n    pass\n"
-        "print('HEAVY', sorted({'aiohttp', 'pydantic', 'asyncio'} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert "HEAVY []" in done.stdout

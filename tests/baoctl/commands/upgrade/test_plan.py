@@ -156,8 +156,6 @@ def test_a_snapshot_comes_before_the_first_server() -> None:
 
 # sentence: (text, arguments, what the message names, exit status)
 UNUSABLE: dict[str, tuple[str, tuple[str, ...], str, int]] = {
-    "no YAML": ("a: [", (), "not YAML", 1),
-    "no cluster": ("kind: Pod\nmetadata: {name: x}", (), "no OpenBaoCluster", 5),
     "two clusters": (
         f"{dump()}---\n{yaml.safe_dump(gen.cluster('y').object())}", (), "ns/x, ns/y", 2,
     ),
