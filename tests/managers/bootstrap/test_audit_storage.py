@@ -37,7 +37,13 @@ def test_without_audit_file_storage_nothing_is_planned() -> None:
     assert plan_storage(gen.cluster(), None).outcome == Done()
 
 
-@pytest.mark.parametrize(("cluster", "claim"), [(MANAGED, OURS), (EXISTING, USERS)])
+ONE_SERVER = EXISTING.with_spec(replicas=1)
+USED_ONCE = replace(USERS, access_modes=("ReadWriteOnce",))
+
+
+@pytest.mark.parametrize(
+    ("cluster", "claim"), [(MANAGED, OURS), (EXISTING, USERS), (ONE_SERVER, USED_ONCE)]
+)
 def test_a_valid_pvc_blocks_nothing(cluster: gen.Cluster, claim: NamedPvcFacts) -> None:
     plan = plan_storage(cluster, claim)
     assert (plan.outcome, plan.gate, plan.effects) == (Done(), False, ())
@@ -65,24 +71,17 @@ def test_a_pvc_of_the_user_is_waited_for_and_never_created() -> None:
         (MANAGED, replace(OURS, owner_uid="another"), "not owned by this cluster"),
         (MANAGED, replace(OURS, owner_uid=""), "not owned by this cluster"),
         (MANAGED, replace(OURS, terminating=True), "being deleted"),
-        (EXISTING, replace(USERS, access_modes=("ReadWriteOnce",)), "ReadWriteOnce"),
+        (EXISTING, USED_ONCE, "ReadWriteOnce"),
         (EXISTING, replace(USERS, access_modes=()), "none"),
     ],
 )
-def test_an_invalid_pvc_blocks_the_pods(
-    cluster: gen.Cluster, claim: NamedPvcFacts, words: str
-) -> None:
+def test_an_invalid_pvc_blocks_pods(cluster: gen.Cluster, claim: NamedPvcFacts, words: str) -> None:
     plan = plan_storage(cluster, claim)
     assert plan.gate
     assert plan.effects == ()
     assert isinstance(plan.outcome, Blocked)
     assert plan.outcome.reason == "AuditFileStorageInvalid"
     assert words in plan.outcome.message
-
-
-def test_a_single_server_may_use_a_read_write_once_volume() -> None:
-    alone = EXISTING.with_spec(replicas=1)
-    assert plan_storage(alone, replace(USERS, access_modes=("ReadWriteOnce",))).outcome == Done()
 
 
 @pytest.mark.parametrize(
@@ -102,10 +101,13 @@ def test_condition(
     assert (update.status, update.reason) == (status, reason)
 
 
-async def test_the_pvc_is_created_once_without_owner_and_with_the_owner_annotation() -> None:
+@pytest.mark.parametrize("storage_class", ["shared", None])
+async def test_the_pvc_has_the_owner_annotation_and_no_owner(storage_class: str | None) -> None:
+    wish = {"mode": "ManagedPVC", "size": "2Gi", "storageClassName": storage_class}
+    resolved = gen.resolved(gen.cluster().with_spec(auditFileStorage=wish))
     outside = Outside()
     for _ in range(2):
-        await make_audit_claim(outside.context, gen.resolved(MANAGED), MakeAuditClaim("x-audit"))
+        await make_audit_claim(outside.context, resolved, MakeAuditClaim("x-audit"))
     assert outside.api.requests == ["create PersistentVolumeClaim x-audit"] * 2
     live = outside.api.objects[(PVC, ObjectKey(gen.NAMESPACE, "x-audit"))]
     assert "ownerReferences" not in live["metadata"]
@@ -113,13 +115,5 @@ async def test_the_pvc_is_created_once_without_owner_and_with_the_owner_annotati
     assert live["spec"] == {
         "accessModes": ["ReadWriteMany"],
         "resources": {"requests": {"storage": "2Gi"}},
-        "storageClassName": "shared",
+        **({"storageClassName": storage_class} if storage_class else {}),
     }
-
-
-async def test_without_a_class_the_default_class_is_used() -> None:
-    outside = Outside()
-    plain = gen.cluster().with_spec(auditFileStorage={"mode": "ManagedPVC", "size": "1Gi"})
-    await make_audit_claim(outside.context, gen.resolved(plain), MakeAuditClaim("x-audit"))
-    live = outside.api.objects[(PVC, ObjectKey(gen.NAMESPACE, "x-audit"))]
-    assert "storageClassName" not in live["spec"]

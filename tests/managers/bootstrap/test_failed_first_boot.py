@@ -26,7 +26,7 @@ def first_boot(*pods: gen.Pod) -> gen.World:
 ROWS: dict[str, tuple[gen.Cluster, gen.World, FailedFirstBoot | None]] = {
     "it became ready after a restart": (NEW, first_boot(RAN), FAILED),
     "it fails at each restart": (
-        NEW, first_boot(gen.pod().with_restarts(message=REFUSED)), FAILED,
+        NEW, first_boot(gen.pod().with_restarts(message=REFUSED)), FAILED
     ),
     "a request failed, and it has not restarted yet": (
         NEW,

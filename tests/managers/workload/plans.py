@@ -33,16 +33,10 @@ def set_of(plan: Plan) -> dict[str, Any]:
 def serving(count: int = 3, *, template: str | None = None, size: int | None = None) -> gen.World:
     """A set of `size` with `count` ready pods, all from one template, of which 0 leads."""
     made_from = digest() if template is None else template
-    pods = (
-        gen.pod(n).with_template(made_from).with_files(FILES.digest).ready(leading=n == 0)
-        for n in range(count)
-    )
-    live = (
-        gen.stateful_set()
-        .with_replicas(size or count)
-        .with_template(digest())
-        .with_files(FILES.digest)
-    )
+    made = (gen.pod(n).with_template(made_from).with_files(FILES.digest) for n in range(count))
+    pods = (pod.ready(leading=pod.ordinal == 0) for pod in made)
+    live = gen.stateful_set().with_replicas(size or count)
+    live = live.with_template(digest()).with_files(FILES.digest)
     return EMPTY.with_set(live).with_pods(*pods)
 
 

@@ -44,12 +44,8 @@ def serving(
     newest = digest(cluster)
     files = read_inputs(cluster).files.digest
     pods = (reader(n, cluster).with_template(template or newest) for n in range(count))
-    live = (
-        gen.read_set()
-        .with_replicas(count if size is None else size)
-        .with_template(newest)
-        .with_files(files)
-    )
+    live = gen.read_set().with_replicas(count if size is None else size)
+    live = live.with_template(newest).with_files(files)
     voters = (gen.pod(n).ready(leading=n == 0) for n in range(3))
     return (
         gen.world()

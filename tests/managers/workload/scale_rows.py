@@ -31,9 +31,7 @@ REMOVED = timedelta(seconds=9)
 FOUR_BY_HAND = servers(3).set_to(gen.stateful_set().with_replicas(4))
 
 DOWN = {
-    "the highest leaves the raft cluster first": Row(
-        ONE, servers(3), "3 Scaling [remove-peer x-2]"
-    ),
+    "the highest leaves raft first": Row(ONE, servers(3), "3 Scaling [remove-peer x-2]"),
     "then its pod goes": Row(
         ONE, servers(3).with_removal_marks(2).with_raft(*raft("x-0", "x-1")), "2 Scaling"
     ),
@@ -82,9 +80,7 @@ DOWN = {
         "3 Scaling [remove-peer x-2]",
     ),
     "without a login nobody leaves": Row(ONE, servers(3).silent(), "3 ScaleDownBlocked"),
-    "a leader that does not answer is no consent": Row(
-        ONE, servers(3).with_raft(error="no answer"), "3 Scaling"
-    ),
+    "a silent leader is no consent": Row(ONE, servers(3).with_raft(error="no answer"), "3 Scaling"),
     "two that lead are no consent": Row(
         ONE,
         servers(3)
@@ -106,9 +102,7 @@ DOWN = {
     "a stranger that is unwell keeps the highest": Row(
         ONE, servers(3).with_raft(*raft(*pod_names(3), "stranger", ill=["stranger"])), "3 Scaling"
     ),
-    "the last voter stays": Row(
-        ONE, servers(2).with_raft(*raft("x-0", "x-1", joining=["x-0"])), "2 Scaling"
-    ),
+    "last voter": Row(ONE, servers(2).with_raft(*raft("x-0", "x-1", joining=["x-0"])), "2 Scaling"),
     "of two the second leaves": Row(ONE, servers(2), "2 Scaling [remove-peer x-1]"),
     "an older number of the StatefulSet is no number": Row(
         ONE, servers(3).set_to(gen.stateful_set().with_stale_status()), "3 Scaling"
@@ -147,9 +141,7 @@ DOWN = {
         FOUR_BY_HAND.volumes(0, 1, 2, 3).with_removal_marks(3).pods(*pods(3), gen.pod(3)),
         "3 Scaling",
     ),
-    "somebody scaled by hand a moment ago: it is taken back at once": Row(
-        THREE, FOUR_BY_HAND, "3 Scaling"
-    ),
+    "somebody scaled by hand a moment ago: it is undone": Row(THREE, FOUR_BY_HAND, "3 Scaling"),
     "somebody scaled by hand, and it joined": Row(THREE, servers(4), "4 Scaling [remove-peer x-3]"),
     "the volume of somebody else is not written on": Row(
         ONE,
@@ -162,15 +154,11 @@ DOWN = {
     "also when it was done already": Row(
         FIVE, servers(3).with_removal_marks(2).with_raft(*raft("x-0", "x-1")), "2 Scaling"
     ),
-    "a mark for another server means nothing": Row(
-        THREE, servers(3).volumes(0, 1, 2, removed_peer="x-7"), "3"
-    ),
+    "another's mark is no mark": Row(THREE, servers(3).volumes(0, 1, 2, removed_peer="x-7"), "3"),
     "a mark on the volume of somebody else means nothing": Row(
         THREE, servers(3).with_removal_marks(2, owner_uid="another"), "3"
     ),
-    "a mark on the very first server means nothing": Row(
-        ONE, servers(1).with_removal_marks(0), "1"
-    ),
+    "a mark on the first server means nothing": Row(ONE, servers(1).with_removal_marks(0), "1"),
     "while the StatefulSet is made anew nobody leaves": Row(ONE, servers(3).set_to(None), "3"),
 }
 
@@ -197,9 +185,7 @@ UP = {
     "a member whose pod somebody took away comes back with its data": Row(
         THREE, servers_after_stop(2, raft_of=3, volumes=3), "3"
     ),
-    "data of a server that is no member is nobody's to delete": Row(
-        THREE, ALONE_OF_TWO, "1 StaleVolume"
-    ),
+    "data of no member is nobody's to delete": Row(THREE, ALONE_OF_TWO, "1 StaleVolume"),
     "nor is that of somebody else, mark or no mark": Row(
         THREE, ALONE_OF_TWO.with_removal_marks(1, owner_uid="another"), "1 StaleVolume"
     ),
@@ -237,9 +223,7 @@ AFTER = {
     "never without a mark": Row(
         DELETES, ALONE_OF_THREE.with_removal_marks(2), "1 [delete-claim data-x-2]"
     ),
-    "never that of somebody else": Row(
-        DELETES, ALONE_OF_TWO.with_removal_marks(1, owner_uid="another"), "1"
-    ),
+    "never of others": Row(DELETES, ALONE_OF_TWO.with_removal_marks(1, owner_uid="another"), "1"),
     "never that of a member": Row(
         DELETES,
         servers_after_stop(1, raft_of=2, volumes=2).with_removal_marks(1),

@@ -62,10 +62,7 @@ GUARDED = {
         TWO,
         servers(3).with_removal_marks(2).with_raft(*raft(*pod_names(2))),
     ),
-    "the pod of the third is on its way out": (
-        ONE,
-        servers(2).pods(*pods(2), gen.pod(2).terminating()),
-    ),
+    "the third is on its way out": (ONE, servers(2).pods(*pods(2), gen.pod(2).terminating())),
     "the StatefulSet is being made anew around its pods": (ONE, servers(3).set_to(None)),
     "somebody scaled the StatefulSet, and its pods are still there": (
         ONE,
@@ -73,10 +70,7 @@ GUARDED = {
     ),
     "two of three pods are away": (ONE, servers(3).pods(gen.pod(0).ready())),
     "it falls asleep": (ONE.with_spec(hibernate=True), servers(3).set_to(ASLEEP)),
-    "three that slept come back": (
-        ONE,
-        servers(0).set_to(ASLEEP).volumes(0, 1, 2, owner_uid="uid-x"),
-    ),
+    "three that slept wake": (ONE, servers(0).set_to(ASLEEP).volumes(0, 1, 2, owner_uid="uid-x")),
     "it sleeps and three are asked for": (
         THREE.with_spec(hibernate=True),
         servers(0).set_to(ASLEEP).volumes(0, 1, 2, owner_uid="uid-x"),

@@ -103,9 +103,7 @@ class TestRun:
     @pytest.mark.parametrize(
         "metadata", [{"uid": "another"}, {"deletionTimestamp": "2030-01-01T00:00:00Z"}]
     )
-    async def test_no_budget_is_charged_for_a_pod_that_is_new_or_goes(
-        self, metadata: dict[str, str]
-    ) -> None:
+    async def test_no_budget_is_charged_for_another_pod(self, metadata: dict[str, str]) -> None:
         """A budget counts the pod of that name as away, whichever it is."""
         there = outside()
         (live,) = there.api.of(POD)

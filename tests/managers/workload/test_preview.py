@@ -32,19 +32,12 @@ def test_the_leader_goes_last(leader: int, order: list[str]) -> None:
     assert [step.leads for step in turns] == [False, False, True]
 
 
-def test_without_a_leader_nobody_is_told_to_step_down() -> None:
-    turns = replacements(world(*pods(3, None)))
-    assert ([step.leads for step in turns], len(turns)) == ([False] * 3, 3)
-
-
-def test_a_single_server_has_nobody_to_step_down_for() -> None:
+def test_without_a_leader_or_others_nobody_is_told_to_step_down() -> None:
+    assert [step.leads for step in replacements(world(*pods(3, None)))] == [False] * 3
     assert replacements(world(*pods(1, 0))) == (PlannedReplacement("x-0"),)
-
-
-def test_what_is_new_already_is_left_out() -> None:
-    assert [replacement.pod for replacement in replacements(world(*pods(3, 0)), done=(2, 1))] == [
-        "x-0"
-    ]
+    assert replacements(gen.world().facts()) == ()
+    # What is new already is left out.
+    assert [step.pod for step in replacements(world(*pods(3, 0)), done=(2, 1))] == ["x-0"]
 
 
 def test_read_replicas_go_before_the_voters() -> None:
@@ -56,10 +49,6 @@ def test_read_replicas_go_before_the_voters() -> None:
         ("x-read-0", False),
         ("x-2", True),
     ]
-
-
-def test_without_servers_there_is_no_order() -> None:
-    assert replacements(gen.world().facts()) == ()
 
 
 @given(st.integers(1, 5), st.data())

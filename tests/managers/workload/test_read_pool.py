@@ -48,17 +48,13 @@ class Row(NamedTuple):
 ROWS = {
     "none are asked for": Row(NONE, gen.world(), "none"),
     "before there is data to join": Row(NEW, gen.world(), "none"),
-    "all come at once when a server leads": Row(
-        TWO, serving(0).with_readers(None), "2 ReadReplicasNotReady"
-    ),
+    "all come at once": Row(TWO, serving(0).with_readers(None), "2 ReadReplicasNotReady"),
     "nobody leads: none come": Row(
         TWO, serving(0).with_readers(None).with_pods(*LEADERLESS), "none LeaderUnknown"
     ),
     "all are there": Row(TWO, serving(), "2"),
     "one is not ready": Row(TWO, serving(1, size=2), "2 ReadReplicasNotReady"),
-    "the StatefulSet was deleted around its pods": Row(
-        TWO, serving().with_readers(None, reader(0), reader(1)), "2"
-    ),
+    "the set alone was deleted": Row(TWO, serving().with_readers(None, reader(0), reader(1)), "2"),
     "one is too many: it leaves raft first": Row(
         ONE,
         serving().with_quorum(knowing(*READERS)),
@@ -83,9 +79,7 @@ ROWS = {
         .with_attempt(RemovePeer.name, "uid-x", refused="no right"),
         "2 ReadReplicaRemovalRefused",
     ),
-    "the voters' StatefulSet is made anew: it stays": Row(
-        ONE, serving().with_set(None), "2 LeaderUnknown"
-    ),
+    "the voters' set is made anew: it stays": Row(ONE, serving().with_set(None), "2 LeaderUnknown"),
     "the last one is gone: the StatefulSet goes": Row(
         NONE, serving(0), "none ReadReplicasLeaving [delete-read-set x-read]"
     ),
@@ -108,9 +102,7 @@ ROWS = {
     "the cluster sleeps: nobody leaves raft": Row(
         TWO.with_spec(hibernate=True), serving().with_quorum(knowing(*READERS)), "0"
     ),
-    "it sleeps and none are wanted: the StatefulSet stays": Row(
-        NONE.with_spec(hibernate=True), serving(0), "0"
-    ),
+    "it sleeps and none are wanted: it stays": Row(NONE.with_spec(hibernate=True), serving(0), "0"),
     "the volume of one that left stands in the way: it goes first": Row(
         TWO,
         AGAIN.with_quorum(knowing("x-read-0")),
@@ -134,9 +126,7 @@ ROWS = {
         serving(1, size=1).with_read_claims(1, gone=True).with_quorum(knowing("x-read-0")),
         "1 ReadReplicasLeaving",
     ),
-    "without a login a volume that was given up stands in the way": Row(
-        TWO, AGAIN, "1 StaleVolume"
-    ),
+    "without a login a volume that was given up is stale": Row(TWO, AGAIN, "1 StaleVolume"),
     "by the policy the volume of one that left goes": Row(
         DROPS,
         AGAIN.with_quorum(knowing("x-read-0")),
@@ -180,11 +170,7 @@ ASKED: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
     "a volume of one that left, to be kept": (ONE, AGAIN, False),
     "a volume of one that left, to go": (DROPS, AGAIN, True),
     "a volume whose server may be a member": (ONE, serving(1, size=1).with_read_claims(1), True),
-    "none are asked for and only a volume is left": (
-        NONE,
-        serving(0).with_readers(None).with_read_claims(0),
-        False,
-    ),
+    "only a volume is left": (NONE, serving(0).with_readers(None).with_read_claims(0), False),
     "a cluster that sleeps": (ONE.with_spec(hibernate=True), serving(), False),
 }
 

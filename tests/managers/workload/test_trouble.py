@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from contracts.records.desired import Desired
 from contracts.records.effects import ReplacePod, ReplaceUnstarted
 from managers.cluster.plan.steps import merge_plans
@@ -32,34 +34,23 @@ def desired_of(cluster: gen.Cluster, world: gen.World) -> Desired:
 
 
 def evictions(desired: Desired) -> list[tuple[str, str]]:
-    return [
-        (effect.name, effect.target)
-        for effect in desired.effects
-        if effect.name.startswith("replace")
-    ]
+    effects = (effect for effect in desired.effects if effect.name.startswith("replace"))
+    return [(effect.name, effect.target) for effect in effects]
 
 
 def waits(desired: Desired) -> list[Outcome]:
     return [outcome for outcome in desired.outcomes if isinstance(outcome, Wait)]
 
 
-def test_nothing_more_is_touched_and_the_scheduler_is_quoted_at_once() -> None:
-    world = wishing(BAD, stuck_from=BAD).rolling_for(timedelta(seconds=5))
-    desired = desired_of(BAD, world)
+@pytest.mark.parametrize(
+    ("age", "reason"), [(timedelta(seconds=5), "RollingOut"), (PATIENCE, "RolloutStuck")]
+)
+def test_nothing_more_is_touched_and_the_scheduler_is_quoted(age: timedelta, reason: str) -> None:
+    desired = desired_of(BAD, wishing(BAD, stuck_from=BAD).rolling_for(age))
     assert evictions(desired) == []
     (outcome,) = waits(desired)
-    assert isinstance(outcome, Wait)
-    assert outcome.reason == "RollingOut"
-    assert f"x-2 waits: Unschedulable: {WORDS}" in outcome.message
-
-
-def test_after_a_while_it_is_called_stuck() -> None:
-    desired = desired_of(BAD, wishing(BAD, stuck_from=BAD).rolling_for(PATIENCE))
-    (outcome,) = waits(desired)
-    assert isinstance(outcome, Wait)
-    assert outcome.reason == "RolloutStuck"
-    assert WORDS in outcome.message
-    assert evictions(desired) == []
+    assert gen.expect(Wait, outcome).reason == reason
+    assert f"x-2 waits: Unschedulable: {WORDS}" in gen.expect(Wait, outcome).message
 
 
 def test_taken_back_the_waiting_pod_goes_without_becoming_ready() -> None:

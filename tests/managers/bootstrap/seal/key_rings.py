@@ -1,7 +1,5 @@
 """Clusters whose servers have one key, and two."""
 
-from __future__ import annotations
-
 from tests import gen
 
 OLD, NEW = "operator-generated-v1", "two"

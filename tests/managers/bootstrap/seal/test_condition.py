@@ -1,7 +1,5 @@
 """managers.bootstrap.seal.condition: the credentials of the servers for a cloud's key service."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

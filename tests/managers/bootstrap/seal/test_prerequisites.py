@@ -1,7 +1,5 @@
 """managers.bootstrap.seal.prerequisites: each problem is named, with the next step."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,12 +24,8 @@ PROFILE = CredentialFacts(200, False, oci=OciProfile((), f"{CREDS}/api.pem"))
 Keys = Mapping[str, CredentialFacts]
 TRANSIT = {"address": "https://kms.example.com", "keyName": "k", "mountPath": "m"}
 CLIENT = {"tlsClientCert": f"{CREDS}/tls.crt", "tlsClientKey": f"{CREDS}/tls.key"}
-KMIP = {
-    "endpoint": "e:1",
-    "kmsKeyID": "k",
-    "clientCert": f"{CREDS}/tls.crt",
-    "clientKey": f"{CREDS}/tls.key",
-}
+CLIENT_CERTIFICATE = {"clientCert": f"{CREDS}/tls.crt", "clientKey": f"{CREDS}/tls.key"}
+KMIP = {"endpoint": "e:1", "kmsKeyID": "k", **CLIENT_CERTIFICATE}
 GOOGLE = {"project": "p", "region": "r", "keyRing": "g", "cryptoKey": "k"}
 ORACLE = {"keyID": "k", "cryptoEndpoint": "c", "managementEndpoint": "m", "authTypeAPIKey": True}
 HSM = {"lib": "/lib.so", "slot": "0", "keyLabel": "k"}
@@ -54,11 +48,8 @@ def problems_of(spec: Unseal, keys: Keys | None) -> tuple[str, ...]:
 FINE: dict[str, tuple[Unseal, Keys | None]] = {
     "a static seal is not checked here": (Unseal(), None),
     "a token": (unseal("transit", TRANSIT), {"token": TEXT}),
-    "a token and an authority": (
-        unseal("transit", TRANSIT),
-        {"token": TEXT, "ca.crt": CERTIFICATE},
-    ),
-    "an inline token and no Secret": (
+    "a token and a CA": (unseal("transit", TRANSIT), {"token": TEXT, "ca.crt": CERTIFICATE}),
+    "an inline token, no Secret": (
         unseal("transit", {**TRANSIT, "token": "t"}, secret=False),
         None,
     ),
@@ -67,10 +58,7 @@ FINE: dict[str, tuple[Unseal, Keys | None]] = {
         {"token": TEXT, "tls.crt": CERTIFICATE, "tls.key": PRIVATE},
     ),
     "AWS by the identity of the pod": (unseal("awskms", AWS, secret=False), None),
-    "AWS by a pair": (
-        unseal("awskms", AWS),
-        {"AWS_ACCESS_KEY_ID": TEXT, "AWS_SECRET_ACCESS_KEY": TEXT},
-    ),
+    "AWS pair": (unseal("awskms", AWS), {"AWS_ACCESS_KEY_ID": TEXT, "AWS_SECRET_ACCESS_KEY": TEXT}),
     "AWS by other files": (unseal("awskms", AWS), {"config": TEXT}),
     "Azure by the identity of the pod": (unseal("azureKeyVault", AZURE, secret=False), None),
     "Azure by a client": (unseal("azureKeyVault", AZURE), AZURE_KEYS),
@@ -80,10 +68,7 @@ FINE: dict[str, tuple[Unseal, Keys | None]] = {
         unseal("gcpCloudKMS", {**GOOGLE, "credentials": f"{CREDS}/mine.json"}),
         {"mine.json": JSON},
     ),
-    "KMIP by a client certificate": (
-        unseal("kmip", KMIP),
-        {"tls.crt": CERTIFICATE, "tls.key": PRIVATE},
-    ),
+    "KMIP by a certificate": (unseal("kmip", KMIP), {"tls.crt": CERTIFICATE, "tls.key": PRIVATE}),
     "KMIP with the older field names": (
         unseal(
             "kmip",

@@ -1,8 +1,8 @@
 """managers.bootstrap.seal.rewrap: the old key is removed after every server applied the rewrap."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
+
+import pytest
 
 from contracts.records.observed import PodFacts
 from managers.bao.client import BaoError, Denied
@@ -84,22 +84,15 @@ async def test_the_index_is_recorded_and_then_compared_on_every_server() -> None
     assert (bao.rotated, mark_of(outside)) == (1, "two")
 
 
-async def test_an_annotation_for_another_key_is_ignored() -> None:
+@pytest.mark.parametrize(
+    ("mark", "login", "rotated", "after"),
+    [("three@1", True, 1, "two@7"), ("two@done", False, 0, "two@7"), ("", False, 0, "")],
+    ids=["an annotation for another key", "after a manual rewrap", "without a login"],
+)
+async def test_what_a_mark_is_worth(mark: str, login: bool, rotated: int, after: str) -> None:
     outside, bao = Outside(), FakeBao()
-    await look(outside, bao, "three@1")
-    assert (bao.rotated, mark_of(outside)) == (1, "two@7")
-
-
-async def test_after_a_manual_rewrap_the_index_is_still_compared() -> None:
-    outside, bao = Outside(), FakeBao()
-    await look(outside, bao, "two@done", login=False)
-    assert (bao.rotated, mark_of(outside)) == (0, "two@7")
-
-
-async def test_without_a_login_nothing_is_done() -> None:
-    outside, bao = Outside(), FakeBao()
-    assert not await look(outside, bao, login=False)
-    assert (bao.rotated, mark_of(outside)) == (0, "")
+    assert await look(outside, bao, mark, login=login) is bool(after)
+    assert (bao.rotated, mark_of(outside)) == (rotated, after)
 
 
 async def test_a_denied_request_is_not_repeated_immediately() -> None:

@@ -1,7 +1,5 @@
 """managers.bootstrap.seal.rotation: every server can unseal after a restart at any time."""
 
-from __future__ import annotations
-
 import functools
 import random
 from dataclasses import dataclass, field
@@ -40,13 +38,9 @@ class Row(NamedTuple):
 
 ROWS = {
     "no server runs yet": Row(NEW, gen.world(), f"{NEW}=key", "Settled"),
-    "the servers have the key of the spec": Row(
-        OLD, world(RING_OLD, RING_OLD), RING_OLD, "Settled"
-    ),
+    "the servers have the spec's key": Row(OLD, world(RING_OLD, RING_OLD), RING_OLD, "Settled"),
     "a new key is generated first": Row(NEW, world(RING_OLD, RING_OLD), RING_OLD, "Drawing"),
-    "not while a server is not ready": Row(
-        NEW, world(RING_OLD, RING_OLD, ready=False), RING_OLD, "Gathering"
-    ),
+    "not while one is ill": Row(NEW, world(RING_OLD, RING_OLD, ready=False), RING_OLD, "Gathering"),
     "not during a rollout": Row(NEW, world(RING_OLD, RING_OLD, ""), RING_OLD, "Gathering"),
     "a generated key is rolled out": Row(
         NEW, world(RING_OLD, RING_OLD).with_secrets(FIRST, SECOND), SPREAD, "Spreading"

@@ -1,7 +1,4 @@
-"""managers.workload.actions.claims.
-
-Each effect by UID, refusals remembered, nothing written blindly.
-"""
+"""Each effect by UID, refusals remembered, nothing written blindly."""
 
 from typing import Any
 

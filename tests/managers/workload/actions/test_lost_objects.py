@@ -61,9 +61,7 @@ CASES = {
     "grow": Case(
         GrowClaim(*CLAIM_0, "1Gi", "2Gi"), PVC, CLAIM, "patch PersistentVolumeClaim data-x-0"
     ),
-    "delete a volume": Case(
-        DeleteClaim(*CLAIM_0), PVC, CLAIM, "delete PersistentVolumeClaim data-x-0"
-    ),
+    "delete PVC": Case(DeleteClaim(*CLAIM_0), PVC, CLAIM, "delete PersistentVolumeClaim data-x-0"),
     "recreate": Case(
         RecreateStatefulSet("x", "uid-sts-x", "1"),
         STATEFUL_SET,

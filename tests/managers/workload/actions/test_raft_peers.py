@@ -1,7 +1,4 @@
-"""managers.workload.actions.raft_peers.
-
-The volume is marked first, then the leader is asked; all is told.
-"""
+"""The volume is marked first, then the leader is asked; all is told."""
 
 from dataclasses import replace
 
@@ -44,17 +41,13 @@ class TestRemovePeer:
             ("Normal", "PeerRemoved", "Removed x-2 from the raft cluster")
         ]
 
-    async def test_another_volume_of_that_name_keeps_the_leader_from_being_asked(
-        self, servers: Servers
-    ) -> None:
+    async def test_with_another_volume_the_leader_is_not_asked(self, servers: Servers) -> None:
         outside = there()
         other = replace(REMOVE, claim_uid="uid-of-before")
         await remove_peer(outside.context, outside.logins, MEANT, other)
         assert (mark_of(outside), servers.requests) == (None, [])
 
-    async def test_a_server_without_a_volume_is_removed_all_the_same(
-        self, servers: Servers
-    ) -> None:
+    async def test_a_server_without_a_volume_is_removed_too(self, servers: Servers) -> None:
         outside = there()
         bare = replace(REMOVE, uid="", claim="", claim_uid="")
         await remove_peer(outside.context, outside.logins, MEANT, bare)

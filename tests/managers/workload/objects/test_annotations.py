@@ -1,7 +1,4 @@
-"""managers.workload.objects.annotations and hold.
-
-What a template carries for a while, and what waits.
-"""
+"""What a template carries for a while, and what waits."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -69,21 +66,15 @@ def test_read_replicas_wait_at_no_gate() -> None:
 def test_pods_are_marked_once_and_unmarked_once() -> None:
     marked = gen.pod(0).ready().in_maintenance()
     world = gen.world().with_pods(marked, gen.pod(1).ready(), gen.pod(2).terminating())
+    world = world.with_readers(gen.read_set(), gen.read_pod(0).ready())
     on = pod_marks(gen.resolved(MAINTAINED), world.facts())
-    assert on == (MarkPod("x-1", "uid-x-1", maintenance=True),)
+    assert [effect.target for effect in on] == ["x-1", "x-read-0"]
+    assert on[0] == MarkPod("x-1", "uid-x-1", maintenance=True)
     off = pod_marks(gen.resolved(OLD), world.facts())
     assert off == (MarkPod("x-0", "uid-x-0", maintenance=False),)
-
-
-def test_read_replicas_are_marked_too() -> None:
-    world = gen.world().with_readers(gen.read_set(), gen.read_pod(0).ready())
-    (pod_mark,) = pod_marks(gen.resolved(MAINTAINED), world.facts())
-    assert pod_mark.target == "x-read-0"
-
-
-def test_a_pod_without_annotations_of_ours_is_not_marked() -> None:
-    world = gen.world().with_pods(gen.pod(0).with_template(""))
-    assert pod_marks(gen.resolved(MAINTAINED), world.facts()) == ()
+    # Not one without annotations of ours.
+    bare = gen.world().with_pods(gen.pod(0).with_template(""))
+    assert pod_marks(gen.resolved(MAINTAINED), bare.facts()) == ()
 
 
 RESTORE = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 1}
@@ -137,13 +128,9 @@ class TestRolls:
         assert isinstance(plan.outcome, Wait)
         assert plan.outcome.reason == reason
         assert "3 pods wait for replacement" in plan.outcome.message
-
-    def test_without_either_it_goes_on(self) -> None:
-        assert ReplacePod.name in {effect.name for effect in plan_workload(OLD, old_pods()).effects}
-
-    def test_it_is_never_late(self) -> None:
-        world = old_pods().rolling_for(timedelta(hours=1))
-        assert gen.expect(Wait, plan_workload(MAINTAINED, world).outcome).reason == "Maintenance"
+        # It is never late.
+        late = plan_workload(cluster, world.rolling_for(timedelta(hours=1)))
+        assert gen.expect(Wait, late.outcome).reason == reason
 
     @pytest.mark.parametrize("cluster", [FENCED, MAINTAINED])
     def test_the_leader_is_not_asked_for_it(self, cluster: gen.Cluster) -> None:
@@ -168,13 +155,10 @@ GATED = serving().with_set(
 class TestPlans:
     """The steps of day two, within the plan of the workload."""
 
-    def test_a_fence_in_place_is_content(self) -> None:
-        pods = (*GATED.pods[:2], GATED.pods[2].with_gates())
-        assert plan_workload(FENCED, GATED.with_pods(*pods)).outcome == Done()
-
-    def test_a_fenced_pod_that_read_older_files_is_not_waited_for(self) -> None:
-        older = GATED.pods[2].with_files("older files").with_gates()
-        assert plan_workload(FENCED, GATED.with_pods(*GATED.pods[:2], older)).outcome == Done()
+    def test_a_fence_in_place_is_content_whatever_files_its_pod_has_read(self) -> None:
+        for fenced in (GATED.pods[2], GATED.pods[2].with_files("older files")):
+            there = GATED.with_pods(*GATED.pods[:2], fenced.with_gates())
+            assert plan_workload(FENCED, there).outcome == Done()
 
     def test_another_one_that_is_not_ready_is_waited_for(self) -> None:
         pods = (GATED.pods[0], GATED.pods[1].unready(), GATED.pods[2].with_gates())

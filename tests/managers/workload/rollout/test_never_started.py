@@ -56,7 +56,7 @@ def test_not_before_the_set_would_make_another_one() -> None:
         ({"sealed": "true", "initialized": "false"}, "v1=key", False),
     ],
 )
-def test_one_goes_that_cannot_open_the_data_it_found(
+def test_one_goes_that_cannot_open_its_data(
     pod_labels: dict[str, str], keys: str, goes: bool
 ) -> None:
     pod = OLD.on("node").with_keys(keys).with_server_labels(**pod_labels)

@@ -1,7 +1,4 @@
-"""managers.workload.rollout.next_pod.
-
-Which pod goes next, and that never two are away at a time.
-"""
+"""Which pod goes next, and that never two are away at a time."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -45,9 +42,7 @@ ROWS = {
     "a standby goes first, the last one of them": Row(world(LEAD, ONE, TWO), 2),
     "then the next standby": Row(world(LEAD, ONE, DONE), 1),
     "the leader goes last": Row(world(LEAD, ONE.with_template("new"), DONE), 0),
-    "nobody when all are new": Row(
-        world(LEAD.with_template("new"), ONE.with_template("new"), DONE), None
-    ),
+    "nobody: all new": Row(world(LEAD.with_template("new"), ONE.with_template("new"), DONE), None),
     "a leader with the highest ordinal still goes last": Row(
         world(LEAD.with_server_labels(active="false"), ONE, TWO.with_server_labels(active="true")),
         1,
@@ -58,23 +53,15 @@ ROWS = {
     "an old one that is not ready goes first": Row(world(LEAD, ONE.unready(), TWO), 1),
     "even when it says that it leads": Row(world(LEAD.unready(), ONE, TWO), 0),
     "nobody while two are not ready": Row(world(LEAD, ONE.unready(), TWO.unready()), None),
-    "nobody while nobody leads": Row(
-        world(LEAD.with_server_labels(active="false"), ONE, TWO), None
-    ),
-    "nobody while two say they lead": Row(
-        world(LEAD, ONE.with_server_labels(active="true"), TWO), None
-    ),
-    "nobody of two while nobody leads": Row(
-        world(LEAD.with_server_labels(active="false"), ONE), None, replicas=2
-    ),
+    "nobody while none leads": Row(world(LEAD.with_server_labels(active="false"), ONE, TWO), None),
+    "nobody while two lead": Row(world(LEAD, ONE.with_server_labels(active="true"), TWO), None),
+    "nobody of two": Row(world(LEAD.with_server_labels(active="false"), ONE), None, replicas=2),
     "a single server goes although it leads": Row(world(LEAD), 0, replicas=1),
     "a single server goes although it does not say so": Row(
         world(LEAD.with_server_labels(active="false")), 0, replicas=1
     ),
     "nobody before there is a StatefulSet": Row(world(LEAD, ONE, TWO, live=None), None),
-    "nobody before its controller saw the template": Row(
-        world(LEAD, ONE, TWO, live=NEW.with_stale_status()), None
-    ),
+    "nobody while its set is stale": Row(world(LEAD, ONE, TWO, live=NEW.with_stale_status()), None),
     "a pod without a digest is outdated": Row(world(LEAD.with_template(""), ONE, TWO), 2),
 }
 
@@ -88,9 +75,7 @@ SEALED = [
     for n in range(3)
 ]
 ROWS |= {
-    "sealed ones go, though all are, for keys that new pods get": Row(
-        world(*SEALED, live=KEYED), 0
-    ),
+    "sealed ones go, though all are, for keys that they get": Row(world(*SEALED, live=KEYED), 0),
     "one after the other": Row(world(SEALED[0].terminating(), *SEALED[1:], live=KEYED), None),
     "sealed ones that know these keys stay": Row(
         world(*(pod.with_keys("v1=key,two=key-2") for pod in SEALED), live=KEYED), None
@@ -139,9 +124,7 @@ def test_never_a_second_one(observed: Observed, replicas: int) -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(any_world(), st.integers(1, 5))
-def test_a_leader_that_serves_goes_only_when_no_standby_is_left(
-    observed: Observed, replicas: int
-) -> None:
+def test_a_serving_leader_goes_when_no_standby_is_left(observed: Observed, replicas: int) -> None:
     """Rule I07."""
     victim = next_to_replace(observed, "new", replicas)
     if victim is None or not victim.ready or not victim.registration.active:
@@ -170,9 +153,7 @@ def _after(observed: Observed, victim: PodFacts) -> Observed:
 
 @settings(deadline=None, max_examples=200)
 @given(st.integers(1, 5), st.integers(0, 4), st.data())
-def test_a_roll_ends_and_touches_every_old_pod_once(
-    replicas: int, leader: int, data: st.DataObject
-) -> None:
+def test_a_roll_touches_every_old_pod_once(replicas: int, leader: int, data: st.DataObject) -> None:
     old = data.draw(st.sets(st.integers(0, replicas - 1)))
     observed = world(
         *(

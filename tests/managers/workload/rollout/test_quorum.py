@@ -47,19 +47,15 @@ ROWS = {
     "the one that goes has not been reached itself": Row(
         Quorum((*WELL.servers[:2], RaftServer("x-2", True, True, False)), 1), ""
     ),
-    "the one that goes is not well itself": Row(
-        Quorum(servers(True, True, False), failure_tolerance=0), ""
-    ),
+    "the victim is ill": Row(Quorum(servers(True, True, False), failure_tolerance=0), ""),
     "the one that goes is not well, and another is not either": Row(
         Quorum(servers(True, False, False), failure_tolerance=0), "x-1"
     ),
     "one is a member without a vote": Row(
         Quorum(servers(True, True, True, voters=2), failure_tolerance=0), "2 of 3"
     ),
-    "a fourth voter was left behind": Row(
-        Quorum(servers(True, True, True, False), failure_tolerance=1), "4 of 3"
-    ),
-    "no failure can be tolerated": Row(
+    "a fourth voter": Row(Quorum(servers(True, True, True, False), failure_tolerance=1), "4 of 3"),
+    "no fault tolerance": Row(
         Quorum(servers(True, True, True), failure_tolerance=0), "tolerance 0"
     ),
     "the leader did not answer": Row(Quorum(error="no answer"), "no answer"),

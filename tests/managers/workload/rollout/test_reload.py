@@ -1,7 +1,4 @@
-"""managers.workload.rollout.reload.
-
-Who has read the newest files, and who only reads them in a new pod.
-"""
+"""Who has read the newest files, and who only reads them in a new pod."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -73,21 +70,12 @@ SORTED: dict[str, tuple[PodFacts, str]] = {
     "told and never done": (POD.reloading(NEW, asked=LONG_AGO).facts(), "to_replace"),
     "failed once": (POD.reloading(NEW, 1).facts(), "due"),
     "failed twice": (POD.reloading(NEW, 1).reloading(NEW, 137).facts(), "to_replace"),
-    "failed once for this, once for another": (
-        POD.reloading(BACK, 1).reloading(NEW, 1).facts(),
-        "due",
-    ),
+    "failed for this and for another": (POD.reloading(BACK, 1).reloading(NEW, 1).facts(), "due"),
     "an older attempt never ended": (POD.reloading(BACK, asked=LONG_AGO).facts(), "due"),
     "it shows the certificate": (serving(POD.with_files(NEW), "c1"), ""),
     "it started with it, and shows another": (serving(POD.with_files(NEW), "c0"), "due"),
-    "it was told of it, and may show it soon": (
-        serving(POD.reloading(NEW, 0, asked=JUST_NOW), "c0"),
-        "waiting",
-    ),
-    "it was told of it, and never showed it": (
-        serving(POD.reloading(NEW, 0, asked=LONG_AGO), "c0"),
-        "to_replace",
-    ),
+    "it may show it soon": (serving(POD.reloading(NEW, 0, asked=JUST_NOW), "c0"), "waiting"),
+    "it never showed it": (serving(POD.reloading(NEW, 0, asked=LONG_AGO), "c0"), "to_replace"),
 }
 
 
@@ -99,19 +87,12 @@ def test_sorting(pod: PodFacts, where: str) -> None:
     assert [kind for kind in sorts if getattr(split_pods, kind)] == ([where] if where else [])
 
 
-def test_without_the_image_of_the_operator_pods_are_replaced() -> None:
+def test_pods_are_replaced_without_the_image_of_the_operator_or_after_a_refusal() -> None:
     world = gen.world().with_pods(POD).facts()
     assert split(world, world.pods, ReloadTarget(NEW, "c1"), "").to_replace == world.pods
-
-
-def test_what_the_api_server_refuses_is_not_asked_again() -> None:
-    world = (
-        gen.world()
-        .with_pods(POD.serving(""))
-        .with_attempt(ReloadPod.name, "uid-x-1", refused="forbidden")
-        .facts()
-    )
-    assert split(world, world.pods, ReloadTarget(NEW), IMAGE).to_replace == world.pods
+    there = gen.world().with_pods(POD.serving(""))
+    refused = there.with_attempt(ReloadPod.name, "uid-x-1", refused="forbidden").facts()
+    assert split(refused, refused.pods, ReloadTarget(NEW), IMAGE).to_replace == refused.pods
 
 
 def test_a_pod_is_told_only_so_often() -> None:
@@ -141,31 +122,25 @@ def pod_from_template(pod: gen.Pod = POD, files: Files | None = None) -> dict[st
     return container(facts(pod), files or Files("new", "c1", "a"), IMAGE, server, NOW)
 
 
-class TestContainer:
-    def test_it_may_do_nothing_that_the_server_may_not(self) -> None:
-        security = pod_from_template()["securityContext"]
-        assert security["allowPrivilegeEscalation"] is False
-        assert security["capabilities"] == {"drop": ["ALL"]}
-        assert security["readOnlyRootFilesystem"] is True
-        assert "runAsUser" not in security
+def test_the_container_may_do_nothing_that_the_server_may_not() -> None:
+    made = pod_from_template()
+    security = made["securityContext"]
+    assert security["allowPrivilegeEscalation"] is False
+    assert security["capabilities"] == {"drop": ["ALL"]}
+    assert security["readOnlyRootFilesystem"] is True
+    assert "runAsUser" not in security
+    mounts = {mount["mountPath"]: mount for mount in made["volumeMounts"]}
+    assert set(mounts) == {"/etc/bao/config", "/etc/bao/tls"}
+    assert all(mount["readOnly"] for mount in mounts.values())
+    assert made["targetContainerName"] == "openbao", "it shares the processes of the server"
 
-    def test_it_sees_configuration_and_certificate_and_writes_nothing(self) -> None:
-        mounts = {mount["mountPath"]: mount for mount in pod_from_template()["volumeMounts"]}
-        assert set(mounts) == {"/etc/bao/config", "/etc/bao/tls"}
-        assert all(mount["readOnly"] for mount in mounts.values())
 
-    def test_it_shares_the_processes_of_the_server(self) -> None:
-        assert pod_from_template()["targetContainerName"] == "openbao"
-
-    def test_its_name_was_never_used_in_the_pod(self) -> None:
-        second = pod_from_template(POD.reloading(NEW, 0).reloading(BACK, 0))
-        assert second["name"] == f"reload-3-{NEW[:8]}"
-
-    def test_it_says_when_it_was_asked_for(self) -> None:
-        assert pod_from_template()["args"][:2] == ["--asked", str(int(NOW.timestamp()))]
-
-    def test_no_file_is_expected_that_is_not_there(self) -> None:
-        assert "--certificate" not in pod_from_template(files=Files("new"))["args"]
+def test_the_container_says_what_it_was_asked_for_and_when() -> None:
+    second = pod_from_template(POD.reloading(NEW, 0).reloading(BACK, 0))
+    assert second["name"] == f"reload-3-{NEW[:8]}", "a name that was never used in the pod"
+    assert second["args"][:2] == ["--asked", str(int(NOW.timestamp()))]
+    # No file is expected that is not there.
+    assert "--certificate" not in pod_from_template(files=Files("new"))["args"]
 
 
 # --- the same, in a whole plan
@@ -199,14 +174,11 @@ def test_a_changed_file_reloads_every_pod_and_replaces_none() -> None:
     assert annotations["openbao.org/reload-hash"] == FILES.digest
 
 
-def test_nothing_is_asked_while_they_reload() -> None:
+def test_nothing_is_asked_while_they_reload_and_when_all_have_read() -> None:
     busy = [pod.reloading(FILES.digest, asked=int(NOW.timestamp())) for pod in three("before")]
     plan = plan_rollout(running(*busy))
     assert plan.effects == ()
     assert isinstance(plan.outcome, Wait)
-
-
-def test_it_is_done_when_all_have_read() -> None:
     plan = plan_rollout(running(*(pod.reloading(FILES.digest, 0) for pod in three("before"))))
     assert (plan.effects, plan.outcome) == ((), Done())
 
@@ -263,7 +235,7 @@ ASKED: dict[str, tuple[gen.World, bool]] = {
 
 
 @pytest.mark.parametrize(("world", "is_requested"), ASKED.values(), ids=ASKED)
-def test_the_leader_is_asked_only_when_a_pod_is_about_to_go(
+def test_the_leader_is_asked_when_a_pod_is_about_to_go(
     world: gen.World, is_requested: bool
 ) -> None:
     spec = gen.cluster().read().spec

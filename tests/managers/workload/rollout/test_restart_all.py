@@ -1,7 +1,4 @@
-"""managers.workload.rollout.restart_all.
-
-All pods go at once, and only those made before the restore.
-"""
+"""All pods go at once, and only those made before the restore."""
 
 import pytest
 
@@ -60,6 +57,8 @@ def test_all_go_at_once_each_by_its_uid() -> None:
     plan = plan_workload(RESTORED, ALL)
     assert plan.effects == tuple(ReplacePod(f"x-{n}", f"uid-x-{n}") for n in range(3))
     assert plan.outcome == Wait("RollingOut", f"3 of 3 pods run an older template; {MESSAGE}")
+    # Nobody waits for the read replicas.
+    assert plan_workload(RESTORED, ALL, LATE).effects == plan.effects
 
 
 EACH = ["x-0", "x-1", "x-2"]
@@ -70,50 +69,30 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, list[str]]] = {
     "the lock of the very restore holds nobody back": (LOCKED, ALL, EACH),
     "the lock of another restore does": (ANOTHER, ALL, []),
     # The one that is new cannot reach the others: it is not ready, and nobody follows.
-    "killed after one was deleted, the others go without any proof": (
+    "after a crash the others go": (
         RESTORED,
         world(old(0), old(1), new(2).unready()),
         ["x-0", "x-1"],
     ),
     "one that is missing is not waited for": (RESTORED, world(old(0), old(1)), ["x-0", "x-1"]),
     "nor is one that ends": (RESTORED, world(old(0), old(1), old(2).terminating()), ["x-0", "x-1"]),
-    "those that are not ready go too": (
-        RESTORED,
-        world(old(0).unready(), old(1).unready(), old(2)),
-        EACH,
-    ),
+    "unready ones go too": (RESTORED, world(old(0).unready(), old(1).unready(), old(2)), EACH),
     "who is new is never touched": (RESTORED, world(new(0).unready(), new(1), new(2)), []),
     "nor is who is new and ready": (SETTLED, world(*SERVED), []),
-    "nobody goes before the template names the restore": (
-        RESTORED,
-        world(old(0), old(1), old(2), cluster=PLAIN),
-        [],
-    ),
+    "nobody goes before the template": (RESTORED, world(old(0), old(1), old(2), cluster=PLAIN), []),
     "nobody goes before the controller has seen the template": (
         RESTORED,
         ALL.with_set(gen.present(ALL.stateful_set).with_stale_status()),
         [],
     ),
-    "the next restore is another restart": (
-        LATER,
-        world(new(0), new(1), new(2), cluster=LATER),
-        EACH,
-    ),
-    "a plain roll after a restore is one by one again": (
-        ANEW,
-        world(*SERVED, cluster=ANEW),
-        ["x-2"],
-    ),
+    "the next restart": (LATER, world(new(0), new(1), new(2), cluster=LATER), EACH),
+    "a plain roll after that is one by one again": (ANEW, world(*SERVED, cluster=ANEW), ["x-2"]),
 }
 
 
 @pytest.mark.parametrize(("cluster", "world", "names"), ROWS.values(), ids=ROWS)
 def test_row(cluster: gen.Cluster, world: gen.World, names: list[str]) -> None:
     assert deleted_pods(plan_workload(cluster, world)) == names
-
-
-def test_nobody_waits_for_the_read_replicas() -> None:
-    assert deleted_pods(plan_workload(RESTORED, ALL, LATE)) == EACH
 
 
 def test_in_maintenance_nobody_goes() -> None:

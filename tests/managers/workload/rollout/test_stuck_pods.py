@@ -1,7 +1,4 @@
-"""managers.workload.rollout.stuck_pods.
-
-A pod that does not end is named, and nobody ends it by force.
-"""
+"""A pod that does not end is named, and nobody ends it by force."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -24,25 +21,18 @@ def observe_after(after: float, *pods: gen.Pod, node: str = "node-b") -> Observe
 
 
 @pytest.mark.parametrize(("after", "recheck"), [(-30.0, 91.0), (0.0, 61.0), (59.0, 2.0)])
-def test_while_it_may_still_end_it_is_looked_at_again_when_it_ought_to_have(
-    after: float, recheck: float
-) -> None:
+def test_one_that_may_still_end_is_looked_at_when_it_is_late(after: float, recheck: float) -> None:
     assert stuck(observe_after(after, gen.pod(0).ready(), LEAVING)) == Done(recheck)
 
 
-def test_a_pod_that_stays_is_no_news() -> None:
-    assert stuck(observe_after(900.0, gen.pod(0).ready())) == Done()
-
-
 def test_one_that_does_not_end_is_named_with_its_node_and_the_way_out() -> None:
+    assert stuck(observe_after(900.0, gen.pod(0).ready())) == Done()
     outcome = gen.expect(Blocked, stuck(observe_after(60.0, gen.pod(0).ready(), LEAVING)))
     assert outcome.reason == "PodStuckTerminating"
     for word in ("x-2 on node node-b", "2030-01-01T00:00:00Z", "--force", "Node object"):
         assert word in outcome.message
-
-
-def test_what_is_said_does_not_change_with_the_time() -> None:
-    assert stuck(observe_after(60.0, LEAVING)) == stuck(observe_after(6000.0, LEAVING))
+    # What is said does not change with the time.
+    assert stuck(observe_after(60.0, LEAVING)) == stuck(observe_after(6000.0, LEAVING)) == outcome
 
 
 def test_a_read_replica_is_no_exception() -> None:

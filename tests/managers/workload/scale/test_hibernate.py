@@ -41,21 +41,15 @@ ROWS = {
     "nobody asked for sleep": Row(AWAKE, RUNNING, ""),
     "not before there is data": Row(gen.cluster().with_spec(hibernate=True), gen.world(), ""),
     "all run": Row(ASLEEP, RUNNING, "0 Hibernating"),
-    "the last one is stopping": Row(
-        ASLEEP, EMPTIED.with_pods(gen.pod(2).ready().terminating()), "0 Hibernating"
-    ),
-    "a pod that cannot be reached is left": Row(
-        ASLEEP, EMPTIED.with_pods(gen.pod(1).unready()), "0 Hibernating"
-    ),
+    "one stops": Row(ASLEEP, EMPTIED.with_pods(gen.pod(2).ready().terminating()), "0 Hibernating"),
+    "a pod out of reach": Row(ASLEEP, EMPTIED.with_pods(gen.pod(1).unready()), "0 Hibernating"),
     "a read replica is left": Row(
         ASLEEP, EMPTIED.with_readers(gen.read_set(), gen.read_pod(0).ready()), "0 Hibernating"
     ),
     "all have stopped": Row(ASLEEP, EMPTIED, "0"),
     "the StatefulSet was deleted in its sleep": Row(ASLEEP, EMPTIED.with_set(None), "0"),
     "woken": Row(AWAKE, EMPTIED.waking_for(A_MINUTE), "3 Waking"),
-    "woken with fewer asked for": Row(
-        AWAKE.with_spec(replicas=1), EMPTIED.waking_for(A_MINUTE), "3 Waking"
-    ),
+    "woken with fewer": Row(AWAKE.with_spec(replicas=1), EMPTIED.waking_for(A_MINUTE), "3 Waking"),
     "woken with more asked for: first those that slept": Row(
         AWAKE.with_spec(replicas=5), EMPTIED.waking_for(A_MINUTE), "3 Waking"
     ),

@@ -1,7 +1,4 @@
-"""managers.workload.scale.voters and claims.
-
-One voter at a time, never two missed, nothing forgotten.
-"""
+"""One voter at a time, never two missed, nothing forgotten."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -73,15 +70,14 @@ def test_but_not_for_a_count_that_is_out_of_date(there: Servers) -> None:
     assert size_of(voters(3), there).replicas == 1
 
 
-def test_a_removal_is_aimed_at_the_leader_and_names_the_volume() -> None:
-    (effect,) = size_of(ONE, servers(3)).effects
+def test_a_removal_is_aimed_at_the_leader_and_a_volume_is_deleted_by_uid() -> None:
     leader = ServerEndpoint("10.0.0.1", "the authority", "the name")
-    assert effect == RemovePeer("x-2", "uid-x-2", leader, claim="data-x-2", claim_uid="uid-claim-2")
-
-
-def test_a_volume_is_deleted_by_uid() -> None:
-    (effect,) = size_of(THREE, ALONE_OF_TWO.with_removal_marks(1)).effects
-    assert effect == DeleteClaim("data-x-1", "uid-claim-1")
+    assert size_of(ONE, servers(3)).effects == (
+        RemovePeer("x-2", "uid-x-2", leader, claim="data-x-2", claim_uid="uid-claim-2"),
+    )
+    assert size_of(THREE, ALONE_OF_TWO.with_removal_marks(1)).effects == (
+        DeleteClaim("data-x-1", "uid-claim-1"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,9 +96,7 @@ def test_a_volume_is_deleted_by_uid() -> None:
         ),
     ],
 )
-def test_a_refusal_says_how_to_go_on_and_is_asked_about_again(
-    there: Servers, words: tuple[str, ...]
-) -> None:
+def test_a_refusal_says_how_to_go_on(there: Servers, words: tuple[str, ...]) -> None:
     outcome = gen.expect(Blocked, size_of(ONE, there).outcome)
     assert outcome.recheck_after
     for word in words:
@@ -153,9 +147,6 @@ def test_the_operation_is_told_while_new_servers_join() -> None:
 
 def test_a_server_that_runs_and_is_no_member_is_not_on_its_way() -> None:
     assert size_of(voters(2, of=THREE), replace(servers(3), members=2)).operation is None
-
-
-def test_the_operation_is_told_while_servers_leave() -> None:
     assert gen.present(size_of(ONE, servers(3)).operation).kind == "Scaling"
 
 
@@ -177,11 +168,7 @@ ASKED: dict[str, tuple[gen.Cluster, Servers, bool]] = {
     "fewer members than servers": (THREE, replace(servers(3), members=2), False),
     "volumes that are kept": (KEEPS, ALONE_OF_THREE.with_removal_marks(1, 2), False),
     "volumes that are to go": (DELETES, ALONE_OF_THREE.with_removal_marks(1, 2), True),
-    "volumes on their way": (
-        DELETES,
-        ALONE_OF_THREE.with_removal_marks(1, 2, terminating=True),
-        False,
-    ),
+    "volumes that go": (DELETES, ALONE_OF_THREE.with_removal_marks(1, 2, terminating=True), False),
     "a removal that was begun": (THREE, servers(3).with_removal_marks(2), True),
     "a cluster that sleeps": (ONE.with_spec(hibernate=True), servers(3), False),
     "no StatefulSet": (ONE, servers(3).set_to(None), False),

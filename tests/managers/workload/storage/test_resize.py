@@ -21,7 +21,6 @@ from tests import gen
 from tests.managers.workload.volume_worlds import (
     LARGER,
     OLD,
-    PENDING,
     claim,
     grown_claim,
     pods_created_at,
@@ -126,9 +125,7 @@ ROWS = {
     "of an earlier cluster, and large enough": Row(
         OLD, others(claim(1, owner_uid="uid-of-before")), "ready StorageClassDefaulted", ()
     ),
-    "its volume is gone": Row(
-        OLD, others(claim(1, phase="Lost")), "failed VolumeLost", ("data-x-1",)
-    ),
+    "its volume went": Row(OLD, others(claim(1, phase="Lost")), "failed VolumeLost", ("data-x-1",)),
     "somebody deleted it under its server": Row(
         OLD, others(claim(1, terminating=True)), "failed VolumeLost", ("data-x-1", "x-1 stops")
     ),
@@ -191,37 +188,30 @@ def test_what_cannot_grow_or_is_not_ours_is_left_alone(fields: dict[str, Any]) -
     assert effects(LARGER, world(claim(0, **fields), *GROWN[1:])) == []
 
 
-class TestGrow:
-    def test_what_is_as_wanted_costs_nothing(self) -> None:
-        assert of(OLD, world(*THREE)).effects == ()
-        assert of(OLD, world(*THREE)).operation is None
-
-    def test_after_a_while_it_is(self) -> None:
-        """Somebody may have changed the StorageClass, and nobody tells."""
-        there = world(*THREE).with_attempt(GrowClaim.name, "uid-claim-0", ASK_AGAIN, refused="no")
-        assert len(effects(LARGER, there)) == 3
-        assert of(LARGER, there).state.reason == "StorageResizing"
-
-    def test_a_refusal_of_what_has_grown_meanwhile_is_no_news(self) -> None:
-        there = world(*GROWN).with_attempt(GrowClaim.name, "uid-claim-0", refused="no")
-        assert of(LARGER, there).state.kind == "ready"
-
-    def test_how_far_it_is(self) -> None:
-        there = world(grown_claim(0), waiting(1, gen.NOW), claim(2))
-        assert of(LARGER, there).operation == Operation("Growing", 1, 3)
+def test_a_refusal_is_forgotten_after_a_while_or_when_it_has_grown() -> None:
+    """Somebody may have changed the StorageClass, and nobody tells."""
+    there = world(*THREE).with_attempt(GrowClaim.name, "uid-claim-0", ASK_AGAIN, refused="no")
+    assert len(effects(LARGER, there)) == 3
+    assert of(LARGER, there).state.reason == "StorageResizing"
+    grown = world(*GROWN).with_attempt(GrowClaim.name, "uid-claim-0", refused="no")
+    assert of(LARGER, grown).state.kind == "ready"
 
 
-class TestHandedOver:
-    def test_it_becomes_ours_first_and_grows_later(self) -> None:
-        there = world(GROWN[0], claim(1, **HANDED), GROWN[2])
-        assert effects(LARGER, there) == [AdoptPvc("data-x-1", "uid-claim-1")]
-        assert of(LARGER, there).state.reason == "StorageResizing"
+def test_how_far_it_is() -> None:
+    there = world(grown_claim(0), waiting(1, gen.NOW), claim(2))
+    assert of(LARGER, there).operation == Operation("Growing", 1, 3)
+    content = of(OLD, world(*THREE))
+    assert (content.effects, content.operation) == ((), None)
 
-    def test_one_that_is_large_enough_becomes_ours_too(self) -> None:
-        """It goes with this cluster from now on."""
-        there = world(claim(0), claim(1, **HANDED), claim(2))
-        assert [effect.name for effect in effects(OLD, there)] == [AdoptPvc.name]
-        assert of(OLD, there).state.kind == "ready"
+
+def test_a_volume_that_was_handed_over_becomes_ours_first_and_grows_later() -> None:
+    there = world(GROWN[0], claim(1, **HANDED), GROWN[2])
+    assert effects(LARGER, there) == [AdoptPvc("data-x-1", "uid-claim-1")]
+    assert of(LARGER, there).state.reason == "StorageResizing"
+    # One that is large enough becomes ours too: it goes with this cluster from now on.
+    large = world(claim(0), claim(1, **HANDED), claim(2))
+    assert [effect.name for effect in effects(OLD, large)] == [AdoptPvc.name]
+    assert of(OLD, large).state.kind == "ready"
 
 
 class TestNewPods:
@@ -236,18 +226,12 @@ class TestNewPods:
     def names(self, observed: Observed) -> list[str]:
         return [pod.name for pod in needs_restart_for_resize(observed)]
 
-    def test_its_pod_has_to_go(self) -> None:
-        assert self.names(self.observe(grown_claim(0), waiting(1, self.SINCE), grown_claim(2))) == [
-            "x-1"
-        ]
-
-    def test_not_while_the_kubelet_may_still_do_it(self) -> None:
-        later = self.SINCE + timedelta(seconds=1)
-        assert self.names(self.observe(grown_claim(0), waiting(1, later), grown_claim(2))) == []
-
-    def test_a_pod_of_the_same_second_has_to_go(self) -> None:
-        observed = self.observe(waiting(0, self.SINCE), made_ago=timedelta(0))
-        assert self.names(observed) == ["x-0"]
+    def test_its_pod_has_to_go_once_the_kubelet_had_its_time(self) -> None:
+        for since, gone in ((self.SINCE, ["x-1"]), (self.SINCE + timedelta(seconds=1), [])):
+            claims = (grown_claim(0), waiting(1, since), grown_claim(2))
+            assert self.names(self.observe(*claims)) == gone
+        same_second = self.observe(waiting(0, self.SINCE), made_ago=timedelta(0))
+        assert self.names(same_second) == ["x-0"]
 
     def test_a_newer_pod_is_not_replaced_again_and_that_is_told(self) -> None:
         claims = (waiting(0, self.SINCE), grown_claim(1), grown_claim(2))
@@ -267,7 +251,3 @@ class TestNewPods:
         assert self.names(replace(observed, claims=(waiting(0, self.SINCE),))) == ["x-0"]
         ageless = tuple(replace(pod, creation_timestamp=None) for pod in observed.pods)
         assert self.names(replace(observed, claims=(waiting(0, self.SINCE),), pods=ageless)) == []
-
-
-def test_the_word_for_a_waiting_file_system_is_that_of_kubernetes() -> None:
-    assert waiting(0, gen.NOW).resizing == PENDING == "FileSystemResizePending"
