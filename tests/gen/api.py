@@ -18,14 +18,18 @@ import orjson
 
 from managers.bao.login import Logins
 from managers.cluster.observe.from_objects import SecretReading, secret_reading
-from managers.context.context import Context
+from managers.context.context import FIELD_MANAGER, MARKS, Context
 from managers.context.pause_guard import check
 from managers.context.reads.secrets import SecretStore
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import POD
+from runtime.cache.cache import Cache
 from runtime.cache.informer import Informer
 from runtime.cache.selection import Selection
 from runtime.cache.watch import Replace
 from runtime.client.client import ApplyResult, Client
+from runtime.clock import Clock
 from runtime.errors import ApiError, PatchFailed, StatusInfo, status_error
 from runtime.events import EventRecorder, Reporter
 from runtime.metrics.metrics import Metrics
@@ -294,6 +298,19 @@ class FakeApi(Client):
         self.objects[(resource, key_of(obj))] = obj
         copied: Object = _copy(obj)
         return copied
+
+
+def owned_apply(
+    client: Client,
+    caches: Mapping[Resource, Cache],
+    clock: Clock | None = None,
+    metrics: Metrics = UNREAD,
+) -> OwnedApply:
+    """The apply of the operator, through this client and over these caches."""
+    settled = ApplyCache(clock or ManualClock(), random.Random(1))
+    return OwnedApply(
+        client, caches, field_manager=FIELD_MANAGER, marks=MARKS, metrics=metrics, apply_cache=settled
+    )
 
 
 def api_error(code: int) -> ApiError:

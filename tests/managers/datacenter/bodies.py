@@ -3,8 +3,6 @@
 Uses contracts.datacenter. Every body that is built here is one that the rules let pass.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -18,30 +16,19 @@ from contracts.datacenter.workload_records import (
 )
 
 IMAGE = "registry.example.com/shipper:3.1.2"
+OPENBAO = {"version": "2.4.0", "profile": "Development", "storage": {"size": "1Gi"}, "replicas": 3}
 
 
 def service(name: str, **changes: Any) -> BootstrapService:
     """A Deployment with one Main container; `changes` are fields under their Python names."""
-    fields: dict[str, Any] = {
-        "name": name,
-        "kind": "Deployment",
-        "services": ({"name": "main", "image": IMAGE},),
-    }
+    main = {"name": "main", "image": IMAGE}
+    fields: dict[str, Any] = {"name": name, "kind": "Deployment", "services": (main,)}
     return BootstrapService.model_validate({**fields, **changes})
 
 
 def openbao(name: str, **changes: Any) -> BootstrapService:
     """A vault of its own for the datacenter."""
-    fields: dict[str, Any] = {
-        "name": name,
-        "kind": "OpenBaoCluster",
-        "openbao": {
-            "version": "2.4.0",
-            "replicas": 3,
-            "profile": "Development",
-            "storage": {"size": "1Gi"},
-        },
-    }
+    fields: dict[str, Any] = {"name": name, "kind": "OpenBaoCluster", "openbao": OPENBAO}
     return BootstrapService.model_validate({**fields, **changes})
 
 

@@ -5,8 +5,6 @@ collector would do is done by `Objects.controllers`. A process sees what happene
 is told to `look`, so that a test sees the moments in between.
 """
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import Mapping
@@ -14,7 +12,6 @@ from typing import Any
 
 from contracts.api.group import CLUSTERS
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
-from managers.context.context import FIELD_MANAGER, MARKS
 from managers.datacenter.lifecycle.service import DatacenterService
 from managers.datacenter.provider.kubernetes import RESOURCES, KubernetesProvider
 from managers.datacenter.reconcile import (
@@ -25,8 +22,6 @@ from managers.datacenter.reconcile import (
 from managers.datacenter.sources.registry import SourceRegistry
 from managers.datacenter.sources.service_sets import SetHandler
 from managers.datacenter.store.kubernetes import KubernetesStore
-from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import ApplyCache
 from runtime.client.transport import HttpRequest, HttpResponse
 from runtime.clock import Clock
 from runtime.errors import ApiError, LeaseLost, Transient
@@ -40,7 +35,8 @@ from runtime.testing.api_server.writes import WriteTarget
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Request, Resource, is_terminating, key_of
 from tests.contracts.datacenter import services
-from tests.gen.api import FakeApi, StillInformer
+from tests.gen.api import FakeApi, StillInformer, owned_apply
+from tests.managers.datacenter.bodies import OPENBAO
 from tests.managers.datacenter.provider_bench import COUNTED, MINE
 
 OWN = (DATACENTERS, SERVICE_SETS, WORKLOADS)
@@ -49,18 +45,10 @@ KEY = ObjectKey("", NAME)
 PASSES = 40
 # What the parts of Kubernetes say of a workload that is well.
 WELL: Mapping[str, Object] = {
-    "Deployment": {
-        "replicas": 1,
-        "updatedReplicas": 1,
-        "readyReplicas": 1,
-        "availableReplicas": 1,
-    },
-    "DaemonSet": {
-        "desiredNumberScheduled": 1,
-        "updatedNumberScheduled": 1,
-        "numberReady": 1,
-        "numberAvailable": 1,
-    },
+    "Deployment": {"replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1},
+    "DaemonSet": dict.fromkeys(
+        ("desiredNumberScheduled", "updatedNumberScheduled", "numberReady", "numberAvailable"), 1
+    ),
     "StatefulSet": {"replicas": 1, "updatedReplicas": 1, "readyReplicas": 1},
     "OpenBaoCluster": {
         "readyReplicas": 3,
@@ -70,16 +58,7 @@ WELL: Mapping[str, Object] = {
         ],
     },
 }
-VAULT: Object = {
-    "name": "vault",
-    "kind": "OpenBaoCluster",
-    "openbao": {
-        "version": "2.4.0",
-        "replicas": 3,
-        "profile": "Development",
-        "storage": {"size": "1Gi"},
-    },
-}
+VAULT: Object = {"name": "vault", "kind": "OpenBaoCluster", "openbao": OPENBAO}
 
 
 body = services.service
@@ -159,10 +138,8 @@ class Objects:
     @property
     def states(self) -> dict[str, str]:
         """The state of each record, by its name, as its status tells."""
-        return {
-            key_of(obj).name: (obj.get("status") or {}).get("state", "")
-            for obj in self.api.objects(WORKLOADS)
-        }
+        records = self.api.objects(WORKLOADS)
+        return {key_of(obj).name: (obj.get("status") or {}).get("state", "") for obj in records}
 
     def says(self, resource: Resource, name: str, **status: Any) -> None:
         """Let the controller of a workload write its status."""
@@ -185,10 +162,8 @@ class Objects:
                     self.api.put(resource, {**live, "metadata": metadata})
                     continue
                 desired = live["spec"].get("replicas", 1)
-                events_sent = {
-                    field: desired if value == 1 else value
-                    for field, value in WELL[resource.kind].items()
-                }
+                well = WELL[resource.kind].items()
+                events_sent = {field: desired if value == 1 else value for field, value in well}
                 self.says(resource, key_of(live).name, **events_sent)
 
     def condition(self, kind: str = "Ready", name: str = NAME) -> tuple[str, str, str]:
@@ -226,28 +201,15 @@ class Operator:
             for resource in RESOURCES
         }
         self.caches = {**own, **children}
-        apply = OwnedApply(
-            client,
-            children,
-            field_manager=FIELD_MANAGER,
-            marks=MARKS,
-            metrics=self.metrics,
-            apply_cache=ApplyCache(self.clock, rng),
-        )
+        apply = owned_apply(client, children, self.clock, self.metrics)
         self.registry = SourceRegistry()
         self.store = KubernetesStore(client, own[WORKLOADS], self.clock)
         provider = KubernetesProvider(client, children, apply)
         self._noted = FakeApi()
         self.recorder = self._new_recorder()
+        providers = {provider.name: provider}
         self.service = DatacenterService(
-            self.store,
-            {provider.name: provider},
-            self.registry,
-            self.clock,
-            rng,
-            lambda about, kind, reason, text: EventReporter(self.recorder)(
-                about, kind, reason, text
-            ),
+            self.store, providers, self.registry, self.clock, rng, self._emit
         )
         self.reconcile = DatacenterReconciler(
             own[DATACENTERS], self.store, self.service, client, self.clock
@@ -264,6 +226,9 @@ class Operator:
 
     def _new_recorder(self) -> EventRecorder:
         return EventRecorder(self._noted, Reporter("t.example.com/op", "1"), clock=self.clock)
+
+    def _emit(self, *event: Any) -> None:
+        EventReporter(self.recorder)(*event)
 
     def look(self) -> None:
         """Let the caches hold what the server does."""

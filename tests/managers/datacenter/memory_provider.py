@@ -3,8 +3,6 @@
 Uses contracts.datacenter. A provisioned workload is healthy at once, unless a test sets otherwise.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from contracts.datacenter.workload_records import Observation, ServiceRecord, Vault

@@ -3,8 +3,6 @@
 Uses contracts.datacenter. Its content is lost with the process.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from dataclasses import replace

@@ -4,8 +4,6 @@ Uses runtime.testing. What the controllers of Kubernetes and its garbage collect
 by `Bench.controllers`, so that a test sees the moments in between.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,14 +14,10 @@ import pytest
 from contracts.api.group import CLUSTERS
 from contracts.datacenter.workload_records import Observation, ServiceRecord, Vault
 from contracts.naming import labels
-from managers.context.context import FIELD_MANAGER, MARKS
 from managers.datacenter.interfaces import ProviderError
 from managers.datacenter.provider.kubernetes import RESOURCES, KubernetesProvider
-from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET
 from runtime.client.transport import HttpRequest
-from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.answers import RefusedAnswer
 from runtime.testing.api_server.faults import Fault, FaultKind
 from runtime.testing.api_server.kinds import BUILT_IN_KINDS, Kind, custom
@@ -32,7 +26,7 @@ from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.api_server.writes import WriteTarget
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of, uid_of
-from tests.gen.api import StillInformer
+from tests.gen.api import StillInformer, owned_apply
 from tests.managers.datacenter import bodies
 
 MINE = f"{labels.MANAGED_BY}={labels.OPERATOR}"
@@ -118,15 +112,7 @@ class Bench:
 
     def restart(self) -> None:
         """Forget what is remembered, as a new process does."""
-        settled = ApplyCache(self.clock, random.Random(1))
-        apply = OwnedApply(
-            self.client,
-            self.caches,
-            field_manager=FIELD_MANAGER,
-            marks=MARKS,
-            metrics=Metrics(),
-            apply_cache=settled,
-        )
+        apply = owned_apply(self.client, self.caches, self.clock)
         self.provider = KubernetesProvider(self.client, self.caches, apply)
 
     def sync(self) -> None:

@@ -4,8 +4,6 @@ memory.
 Uses managers.datacenter and tests.managers.datacenter.bodies.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -94,10 +92,8 @@ class Bench:
         return record
 
     async def states(self) -> dict[str, str]:
-        return {
-            record.name: record.progress.state
-            for record in await self.memory.list_by_datacenter(FRA)
-        }
+        records = await self.memory.list_by_datacenter(FRA)
+        return {record.name: record.progress.state for record in records}
 
     @property
     def events(self) -> list[str]:

@@ -1,7 +1,5 @@
 """The stores of datacenters over a fake API server."""
 
-from __future__ import annotations
-
 import copy
 import random
 

@@ -1,7 +1,5 @@
 """managers.datacenter.backoff: the schedule, what resets it, and what is terminal."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -110,15 +108,12 @@ def test_an_attempt_is_due_when_its_time_has_come(late: int, is_due: bool) -> No
     assert due(known, "d1", NOW + seconds(5 + late)) is is_due
 
 
-def test_what_never_failed_is_due() -> None:
-    assert due(ServiceProgress(), "d1", NOW)
-    assert failure_of(ServiceProgress(digest="d1"), "d1") is None
-
-
 def test_a_failure_speaks_of_one_goal_alone() -> None:
     known = after_failure(ServiceProgress(), "d1", BUSY, NOW, MIDDLE)
     assert failure_of(known, "d1") == Failure("Unavailable", "the server is busy", NOW)
     assert failure_of(known, "d2") is None
+    assert failure_of(ServiceProgress(digest="d1"), "d1") is None
+    assert due(ServiceProgress(), "d1", NOW), "it never failed"
 
 
 def test_a_retire_that_fails_stays_a_retire() -> None:
@@ -146,11 +141,8 @@ def test_success_forgets_the_failure_and_keeps_the_count() -> None:
     healthy = after_success(known, "d1")
     assert (healthy.failure, healthy.next_retry, healthy.attempts) == (None, None, 3)
     assert healthy == replace(known, failure=None, next_retry=None)
-
-
-def test_a_new_goal_has_no_count() -> None:
-    known = after_success(ServiceProgress(digest="d1", attempts=3), "d2")
-    assert (known.digest, known.attempts) == ("d2", 0)
+    other = after_success(ServiceProgress(digest="d1", attempts=3), "d2")
+    assert (other.digest, other.attempts) == ("d2", 0), "a new goal has no count"
 
 
 def test_the_goal_of_a_record_is_its_wish_until_it_is_to_go() -> None:

@@ -4,8 +4,6 @@ A write is one of the store, or a call of the provider that changes something. `
 of them; whatever happens, each of its steps ends as it does undisturbed.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -160,10 +158,8 @@ class World(Bench):
             except TransportError:
                 continue
             await self.clock.advance(LONG)
-            desired = {
-                desired_service.name: desired_service.digest
-                for desired_service in report.merge_result.services
-            }
+            wishes = report.merge_result.services
+            desired = {wish.name: wish.digest for wish in wishes}
             records = {record.name: record.desired.digest for record in report.records}
             running = all(record.progress.state == "Running" for record in report.records)
             if step.passes is None and not report.failures and desired == records and running:
@@ -230,18 +226,14 @@ def test_every_write_may_be_the_last_one(kind: Kind, applied: bool, error: bool)
 
 @pytest.mark.parametrize("kind", ["memory", "kubernetes"])
 @pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
-async def test_a_crash_in_the_call_of_the_provider_leaves_provisioning(
-    kind: Kind, applied: bool
-) -> None:
+async def test_a_crash_in_the_provider_leaves_provisioning(kind: Kind, applied: bool) -> None:
     # The record is inserted, its state is recorded, and the third write is that of the provider.
     world = World(Fate(3, applied=applied), kind)
     with pytest.raises(Crash):
         await world.run([DNS])
     (record,) = await world.inner.list_by_datacenter(FRA)
-    assert (record.progress.state, record.progress.digest) == (
-        "Provisioning",
-        record.desired.digest,
-    )
+    progress = record.progress
+    assert (progress.state, progress.digest) == ("Provisioning", record.desired.digest)
     assert bool(world.mortal.workloads) is applied
     await world.live(Step((DNS,)))
     assert await world.snapshot() == {"dns": ("Running", None, "", None, True)}

@@ -178,11 +178,7 @@ def test_every_error_of_the_provider_stands_there() -> None:
 
 def test_every_metric_stands_there() -> None:
     rows = {(name.strip("`"), label) for name, _, label, _ in rows_of("metric")}
-    assert rows == {
-        (metrics.SERVICES, "state"),
-        (metrics.READY, "name"),
-        (metrics.FAILED, "name"),
-    }
+    assert rows == {(metrics.SERVICES, "state"), (metrics.READY, "name"), (metrics.FAILED, "name")}
 
 
 def test_every_event_stands_there() -> None:

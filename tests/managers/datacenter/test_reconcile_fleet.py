@@ -2,8 +2,6 @@
 twice.
 """
 
-from __future__ import annotations
-
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.workload_records import DatacenterInfo
 from managers.datacenter.reconcile import ValidDatacenter, _read

@@ -1,7 +1,5 @@
 """managers.datacenter.lifecycle.audit: each step of a service is on record, once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +8,6 @@ from structlog.testing import capture_logs
 from contracts.datacenter.service_spec import BootstrapService
 from managers.datacenter.lifecycle.service import NO_OPTIONS, ReconcileOptions
 from tests.managers.datacenter.bodies import service
-from tests.managers.datacenter.memory_store import MemoryStore
 from tests.managers.datacenter.service_bench import BUSY, DNS, SHIPPER, Bench, Given
 
 
@@ -47,10 +44,8 @@ async def test_each_step_of_a_life_is_on_record(bench: Bench) -> None:
         ("shipper", "service_running"),
     ]
     bench.provider.delay_deletion("shipper", 1)
-    assert steps(await records_of(bench, [])) == [
-        ("shipper", "workload_retired"),
-        ("shipper", "service_retiring"),
-    ]
+    retired = [("shipper", "workload_retired"), ("shipper", "service_retiring")]
+    assert steps(await records_of(bench, [])) == retired
     assert steps(await records_of(bench, [])) == [("shipper", "workload_removed")]
 
 
@@ -100,13 +95,3 @@ async def test_a_datacenter_without_a_change_leaves_no_record(bench: Bench) -> N
         assert await records_of(bench, declared) == []
     bench.restart()
     assert await records_of(bench, declared) == []
-
-
-async def test_a_write_that_was_refused_leaves_no_record(bench: Bench) -> None:
-    class Refusing(MemoryStore):
-        async def insert(self, *_: object) -> Any:
-            raise OSError("disk full")
-
-    bench.store = bench.memory = Refusing()
-    bench.restart()
-    assert await records_of(bench, [SHIPPER]) == []

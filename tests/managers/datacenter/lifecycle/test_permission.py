@@ -1,7 +1,5 @@
 """A service gets no more of its node than its datacenter allows, and the others go on."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from contracts.datacenter.grants import (
@@ -51,10 +49,7 @@ async def test_a_withdrawn_grant_changes_nothing_of_what_runs_and_says_so(bench:
     assert progress.message.endswith(UNCHANGED)
     await bench.run([SHIPPER], where=OPEN)
     assert await bench.states() == {"shipper": "Running"}
-
-
-async def test_without_a_grant_it_can_still_be_removed(bench: Bench) -> None:
-    await bench.run([SHIPPER], where=OPEN)
+    # It can be removed without a grant.
     await bench.run([])
     assert await bench.states() == {}
     assert bench.provider.workloads == {}

@@ -1,17 +1,11 @@
 """Which records are made, changed and retired, and what the state of a datacenter holds back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest
 
 from contracts.datacenter.objects import State
-from contracts.datacenter.workload_records import (
-    DatacenterInfo,
-    DesiredService,
-    ServiceRecord,
-)
+from contracts.datacenter.workload_records import DatacenterInfo, DesiredService, ServiceRecord
 from managers.datacenter.lifecycle.plan import RecordPlan, plan
 from managers.datacenter.sources.merge import MergeResult
 from tests.managers.datacenter.bodies import datacenter, desired_service, record, service
@@ -32,30 +26,21 @@ def writes_by_name(plan: RecordPlan) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(
-    ("now", "expected"),
-    [
-        pytest.param(desired_service(service("a", replicas=1)), {"a": "update"}, id="another body"),
-        pytest.param(
-            desired_service(service("a"), redeploy="2"), {"a": "update"}, id="only an order"
-        ),
-        pytest.param(
-            desired_service(service("a"), priority=3), {"a": "update"}, id="only a priority"
-        ),
-        pytest.param(desired_service(service("a"), "set/x"), {"a": "update"}, id="only a source"),
-        pytest.param(desired_service(service("a")), {}, id="the same"),
-        pytest.param(
-            desired_service(service("a", kind="Deployment", labels={})),
-            {},
-            id="the same by default",
-        ),
-    ],
-)
-def test_what_makes_an_update(now: DesiredService, expected: dict[str, str]) -> None:
-    assert (
-        writes_by_name(plan(FRA1, wanting(now), [record(desired_service(service("a")))], False))
-        == expected
-    )
+# sentence: (what is requested now, whether it is an update)
+CHANGES: dict[str, tuple[DesiredService, bool]] = {
+    "another body": (desired_service(service("a", replicas=1)), True),
+    "only an order": (desired_service(service("a"), redeploy="2"), True),
+    "only a priority": (desired_service(service("a"), priority=3), True),
+    "only a source": (desired_service(service("a"), "set/x"), True),
+    "the same": (desired_service(service("a")), False),
+    "the same by default": (desired_service(service("a", kind="Deployment", labels={})), False),
+}
+
+
+@pytest.mark.parametrize(("now", "updates"), CHANGES.values(), ids=CHANGES)
+def test_what_makes_an_update(now: DesiredService, updates: bool) -> None:
+    record_plan = plan(FRA1, wanting(now), [record(desired_service(service("a")))], False)
+    assert writes_by_name(record_plan) == ({"a": "update"} if updates else {})
 
 
 MIXED = (

@@ -1,21 +1,10 @@
-"""managers.datacenter.lifecycle.service.
-
-What one pass over a datacenter does, and what stops it.
-"""
-
-from __future__ import annotations
+"""What one pass over a datacenter does, and what stops it."""
 
 import pytest
 from structlog.testing import capture_logs
 
-from contracts.datacenter.workload_records import (
-    DatacenterInfo,
-    DesiredService,
-    Failure,
-    ServiceProgress,
-    ServiceRecord,
-)
-from managers.datacenter.interfaces import ProviderError, StoreConflictError
+from contracts.datacenter.workload_records import Failure, ServiceProgress, ServiceRecord
+from managers.datacenter.interfaces import ProviderError
 from runtime.errors import LeaseLost
 from runtime.outcome import Done, Wait
 from tests.managers.datacenter.bodies import datacenter, service
@@ -104,25 +93,6 @@ async def test_a_defect_of_a_provider_is_a_failure_of_one_record(bench: Bench) -
     assert progress.next_retry is not None
 
 
-async def test_a_store_that_refuses_a_write_is_reported(bench: Bench) -> None:
-    class Refusing(MemoryStore):
-        async def insert(
-            self, datacenter: DatacenterInfo, desired_service: DesiredService
-        ) -> ServiceRecord:
-            if desired_service.name == "dns":
-                raise StoreConflictError("somebody has it")
-            return await super().insert(datacenter, desired_service)
-
-    bench.memory = Refusing()
-    bench.store = bench.memory
-    bench.restart()
-    report = await bench.run([DNS, SHIPPER])
-    assert await bench.states() == {"shipper": "Running"}
-    (failure,) = report.failures
-    assert (failure.name, failure.message) == ("dns", "StoreConflictError: somebody has it")
-    assert isinstance(report.outcome, Wait)
-
-
 async def test_a_store_that_fails_for_one_record_stops_no_other(bench: Bench) -> None:
     class Failing(MemoryStore):
         async def record(self, record: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
@@ -202,9 +172,7 @@ async def test_converge_touches_no_provider(bench: Bench) -> None:
     assert await bench.states() == {"shipper": "Pending"}
 
 
-async def test_a_provision_that_was_decided_on_an_outdated_record_is_not_begun(
-    bench: Bench,
-) -> None:
+async def test_a_provision_decided_on_an_outdated_record_is_not_begun(bench: Bench) -> None:
     await bench.service.converge(FRA, [service("shipper")])
     stale = await bench.record()
     await bench.service.converge(FRA, [service("shipper", replicas=2)])

@@ -1,11 +1,8 @@
-"""managers.datacenter.lifecycle.service.
-
-What the state of a datacenter and dependencies let happen.
-"""
-
-from __future__ import annotations
+"""What the state of a datacenter and dependencies let happen."""
 
 from dataclasses import replace
+
+import pytest
 
 from runtime.outcome import Wait
 from tests.managers.datacenter.bodies import datacenter, openbao, service
@@ -48,22 +45,17 @@ async def test_a_service_is_made_behind_what_it_depends_on(bench: Bench) -> None
     assert await bench.states() == {"dns": "Running", "shop": "Running"}
 
 
-async def test_a_dependency_is_looked_at_and_not_believed(bench: Bench) -> None:
+@pytest.mark.parametrize("answers", [True, False], ids=["ill", "nobody can look"])
+async def test_a_dependency_is_looked_at_and_not_believed(bench: Bench, answers: bool) -> None:
     """Its record may say Running since before a crash."""
     await bench.run([DNS])
     await bench.service.converge(FRA, [SHOP, DNS])
-    bench.provider.make_unhealthy("dns")
+    if answers:
+        bench.provider.make_unhealthy("dns")
+    else:
+        bench.provider.fail("observe dns", BUSY)
     records = await bench.memory.list_by_datacenter(FRA)
     assert (await bench.record("dns")).progress.state == "Running"
-    await bench.service.drive(await bench.record("shop"), records)
-    assert (await bench.record("shop")).progress.state == "Pending"
-
-
-async def test_a_dependency_that_nobody_can_look_at_does_not_run(bench: Bench) -> None:
-    await bench.run([DNS])
-    await bench.service.converge(FRA, [SHOP, DNS])
-    bench.provider.fail("observe dns", BUSY)
-    records = await bench.memory.list_by_datacenter(FRA)
     await bench.service.drive(await bench.record("shop"), records)
     assert (await bench.record("shop")).progress.state == "Pending"
 
@@ -74,9 +66,7 @@ async def test_a_dependency_that_is_to_go_does_not_run(bench: Bench) -> None:
     assert await bench.states() == {"dns": "Retiring", "late": "Pending", "shop": "Running"}
 
 
-async def test_a_service_that_is_there_is_changed_whatever_its_dependency_does(
-    bench: Bench,
-) -> None:
+async def test_an_existing_service_is_changed_whatever_its_dependency_does(bench: Bench) -> None:
     await bench.run([SHOP, DNS])
     bench.provider.make_unhealthy("dns")
     await bench.run([service("shop", depends_on=("dns",), replicas=3), DNS])
@@ -84,23 +74,16 @@ async def test_a_service_that_is_there_is_changed_whatever_its_dependency_does(
     assert bench.provider.names_of("provision") == ["dns", "shop", "shop"]
 
 
-async def test_who_asks_for_a_vault_is_told_of_each(bench: Bench) -> None:
-    await bench.run([READER, VAULT, openbao("archive")])
-    assert await bench.states() == {
-        "archive": "Running",
-        "reader": "Running",
-        "vault": "Running",
-    }
+async def test_who_asks_for_a_vault_is_told_of_each_and_nobody_else(bench: Bench) -> None:
+    other = service("other", depends_on=("vault",))
+    await bench.run([READER, other, VAULT, openbao("archive")])
+    assert set((await bench.states()).values()) == {"Running"}
     events_sent = bench.provider.workloads[(await bench.record("reader")).id].vaults
     assert [(vault.service, vault.address) for vault in events_sent] == [
         ("archive", "https://archive.dc-fra1.svc:8200"),
         ("vault", "https://vault.dc-fra1.svc:8200"),
     ]
-
-
-async def test_who_does_not_ask_for_a_vault_is_told_of_none(bench: Bench) -> None:
-    await bench.run([service("reader", depends_on=("vault",)), VAULT])
-    assert bench.provider.workloads[(await bench.record("reader")).id].vaults == ()
+    assert bench.provider.workloads[(await bench.record("other")).id].vaults == ()
 
 
 async def test_what_others_need_goes_last(bench: Bench) -> None:

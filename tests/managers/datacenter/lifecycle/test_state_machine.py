@@ -1,9 +1,4 @@
-"""managers.datacenter.lifecycle.state_machine.
-
-Where a record is, what is done about it, and what is recorded.
-"""
-
-from __future__ import annotations
+"""Where a record is, what is done about it, and what is recorded."""
 
 import itertools
 from dataclasses import replace
@@ -102,15 +97,9 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
         replace(WAITS, message="waits until these are Running: vault, dns"),
     ),
     "part of it is there": (facts(PART), UPDATES),
-    "part of it is there, and a dependency is not": (
-        facts(PART, unmet_dependencies=VAULT),
-        UPDATES,
-    ),
+    "part of it is there, without a dependency": (facts(PART, unmet_dependencies=VAULT), UPDATES),
     "another body runs": (facts(OLD), UPDATES),
-    "another body runs, and a dependency does not": (
-        facts(OLD, unmet_dependencies=VAULT),
-        UPDATES,
-    ),
+    "another body runs without a dependency": (facts(OLD, unmet_dependencies=VAULT), UPDATES),
     "pods start": (facts(STARTING), STARTS),
     "pods say why not": (facts(PULLING), replace(STARTS, message="image cannot be pulled")),
     "all is well": (facts(WELL), RUNS),
@@ -119,14 +108,8 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
     "the next attempt is due": (facts(NOTHING, failing(after=0)), UPDATES),
     "the desired_service changed after a failure": (facts(NOTHING, failing(500, "old")), CREATES),
     "a terminal failure": (facts(NOTHING, BROKEN), REJECTED),
-    "a terminal failure of another desired_service": (
-        facts(NOTHING, replace(BROKEN, digest="old")),
-        CREATES,
-    ),
-    "a failure, and a dependency is gone": (
-        facts(NOTHING, failing(after=0), unmet_dependencies=VAULT),
-        WAITS,
-    ),
+    "a terminal failure of another body": (facts(NOTHING, replace(BROKEN, digest="old")), CREATES),
+    "failed, unmet dependency": (facts(NOTHING, failing(after=0), unmet_dependencies=VAULT), WAITS),
     "it is as wanted in spite of a failure": (facts(WELL, BROKEN), RUNS),
     "it starts in spite of a failure": (facts(STARTING, BROKEN), STARTS),
     "nobody knew its provider, and now somebody does": (facts(NOTHING, UNKNOWN), CREATES),
@@ -141,7 +124,7 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
     },
     "it is to go": (facts(WELL, retiring=True), DELETES),
     "it is to go, and was never made": (facts(NOTHING, retiring=True), DELETES),
-    "it is to go, and waits for nobody": (
+    "it goes and waits for none": (
         facts(NOTHING, retiring=True, unmet_dependencies=VAULT),
         DELETES,
     ),
@@ -155,7 +138,7 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
         facts(WELL, failing(digest=RETIRE), retiring=True),
         replace(FAILS, state="Retiring"),
     ),
-    "a retire failed, and the next attempt is due": (
+    "a failed retire whose time has come": (
         facts(WELL, failing(0, RETIRE), retiring=True),
         DELETES,
     ),
@@ -166,21 +149,19 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_verdict(case: str) -> None:
-    given, expected = CASES[case]
+@pytest.mark.parametrize(("given", "expected"), CASES.values(), ids=CASES)
+def test_verdict(given: ServiceFacts, expected: ServiceVerdict) -> None:
     assert decide_service(given) == expected
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_no_stored_state_changes_a_verdict(case: str) -> None:
-    given, expected = CASES[case]
+    # No stored state changes it.
     for state, since in itertools.product(STATES, (None, NOW)):
         stored = replace(given.record.progress, state=state, running_since=since)
-        assert (
-            decide_service(replace(given, record=replace(given.record, progress=stored)))
-            == expected
+        assert decide_service(replace(given, record=replace(given.record, progress=stored))) == (
+            expected
         )
+    # The same facts are recorded once.
+    once = record_progress(given)
+    again = replace(given, record=replace(given.record, progress=once))
+    assert record_progress(again) == once
 
 
 def test_a_datacenter_that_is_offline_shows_what_was_known() -> None:
@@ -210,14 +191,6 @@ def test_what_runs_is_recorded_with_its_objects() -> None:
     )
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_same_facts_are_recorded_once(case: str) -> None:
-    given, _ = CASES[case]
-    once = record_progress(given)
-    again = replace(given, record=replace(given.record, progress=once))
-    assert record_progress(again) == once
-
-
 @pytest.mark.parametrize("hours", [1, 1000])
 def test_no_record_changes_because_time_goes_by(hours: int) -> None:
     for seen, progress in (
@@ -230,31 +203,30 @@ def test_no_record_changes_because_time_goes_by(hours: int) -> None:
         assert record_progress(later) == once
 
 
-def test_a_new_goal_forgets_the_former_failures() -> None:
-    known = record_progress(facts(OLD, failing(after=500, digest="old")))
-    assert (known.digest, known.attempts) == (DIGEST, 0)
-    assert (known.failure, known.next_retry) == (None, None)
+# sentence: (facts, the state, digest, attempts and failure that are recorded)
+RECORDED: dict[str, tuple[ServiceFacts, tuple[Any, ...]]] = {
+    "a new goal forgets them": (facts(OLD, failing(500, "old")), ("Provisioning", DIGEST, 0, None)),
+    "another attempt keeps them": (facts(OLD, failing(0)), ("Provisioning", DIGEST, 1, BUSY)),
+    "what is as wanted forgets its failure and not its count": (
+        facts(WELL, failing()),
+        ("Running", DIGEST, 1, None),
+    ),
+    "what cannot be attempted yet is not counted as tried": (
+        facts(OLD, failing(digest="old"), datacenter_state="Maintenance"),
+        ("Provisioning", "old", 1, BUSY),
+    ),
+    "a provider that is known again ends its failure": (
+        facts(NOTHING, UNKNOWN, datacenter_state="Maintenance"),
+        ("Pending", DIGEST, 0, None),
+    ),
+}
 
 
-def test_an_attempt_at_the_same_goal_keeps_them() -> None:
-    known = record_progress(facts(OLD, failing(after=0)))
-    assert (known.state, known.attempts, known.failure) == ("Provisioning", 1, BUSY)
-
-
-def test_what_is_as_wanted_forgets_its_failure_and_not_its_count() -> None:
-    known = record_progress(facts(WELL, failing()))
-    assert (known.failure, known.next_retry, known.attempts) == (None, None, 1)
-
-
-def test_what_cannot_be_attempted_yet_is_not_counted_as_tried() -> None:
-    known = record_progress(facts(OLD, failing(digest="old"), datacenter_state="Maintenance"))
-    assert (known.digest, known.attempts, known.failure) == ("old", 1, BUSY)
-
-
-def test_a_provider_that_is_known_again_ends_its_failure() -> None:
-    unknown = replace(BROKEN, failure=Failure(UNKNOWN_PROVIDER, "x", NOW))
-    known = record_progress(facts(NOTHING, unknown, datacenter_state="Maintenance"))
-    assert (known.state, known.failure, known.attempts) == ("Pending", None, 0)
+@pytest.mark.parametrize(("given", "expected"), RECORDED.values(), ids=RECORDED)
+def test_which_failure_is_recorded(given: ServiceFacts, expected: tuple[Any, ...]) -> None:
+    known = record_progress(given)
+    assert (known.state, known.digest, known.attempts, known.failure) == expected
+    assert (known.next_retry is None) is (known.failure is None)
 
 
 @pytest.mark.parametrize(("ran", "attempts"), [(599, 4), (600, 0)])

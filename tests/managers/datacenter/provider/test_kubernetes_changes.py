@@ -1,7 +1,5 @@
 """managers.datacenter.provider.kubernetes: what cannot change in place, and news of vaults."""
 
-from __future__ import annotations
-
 import pytest
 
 from contracts.api.group import CLUSTERS
@@ -40,9 +38,7 @@ class TestAnew:
         ],
         ids=["policy", "size", "no volume", "class"],
     )
-    async def test_the_pods_and_volumes_of_a_set_are_left_behind(
-        self, record: ServiceRecord
-    ) -> None:
+    async def test_pods_and_volumes_of_a_set_are_left_behind(self, record: ServiceRecord) -> None:
         bench = Bench()
         await bench.bring(with_volume())
         bench.controllers()
@@ -69,11 +65,8 @@ class TestAnew:
         bench = Bench()
         await bench.bring(with_volume(volume_policy="Delete"))
         bench.controllers()
-        record = shipper(
-            kind="StatefulSet",
-            part={"volumes": ({**SPOOL, "size": "2Gi"},)},
-            volume_policy="Delete",
-        )
+        part = {"volumes": ({**SPOOL, "size": "2Gi"},)}
+        record = shipper(kind="StatefulSet", part=part, volume_policy="Delete")
         bench.server.requests.clear()
         await bench.provision(record)
         policy = "persistentVolumeClaimRetentionPolicy"
@@ -140,20 +133,6 @@ class TestVaults:
         await bench.provision(events_sent())
         assert bench.names_of == []
         assert (bench.live(CONFIG_MAP, OPENBAO) or {})["data"]["BAO_ADDR"] == VAULT.address
-
-    async def test_a_vault_that_is_gone_is_not(self) -> None:
-        bench = Bench()
-        await bench.bring(events_sent(), VAULT)
-        await bench.provision(events_sent())
-        assert bench.live(CONFIG_MAP, OPENBAO) is None
-
-    async def test_what_a_vault_says_of_itself_is_newer_than_what_is_told(self) -> None:
-        bench = Bench()
-        await bench.bring(cluster())
-        await bench.provision(events_sent(), Vault("vault", "https://former:8200", "former-ca"))
-        data = (bench.live(CONFIG_MAP, OPENBAO) or {})["data"]
-        assert data["vault.address"] == VAULT.address
-        assert data["vault.ca-secret"] == "fra1-vault-tls-ca"
 
     async def test_one_that_is_well_says_where_it_is(self) -> None:
         bench, record = Bench(), cluster()

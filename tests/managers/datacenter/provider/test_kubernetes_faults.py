@@ -1,7 +1,5 @@
 """managers.datacenter.provider.kubernetes: taking away, and calls that fail at every moment."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ from contracts.datacenter.workload_records import ServiceRecord
 from contracts.naming import labels
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import CONFIG_MAP, DEPLOYMENT, SERVICE, STATEFUL_SET
-from runtime.errors import LeaseLost
 from runtime.testing.api_server.faults import Fault, FaultKind
 from runtime.types import Object, ObjectKey, Resource
 from tests.managers.datacenter.provider_bench import (
@@ -105,20 +102,6 @@ class TestCrashes:
                 assert number > 8
                 return
         raise AssertionError("more calls than anybody makes")
-
-    async def test_who_may_no_longer_write_is_told_so(self) -> None:
-        lost = False
-
-        def guard() -> None:
-            if lost:
-                raise LeaseLost("the lease ran out")
-
-        bench = Bench(guard)
-        await bench.bring(shipper())
-        lost = True
-        with pytest.raises(LeaseLost):
-            await bench.provider.deprovision(shipper())
-        assert f"Deployment {NAME}" in bench.names()
 
 
 class TestRetiring:
@@ -246,11 +229,8 @@ class TestRetiring:
         live = bench.live(DEPLOYMENT, NAME) or {}
         assert live["metadata"]["ownerReferences"] == []
         assert live["metadata"]["annotations"] == {}
-        assert live["metadata"]["labels"] == {
-            "team": "a",
-            labels.NAME: "shipper",
-            labels.INSTANCE: "fra1",
-        }
+        users = {"team": "a", labels.NAME: "shipper", labels.INSTANCE: "fra1"}
+        assert live["metadata"]["labels"] == users
         # Its pods are found by these, and run on.
         selector = live["spec"]["selector"]["matchLabels"]
         assert selector == names.selector_labels("fra1", "shipper")

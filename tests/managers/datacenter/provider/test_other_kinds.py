@@ -3,27 +3,22 @@
 What needs no such change is in tests/integration/test_datacenter_objects.py.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 
 import orjson
 import pytest
 
-from managers.context.context import FIELD_MANAGER, MARKS
 from managers.datacenter.interfaces import ProviderError
 from managers.datacenter.provider.other_kinds import ObjectsProvider
-from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import ApplyCache
 from runtime.client.transport import HttpRequest, HttpResponse
-from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.kinds import custom
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.clock import ManualClock
 from runtime.types import ObjectKey, Resource
 from tests.contracts.datacenter.services import objects
+from tests.gen.api import owned_apply
 from tests.managers.datacenter.bodies import desired_service, record, service
 
 ISSUERS = Resource("example.com", "v1", "Issuer", "issuers")
@@ -39,11 +34,9 @@ class Discovery(FakeWire):
     async def request(self, call: HttpRequest, /) -> HttpResponse:
         if call.path != "/apis/example.com/v1" or not self.served:
             return await super().request(call)
-        listed = [
-            {"kind": kind.kind, "name": kind.plural, "namespaced": kind.namespaced}
-            for kind in self.served
-        ]
-        return HttpResponse(200, orjson.dumps({"resources": listed}))
+        (kind,) = self.served
+        listed = {"kind": kind.kind, "name": kind.plural, "namespaced": kind.namespaced}
+        return HttpResponse(200, orjson.dumps({"resources": [listed]}))
 
 
 class World:
@@ -54,17 +47,7 @@ class World:
         self.server = FakeApiServer(clock, rng)
         self.wire = Discovery(self.server, rng, latency=(0.0, 0.0))
         client = client_of(self.wire)
-        self.provider = ObjectsProvider(
-            client,
-            lambda caches: OwnedApply(
-                client,
-                caches,
-                field_manager=FIELD_MANAGER,
-                marks=MARKS,
-                metrics=Metrics(),
-                apply_cache=ApplyCache(clock, rng),
-            ),
-        )
+        self.provider = ObjectsProvider(client, lambda caches: owned_apply(client, caches, clock))
 
 
 async def test_a_definition_that_is_replaced_is_discovered_again() -> None:

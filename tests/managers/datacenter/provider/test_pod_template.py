@@ -1,9 +1,4 @@
-"""managers.datacenter.provider.pod_template.
-
-Every field of a body in the pod, and nothing that "restricted" bars.
-"""
-
-from __future__ import annotations
+"""Every field of a body in the pod, and nothing that "restricted" bars."""
 
 from typing import Any
 
@@ -25,11 +20,7 @@ from tests.managers.datacenter import bodies
 
 IMAGE = bodies.IMAGE
 VAULT = Vault("vault", "https://v:8200", "v-tls-ca", ("k/a", "k/b"))
-MARKS = {
-    names.SYSTEM: "true",
-    names.DATACENTER: "fra1",
-    names.BOOTSTRAP: "shipper",
-}
+MARKS = {names.SYSTEM: "true", names.DATACENTER: "fra1", names.BOOTSTRAP: "shipper"}
 CONFINED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
 
@@ -58,10 +49,7 @@ def test_the_least_body() -> None:
             "serviceAccountName": "default",
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
-            "securityContext": {
-                "runAsNonRoot": True,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
+            "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
             "imagePullSecrets": [],
             "nodeSelector": {},
             "tolerations": [],
@@ -136,19 +124,16 @@ def test_inits_and_sidecars_start_in_their_order() -> None:
     spec = template(
         part("main"),
         part("third", role="Sidecar", depends_on=("second",)),
-        part("second", role="Init", depends_on=("first",)),
+        part("second", role="Init", depends_on=("first",), health_check={"port": 1}),
         part("first", role="Sidecar"),
     )["spec"]
     assert [container["name"] for container in spec["containers"]] == ["main"]
     assert "restartPolicy" not in spec["containers"][0]
-    started = [
-        (init_container["name"], init_container.get("restartPolicy"))
-        for init_container in spec["initContainers"]
-    ]
+    inits = spec["initContainers"]
+    started = [(init["name"], init.get("restartPolicy")) for init in inits]
     assert started == [("first", "Always"), ("second", None), ("third", "Always")]
-    assert all(
-        init_container["securityContext"] == CONFINED for init_container in spec["initContainers"]
-    )
+    assert all(init["securityContext"] == CONFINED for init in inits)
+    assert "readinessProbe" not in inits[1], "an init is never asked how it is"
 
 
 def test_what_a_container_runs() -> None:
@@ -171,10 +156,7 @@ def test_what_a_container_runs() -> None:
     assert container_["resources"] == {"requests": {"cpu": "50m"}, "limits": {"memory": "64Mi"}}
     assert container_["env"] == [
         {"name": "LEVEL", "value": "info"},
-        {
-            "name": "WORD",
-            "valueFrom": {"secretKeyRef": {"name": "login", "key": "password"}},
-        },
+        {"name": "WORD", "valueFrom": {"secretKeyRef": {"name": "login", "key": "password"}}},
     ]
 
 
@@ -223,11 +205,6 @@ def test_health_checks(check: dict[str, Any], probes: dict[str, Any]) -> None:
     assert {name: container_[name] for name in container_ if name.endswith("Probe")} == probes
 
 
-def test_an_init_is_never_asked_how_it_is() -> None:
-    spec = template(part(), part("first", role="Init", health_check={"port": 1}))["spec"]
-    assert "readinessProbe" not in spec["initContainers"][0]
-
-
 def test_volumes_are_shared_by_name() -> None:
     spool = {"name": "spool", "mount_path": "/spool"}
     spec = template(
@@ -243,13 +220,11 @@ def test_volumes_are_shared_by_name() -> None:
     assert spec["initContainers"][0]["volumeMounts"] == [
         {"name": "spool", "mountPath": "/in", "readOnly": True}
     ]
-
-
-def test_a_volume_of_its_own_comes_from_a_claim() -> None:
+    # One of its own comes from a claim.
     data = {"name": "data", "mount_path": "/data", "kind": "Persistent", "size": "1Gi"}
-    spec = template(part(volumes=(data,)), kind="StatefulSet")["spec"]
-    assert spec["volumes"] == []
-    assert spec["containers"][0]["volumeMounts"] == [{"name": "data", "mountPath": "/data"}]
+    own = template(part(volumes=(data,)), kind="StatefulSet")["spec"]
+    assert own["volumes"] == []
+    assert own["containers"][0]["volumeMounts"] == [{"name": "data", "mountPath": "/data"}]
 
 
 def test_each_volume_is_known_once_and_by_its_size() -> None:
@@ -285,10 +260,8 @@ def test_files_are_mounted_one_by_one() -> None:
         }
     ]
 
-
-def test_two_files_of_one_container_have_two_keys() -> None:
-    files = ({"path": "/a-b", "content": ""}, {"path": "/a/b", "content": ""})
-    assert len(config_files(bodies.service("shipper", services=(part(config_files=files),)))) == 2
+    two = ({"path": "/a-b", "content": ""}, {"path": "/a/b", "content": ""})
+    assert len(config_files(bodies.service("shipper", services=(part(config_files=two),)))) == 2
 
 
 def test_a_secret_is_one_volume_wherever_it_is_mounted() -> None:

@@ -1,9 +1,4 @@
-"""managers.datacenter.provider.readiness.
-
-When a workload is well, and what it says when it is not.
-"""
-
-from __future__ import annotations
+"""When a workload is well, and what it says when it is not."""
 
 from typing import Any
 
@@ -19,12 +14,8 @@ from runtime.builtin_kinds import CONFIG_MAP, DEPLOYMENT, SERVICE
 from runtime.types import Object, ObjectKey, Resource
 from tests.managers.datacenter import bodies
 
-LATE = {
-    "type": "Progressing",
-    "status": "False",
-    "reason": "ProgressDeadlineExceeded",
-    "message": "it has timed out",
-}
+PROGRESSING = {"type": "Progressing", "reason": "ProgressDeadlineExceeded"}
+LATE = {**PROGRESSING, "status": "False", "message": "it has timed out"}
 QUOTA = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota"}
 AVAILABLE = {"type": "Available", "status": "True"}
 READY = {"type": "Ready", "status": "True"}
@@ -65,11 +56,8 @@ def _live(desired: int | None, /, **status: Any) -> dict[str, Any]:
     spec = {} if desired is None else {"replicas": desired}
     # The API server stores no count of 0.
     events_sent = {field: value for field, value in status.items() if value}
-    return {
-        "metadata": {"generation": 2},
-        "spec": spec,
-        "status": {"observedGeneration": 2, **events_sent},
-    }
+    status = {"observedGeneration": 2, **events_sent}
+    return {"metadata": {"generation": 2}, "spec": spec, "status": status}
 
 
 def with_status(live: dict[str, Any], **status: Any) -> dict[str, Any]:
@@ -109,12 +97,7 @@ CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
     "deployment without a number": (DEP, deployment(None, 1, 1, 1), (1, 1), WELL),
     "deployment of none": (DEP, deployment(0, 0, 0, 0), (0, 0), WELL),
     "deployment without a status": (DEP, NO_STATUS, (0, 2), NOT_OBSERVED),
-    "deployment rolling": (
-        DEP,
-        deployment(2, 1, 3, 2),
-        (2, 2),
-        "1 of 2 pods have the current spec",
-    ),
+    "deployment rolls": (DEP, deployment(2, 1, 3, 2), (2, 2), "1 of 2 pods have the current spec"),
     "deployment with old pods": (DEP, deployment(2, 2, 3, 2), (2, 2), OLD_POD),
     "deployment of none with pods": (DEP, deployment(0, 0, 1, 1), (1, 0), OLD_POD),
     "deployment not available": (DEP, deployment(2, 2, 2, 1), (1, 2), "1 of 2 pods are available"),
@@ -133,22 +116,12 @@ CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
         (3, 3),
         "1 of 3 pods have the current spec",
     ),
-    "stateful set not ready": (
-        STS,
-        stateful_set(3, 3, 2, "a", "a"),
-        (2, 3),
-        "2 of 3 pods are ready",
-    ),
+    "set not ready": (STS, stateful_set(3, 3, 2, "a", "a"), (2, 3), "2 of 3 pods are ready"),
     "stateful set not complete": (STS, stateful_set(3, 3, 3, "a", "b"), (3, 3), UPDATING),
     "daemon set without nodes": (DS, daemon_set(0, 0, 0), (0, 0), WELL),
     "daemon set rolling": (DS, daemon_set(4, 3, 4), (4, 4), "3 of 4 pods have the current spec"),
     "daemon set not available": (DS, daemon_set(4, 4, 3), (3, 4), "3 of 4 pods are available"),
-    "cluster not ready": (
-        BAO,
-        cluster(AVAILABLE, UNREADY, ready=2),
-        (2, 3),
-        "a leader is waited for",
-    ),
+    "not ready": (BAO, cluster(AVAILABLE, UNREADY, ready=2), (2, 3), "a leader is waited for"),
     "cluster not available": (BAO, cluster(UNAVAILABLE, READY), (3, 3), "NotReady"),
     "cluster that says nothing": (BAO, cluster(ready=0), (0, 3), "condition Ready has no message"),
 }
@@ -216,9 +189,7 @@ SEEN: dict[str, tuple[dict[ObjectRef, Object], str]] = {
 
 
 @pytest.mark.parametrize(("objects", "digest"), SEEN.values(), ids=SEEN)
-def test_what_is_there_was_made_from_one_wish(
-    objects: dict[ObjectRef, Object], digest: str
-) -> None:
+def test_what_is_there_is_of_one_wish(objects: dict[ObjectRef, Object], digest: str) -> None:
     assert applied_digest(ROW, objects) == digest
 
 
@@ -230,11 +201,8 @@ def test_every_object_is_told_by_what_it_is_for() -> None:
         ("fra1-shipper-files", "ConfigMap dc-fra1/fra1-shipper-files"),
         ("shipper", "Deployment dc-fra1/fra1-shipper"),
     )
-    assert (observation.present, observation.digest, observation.message) == (
-        True,
-        "d",
-        NOT_OBSERVED,
-    )
+    assert (observation.present, observation.digest) == (True, "d")
+    assert observation.message == NOT_OBSERVED
 
 
 @pytest.mark.parametrize(
@@ -249,7 +217,7 @@ def test_every_object_is_told_by_what_it_is_for() -> None:
         ),
     ],
 )
-def test_what_is_not_whole_is_not_well(
+def test_not_whole_is_not_well(
     objects: dict[ObjectRef, Object], present: bool, message: str
 ) -> None:
     observation = summarize(ROW, objects, "d")

@@ -1,9 +1,4 @@
-"""managers.datacenter.provider.vault.
-
-The cluster of a datacenter, and what others are told of it.
-"""
-
-from __future__ import annotations
+"""The cluster of a datacenter, and what others are told of it."""
 
 from typing import Any
 
@@ -30,10 +25,7 @@ PLAIN = Vault("vault", ADDRESS, "fra1-vault-tls-ca")
 
 
 def live(**spec: Any) -> Object:
-    return {
-        "metadata": {"name": "fra1-vault", "namespace": "dc-fra1"},
-        "spec": {**SPEC, **spec},
-    }
+    return {"metadata": {"name": "fra1-vault", "namespace": "dc-fra1"}, "spec": {**SPEC, **spec}}
 
 
 def spec_of(redeploy: str = "", **openbao: Any) -> Object:
@@ -71,11 +63,8 @@ def test_the_cluster_has_the_spec_as_it_was_written() -> None:
 
 def test_what_is_written_empty_stays() -> None:
     request = {"name": "a", "data": {"deep": {"policy": ""}}}
-    given: dict[str, Any] = {
-        "selfInit": {"enabled": True, "requests": [request]},
-        "tls": {},
-        "audit": [],
-    }
+    self_init = {"enabled": True, "requests": [request]}
+    given: dict[str, Any] = {"selfInit": self_init, "tls": {}, "audit": []}
     assert spec_of(**given) == {**SPEC, **given}
 
 
@@ -89,9 +78,7 @@ def test_what_is_written_empty_stays() -> None:
         ({"maintenance": {"restartAt": "mine"}}, "again", None),
     ],
 )
-def test_an_order_to_replace_pods_restarts_the_servers(
-    fields: dict[str, Any], redeploy: str, runtime: Any
-) -> None:
+def test_an_order_restarts_the_servers(fields: dict[str, Any], redeploy: str, runtime: Any) -> None:
     assert spec_of(redeploy, **fields).get("runtime") == runtime
 
 
@@ -149,19 +136,14 @@ def test_nothing_is_told_of_one_that_cannot_be_read(broken: Object) -> None:
     assert vault_of("vault", broken) is None
 
 
-def test_without_an_authority_none_is_mounted() -> None:
-    part = pod_part((Vault("vault", ADDRESS, "", ("k/a",)),))
-    assert part.env == (
-        {"name": "BAO_ADDR", "value": ADDRESS},
-        {"name": "BAO_ROLES", "value": "k/a"},
-    )
-    assert part.mounts == part.volumes == ()
-
-
-def test_without_vaults_nothing_is_told() -> None:
+def test_without_a_vault_or_its_authority_nothing_is_mounted() -> None:
     part = pod_part(())
     assert (part.env, part.mounts, part.volumes) == ((), (), ())
     assert facts(()) == {}
+    part = pod_part((Vault("vault", ADDRESS, "", ("k/a",)),))
+    variables = {item["name"]: item["value"] for item in part.env}
+    assert variables == {"BAO_ADDR": ADDRESS, "BAO_ROLES": "k/a"}
+    assert part.mounts == part.volumes == ()
 
 
 SECOND = Vault("second", "https://second:8200", "", ("k/a", "k/b"))

@@ -1,7 +1,5 @@
 """Answers of sources, and what a merge makes of them. Used by the tests beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from contracts.datacenter.service_spec import BootstrapService

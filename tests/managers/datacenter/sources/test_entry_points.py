@@ -1,7 +1,5 @@
 """Hooks of packages: found by entry points, and told of when they are broken."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator
 from importlib.metadata import EntryPoint
@@ -12,7 +10,7 @@ from structlog.testing import capture_logs
 
 from contracts.datacenter.workload_records import ServiceSource
 from managers.datacenter.sources.entry_points import GROUP, BrokenHook, discover, register_hooks
-from managers.datacenter.sources.hooks import call_hook
+from managers.datacenter.sources.hooks import call_hooks
 from managers.datacenter.sources.merge import SourceResult
 from managers.datacenter.sources.registry import SourceRegistry
 from runtime.testing.clock import ManualClock
@@ -73,12 +71,8 @@ def point(name: str, what: str, module: str = MODULE) -> EntryPoint:
 async def answers(points: Iterable[EntryPoint] | None) -> tuple[SourceResult, ...]:
     registry = SourceRegistry()
     register_hooks(registry, points)
-    return tuple(
-        [
-            await call_hook(source, hook, datacenter(), ManualClock())
-            for source, hook in registry.snapshot()
-        ]
-    )
+    sources = registry.snapshot()
+    return await call_hooks(sources, datacenter(), ManualClock())
 
 
 @pytest.mark.parametrize(
@@ -127,16 +121,12 @@ MISSING = (
     ],
     ids=lambda case: getattr(case, "value", ""),
 )
-async def test_a_broken_entry_point_is_a_failed_source_beside_the_others(
-    broken: EntryPoint, why: str
-) -> None:
+async def test_a_broken_entry_point_is_a_failed_source(broken: EntryPoint, why: str) -> None:
     error = f"entry point x = {broken.value}{why}"
     with capture_logs() as logs:
         results = await answers([broken, point("z", "factory")])
-    assert [(result.source.name, result.error) for result in results] == [
-        ("hook/made", ""),
-        ("hook/x", error),
-    ]
+    found = [(result.source.name, result.error) for result in results]
+    assert found == [("hook/made", ""), ("hook/x", error)]
     assert [(line["log_level"], line["error"]) for line in logs if "error" in line] == [
         ("error", error)
     ]
@@ -156,12 +146,7 @@ async def test_two_packages_that_give_the_same_hook_give_none() -> None:
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [
-        ("net work/x", "net-work-x"),
-        ("-net.", "net"),
-        ("///", "unnamed"),
-        ("n" * 300, "n" * 200),
-    ],
+    [("net work/x", "net-work-x"), ("-net.", "net"), ("///", "unnamed"), ("n" * 300, "n" * 200)],
 )
 def test_the_name_of_a_broken_entry_point_becomes_one_of_a_source(name: str, expected: str) -> None:
     registry = SourceRegistry()

@@ -1,7 +1,5 @@
 """Which services a datacenter is to have, whatever its sources do, and in whatever order."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any
@@ -34,58 +32,32 @@ from tests.managers.datacenter.sources.answers import (
 # --- sources that answer ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("answers", "expected"),
-    [
-        pytest.param([], {}, id="nobody"),
-        pytest.param(
-            [good(DECLARED, service("b"), service("a"))],
-            {"a": "declared", "b": "declared"},
-            id="declared only",
-        ),
-        pytest.param([silent(), good(HOOK, service("a"))], {"a": "hook/network"}, id="hook only"),
-        pytest.param(
-            [good(DECLARED, service("a")), good(HOOK, service("b")), good(SET, service("c"))],
-            {"a": "declared", "b": "hook/network", "c": "set/edge"},
-            id="all of them are merged",
-        ),
-        pytest.param(
-            [good(SET, service("a")), good(DECLARED, service("a"))],
-            {"a": "declared"},
-            id="declared wins over any priority",
-        ),
-        pytest.param(
-            [good(HOOK, service("a")), good(SET, service("a"))],
-            {"a": "set/edge"},
-            id="the higher priority wins",
-        ),
-        pytest.param(
-            [
-                good(ServiceSource("hook/b"), service("a")),
-                good(ServiceSource("hook/a"), service("a")),
-            ],
-            {"a": "hook/a"},
-            id="among equals the name that comes first",
-        ),
-    ],
-)
+A, B, C = service("a"), service("b"), service("c")
+HOOK_A, HOOK_B = ServiceSource("hook/a"), ServiceSource("hook/b")
+# sentence: (answers, the services by source)
+GIVEN: dict[str, tuple[list[SourceResult], dict[str, str]]] = {
+    "nobody": ([], {}),
+    "declared only": ([good(DECLARED, B, A)], {"a": "declared", "b": "declared"}),
+    "hook only": ([silent(), good(HOOK, A)], {"a": "hook/network"}),
+    "all of them are merged": (
+        [good(DECLARED, A), good(HOOK, B), good(SET, C)],
+        {"a": "declared", "b": "hook/network", "c": "set/edge"},
+    ),
+    "declared wins over any priority": ([good(SET, A), good(DECLARED, A)], {"a": "declared"}),
+    "the higher priority wins": ([good(HOOK, A), good(SET, A)], {"a": "set/edge"}),
+    "the first name among equals": ([good(HOOK_B, A), good(HOOK_A, A)], {"a": "hook/a"}),
+}
+
+
+@pytest.mark.parametrize(("answers", "expected"), GIVEN.values(), ids=GIVEN)
 def test_who_gives_a_service(answers: list[SourceResult], expected: dict[str, str]) -> None:
     assert sources_by_service(merge_result(answers)) == expected
 
 
-def test_the_body_of_the_winner_is_used() -> None:
-    desired_state = merge_result(
-        [good(HOOK, service("a", replicas=2)), good(SET, service("a", replicas=3))]
-    )
-    assert [(entry.service.replicas, entry.source) for entry in desired_state.services] == [
-        (3, SET)
-    ]
-
-
 def test_each_loser_is_a_conflict_that_names_both_and_what_to_do() -> None:
-    desired_state = merge_result(
-        [good(HOOK, service("a")), good(SET, service("a")), good(DECLARED, service("a"))]
-    )
+    bodies = (service("a", replicas=n) for n in (2, 3, 4))
+    desired_state = merge_result([*map(good, (HOOK, SET, DECLARED), bodies)])
+    assert [entry.service.replicas for entry in desired_state.services] == [4]
     assert desired_state.conflicts == (
         NameConflict("a", "declared", "set/edge"),
         NameConflict("a", "declared", "hook/network"),
@@ -147,16 +119,6 @@ def test_a_source_that_gives_a_name_twice_is_in_conflict_with_itself() -> None:
 # --- sources that do not ------------------------------------------------------------------------
 
 
-def test_a_source_that_fails_keeps_what_it_gave() -> None:
-    """An error must never retire what runs."""
-    before = desired_service(service("a", replicas=3), "hook/network")
-    desired_state = merge_result(
-        [silent(), failed_source(HOOK, "timed out after 5 s")], [record(before)]
-    )
-    assert desired_state.services == (before,)
-    assert errors(desired_state) == {"declared": "", "hook/network": "timed out after 5 s"}
-
-
 def test_a_source_that_fails_keeps_its_priority_with_its_services() -> None:
     """An unreadable set has lost its priority, but not the name that it has won."""
     records = [record(desired_service(service("a", replicas=3), "set/edge", 10))]
@@ -185,37 +147,27 @@ GOING = replace(OF_HOOK, retiring=True)
 BY_HOOK = {"a": "hook/network"}
 ANSWERED = {"declared": ""}
 REFUSED = {"hook/network": "refused"}
-# Answers, existing records, forgotten sources; the services by source, and the errors.
+LOST = {**ANSWERED, "hook/network": UNREGISTERED}
+FAILS = failed_source(HOOK)
+OF_SET = record(desired_service(A, "set/edge"))
 KEPT: dict[str, tuple[Any, Any, Any, dict[str, str], dict[str, str]]] = {
-    "a source that fails keeps its services": (
-        [failed_source(HOOK)],
-        [OF_HOOK],
-        [],
-        BY_HOOK,
-        REFUSED,
-    ),
+    "a source that fails keeps its services": ([FAILS], [OF_HOOK], [], BY_HOOK, REFUSED),
     "a valid answer retires": ([good(HOOK)], [OF_HOOK], [], {}, {"hook/network": ""}),
     "a source of a higher rank takes the name": (
-        [failed_source(HOOK), good(SET, service("a"))],
+        [FAILS, good(SET, A)],
         [OF_HOOK],
         [],
         {"a": "set/edge"},
         {"set/edge": "", **REFUSED},
     ),
     "an empty list retires what was declared": (
-        [good(DECLARED), failed_source(HOOK)],
-        [record(desired_service(service("b"))), OF_HOOK],
+        [good(DECLARED), FAILS],
+        [record(desired_service(B)), OF_HOOK],
         [],
         BY_HOOK,
         ANSWERED | REFUSED,
     ),
-    "an unregistered source keeps its services": (
-        [silent()],
-        [OF_HOOK],
-        [],
-        BY_HOOK,
-        {**ANSWERED, "hook/network": UNREGISTERED},
-    ),
+    "an unregistered source keeps its services": ([silent()], [OF_HOOK], [], BY_HOOK, LOST),
     "a forgotten source retires": (
         [silent()],
         [OF_HOOK, OF_OTHER],
@@ -223,28 +175,16 @@ KEPT: dict[str, tuple[Any, Any, Any, dict[str, str], dict[str, str]]] = {
         {"b": "hook/other"},
         {**ANSWERED, "hook/other": UNREGISTERED},
     ),
-    "a deleted set retires": (
-        [silent()],
-        [record(desired_service(service("a"), "set/edge"))],
-        [],
-        {},
-        ANSWERED,
-    ),
+    "a deleted set retires": ([silent()], [OF_SET], [], {}, ANSWERED),
     "a registered source is not forgotten": (
-        [failed_source(HOOK)],
+        [FAILS],
         [OF_HOOK],
         ["hook/network"],
         BY_HOOK,
         {"hook/network": f"refused; {STILL_REGISTERED}"},
     ),
-    "a failure requests no retiring service": ([failed_source(HOOK)], [GOING], [], {}, REFUSED),
-    "an answer requests a retiring service": (
-        [good(HOOK, service("a"))],
-        [GOING],
-        [],
-        BY_HOOK,
-        {"hook/network": ""},
-    ),
+    "a failure requests no retiring service": ([FAILS], [GOING], [], {}, REFUSED),
+    "a retiring one is requested": ([good(HOOK, A)], [GOING], [], BY_HOOK, {"hook/network": ""}),
 }
 
 
@@ -265,45 +205,33 @@ def test_which_services_are_kept(
 # --- orders to replace pods ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("redeploy", "records", "expected"),
-    [
-        pytest.param({}, [], "", id="no order"),
-        pytest.param({"a": "2"}, [], "2", id="an order"),
-        pytest.param({"b": "2"}, [], "", id="an order for another one"),
-        pytest.param(
-            {},
-            [record(desired_service(service("a"), redeploy="1"))],
-            "1",
-            id="taken off the list: no new one",
-        ),
-        pytest.param(
-            {"a": "2"},
-            [record(desired_service(service("a"), redeploy="1"))],
-            "2",
-            id="the next order",
-        ),
-        pytest.param(
-            {},
-            [record(desired_service(service("a"), redeploy="1"), retiring=True)],
-            "",
-            id="a record that goes takes its order along",
-        ),
-    ],
-)
+ORDERED = record(desired_service(A, redeploy="1"))
+# sentence: (orders, existing records, the order of the service)
+ORDERS: dict[str, tuple[dict[str, str], list[ServiceRecord], str]] = {
+    "no order": ({}, [], ""),
+    "an order": ({"a": "2"}, [], "2"),
+    "an order for another one": ({"b": "2"}, [], ""),
+    "taken off the list: no new one": ({}, [ORDERED], "1"),
+    "the next order": ({"a": "2"}, [ORDERED], "2"),
+    "a record that goes takes its order along": ({}, [replace(ORDERED, retiring=True)], ""),
+}
+
+
+@pytest.mark.parametrize(("redeploy", "records", "expected"), ORDERS.values(), ids=ORDERS)
 @pytest.mark.parametrize("source", [DECLARED, HOOK])
 def test_orders_reach_services_of_every_source(
     source: ServiceSource, redeploy: dict[str, str], records: list[ServiceRecord], expected: str
 ) -> None:
-    desired_state = merge_result([good(source, service("a"))], records, redeploy)
+    desired_state = merge_result([good(source, A)], records, redeploy)
     assert [entry.redeploy for entry in desired_state.services] == [expected]
 
 
 def test_an_order_reaches_what_a_failing_source_keeps() -> None:
-    desired_state = merge_result(
-        [failed_source(HOOK)], [record(desired_service(service("a"), "hook/network"))], {"a": "2"}
-    )
-    assert [entry.redeploy for entry in desired_state.services] == ["2"]
+    """An error must never retire what runs."""
+    before = desired_service(service("a", replicas=3), "hook/network")
+    for redeploy, expected in (({}, before), ({"a": "2"}, replace(before, redeploy="2"))):
+        desired_state = merge_result([failed_source(HOOK)], [record(before)], redeploy)
+        assert desired_state.services == (expected,)
 
 
 # --- reports ------------------------------------------------------------------------------------
@@ -337,8 +265,6 @@ def test_a_source_that_never_gave_an_answer_has_no_digest() -> None:
 def test_the_digest_of_a_source_is_the_same_while_it_fails() -> None:
     services = (service("b"), service("a"))
     records = [record(desired_service(declared, "hook/network")) for declared in services]
-    answered, kept = (
-        merge_result([good(HOOK, *services)], records),
-        merge_result([failed_source(HOOK)], records),
-    )
+    answered = merge_result([good(HOOK, *services)], records)
+    kept = merge_result([failed_source(HOOK)], records)
     assert answered.sources[0].digest == kept.sources[0].digest != ""

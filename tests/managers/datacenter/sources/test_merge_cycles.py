@@ -1,7 +1,5 @@
 """Services that depend on each other in a cycle: what is kept, and who is told."""
 
-from __future__ import annotations
-
 import pytest
 
 from managers.datacenter.sources.merge import SourceResult
@@ -26,10 +24,8 @@ def test_services_of_a_circle_stay_as_their_records_are_and_new_ones_are_left_ou
         ],
         [record(before)],
     )
-    assert {entry.name: entry.service for entry in desired_state.services} == {
-        "a": before.service,
-        "d": service("d"),
-    }
+    services = {entry.name: entry.service for entry in desired_state.services}
+    assert services == {"a": before.service, "d": service("d")}
     text = (
         "dependsOn has a cycle: a -> b -> c -> a; existing services among a, b, c are not changed, "
         "and none is created: remove one of the dependsOn"
@@ -98,7 +94,5 @@ def test_a_record_that_is_put_back_may_close_the_next_circle() -> None:
 
 def test_a_name_that_nobody_gives_makes_no_circle() -> None:
     desired_state = merge_result([good(DECLARED, service("a", depends_on=("b", "openbao:ready")))])
-    assert (sources_by_service(desired_state), errors(desired_state)) == (
-        {"a": "declared"},
-        {"declared": ""},
-    )
+    assert sources_by_service(desired_state) == {"a": "declared"}
+    assert errors(desired_state) == {"declared": ""}

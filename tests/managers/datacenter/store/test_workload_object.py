@@ -1,9 +1,4 @@
-"""managers.datacenter.store.workload_object.
-
-A record as an object, and what an object says of a record.
-"""
-
-from __future__ import annotations
+"""A record as an object, and what an object says of a record."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -71,10 +66,7 @@ def test_a_record_comes_back(value: Any) -> None:
 def test_without_the_datacenter_a_record_knows_its_own_place() -> None:
     record = record_of(live())
     assert record.datacenter == replace(FRA, region="", zone="", labels={})
-
-
-def test_what_is_being_deleted_is_retiring() -> None:
-    assert not record_of(live()).retiring
+    assert not record.retiring
     assert record_of(live(deletionTimestamp="2030-01-01T00:00:00Z")).retiring
 
 
@@ -92,11 +84,9 @@ def test_what_is_being_deleted_is_retiring() -> None:
 )
 def test_a_record_stays_with_its_datacenter(names_of: Any, seen: Any) -> None:
     assert with_current_state(FRA, names_of, provisioned=True) == seen
-
-
-def test_a_wrong_provider_can_be_corrected_until_something_is_made() -> None:
-    names_of = replace(FRA, provider="x", namespace="x")
-    assert with_current_state(FRA, names_of, provisioned=False) == replace(FRA, provider="x")
+    # A wrong provider can be corrected until something is made.
+    wrong = replace(FRA, provider="x", namespace="x")
+    assert with_current_state(FRA, wrong, provisioned=False) == replace(FRA, provider="x")
 
 
 def test_a_name_that_does_not_fit_its_spec_is_refused() -> None:
@@ -130,15 +120,10 @@ def test_what_is_left_of_a_record_says_how_its_objects_go() -> None:
     obj["spec"]["namespace"] = "dc-other"
     record = record_of(obj, FRA)
     body = record.desired.service
-    assert (body.kind, body.deletion_policy, body.volume_policy) == (
-        "StatefulSet",
-        "Orphan",
-        "Delete",
-    )
-    assert (record.datacenter.namespace, record.desired.source) == (
-        "dc-other",
-        ServiceSource("hook/net"),
-    )
+    assert (body.kind, body.deletion_policy) == ("StatefulSet", "Orphan")
+    assert body.volume_policy == "Delete"
+    assert record.datacenter.namespace == "dc-other"
+    assert record.desired.source == ServiceSource("hook/net")
 
 
 def test_a_record_of_nobody_is_refused_even_when_it_is_to_go() -> None:
@@ -183,13 +168,7 @@ def test_progress_comes_back(progress: ServiceProgress) -> None:
             "False Pending",
             "No object was created yet.",
         ),
-        (
-            STARTING,
-            "Active",
-            "False Provisioning",
-            "False Provisioning",
-            "1 of 2 pods are ready",
-        ),
+        (STARTING, "Active", "False Provisioning", "False Provisioning", "1 of 2 pods are ready"),
         (RUNNING, "Active", "True Running", "False Running", "It is up to date and healthy."),
         (RUNNING, "Offline", "Unknown Offline", "False Running", "It is up to date and healthy."),
         (RETRIED, "Active", "False Unavailable", "False Failed", "the server is busy"),
