@@ -307,9 +307,13 @@ def owned_apply(
     metrics: Metrics = UNREAD,
 ) -> OwnedApply:
     """The apply of the operator, through this client and over these caches."""
-    settled = ApplyCache(clock or ManualClock(), random.Random(1))
     return OwnedApply(
-        client, caches, field_manager=FIELD_MANAGER, marks=MARKS, metrics=metrics, apply_cache=settled
+        client,
+        caches,
+        field_manager=FIELD_MANAGER,
+        marks=MARKS,
+        metrics=metrics,
+        apply_cache=ApplyCache(clock or ManualClock(), random.Random(1)),
     )
 
 

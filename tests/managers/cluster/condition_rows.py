@@ -155,24 +155,16 @@ ROWS |= {
     "a roll that lasts too long": row(
         OLD, TWO_READY, "Degraded=True NotReady", after=Wait("RolloutStuck", "one to go")
     ),
-    "servers that read their files again": row(
-        OLD, FINE, "Degraded=False Ready", after=Wait("Reloading", "three")
-    ),
-    "a server that has no vote yet": row(
-        raft(2), TWO_READY, "Degraded=False Ready", after=NOT_READY
-    ),
+    "servers reload": row(OLD, FINE, "Degraded=False Ready", after=Wait("Reloading", "three")),
+    "a server without a vote": row(raft(2), TWO_READY, "Degraded=False Ready", after=NOT_READY),
     "a voter that is lost": row(raft(3), TWO_READY, "Degraded=True NotReady", after=NOT_READY),
-    "a cluster that never ran": row(
-        NEW, pods(), "Degraded=False Ready", after=Wait("FirstBoot", "it boots")
-    ),
+    "it never ran": row(NEW, pods(), "Degraded=False Ready", after=Wait("FirstBoot", "it boots")),
     "one says it is sealed": row(
         OLD,
         pods(LEADER, SECOND.with_server_labels(sealed="true"), THIRD),
         "OpenBaoSealed=True Sealed",
     ),
-    "one says nothing of its seal": row(
-        OLD, pods(LEADER, gen.pod(1)), "OpenBaoSealed=Unknown Unknown"
-    ),
+    "one tells no seal": row(OLD, pods(LEADER, gen.pod(1)), "OpenBaoSealed=Unknown Unknown"),
     "what is going away is not asked for its seal": row(
         OLD,
         pods(LEADER, SECOND, THIRD.with_server_labels(sealed="true").terminating()),
@@ -204,9 +196,7 @@ ROWS |= {
         "OpenBaoLeader=Unknown Hibernated",
         "RaftMembershipReady=Unknown Hibernated",
     ),
-    "asleep, and the key that opens it is gone": row(
-        ASLEEP, EMPTIED, "Stalled=True UnsealKeyMissing", after=BLOCKED
-    ),
+    "asleep without its key": row(ASLEEP, EMPTIED, "Stalled=True UnsealKeyMissing", after=BLOCKED),
     "falling asleep": row(
         ASLEEP,
         TWO_READY,
@@ -276,9 +266,7 @@ BEGUN = {"targetVersion": "2.5.5", "fromVersion": "2.4.0"}
 ROLLED = {**BEGUN, "phase": "Rolling"}
 FAILED = {"reason": "PodNotReady", "message": "x-2 is not back", "at": "2030-01-01T00:00:00Z"}
 ROWS |= {
-    "a pause found an upgrade on its way": row(
-        PAUSED.with_status(upgrade=ROLLED), FINE, "Upgrading=Unknown Paused"
-    ),
+    "a paused upgrade": row(PAUSED.with_status(upgrade=ROLLED), FINE, "Upgrading=Unknown Paused"),
     "an upgrade that stopped": row(
         OLD.with_status(upgrade={**BEGUN, "failure": FAILED}),
         FINE,
@@ -344,9 +332,7 @@ ROWS |= {
     "the operator alone has a login, whose keys were not compared": row(
         LOGIN, FINE, "UserAccessBootstrap=False NoUserLogin", "OperatorLoginReady=Unknown Unknown"
     ),
-    "the operator has no login": row(
-        OLD.self_init(), FINE, "OperatorLoginReady=False OperatorLoginMissing"
-    ),
+    "no login": row(OLD.self_init(), FINE, "OperatorLoginReady=False OperatorLoginMissing"),
     "the keys of the operator's login are trusted": row(
         login(keys="k"), FINE, "OperatorLoginReady=True OperatorLoginTrusted"
     ),

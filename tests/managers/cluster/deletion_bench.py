@@ -57,8 +57,5 @@ class Bench:
         return [str(call) for call in self.api.calls if call.verb not in ("get", "peek")]
 
 
-WHOLE = (
-    (STATEFUL_SET, gen.stateful_set().object()),
-    (POD, gen.pod(0).object()),
-    *((PVC, claim(n)) for n in range(3)),
-)
+SERVERS = ((STATEFUL_SET, gen.stateful_set().object()), (POD, gen.pod(0).object()))
+WHOLE = (*SERVERS, *((PVC, claim(n)) for n in range(3)))

@@ -39,38 +39,18 @@ FEATURE_ROWS: dict[str, Row] = {
     "the autopilot is as asked": row(
         with_autopilot(True, "AutopilotApplied"), FINE, "AutopilotConfigured=True AutopilotApplied"
     ),
-    "the autopilot may not be set": row(
-        with_autopilot(False, "AutopilotRefused"),
-        FINE,
-        "AutopilotConfigured=False AutopilotRefused",
-    ),
     "the volume of audit files is not there": row(
         OLD.with_spec(auditFileStorage={"mode": "ManagedPVC", "size": "1Gi"}),
         FINE,
         "AuditFileStorageReady=False PrerequisitesMissing",
     ),
-    "volumes of the default class": row(
-        OLD, CLAIMS, "StorageConfigured=True StorageClassDefaulted"
-    ),
-    "volumes of the class of the spec": row(
-        OLD.with_spec(storage={"size": "1Gi", "storageClassName": "fast"}),
-        CLAIMS,
-        "StorageConfigured=True StorageClassConfigured",
-    ),
+    "volumes of default class": row(OLD, CLAIMS, "StorageConfigured=True StorageClassDefaulted"),
     "no volume was made yet": row(
         OLD,
         first_claim(phase="Pending", capacity=""),
         "StorageConfigured=Unknown StorageClassPending",
     ),
-    "volumes that have to grow": row(
-        volumes.LARGER, CLAIMS, "StorageConfigured=False StorageResizing"
-    ),
     "a lost volume": row(OLD, first_claim(phase="Lost"), "StorageConfigured=False VolumeLost"),
-    "small volumes of an earlier cluster": row(
-        volumes.LARGER,
-        first_claim(owner_uid="uid-of-before"),
-        "StorageConfigured=False ForeignObject",
-    ),
     "a size that differs from the volumes is no field without effect": row(
         volumes.LARGER, replace(GROWN, rolling=None), "ProductionReady=False ProfileNotSet"
     ),
@@ -163,27 +143,17 @@ FEATURE_ROWS |= {
     "read replicas sleep": row(
         TWO.with_spec(hibernate=True), readers(), "ReadReplicasReady=False Hibernated"
     ),
-    "a newer version answers reads": row(
-        NEWER, ALL, "ReadServingAvailable=True ReadServingAvailable"
-    ),
+    "a newer one answers reads": row(NEWER, ALL, "ReadServingAvailable=True ReadServingAvailable"),
     "a newer version without a ready read replica": row(
         NEWER, readers(gen.read_pod(0)), "ReadServingAvailable=False PodsNotServingReads"
     ),
-    "read replicas are members without a vote": row(
-        raft(3, 2, 2), ALL, "RaftMembershipReady=True AllVoters"
-    ),
-    "a read replica has not joined": row(
-        raft(3, 1, 1), ALL, "RaftMembershipReady=False ReadReplicasMissing"
-    ),
-    "somebody promoted a read replica": row(
-        raft(4, 1, 1), ALL, "RaftMembershipReady=False MembersUnexpected"
-    ),
+    "read replicas have no vote": row(raft(3, 2, 2), ALL, "RaftMembershipReady=True AllVoters"),
+    "one has not joined": row(raft(3, 1, 1), ALL, "RaftMembershipReady=False ReadReplicasMissing"),
+    "one was promoted": row(raft(4, 1, 1), ALL, "RaftMembershipReady=False MembersUnexpected"),
     "a member without a vote that nobody asked for": row(
         raft(3, 3, 2), ALL, "RaftMembershipReady=False MembersUnexpected"
     ),
-    "a voter is missing beside read replicas": row(
-        raft(2, 2, 2), ALL, "RaftMembershipReady=False VotersMissing"
-    ),
+    "one voter is missing": row(raft(2, 2, 2), ALL, "RaftMembershipReady=False VotersMissing"),
     "a sealed read replica is a sealed server": row(
         TWO,
         readers(BOTH[0], BOTH[1].with_server_labels(sealed="true")),

@@ -84,10 +84,8 @@ class Watched:
 
     def pods(self) -> dict[str, str]:
         """Version of each existing pod."""
-        return {
-            pod["metadata"]["name"]: version_of(pod["spec"]["containers"][0]["image"])
-            for pod in self.api.of(POD)
-        }
+        pods = ((pod["metadata"]["name"], pod["spec"]["containers"][0]) for pod in self.api.of(POD))
+        return {name: version_of(container["image"]) for name, container in pods}
 
     def look(self, locked: bool, pods: Mapping[str, str]) -> None:
         """Record every rule that the last reconcile broke."""
@@ -101,11 +99,8 @@ class Watched:
         live = self.api.objects.get((STATEFUL_SET, KEY))
         if live is not None:
             self._look_at_template(live, locked, pods)
-        other = [
-            stateful_set
-            for stateful_set in self.api.of(STATEFUL_SET)
-            if stateful_set["metadata"]["name"] != "x"
-        ]
+        sets = [live["metadata"]["name"] for live in self.api.of(STATEFUL_SET)]
+        other = [name for name in sets if name != "x"]
         if other:
             self.broken.append(f"a second StatefulSet was made: {other[0]['metadata']['name']}")
 

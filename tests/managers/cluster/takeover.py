@@ -76,16 +76,14 @@ class Takeover:
         self.phases: list[str] = []
         self.flips: list[str] = []
         """What the public Service selected, each time another revision."""
-        self.applies: list[tuple[str, str]] = []
-        """StatefulSets that were written, and the phase that was left to be read."""
+
         self.deletions: list[tuple[str, str]] = []
         """StatefulSets and claims that were deleted, with the UID that was named."""
         self.actions: list[str] = []
         self.fails: set[str] = set()
         """Actions whose Jobs fail."""
         self.event_reasons: list[str] = []
-        self.makes = True
-        """Pods come up."""
+
         self.pod_count = 0
 
     def _serve(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,14 +146,7 @@ class Takeover:
 
     def forget(self) -> None:
         """Drop the recorded requests."""
-        for log in (
-            self.phases,
-            self.flips,
-            self.deletions,
-            self.event_reasons,
-            self.actions,
-            self.applies,
-        ):
+        for log in (self.phases, self.flips, self.deletions, self.event_reasons, self.actions):
             log.clear()
 
     async def until(self, phase: str, turns: int = 60) -> None:
@@ -220,8 +211,6 @@ class Takeover:
         if not self.phases or self.phases[-1] != self.phase:
             self.phases.append(self.phase)
         for call in self.api.calls:
-            if call.verb == "apply" and call.kind == "StatefulSet":
-                self.applies.append((call.name, self.phase))
             if call.verb == "delete" and call.kind in ("StatefulSet", "PersistentVolumeClaim"):
                 self.deletions.append((call.name, call.body["uid"]))
         revision = self.selected().get(labels.REVISION, "") if self._serves() else ""
@@ -288,7 +277,7 @@ class Takeover:
             pod = gen.read_pod(ordinal) if reads else gen.pod(ordinal).of(revision)
             key = key_of(pod.object())
             expected.add(key.name)
-            if (POD, key) not in self.api.objects and (self.makes or revision == ""):
+            if (POD, key) not in self.api.objects:
                 self._make(pod, live, joins=not reads and not revision)
         return expected
 

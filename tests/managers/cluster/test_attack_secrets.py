@@ -129,11 +129,7 @@ SEALS: dict[str, tuple[gen.Cluster, Object, tuple[str, ...]]] = {
         secret("mine", credentials_json=b'{"a": "' + b"b" * 300_000 + b'"}'),
         ("300009 bytes", "up to 65536"),
     ),
-    "a line without end in a profile": (
-        ORACLE,
-        secret("mine", config=LONG),
-        ("300013 bytes", "up to 65536"),
-    ),
+    "an endless profile": (ORACLE, secret("mine", config=LONG), ("300013 bytes", "up to 65536")),
 }
 
 

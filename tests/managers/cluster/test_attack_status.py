@@ -72,9 +72,7 @@ def belongings(bench: Bench) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("field", "value"), CORRUPTIONS, ids=case_id)
-async def test_attack_t13_a_corrupt_field_is_corrected(
-    bench: Bench, field: str, value: Any
-) -> None:
+async def test_attack_t13_a_wrong_field_is_corrected(bench: Bench, field: str, value: Any) -> None:
     status = copy.deepcopy(bench.cluster["status"])
     corrupt(status, field, value)
     await recovers(bench, status)
@@ -82,9 +80,7 @@ async def test_attack_t13_a_corrupt_field_is_corrected(
 
 @pytest.mark.parametrize("field", ["type", "status", "reason", "message", "observedGeneration"])
 @pytest.mark.parametrize("value", [7, "", "Other\n\x1b[31m", GONE], ids=case_id)
-async def test_attack_t13_a_corrupt_condition_is_corrected(
-    bench: Bench, field: str, value: Any
-) -> None:
+async def test_attack_t13_a_condition_is_corrected(bench: Bench, field: str, value: Any) -> None:
     status = copy.deepcopy(bench.cluster["status"])
     for condition in status["conditions"]:
         corrupt(condition, field, value)

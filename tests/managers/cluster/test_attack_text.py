@@ -77,7 +77,7 @@ def spoil(bench: Bench, payload: str, *, unscheduled: bool) -> None:
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
 @pytest.mark.parametrize("unscheduled", [False, True], ids=["waits", "unscheduled"])
-async def test_attack_t17_a_message_of_a_kubelet_stays_on_one_line(
+async def test_attack_t17_a_kubelet_gets_one_line(
     bench: Bench, payload: str, unscheduled: bool
 ) -> None:
     spoil(bench, payload, unscheduled=unscheduled)
@@ -90,9 +90,7 @@ async def test_attack_t17_a_message_of_a_kubelet_stays_on_one_line(
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
-async def test_attack_t17_a_message_of_an_api_server_stays_on_one_line(
-    bench: Bench, payload: str
-) -> None:
+async def test_attack_t17_an_api_server_gets_one_line(bench: Bench, payload: str) -> None:
     bench.api.objects.pop(CONFIG)
     error = api_error(422)
     error.args = (payload,)
@@ -107,9 +105,7 @@ async def test_attack_t17_a_message_of_an_api_server_stays_on_one_line(
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
-async def test_attack_t17_an_event_is_one_line_of_bounded_length(
-    bench: Bench, payload: str
-) -> None:
+async def test_attack_t17_an_event_is_one_line_within_bounds(bench: Bench, payload: str) -> None:
     await bench.outside.flush_events()
     bench.outside.events.event(bench.cluster, "Warning", "Reason", payload)
     ((_, _, note),) = await bench.outside.flush_events()

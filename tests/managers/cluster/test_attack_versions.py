@@ -86,8 +86,6 @@ def test_attack_t19_a_forged_status_allows_no_downgrade() -> None:
 
 
 def test_valid_versions_and_images_are_accepted() -> None:
-    assert (refusal_reason(OLD), refusal_reason(OLD.with_spec(image="example.com/bao:2.4.0"))) == (
-        "",
-        "",
-    )
+    assert refusal_reason(OLD) == ""
+    assert refusal_reason(OLD.with_spec(image="example.com/bao:2.4.0")) == ""
     assert refusal_reason(OLD.with_spec(image="example.com/bao@sha256:" + "0" * 64)) == ""

@@ -51,9 +51,7 @@ async def _complete_upgrade(world: Takeover) -> None:
             return
 
 
-async def test_a_crash_is_tested_at_each_write_of_an_upgrade(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_each_write_of_an_upgrade_has_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(await _before_writes(monkeypatch)) == WRITES
 
 

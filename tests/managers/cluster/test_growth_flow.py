@@ -3,7 +3,6 @@
 import copy
 
 from contracts.api.group import CLUSTERS
-from contracts.records.effects import RecreateStatefulSet
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.types import Object, uid_of
 from tests import gen
@@ -103,16 +102,3 @@ async def test_a_refused_expansion_is_reported_and_costs_one_request_each() -> N
     assert bench.condition("Available")[0] == "True"
     await bench.turn(after=300.0)
     assert claim_writes(bench) == GROW
-
-
-async def test_the_deletion_of_the_stateful_set_is_retried() -> None:
-    bench = await three_volumes()
-    for pvc in bench.api.of(PVC):
-        bench.api.with_objects((PVC, volume(int(pvc["metadata"]["name"][-1]), "2Gi")))
-    bench.ask_for(storage={"size": "2Gi"})
-    bench.api.refuse("delete StatefulSet x", api_error(409))
-    await bench.turn()
-    assert len(bench.api.of(STATEFUL_SET)) == 1
-    assert bench.outside.context.attempts.last(RecreateStatefulSet.name, "uid-x") is None
-    await bench.turn()
-    assert bench.api.of(STATEFUL_SET) == []

@@ -74,9 +74,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("values", WRONG.values(), ids=WRONG)
-async def test_a_release_that_no_server_runs_is_not_rendered(
-    seen: Watched, values: dict[str, Any]
-) -> None:
+async def test_a_release_that_nobody_runs_is_ignored(seen: Watched, values: dict[str, Any]) -> None:
     seen.edit(values)
     await seen.passes(20)
     assert (seen.broken, seen.life.gone, seen.life.version) == ([], [], OLD)
@@ -134,9 +132,7 @@ async def test_a_template_of_another_writer_is_not_a_release(seen: Watched) -> N
     assert gen.present(status.release).version == OLD
 
 
-async def test_the_version_label_counts_if_the_image_has_no_version(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_without_an_image_version_the_label_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     digest = f"example.com/bao@sha256:{'a' * 64}"
     seen = await healthy(monkeypatch, image=digest)
     seen.write_status(whole)

@@ -176,23 +176,17 @@ SPOILT: tuple[Any, ...] = (None, 7, "text", [], [7], {"a": {}}, True, ["Ready"],
 FIELDS = ("phase", "readyReplicas", "conditions", "operation", "readReplicas", "activeLeader")
 
 
-@pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("value", SPOILT, ids=repr)
-def test_attack_t13_no_status_makes_a_scrape_fail(field: str, value: Any) -> None:
+def test_attack_t13_nothing_that_a_user_writes_makes_a_scrape_fail(value: Any) -> None:
     bench = Bench()
-    spoilt = FINE.object()
-    spoilt["status"][field] = value
-    bench.cache.says(spoilt)
-    bench.ours.record(KEY)
-    assert f"openbao_cluster_desired_replicas{MINE}}}" in bench.series()
-
-
-@pytest.mark.parametrize("value", SPOILT, ids=repr)
-def test_attack_t13_no_spec_or_whole_status_makes_a_scrape_fail(value: Any) -> None:
-    bench = Bench()
-    for part in ("spec", "status"):
-        spoilt = {**FINE.object(), part: value}
+    for field in FIELDS:
+        spoilt = FINE.object()
+        spoilt["status"][field] = value
         bench.cache.says(spoilt)
+        bench.ours.record(KEY)
+        assert f"openbao_cluster_desired_replicas{MINE}}}" in bench.series()
+    for part in ("spec", "status"):
+        bench.cache.says({**FINE.object(), part: value})
         bench.ours.record(KEY)
         bench.series()
 
@@ -202,10 +196,8 @@ def test_attack_t18_a_thousand_clusters_make_a_bounded_number_of_series() -> Non
     bench = Bench()
     hostile = []
     for number in range(1000):
-        conditions = [
-            {"type": f"T{number}-{n}", "status": f"s{n}", "reason": "R", "message": "m"}
-            for n in range(20)
-        ]
+        text = {"reason": "R", "message": "m"}
+        conditions = [{"type": f"T{number}-{n}", "status": f"s{n}", **text} for n in range(20)]
         words = {"phase": f"phase-{number}", "operation": {"kind": f"kind-{number}"}}
         status = {**STEADY, **words, "conditions": conditions}
         hostile.append(gen.cluster(f"x-{number}", replicas=3).with_status(**status))

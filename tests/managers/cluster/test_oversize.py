@@ -56,9 +56,7 @@ def enlarge(bench: Bench) -> None:
     bench.ask_for(selfInit={"enabled": True, "requests": [{"name": "a", "data": {"text": LARGE}}]})
 
 
-async def test_an_oversize_spec_is_reported_with_its_size_and_blocks_the_cluster(
-    bench: Bench,
-) -> None:
+async def test_an_oversize_spec_is_reported_with_its_size_and_blocks(bench: Bench) -> None:
     before = bench.api.of(STATEFUL_SET)
     enlarge(bench)
     outcome = gen.expect(Blocked, await turn(bench))
@@ -75,12 +73,8 @@ async def test_an_oversize_spec_is_reported_with_its_size_and_blocks_the_cluster
 
 async def test_a_new_oversize_cluster_is_never_reconciled() -> None:
     """The response to the write of the finalizer does not bypass the cache."""
-    request = {
-        "name": "a",
-        "operation": "update",
-        "path": "sys/policies/acl/a",
-        "data": {"policy": LARGE},
-    }
+    policy = {"path": "sys/policies/acl/a", "data": {"policy": LARGE}}
+    request = {"name": "a", "operation": "update", **policy}
     large = {"enabled": True, "oidc": {"enabled": True}, "requests": [request]}
     bench = Bench(gen.cluster(selfInit=large))
     assert gen.expect(Blocked, await turn(bench)).reason == "InvalidSpec"
@@ -99,9 +93,7 @@ async def test_an_oversize_cluster_can_be_deleted_and_keeps_its_keys() -> None:
     assert is_unseal_key_orphaned(bench)
 
 
-async def test_an_oversize_stateful_set_does_not_block_the_deletion_and_the_key_is_kept(
-    bench: Bench,
-) -> None:
+async def test_an_oversize_stateful_set_does_not_block_the_deletion(bench: Bench) -> None:
     child = copy.deepcopy(bench.api.of(STATEFUL_SET)[0])
     child["spec"]["text"] = LARGE
     bench.api.with_objects((STATEFUL_SET, child))

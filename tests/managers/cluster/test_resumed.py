@@ -127,10 +127,8 @@ def fresh_cluster_does_not_come(resumed: datetime | None) -> bool:
 
 def members_do_not_agree(resumed: datetime | None) -> bool:
     facts = _restoring(resumed, "Recovering", terminalObservedAt=rfc3339(restoring.NOW))
-    return (
-        recovery_blocked(replace(facts, recovery=RecoveryVerdict("MembersDiffer", "one is lost")))
-        is not None
-    )
+    recovery = RecoveryVerdict("MembersDiffer", "one is lost")
+    return recovery_blocked(replace(facts, recovery=recovery)) is not None
 
 
 def servers_stay_sealed(resumed: datetime | None) -> bool:
@@ -225,10 +223,7 @@ ENDS: dict[str, tuple[gen.Cluster, datetime | None]] = {
     "it was never paused": (gen.cluster(), None),
     "it is paused, and nobody has said so": (gen.cluster(paused=True), NOW),
     "it is paused": (gen.cluster(paused=True).with_status(conditions=PAUSED), NOW),
-    "it resumes, and the status is not written yet": (
-        gen.cluster().with_status(conditions=PAUSED),
-        NOW,
-    ),
+    "it resumes at this moment": (gen.cluster().with_status(conditions=PAUSED), NOW),
     "it resumed": (_resume(gen.cluster(), NOW - WEEK), NOW - WEEK),
     "it is paused again": (_resume(gen.cluster(paused=True), NOW - WEEK), NOW),
 }

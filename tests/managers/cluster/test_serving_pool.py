@@ -16,7 +16,6 @@ from managers.cluster.jobs.template import servers_of
 from managers.cluster.plan.steps import merge_plans
 from managers.identity.plan import plan as identity
 from managers.membership.decide import ExpectedMembers, evaluate_members
-from managers.networking.services import public_service
 from managers.workload.scale.leftover_pvcs import claim_at
 from runtime.builtin_kinds import ROLE
 from tests import gen
@@ -149,27 +148,3 @@ class TestRights:
     def test_green_pods_keep_their_rights_while_one_runs(self) -> None:
         left = gen.pod(4).of(OTHER)
         assert self.names(None, left) == [*self.names(), ServerPool("x", OTHER).pod(4)]
-
-
-FIRST = {**labels.servers("x"), labels.FIRST_SET: "true"}
-SECOND = {**labels.servers("x"), labels.REVISION: OTHER}
-# sentence: (revision that gets the traffic, is the first pool marked, selector, pools it matches)
-TRAFFIC: dict[str, tuple[str, bool, dict[str, str], tuple[str, ...]]] = {
-    "all servers": ("", False, labels.servers("x"), ("", OTHER)),
-    "the first pool, by a label that its pods get": ("", True, FIRST, ()),
-    "one pool only": (OTHER, False, SECOND, (OTHER,)),
-}
-
-
-@pytest.mark.parametrize(("traffic", "first", "expected", "pools"), TRAFFIC.values(), ids=TRAFFIC)
-def test_where_clients_are_sent(
-    traffic: str, first: bool, expected: dict[str, str], pools: tuple[str, ...]
-) -> None:
-    meant = replace(gen.resolved(PLAIN), traffic=traffic, traffic_first=first)
-    selector = public_service(meant).body["spec"]["selector"]
-    assert selector == expected
-    assert pools == tuple(
-        revision
-        for revision in ("", OTHER)
-        if selector.items() <= ServerPool("x", revision).pod_labels.items()
-    )

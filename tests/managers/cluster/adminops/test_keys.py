@@ -1,7 +1,4 @@
-"""managers.cluster.adminops.keys.
-
-Which server is queried about keys, and that a complete task costs nothing.
-"""
+"""Which server is queried about keys, and that a complete task costs nothing."""
 
 from collections.abc import Mapping
 from typing import Any

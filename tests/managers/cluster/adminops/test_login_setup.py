@@ -100,10 +100,8 @@ async def test_the_login_is_set_up_once_with_the_operators_role_last() -> None:
 async def test_a_role_in_the_spec_is_managed_by_the_user() -> None:
     store = {"endpoint": "https://s3.example.com", "bucket": "b"}
     backup = {"schedule": "0 3 * * *", "target": store}
-    roles = {
-        "upgrade": {"jwtAuthRole": "openbao-operator-upgrade"},
-        "backup": {**backup, "jwtAuthRole": "mine"},
-    }
+    upgrade = {"jwtAuthRole": "openbao-operator-upgrade"}
+    roles = {"upgrade": upgrade, "backup": {**backup, "jwtAuthRole": "mine"}}
     bench = Bench(CLUSTER.with_spec(**roles))
     await bench.check()
     written = {path.rpartition("/")[2] for path in bench.servers.writes}

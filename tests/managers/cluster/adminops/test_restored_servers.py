@@ -1,7 +1,4 @@
-"""managers.cluster.adminops.restored_servers.
-
-The applied indexes of the servers, and the order of the reads.
-"""
+"""The applied indexes of the servers, and the order of the reads."""
 
 from collections.abc import Mapping
 
@@ -52,20 +49,14 @@ async def test_the_index_of_the_leader_is_read_first() -> None:
     assert requests[0] == f"applied {ADDRESS['x-0']}", "before anybody is held against it"
 
 
-async def test_an_unavailable_server_has_no_index() -> None:
+async def test_an_unavailable_server_has_no_index_and_two_leaders_are_none() -> None:
     servers = Copies(x_0=9, x_1=9, x_2=9)
     servers.silent = {ADDRESS["x-1"]}
     pods = {**PODS, "x-2": gen.pod(2).ready().terminating().facts()}
     assert [copy.index for copy in (await observe(servers, pods)).copies] == [9, None, None]
     del pods["x-2"]
     assert [copy.index for copy in (await observe(servers, pods)).copies] == [9, None, None]
-
-
-async def test_a_server_without_an_index_has_none() -> None:
     assert (await observe(Copies(x_0=9, x_1=0, x_2=9))).copies[1].index is None
-
-
-async def test_two_leaders_count_as_no_leader() -> None:
     servers = Copies(x_0=9, x_1=9, x_2=9)
     servers.standby = {ADDRESS["x-2"]}
     observation = await observe(servers)

@@ -59,13 +59,10 @@ def test_every_effect_has_one_function_and_is_planned_somewhere() -> None:
 def test_no_two_effects_share_a_function_or_a_name() -> None:
     upgrades, cluster = _handlers()
     both = (*cluster.table.values(), *upgrades.decided.values())
-    assert len(set(both)) == len(both)
-    assert len({kind.name for kind in EFFECT_TYPES}) == len(both)
+    assert len(set(both)) == len(both) == len({kind.name for kind in EFFECT_TYPES})
 
 
-async def test_they_run_in_order_with_their_own_arguments_and_stop_at_an_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_they_run_in_order_and_stop_at_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[tuple[str, str]] = []
 
     async def note(context: Context, resolved: Resolved, effect: Effect) -> None:

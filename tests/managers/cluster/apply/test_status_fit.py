@@ -24,11 +24,7 @@ ROWS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "a value without room is left out": ({"phase": "Newest"}, {"phase": "Running"}, {}),
     "a decision with room is written": ({"upgrade": WHOLE}, {}, {"upgrade": WHOLE}),
     "a decision without room is not begun": ({"upgrade": MORE}, {}, {}),
-    "a decision without room is not continued": (
-        {"upgrade": MORE},
-        {"upgrade": WHOLE},
-        {"upgrade": WHOLE},
-    ),
+    "an outgrown decision is kept": ({"upgrade": MORE}, {"upgrade": WHOLE}, {"upgrade": WHOLE}),
     "a decision that is over is removed": ({}, {"upgrade": WHOLE}, {}),
 }
 

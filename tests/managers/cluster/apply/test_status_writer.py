@@ -1,7 +1,4 @@
-"""managers.cluster.apply.status_writer.
-
-One write per change, none without a change, details with a delay.
-"""
+"""One write per change, none without a change, details with a delay."""
 
 import copy
 from typing import Any
@@ -119,9 +116,7 @@ class TestDetails:
         assert await bench.write(young.model_copy(update={"ready_replicas": 2})) is not None
 
     @pytest.mark.parametrize("fields", HEADLINES, ids=lambda fields: next(iter(fields)))
-    async def test_further_headlines(self, fields: dict[str, Any]) -> None:
-        bench = Bench()
-        await bench.write(STEADY)
+    async def test_further_headlines(self, bench: Bench, fields: dict[str, Any]) -> None:
         assert await bench.write(STEADY.model_copy(update=fields)) is None
         assert bench.api.requests == [WRITE, WRITE]
 
@@ -136,29 +131,24 @@ class TestDetails:
         assert await bench.write(DETAIL) is None
 
 
-class TestEvents:
-    async def test_a_transition_is_an_event_after_the_write(self, bench: Bench) -> None:
-        await bench.write(HEADLINE)
-        events = await bench.outside.flush_events()
-        assert [(kind, reason) for kind, reason, _ in events] == [
-            ("Normal", "AllReplicasReady"),
-            ("Normal", "Initialized"),
-            ("Warning", "NotReady"),
-        ]
+async def test_a_transition_is_an_event_after_the_write(bench: Bench) -> None:
+    await bench.write(HEADLINE)
+    events = await bench.outside.flush_events()
+    assert [(kind, reason) for kind, reason, _ in events] == [
+        ("Normal", "AllReplicasReady"),
+        ("Normal", "Initialized"),
+        ("Warning", "NotReady"),
+    ]
 
-    async def test_an_unwritten_transition_is_no_event(self) -> None:
-        bench = Bench()
-        refused = status_error({"code": 409, "reason": "Conflict"})
-        bench.api.refuse(WRITE, refused)
-        with pytest.raises(Conflict):
-            await bench.write(STEADY)
-        assert await bench.outside.flush_events() == []
 
-    async def test_a_deleted_cluster_gets_no_event(self) -> None:
-        bench = Bench()
-        del bench.api.objects[(CLUSTERS, KEY)]
-        assert await bench.write(STEADY) is None
-        assert await bench.outside.flush_events() == []
+async def test_an_unwritten_transition_is_no_event() -> None:
+    bench = Bench()
+    bench.api.refuse(WRITE, status_error({"code": 409, "reason": "Conflict"}))
+    with pytest.raises(Conflict):
+        await bench.write(STEADY)
+    del bench.api.objects[(CLUSTERS, KEY)]
+    assert await bench.write(STEADY) is None, "the cluster is deleted"
+    assert await bench.outside.flush_events() == []
 
 
 async def test_a_new_cluster_of_the_name_gets_no_old_status() -> None:
@@ -175,22 +165,23 @@ async def test_an_unreadable_status_is_replaced() -> None:
     assert ClusterStatus.model_validate(bench.live["status"]) == STEADY
 
 
-class TestAdminOps:
-    PART = {"raft": {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c"}}  # noqa: RUF012  a constant
+PART = {"raft": {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c"}}
 
-    async def test_it_is_written_alone_and_once(self) -> None:
-        bench = Bench()
-        assert not await bench.writer.write_adminops(bench.live, {}), "nothing is nothing new"
-        assert bench.api.requests == []
-        assert await bench.writer.write_adminops(bench.live, self.PART)
-        assert bench.api.body_of(WRITE)["status"] == {"adminOps": self.PART}
-        assert writers(bench) == [(ADMINOPS_MANAGER, True)]
-        assert not await bench.writer.write_adminops(bench.live, self.PART)
-        assert bench.api.requests == [WRITE]
 
-    async def test_the_other_part_is_kept(self, bench: Bench) -> None:
-        await bench.writer.write_adminops(bench.live, self.PART)
-        assert bench.live["status"]["phase"] == "Running"
+async def test_adminops_are_written_alone_and_once() -> None:
+    bench = Bench()
+    assert not await bench.writer.write_adminops(bench.live, {}), "nothing is nothing new"
+    assert bench.api.requests == []
+    assert await bench.writer.write_adminops(bench.live, PART)
+    assert bench.api.body_of(WRITE)["status"] == {"adminOps": PART}
+    assert writers(bench) == [(ADMINOPS_MANAGER, True)]
+    assert not await bench.writer.write_adminops(bench.live, PART)
+    assert bench.api.requests == [WRITE]
+
+
+async def test_adminops_keep_the_other_part(bench: Bench) -> None:
+    await bench.writer.write_adminops(bench.live, PART)
+    assert bench.live["status"]["phase"] == "Running"
 
 
 class OlderSchemas:
@@ -217,8 +208,9 @@ class OlderSchemas:
 
 
 class TestOlderSchema:
-    async def test_fields_that_the_schema_lacks_are_omitted(self) -> None:
-        bench = Bench(schemas=OlderSchemas("sealed"))
+    async def test_fields_are_omitted_until_the_schema_has_them(self) -> None:
+        schemas = OlderSchemas("sealed")
+        bench = Bench(schemas=schemas)
         await bench.write(STEADY)
         written = bench.api.body_of(WRITE)["status"]
         expected = STEADY.to_object()
@@ -226,11 +218,6 @@ class TestOlderSchema:
         bench.api.calls.clear()
         assert await bench.write(STEADY) is None, "what was left out is no reason to write again"
         assert bench.api.requests == []
-
-    async def test_the_field_is_written_once_the_schema_has_it(self) -> None:
-        schemas = OlderSchemas("sealed")
-        bench = Bench(schemas=schemas)
-        await bench.write(STEADY)
         schemas.schema = None
         await bench.outside.clock.advance(DETAIL_INTERVAL)
         await bench.write(STEADY)

@@ -77,9 +77,7 @@ LOGINS = {
     "a restore has a role of its own": Row(
         LOGIN.with_spec(backup=OWN_ROLE), "restore", JobLogin(role="openbao-operator-restore")
     ),
-    "the token of backups restores nothing": Row(
-        PLAIN.with_spec(backup=OWN_TOKEN), "restore", MISSING
-    ),
+    "backup tokens restore nothing": Row(PLAIN.with_spec(backup=OWN_TOKEN), "restore", MISSING),
     "the cluster names the role of restores": Row(
         PLAIN.with_spec(restore={"jwtAuthRole": "mine"}), "restore", JobLogin(role="mine")
     ),
@@ -151,10 +149,7 @@ SIZES: dict[str, tuple[gen.Cluster, int]] = {
     "more while it shrinks": (PLAIN.with_spec(replicas=3).with_status(adminOps=raft(5)), 5),
     "no more while it grows": (PLAIN.with_spec(replicas=5).with_status(adminOps=raft(3, 1)), 5),
     "a status of any number stays small": (PLAIN.with_status(adminOps=raft(100_000)), ORDINALS_MAX),
-    "none of the read replicas": (
-        PLAIN.with_spec(replicas=3).with_status(adminOps=raft(3, 2, 2)),
-        3,
-    ),
+    "no read replica counts": (PLAIN.with_spec(replicas=3).with_status(adminOps=raft(3, 2, 2)), 3),
 }
 
 
@@ -197,9 +192,7 @@ IMAGES: dict[str, tuple[dict[str, Any] | None, ImageVerdict | None, str]] = {
 
 
 @pytest.mark.parametrize(("policy", "verdict", "expected"), IMAGES.values(), ids=IMAGES)
-def test_which_image_runs(
-    policy: dict[str, Any] | None, verdict: ImageVerdict | None, expected: str
-) -> None:
+def test_image(policy: dict[str, Any] | None, verdict: ImageVerdict | None, expected: str) -> None:
     cluster = PLAIN.with_spec(operatorImageVerification=policy).read()
     outcome = verified_image(cluster, "backup", IMAGE, verdict)
     assert (outcome if isinstance(outcome, str) else outcome.reason) == expected
@@ -290,27 +283,19 @@ async def test_the_requested_image_is_verified() -> None:
     assert bench.verifier.requests[-1].reference == "registry.example.com/its:1"
 
 
-async def test_without_an_image_there_is_no_template() -> None:
-    outcome = gen.expect(
-        Blocked, await Bench(image="").having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP)
-    )
+@pytest.mark.parametrize("job", ["backup", "upgrade"])
+async def test_without_an_image_there_is_no_template_and_its_field_is_named(job: Job) -> None:
+    outcome = gen.expect(Blocked, await Bench(image="").of(BACKED_UP, job=job))
     assert outcome.reason == "ExecutorImageUnknown"
-
-
-@pytest.mark.parametrize(("job", "field"), [("backup", "backup"), ("upgrade", "upgrade")])
-async def test_the_field_of_the_image_is_reported(job: Job, field: str) -> None:
-    outcome = await Bench(image="").of(BACKED_UP, job=job)
-    assert f"set spec.{field}.image" in outcome.message
+    assert f"set spec.{job}.image" in outcome.message
 
 
 async def test_a_step_of_an_upgrade_has_its_own_image_and_account_and_needs_no_store() -> None:
     bench = Bench().having(SERVICE_ACCOUNT, "x-upgrade-serviceaccount")
     cluster = VOLUME.with_spec(upgrade={"image": "registry.example.com/step:1"})
     template = gen.expect(JobTemplate, await bench.of(cluster, job="upgrade"))
-    assert (template.image, template.account) == (
-        "registry.example.com/step:1",
-        "x-upgrade-serviceaccount",
-    )
+    assert template.image == "registry.example.com/step:1"
+    assert template.account == "x-upgrade-serviceaccount"
     assert template.login == JobLogin(role="openbao-operator-upgrade")
 
 
@@ -342,9 +327,7 @@ VOLUMES: dict[str, tuple[JobOverrides, str, bool]] = {
 
 
 @pytest.mark.parametrize(("overrides", "there", "enough"), VOLUMES.values(), ids=VOLUMES)
-async def test_the_volume_of_snapshots_must_exist(
-    overrides: JobOverrides, there: str, enough: bool
-) -> None:
+async def test_volume_of_snapshots(overrides: JobOverrides, there: str, enough: bool) -> None:
     bench = Bench().having(SERVICE_ACCOUNT, ACCOUNT)
     if there:
         bench.having(PVC, there)

@@ -15,9 +15,6 @@ from managers.cluster.delete import Deletion
 from managers.cluster.observe.health_poller import HealthPoller
 from managers.cluster.observe.polling import PollingCacheRefresher
 from managers.cluster.reconcile import ClusterReconciler
-from managers.context.context import FIELD_MANAGER, MARKS
-from runtime.apply.apply import OwnedApply
-from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.cache.polling import PolledMirror
 from runtime.cache.selection import Selection
@@ -25,7 +22,7 @@ from runtime.metrics.metrics import Metrics
 from runtime.outcome import Outcome, timer_of
 from runtime.types import ObjectKey
 from tests import gen
-from tests.gen.api import FakeApi, StillInformer
+from tests.gen.api import FakeApi, StillInformer, owned_apply
 from tests.managers.cluster.bench import KEY, Bench
 from tests.managers.cluster.parts import observer_of
 
@@ -69,14 +66,6 @@ class PolledBench(Bench):
             for kind in kinds
         }
         self.clusters = StillInformer(CLUSTERS)
-        owned = OwnedApply(
-            self.api,
-            self.mirrors,
-            field_manager=FIELD_MANAGER,
-            marks=MARKS,
-            metrics=metrics,
-            apply_cache=ApplyCache(clock, rng),
-        )
         self.polling = PollingCacheRefresher(
             self.mirrors, dict, HealthPoller(self.servers), clock, rng
         )
@@ -85,7 +74,7 @@ class PolledBench(Bench):
         self.reconcile = ClusterReconciler(
             self.clusters,
             observer,
-            Applier(owned),
+            Applier(owned_apply(self.api, self.mirrors, clock, metrics)),
             Deletion(context, self.mirrors),
             StatusWriter(self.api, self.clusters, self.outside.events, clock),
             ClusterEffects(context, self.outside.logins),

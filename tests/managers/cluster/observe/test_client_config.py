@@ -1,7 +1,4 @@
-"""managers.cluster.observe.client_config.
-
-Which CA the operator trusts, also during a change of certificates (B-12).
-"""
+"""Which CA the operator trusts, also during a change of certificates (B-12)."""
 
 from dataclasses import replace
 
@@ -38,12 +35,9 @@ def client_config(
     return client_config_of(cluster, {fact.name: fact for fact in secrets}, pods(*on))
 
 
-def test_our_own_ca() -> None:
+def test_our_own_ca_and_not_a_foreign_one_is_trusted() -> None:
     config = client_config(OURS, secret("x-tls-server", "A"), on=("x-tls-server",))
     assert config == ServerClientConfig("A\n", NAME)
-
-
-def test_a_foreign_secret_does_not_replace_ours() -> None:
     assert client_config(OURS, secret("x-tls-server", "A", of="Shop"), on=()) is None
     assert client_config(OURS, on=()) is None
 
@@ -70,11 +64,8 @@ def test_b12_during_a_switch_both_kinds_of_servers_are_trusted() -> None:
     assert over == ServerClientConfig("B\n", NAME)
 
 
-def test_a_public_acme_server_is_trusted_as_the_host_trusts_it() -> None:
+def test_an_acme_server_is_trusted_by_its_secret_or_as_the_host_trusts_it() -> None:
     assert client_config(acme(), on=("", "")) == ServerClientConfig("", "x-acme.ns.svc")
-
-
-def test_a_private_acme_server_is_trusted_by_its_secret() -> None:
     private = acme(caSecretRef={"name": "roots"})
     assert client_config(private, on=()) is None
     config = client_config(private, secret("roots", "R", of="nobody"), on=())

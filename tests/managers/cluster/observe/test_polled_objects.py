@@ -1,7 +1,4 @@
-"""managers.cluster.observe.polled_objects.
-
-Which number of replicas counts, and how many ordinals are read.
-"""
+"""Which number of replicas counts, and how many ordinals are read."""
 
 from typing import Any
 
@@ -81,22 +78,18 @@ async def test_servers_beyond_the_maximum_of_a_spec_are_found() -> None:
 
 
 def test_replicas_count_only_for_a_stateful_set_of_this_cluster() -> None:
-    mine = gen.stateful_set().with_replicas(5).object()
-    earlier = gen.stateful_set().with_replicas(5).object()
+    mine, earlier, unsaid, theirs, handed, wide = (
+        gen.stateful_set().with_replicas(5).object() for _ in range(6)
+    )
     earlier["metadata"]["ownerReferences"][0]["uid"] = "uid-of-an-earlier-cluster"
-    assert replicas_of(mine, OWNER, VOTERS_MAX) == 5
-    assert replicas_of(earlier, OWNER, VOTERS_MAX) == 0
-    assert replicas_of(foreign(gen.stateful_set().object()), OWNER, VOTERS_MAX) == 0
-    assert replicas_of(None, OWNER, VOTERS_MAX) == 0
-
-
-def test_an_adopted_stateful_set_counts() -> None:
-    handed = foreign(gen.stateful_set().with_replicas(5).object(), **{labels.ADOPT: "x"})
-    assert replicas_of(handed, OWNER, VOTERS_MAX) == 5
-
-
-def test_replicas_default_to_one_and_are_bounded() -> None:
-    unsaid = gen.stateful_set().object()
     del unsaid["spec"]["replicas"]
-    assert replicas_of(unsaid, OWNER, VOTERS_MAX) == 1
-    assert replicas_of(as_wide(unsaid, SILLY), OWNER, VOTERS_MAX) == VOTERS_MAX
+    for live, replicas in (
+        (mine, 5),
+        (earlier, 0),
+        (foreign(theirs), 0),
+        (foreign(handed, **{labels.ADOPT: "x"}), 5),
+        (unsaid, 1),
+        (as_wide(wide, SILLY), VOTERS_MAX),
+        (None, 0),
+    ):
+        assert replicas_of(live, OWNER, VOTERS_MAX) == replicas

@@ -67,25 +67,15 @@ def test_blue_serves_once_it_has_a_revision() -> None:
     assert gen.present(pools.voters.stateful_set).uid == f"uid-sts-x-{BLUE}"
 
 
-def test_a_foreign_green_pool_is_ignored() -> None:
-    theirs = gen.stateful_set().of(GREEN).object()
-    del theirs["metadata"]["ownerReferences"]
-    theirs["metadata"]["labels"] = {}
-    pools = observe_pools({f"x-{GREEN}": theirs}, greenRevision=GREEN)
-    assert pools.green.stateful_set is None
-
-
-def test_a_foreign_stateful_set_with_the_name_of_the_serving_pool_is_no_evidence() -> None:
-    theirs = gen.stateful_set().with_replicas(100_000).object()
-    del theirs["metadata"]["ownerReferences"]
-    assert observe_pools({"x": theirs}).voters.stateful_set is None
-
-
-def test_an_adopted_stateful_set_serves() -> None:
-    handed = gen.stateful_set().object()
-    del handed["metadata"]["ownerReferences"]
-    handed["metadata"]["annotations"] = {labels.ADOPT: "x"}
-    assert observe_pools({"x": handed}).voters.stateful_set is not None
+def test_a_foreign_stateful_set_is_no_evidence_unless_it_was_adopted() -> None:
+    green, blue = gen.stateful_set().of(GREEN).object(), gen.stateful_set().object()
+    for theirs in (green, blue):
+        del theirs["metadata"]["ownerReferences"]
+    green["metadata"]["labels"] = {}
+    pools = observe_pools({f"x-{GREEN}": green, "x": blue}, greenRevision=GREEN)
+    assert (pools.green.stateful_set, pools.voters.stateful_set) == (None, None)
+    blue["metadata"]["annotations"] = {labels.ADOPT: "x"}
+    assert observe_pools({"x": blue}).voters.stateful_set is not None
 
 
 def test_pod_facts_return_to_the_pool_of_the_pod() -> None:
@@ -94,10 +84,8 @@ def test_pod_facts_return_to_the_pool_of_the_pod() -> None:
     counts = [len(pool.pods) for pool in (after.voters, after.green, after.read)]
     assert counts == [2, 2, 1]
     assert {pod.name for pod in after.servers} == {"x-7"}
-    assert (after.green.claims, after.green.stateful_set) == (
-        before.green.claims,
-        before.green.stateful_set,
-    )
+    assert after.green.claims == before.green.claims
+    assert after.green.stateful_set == before.green.stateful_set
 
 
 def test_unknown_pools_are_reported_when_the_serving_pool_is_missing() -> None:

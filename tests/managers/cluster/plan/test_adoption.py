@@ -74,11 +74,8 @@ def test_nothing_is_planned_before_a_user_requests_it() -> None:
     assert not desired.complete, "nothing may be pruned"
     assert STATEFUL_SET not in {intent.resource for intent in desired.intents}
     # The selector of a new object matches the pods as they are.
-    specs = {
-        intent.key.name: intent.body["spec"]
-        for intent in desired.intents
-        if intent.resource == SERVICE
-    }
+    services = [intent for intent in desired.intents if intent.resource == SERVICE]
+    specs = {intent.key.name: intent.body["spec"] for intent in services}
     assert specs["x-public"]["selector"] == dict(BASE)
     assert specs["x-active"]["selector"] == {**dict(BASE), labels.SERVER_ACTIVE: "true"}
 

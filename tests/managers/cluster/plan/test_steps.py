@@ -23,9 +23,7 @@ def test_the_steps_are_named_once_and_keys_come_first() -> None:
     names_of_steps = [step.name for step in (*FOUNDATION, WORKLOAD)]
     assert names_of_steps[:3] == ["bootstrap", "audit", "certs"]
     assert names_of_steps[-1] == "workload"
-    assert len(set(names_of_steps)) == len(names_of_steps)
-    for step in (*FOUNDATION, WORKLOAD):
-        assert step.name
+    assert len(set(names_of_steps)) == len(list(filter(None, names_of_steps)))
 
 
 @pytest.mark.parametrize("replicas", [1, 3, 5])
@@ -35,10 +33,6 @@ def test_a_running_cluster_needs_no_effect(replicas: int) -> None:
     assert desired.effects == ()
     assert isinstance(combine(*desired.outcomes), Done)
     assert desired.complete
-
-
-def test_a_plan_is_a_function_of_its_facts() -> None:
-    assert fold_steps(RUNNING, WORLD) == fold_steps(RUNNING, WORLD)
 
 
 def test_no_object_is_planned_twice() -> None:
@@ -56,11 +50,8 @@ def test_the_first_plan_generates_all_secrets_and_starts_no_pod() -> None:
     desired = fold_steps(FRESH, gen.world())
     assert desired.workload == ()
     assert not desired.complete
-    assert {effect.name for effect in desired.effects} == {
-        "draw-unseal-key",
-        "draw-root-token",
-        "issue-authority",
-    }
+    drawn = {"draw-unseal-key", "draw-root-token", "issue-authority"}
+    assert {effect.name for effect in desired.effects} == drawn
     assert gen.expect(Wait, combine(*desired.outcomes)).after == 0.0
 
 
@@ -84,26 +75,10 @@ def test_the_first_boot_secret_is_not_planned_after_initialization() -> None:
 
 # sentence: (the world, are the pods gated, the reported reason)
 GATES: dict[str, tuple[gen.World, bool, str]] = {
-    "a lost key holds back pods that would not unseal": (
-        WORLD.without_secrets("x-unseal-key"),
-        True,
-        "UnsealKeyMissing",
-    ),
-    "a lost authority lets the servers be": (
-        WORLD.without_secrets("x-tls-ca"),
-        False,
-        "CASecretMissing",
-    ),
-    "a lost server certificate is issued before any pod is touched": (
-        WORLD.without_secrets("x-tls-server"),
-        True,
-        "PrerequisitesMissing",
-    ),
-    "a lost root token is the user's business once data exists": (
-        WORLD.without_secrets("x-root-token"),
-        False,
-        "",
-    ),
+    "a lost key holds the pods": (WORLD.without_secrets("x-unseal-key"), True, "UnsealKeyMissing"),
+    "a lost authority holds nothing": (WORLD.without_secrets("x-tls-ca"), False, "CASecretMissing"),
+    "a lost certificate": (WORLD.without_secrets("x-tls-server"), True, "PrerequisitesMissing"),
+    "a lost root token holds nothing": (WORLD.without_secrets("x-root-token"), False, ""),
     "somebody else's authority holds back the pods": (
         WORLD.with_secrets(gen.secret("x-tls-ca", of="Shop s (uid 1)")),
         True,

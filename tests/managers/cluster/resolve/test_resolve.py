@@ -14,6 +14,8 @@ from runtime.outcome import Blocked
 from tests import gen
 
 OWN_AUDIENCE = f"openbao-internal/{gen.NAMESPACE}/x"
+NEW, NOTHING = gen.cluster(), gen.world()
+OLD = NEW.initialized()
 
 
 def booting(*pods: gen.Pod) -> gen.World:
@@ -22,9 +24,15 @@ def booting(*pods: gen.Pod) -> gen.World:
 
 
 def refusal(cluster: gen.Cluster, world: gen.World | None = None) -> Blocked | None:
-    observed = (world or gen.world()).facts()
-    answer = resolve(cluster.read(), cluster.owner(), observed, gen.INSTALLATION)
+    answer = with_pools(cluster, (world or gen.world()).facts())
     return answer if isinstance(answer, Blocked) else None
+
+
+def with_pools(
+    cluster: gen.Cluster, facts: Observed, status: dict[str, Any] | None = None
+) -> Resolved | Blocked:
+    having = cluster if status is None else cluster.with_status(blueGreen=status)
+    return resolve(having.read(), having.owner(), facts, gen.INSTALLATION)
 
 
 class Row(NamedTuple):
@@ -62,9 +70,7 @@ MEANINGS = {
     "annotations of the account are taken": Row(
         {"serviceAccount": {"annotations": {"a": "b"}}}, "service_account_annotations", {"a": "b"}
     ),
-    "labels of the pods are taken": Row(
-        {"podMetadata": {"labels": {"a": "b"}}}, "pod.labels", {"a": "b"}
-    ),
+    "labels of pods": Row({"podMetadata": {"labels": {"a": "b"}}}, "pod.labels", {"a": "b"}),
     "annotations of the pods are taken": Row(
         {"podMetadata": {"annotations": {"a": "b"}}},
         "pod.annotations",
@@ -78,9 +84,7 @@ MEANINGS = {
         {"unseal": {"credentialsSecretRef": {"name": "mine"}}}, "unseal_secret", "mine"
     ),
     "restartAt is read from runtime": Row({"runtime": {"restartAt": "1"}}, "pod.restart_at", "1"),
-    "restartAt is read from its older place": Row(
-        {"maintenance": {"restartAt": "2"}}, "pod.restart_at", "2"
-    ),
+    "restartAt in its older place": Row({"maintenance": {"restartAt": "2"}}, "pod.restart_at", "2"),
     "the newer place wins": Row(
         {"runtime": {"restartAt": "1"}, "maintenance": {"restartAt": "2"}}, "pod.restart_at", "1"
     ),
@@ -89,9 +93,7 @@ MEANINGS = {
         {"imagePullSecrets": [{"name": "b"}, {"name": "a"}]}, "pod.pull_secrets", ("b", "a")
     ),
     "a certificate is renewed a month before its end": Row({}, "rotate_before", timedelta(days=30)),
-    "or earlier, if asked": Row(
-        {"tls": {"rotationPeriod": "90m"}}, "rotate_before", timedelta(minutes=90)
-    ),
+    "or earlier": Row({"tls": {"rotationPeriod": "90m"}}, "rotate_before", timedelta(minutes=90)),
     "DNS runs where it always does": Row({}, "network.dns_namespace", "kube-system"),
     "the API server is found unless its range is named": Row({}, "network.api_server_cidrs", ()),
     "the API server's range may be named": Row(
@@ -131,13 +133,13 @@ def test_a_change_of_replicas_changes_no_name() -> None:
     assert few.config == many.config
 
 
-# sentence: (cluster, the world, reason, text in the message)
+# sentence: (cluster, the world, reason, texts in the message)
 REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
-    "a spec that breaks a rule": (
-        gen.cluster(version="2.3.0"),
-        gen.world(),
+    "a spec that breaks two rules": (
+        gen.cluster(tls={"enabled": False}, version="2.3.0"),
+        NOTHING,
         "InvalidSpec",
-        "spec.version",
+        "spec.tls.enabled, spec.version",
     ),
     "a spec that needs what is not built": (
         gen.cluster(
@@ -148,12 +150,12 @@ REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
                 "requests": [gen.clusters.REQUEST],
             },
         ),
-        gen.world(),
+        NOTHING,
         "UnsupportedFields",
         "spec.controllerJWTMode",
     ),
     "a first server that was started twice": (
-        gen.cluster(),
+        NEW,
         booting(gen.pod().ready().with_restarts(code=2)),
         "SelfInitFailed",
         "data-x-0",
@@ -165,41 +167,24 @@ REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
 def test_refused(cluster: gen.Cluster, world: gen.World, reason: str, named: str) -> None:
     outcome = gen.present(refusal(cluster, world))
     assert outcome.reason == reason
-    assert named in outcome.message
+    for word in named.split(", "):
+        assert word in outcome.message
 
 
 # sentence: (cluster, the world)
 ACCEPTED: dict[str, tuple[gen.Cluster, gen.World]] = {
-    "the version that runs": (gen.cluster().initialized("2.4.0"), gen.world()),
-    "a newer one": (gen.cluster(version="2.10.0").initialized("2.9.9"), gen.world()),
-    "the same version with a v": (gen.cluster(version="v2.4.0").initialized("2.4.0"), gen.world()),
-    "any, while nobody knows what runs": (
-        gen.cluster().with_status(currentVersion=""),
-        gen.world(),
-    ),
-    "any, when what runs is no version": (
-        gen.cluster().with_status(currentVersion="main"),
-        gen.world(),
-    ),
-    "a field whose absence only costs comfort": (
-        gen.cluster(readReplicas={"replicas": 1}),
-        gen.world(),
-    ),
-    "a first server that is started for the first time": (
-        gen.cluster(),
-        booting(gen.pod().ready()),
-    ),
-    "a first server that tries again and is not ready": (
-        gen.cluster(),
-        booting(gen.pod().with_restarts()),
-    ),
-    "a restart after the cluster was known to be initialised": (
-        gen.cluster().initialized(),
-        booting(gen.pod().ready().with_restarts()),
-    ),
+    "the version that runs": (NEW.initialized("2.4.0"), NOTHING),
+    "a newer one": (gen.cluster(version="2.10.0").initialized("2.9.9"), NOTHING),
+    "the same version with a v": (gen.cluster(version="v2.4.0").initialized("2.4.0"), NOTHING),
+    "any, while none is known": (NEW.with_status(currentVersion=""), NOTHING),
+    "any, when none is a version": (NEW.with_status(currentVersion="main"), NOTHING),
+    "a field that only costs comfort": (gen.cluster(readReplicas={"replicas": 1}), NOTHING),
+    "a first server that starts for the first time": (NEW, booting(gen.pod().ready())),
+    "a first server that tries again unready": (NEW, booting(gen.pod().with_restarts())),
+    "a restart once data is known to exist": (OLD, booting(gen.pod().ready().with_restarts())),
     "a restart under a template without a first boot": (
-        gen.cluster(),
-        gen.world().with_set(gen.stateful_set()).with_pods(gen.pod().ready().with_restarts()),
+        NEW,
+        NOTHING.with_set(gen.stateful_set()).with_pods(gen.pod().ready().with_restarts()),
     ),
 }
 
@@ -209,40 +194,26 @@ def test_accepted(cluster: gen.Cluster, world: gen.World) -> None:
     assert refusal(cluster, world) is None
 
 
-def test_all_violations_are_reported_together() -> None:
-    outcome = gen.present(refusal(gen.cluster(tls={"enabled": False}, version="2.3.0")))
-    assert "spec.tls.enabled" in outcome.message
-    assert "spec.version" in outcome.message
-
-
 WITNESSES: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
-    "nothing is there": (gen.cluster(), gen.world(), False),
-    "the first pod starts": (gen.cluster(), booting(gen.pod()), False),
-    "a volume alone says nothing": (gen.cluster(), gen.world().with_claims(0), False),
-    "the first pod is ready": (gen.cluster(), booting(gen.pod().ready()), True),
-    "a pod that is going away is no witness": (
-        gen.cluster(),
-        booting(gen.pod().ready().terminating()),
-        False,
-    ),
-    "a server that only says so is no witness": (
-        gen.cluster(),
+    "nothing is there": (NEW, NOTHING, False),
+    "the first pod starts": (NEW, booting(gen.pod()), False),
+    "a volume alone says nothing": (NEW, NOTHING.with_claims(0), False),
+    "the first pod is ready": (NEW, booting(gen.pod().ready()), True),
+    "a pod that ends is no witness": (NEW, booting(gen.pod().ready().terminating()), False),
+    "a server that only says so": (
+        NEW,
         booting(gen.pod().with_server_labels(initialized="true")),
         False,
     ),
-    "the status says so, whatever became of the pods": (
-        gen.cluster().initialized(),
-        gen.world(),
+    "the status says so, whatever runs": (OLD, NOTHING, True),
+    "a lost status, and no first boot in the template": (
+        NEW,
+        NOTHING.with_set(gen.stateful_set()),
         True,
     ),
-    "the status was lost and the template has no first boot": (
-        gen.cluster(),
-        gen.world().with_set(gen.stateful_set()),
-        True,
-    ),
-    "a StatefulSet that is being deleted is no witness": (
-        gen.cluster(),
-        gen.world().with_set(gen.stateful_set().terminating()),
+    "a deleted StatefulSet is no witness": (
+        NEW,
+        NOTHING.with_set(gen.stateful_set().terminating()),
         False,
     ),
 }
@@ -272,10 +243,6 @@ def test_the_operator_login_needs_the_setting_and_the_issuer() -> None:
     assert not without.wants_operator_login
 
 
-def _resolve(cluster: gen.Cluster, world: gen.World) -> Any:
-    return resolve(cluster.read(), cluster.owner(), world.facts(), gen.INSTALLATION)
-
-
 def _with_audience(audience: str | None) -> gen.Cluster:
     whole = gen.cluster().self_init(login=True)
     wish = whole.spec["selfInit"]
@@ -287,14 +254,13 @@ def _with_audience(audience: str | None) -> gen.Cluster:
 @pytest.mark.parametrize(
     "audience", ["other", f"{OWN_AUDIENCE}s", "openbao-internal/", "openbao-internal/y/x"]
 )
-def test_an_audience_that_the_operator_never_has_is_refused_before_the_first_boot(
+def test_another_audience_than_the_operators_is_refused_before_the_first_boot(
     audience: str,
 ) -> None:
-    refusal = gen.expect(Blocked, _resolve(_with_audience(audience), gen.world().with_issuer()))
-    assert refusal.reason == "OIDCBootstrapConfigurationInvalid"
-    assert OWN_AUDIENCE in refusal.message
-    started = _with_audience("other").initialized()
-    assert not isinstance(_resolve(started, gen.world()), Blocked)
+    blocked = gen.present(refusal(_with_audience(audience), gen.world().with_issuer()))
+    assert blocked.reason == "OIDCBootstrapConfigurationInvalid"
+    assert OWN_AUDIENCE in blocked.message
+    assert refusal(_with_audience("other").initialized()) is None
 
 
 @pytest.mark.parametrize("audience", [None, "openbao-internal", OWN_AUDIENCE])
@@ -306,11 +272,8 @@ def test_the_roles_bind_the_audience_of_their_own_cluster(audience: str | None) 
 
 
 def test_the_issuer_of_the_spec_takes_precedence() -> None:
-    wish = {
-        "enabled": True,
-        "requests": [],
-        "oidc": {"enabled": True, "issuer": "https://mine.example.com"},
-    }
+    oidc = {"enabled": True, "issuer": "https://mine.example.com"}
+    wish = {"enabled": True, "requests": [], "oidc": oidc}
     base = gen.cluster().self_init().spec["selfInit"]
     cluster = gen.cluster(selfInit={**wish, "requests": base["requests"]})
     login = gen.present(gen.resolved(cluster, gen.world().with_issuer()).config.oidc)
@@ -323,16 +286,9 @@ REVISION = "0123456789abcdef"
 STRAY = f"x-{REVISION}"
 
 
-def with_pools(
-    cluster: gen.Cluster, facts: Observed, status: dict[str, Any] | None = None
-) -> Resolved | Blocked:
-    having = cluster if status is None else cluster.with_status(blueGreen=status)
-    return resolve(having.read(), having.owner(), facts, gen.INSTALLATION)
-
-
 @pytest.mark.parametrize("cluster", [gen.cluster(), gen.cluster().initialized()])
 @pytest.mark.parametrize("status", [None, {"blueRevision": REVISION}])
-def test_no_server_is_created_while_an_unknown_pool_has_data(
+def test_an_unknown_pool_with_data_blocks(
     cluster: gen.Cluster, status: dict[str, Any] | None
 ) -> None:
     facts = replace(gen.world().facts(), unknown_pools=(STRAY,))
@@ -349,7 +305,3 @@ def test_volumes_of_an_abandoned_pool_do_not_block_a_cluster_with_a_status() -> 
     assert facts.pods
     assert not isinstance(with_pools(cluster, facts, {"blueRevision": REVISION}), Blocked)
     assert isinstance(with_pools(cluster, facts), Blocked)
-
-
-def test_without_unknown_pools_nothing_is_refused() -> None:
-    assert not isinstance(with_pools(gen.cluster().initialized(), gen.world().facts()), Blocked)

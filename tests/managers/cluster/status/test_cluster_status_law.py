@@ -46,9 +46,7 @@ def steps(draw: st.DrawFn) -> Step:
 
 @settings(deadline=None, max_examples=150)
 @given(clusters(), st.lists(steps(), min_size=1, max_size=5))
-def test_every_status_of_every_history_keeps_the_law(
-    cluster: gen.Cluster, history: list[Step]
-) -> None:
+def test_every_status_in_a_history_keeps_the_law(cluster: gen.Cluster, history: list[Step]) -> None:
     now = gen.NOW
     before: tuple[Condition, ...] = ()
     for number, step in enumerate(history):
@@ -72,11 +70,7 @@ def check(conditions: Sequence[Condition]) -> None:
         assert state["Ready"] != "True"
     if state["Ready"] == "True":
         assert (state["Available"], state["Degraded"]) == ("True", "False")
-    trio = [
-        condition
-        for condition in conditions
-        if condition.type in ("Ready", "Reconciling", "Stalled")
-    ]
+    trio = [each for each in conditions if each.type in ("Ready", "Reconciling", "Stalled")]
     assert len({condition.observed_generation for condition in trio}) == 1
     for condition in conditions:
         assert condition.message

@@ -34,7 +34,5 @@ def test_b30_a_cluster_without_user_logins_is_reported(
     requests: tuple[dict[str, Any], ...], reason: str
 ) -> None:
     update = user_access(gen.cluster().self_init(*requests, login=True).read().spec)
-    assert (update.reason, update.status) == (
-        reason,
-        "True" if reason == "UserLoginFound" else "False",
-    )
+    status = "True" if reason == "UserLoginFound" else "False"
+    assert (update.reason, update.status) == (reason, status)
