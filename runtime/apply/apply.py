@@ -97,16 +97,15 @@ class OwnedApply:
         self._informers = informers
         self._manager = field_manager
         self._marks = marks
-        self._metrics = metrics
         # The server may store a value in another form than we sent, so with the comparison in
         # `runtime.apply.intent.contains` alone the same apply could be sent forever.
         self._apply_cache = apply_cache
         # A missing name costs one refused write; the result is still correct.
         self._unselected: dict[tuple[Resource, ObjectKey], None] = {}
+        self._outcomes = {kind.plural: metrics.register_apply(kind.plural) for kind in informers}
         for resource, informer in informers.items():
             informer.add_index(OWNER_INDEX, controller_uid)
             informer.add_handler(EntryRemover(apply_cache, resource))
-            metrics.register_apply(resource.plural)
 
     async def ensure_all(self, owner: Owner, intents: Sequence[Intent]) -> tuple[Applied, ...]:
         """Ensure independent intents in parallel; the results are in the order of `intents`.
@@ -184,9 +183,7 @@ class OwnedApply:
         return self._count(Applied(intent, Verdict.SKIPPED, live))
 
     def _count(self, applied: Applied) -> Applied:
-        self._metrics.apply_total.labels(
-            resource=applied.intent.resource.plural, outcome=applied.verdict.value
-        ).inc()
+        self._outcomes[applied.intent.resource.plural][applied.verdict.value].inc()
         return applied
 
     async def _ensure(self, owner: Owner, intent: Intent) -> Applied:

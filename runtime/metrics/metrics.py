@@ -275,10 +275,12 @@ class Metrics:
         for kind in WATCH_EVENT_TYPES:
             self.watch_events_total.labels(resource=resource, type=kind)
 
-    def register_apply(self, resource: str) -> None:
-        """Create the apply series of one resource (plural name) at zero."""
-        for outcome in APPLY_OUTCOMES:
-            self.apply_total.labels(resource=resource, outcome=outcome)
+    def register_apply(self, resource: str) -> Mapping[str, Counter]:
+        """Create the apply series of one resource (plural name) at zero; return them by outcome."""
+        return {
+            outcome: self.apply_total.labels(resource=resource, outcome=outcome)
+            for outcome in APPLY_OUTCOMES
+        }
 
     def _add_controller_families(self) -> None:
         by_name = ("controller",)
