@@ -39,6 +39,11 @@ FEATURE_ROWS: dict[str, Row] = {
     "the autopilot is as asked": row(
         with_autopilot(True, "AutopilotApplied"), FINE, "AutopilotConfigured=True AutopilotApplied"
     ),
+    "the autopilot may not be set": row(
+        with_autopilot(False, "AutopilotRefused"),
+        FINE,
+        "AutopilotConfigured=False AutopilotRefused",
+    ),
     "the volume of audit files is not there": row(
         OLD.with_spec(auditFileStorage={"mode": "ManagedPVC", "size": "1Gi"}),
         FINE,

@@ -186,6 +186,22 @@ async def test_a_hook_that_fails_keeps_its_services(server: Server, operator: Op
     assert await operator.events_sent() == ["Datacenter fra1 SourceDegraded"]
 
 
+async def test_two_sources_of_one_name_are_reported(server: Server, operator: Operator) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    server.put(SERVICE_SETS, service_set("net", body("shipper", replicas=3), DNS))
+    await operator.settle()
+    assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 1
+    status, reason, message = server.condition("NoConflicts")
+    assert (status, reason) == ("False", "Conflict")
+    assert message.startswith("service shipper: declared by declared and set/net")
+    assert server.ready() == ("True", "AllRunning")
+    assert (await operator.events_sent()).count("Datacenter fra1 Conflict") == 1
+    server.edit(bootstrapServices=[])
+    await operator.settle()
+    assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 3
+    assert server.condition("NoConflicts")[:2] == ("True", "NoConflict")
+
+
 async def test_services_have_the_granted_node_access(server: Server, operator: Operator) -> None:
     logs = {"name": "logs", "mountPath": "/logs", "kind": "HostPath", "hostPath": "/var/log"}
     server.put(DATACENTERS, datacenter(on_each_node(logs, name="agent")))
