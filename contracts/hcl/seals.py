@@ -88,7 +88,6 @@ PKCS11 = (
 
 ATTRIBUTES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "static": ("current_key", "current_key_id", "previous_key", "previous_key_id"),
         "transit": TRANSIT,
         "awskms": AWSKMS,
         "azurekeyvault": AZUREKEYVAULT,
@@ -98,7 +97,7 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "pkcs11": PKCS11,
     }
 )
-"""All attributes of each built-in seal; `_NEWEST` maps fields with other names."""
+"""All attributes of each built-in seal but static; `_NEWEST` maps fields with other names."""
 
 
 def block(unseal: Unseal) -> ApiModel | None:

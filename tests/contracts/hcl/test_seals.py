@@ -146,7 +146,9 @@ def test_a_static_seal_names_one_key_or_two() -> None:
         "current_key": "file:///etc/bao/unseal/key",
         "current_key_id": "one",
     }
-    assert static_stanza(KeyRing(new, old)).attributes == {
+    attributes = static_stanza(KeyRing(new, old)).attributes
+    assert attributes.keys() == ACCEPTED["static"]
+    assert attributes == {
         "current_key": "file:///etc/bao/unseal/key-2",
         "current_key_id": "two",
         "previous_key": "file:///etc/bao/unseal/key",
