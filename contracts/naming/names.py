@@ -349,11 +349,6 @@ def claim_ordinal_in(stateful_set_name: str, claim_name: str) -> int | None:
     return ordinal_in(stateful_set_name, claim_name.removeprefix(prefix))
 
 
-def read_claim_ordinal_of(cluster: str, claim_name: str) -> int | None:
-    """The ordinal in the name of a read replica's data PVC; None for any other PVC."""
-    return claim_ordinal_in(read_stateful_set(cluster), claim_name)
-
-
 def raft_server_name(cluster: str) -> str:
     """The name in every server certificate that peers verify, for every address."""
     return f"openbao-cluster-{_of(cluster)}.local"
