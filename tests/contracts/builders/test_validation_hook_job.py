@@ -30,6 +30,7 @@ JOB = hook_job(RUN, HOOK)
 
 def test_it_is_made_suspended_and_runs_at_most_once() -> None:
     spec = JOB["spec"]
+    assert (JOB["apiVersion"], JOB["kind"]) == ("batch/v1", "Job")
     assert spec["suspend"] is True
     assert spec["backoffLimit"] == 0
     assert spec["podReplacementPolicy"] == "Failed"

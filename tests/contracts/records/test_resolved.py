@@ -12,6 +12,11 @@ def test_a_cluster_has_the_name_of_its_owner() -> None:
     assert (meant.name, meant.namespace) == ("vault", gen.NAMESPACE)
 
 
+def test_read_replicas_are_servers() -> None:
+    assert gen.resolved(gen.cluster(replicas=3)).servers == 3
+    assert gen.resolved(gen.cluster(replicas=3, readReplicas={"replicas": 2})).servers == 5
+
+
 def test_nobody_can_change_it_in_place() -> None:
     meant = gen.resolved(gen.cluster())
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -8,7 +8,7 @@ from contracts.records.exposure import NO_FACTS, ExposureFacts, IngressFacts
 from managers.networking.conditions import ingress_ready, monitor_ready
 from managers.networking.exposure_spec import exposure_spec
 from tests import gen
-from tests.managers.networking.ways_in import NONE, READY, ingress, monitor
+from tests.managers.networking.ways_in import ALL, NONE, READY, ingress, monitor
 
 UNPUBLISHED = replace(READY, ingress=IngressFacts(True))
 
@@ -45,7 +45,7 @@ def test_the_ingress(sentence: str) -> None:
 
 MONITOR_ROWS: dict[str, tuple[ExposureFacts, str]] = {
     "there": (READY, "True ServiceMonitorReady"),
-    "not written yet": (replace(READY, monitor=False), "Unknown Reconciling"),
+    "not written yet": (ExposureFacts(ALL), "Unknown Reconciling"),
     "no Prometheus operator": (ExposureFacts(NONE), "False MonitoringAPIMissing"),
     "nobody looked yet": (NO_FACTS, "Unknown Reconciling"),
 }

@@ -28,6 +28,8 @@ def _armor(tag: int, body: bytes) -> str:
         ("!", "not base64"),
         (base64.b64encode(b"-----BEGIN PGP PUBLIC KEY BLOCK-----").decode(), "armoured"),
         (base64.b64encode(b"hello").decode(), "not in the format"),
+        # The first bit of every packet is 1.
+        (base64.b64encode(b"\x19" + base64.b64decode(ALICE)[1:]).decode(), "not in the format"),
         (ALICE[: len(ALICE) // 2 // 4 * 4], "cut short"),
         (SIGNER, "no part that can encrypt"),
         (_armor(5, b"\x04secret"), "private key"),

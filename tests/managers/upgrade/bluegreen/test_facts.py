@@ -159,6 +159,10 @@ def test_how_many_servers_serve_is_frozen(phase: str, replicas: int) -> None:
     assert frozen_target(cluster) == NEW
 
 
+def test_the_image_of_green_is_part_of_its_release() -> None:
+    assert facts(at("Syncing", greenImage="a/b:2.5.0")).target == Release("2.5.0", "a/b:2.5.0")
+
+
 def test_nothing_is_frozen_without_a_green_pool() -> None:
     for cluster in (RUNNING, at("Idle", greenRevision=None), gen.cluster()):
         assert frozen_replicas(cluster.read()) is None
