@@ -161,6 +161,16 @@ def test_stateful_set(live: Object, fact: str, value: Any) -> None:
     assert getattr(gen.present(stateful_set_facts(live)), fact) == value
 
 
+def test_one_mark_of_this_operator_is_enough() -> None:
+    assert gen.present(gen.stateful_set().facts()).foreign is None, "its template has a mark"
+    without = gen.stateful_set().of_another().object()
+    assert gen.present(stateful_set_facts(without)).foreign is not None
+    annotations = {labels.INTENT_HASH: "digest"}
+    marked = {**without, "metadata": {**without["metadata"], "annotations": annotations}}
+    marked["metadata"]["resourceVersion"] = "2"
+    assert gen.present(stateful_set_facts(marked)).foreign is None
+
+
 def test_pods_that_its_controller_has_not_created() -> None:
     refused = gen.stateful_set().with_created(2)
     assert gen.present(refused.facts()).missing_pods == 1

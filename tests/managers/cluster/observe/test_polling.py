@@ -183,6 +183,7 @@ async def test_paused_and_hibernated_clusters_are_not_polled() -> None:
     bench.ask_for(paused=False, hibernate=True)
     await bench.follow(5.0)
     assert bench.api.objects[(STATEFUL_SET, KEY)]["spec"]["replicas"] == 0
+    assert gen.present(timer_of(await bench.turn())) <= SLOWEST, "its pods still exist"
     for ordinal in range(3):
         del bench.api.objects[(POD, ObjectKey(gen.NAMESPACE, f"x-{ordinal}"))]
     await bench.follow(20.0)

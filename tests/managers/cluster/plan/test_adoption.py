@@ -163,3 +163,4 @@ def test_a_certificate_is_not_renewed_for_a_name_before_the_adoption() -> None:
     held = with_served_names(wanting, adoption, observed)
     assert held.certificate_names == resolved.certificate_names
     assert with_served_names(wanting, OWN, observed) is wanting
+    assert with_served_names(wanting, adoption, replace(observed, secrets={})) is wanting
