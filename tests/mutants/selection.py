@@ -3,7 +3,7 @@
 Called by the runner. In this order:
 
 1. the files whose name matches, of those in the mirrored folder: of managers/upgrade/jobs.py,
-   tests/managers/upgrade/test_jobs*.py;
+   tests/managers/upgrade/test_jobs*.py; a folder without tests has those of the next one above;
 2. the rest of the mirrored folder, as far as it imports the module in some way;
 3. other files that import the module, directly or through modules of `tests` (a conftest.py of
    their folders included);
@@ -41,6 +41,7 @@ class Selection:
         self._paths = {module_name(path): path for path in files}
         self._importers: dict[str, dict[str, int]] = defaultdict(dict)
         self._tests = sorted(path for path in files if is_unit_test(path))
+        self._folders = {str(PurePosixPath(test).parent) for test in self._tests}
         for module, path in self._paths.items():
             for imported, step in self._steps(module, path, files[path]):
                 known = self._importers[imported].get(module, step)
@@ -50,7 +51,8 @@ class Selection:
     def _of(self, path: str) -> tuple[str, ...]:
         """The test files for a module of the product, by path, in the order in which to run."""
         distances = self._distances(module_name(path))
-        folder = f"tests/{PurePosixPath(path).parent}"
+        folders = (f"tests/{parent}" for parent in PurePosixPath(path).parents)
+        folder = next((name for name in folders if name in self._folders), "")
         ranked = sorted(
             (*_rank(path, folder, test, distances.get(test, _FAR)), test) for test in self._tests
         )

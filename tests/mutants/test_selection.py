@@ -47,6 +47,12 @@ def test_shared_words_come_before_the_rest_of_the_folder() -> None:
     assert first == "tests/managers/upgrade/test_rolling.py"
 
 
+def test_a_folder_without_tests_has_those_of_the_next_one_above() -> None:
+    files = {"managers/upgrade/jobs/run.py": "", **FILES}
+    selected = Selection(files).of("managers/upgrade/jobs/run.py")
+    assert {path.rpartition("/")[0] for path in selected} == {"tests/managers/upgrade"}
+
+
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
