@@ -49,9 +49,9 @@ class NamespaceOwnership:
 
     owner: Owner
     accepted: frozenset[str]
-    leaving: bool = False
-    opening: bool = False
-    replaceable: frozenset[str] = frozenset()
+    leaving: bool
+    opening: bool
+    replaceable: frozenset[str]
 
     def owns(self, live: Object) -> bool:
         """Return whether an object belongs to the tenant or to a predecessor."""

@@ -139,7 +139,7 @@ class TenantReconciler:
         ownership = NamespaceOwnership(
             owner_of(live),
             plan.predecessors(live, self._rivals(live), self._installation),
-            state.terminating,
+            leaving=state.terminating,
             opening=not (live.get("status") or {}).get("provisioned"),
             replaceable=frozenset() if state.terminating else terminating_objects,
         )
