@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_backup import Operation, OperationLock
 from managers.operation_lock.decide import (
     PRECEDENCE,
@@ -21,6 +23,7 @@ from managers.operation_lock.decide import (
     release,
     renew,
     restore_holder,
+    restore_in_progress,
 )
 from runtime.testing.clock import EPOCH as NOW
 
@@ -161,6 +164,28 @@ def test_restores_go_before_upgrades_and_those_before_backups(
 
 def test_the_same_operation_has_no_precedence() -> None:
     assert [first_in_line(operation, {operation}) for operation in PRECEDENCE] == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("claim", "restore", "holder"),
+    [
+        (BACKUP, {}, ""),
+        (RESTORE, {}, RESTORE.holder),
+        (RESTORE, {"restore": {"name": "monday"}}, ""),
+        (RESTORE, {"restore": {"name": "sunday"}}, RESTORE.holder),
+        (
+            RESTORE,
+            {"restore": {"name": "monday", "restartCompletedAt": "2030-01-01T00:00:00Z"}},
+            RESTORE.holder,
+        ),
+    ],
+    ids=["a backup", "it loads", "it restarts servers", "of another name", "of the same name"],
+)
+def test_a_restore_is_in_progress_until_it_restarts_the_servers(
+    claim: LockRequest, restore: dict[str, Any], holder: str
+) -> None:
+    status = {"operationLock": lock_of(claim).to_object(), **restore}
+    assert restore_in_progress(ClusterStatus.lenient(status)) == holder
 
 
 def test_the_holder_is_named_for_users() -> None:

@@ -222,6 +222,22 @@ class TestRefusals:
         await bench.run()
         assert bench.reason() == ("True", "Provisioned")
 
+    async def test_a_namespace_that_is_created_again_is_written_at_once(self) -> None:
+        bench, going = await onboard(cluster()), cluster()
+        roles = bench.names(ROLE)
+        terminating(going)
+        bench.says(going)
+        for resource, key in [*bench.api.objects]:
+            if resource != TENANTS:
+                del bench.api.objects[resource, key]
+        outcome = gen.expect(Wait, await bench.run())
+        assert bench.reason() == ("False", "NamespaceNotFound")
+        bench.says(cluster())
+        bench.api.with_objects((NAMESPACE, namespace()))
+        await bench.clock.advance(gen.present(outcome.after) + 0.1)
+        await bench.run()
+        assert bench.names(ROLE) == roles
+
     async def test_a_spec_that_cannot_be_read(self) -> None:
         wish = tenant()
         wish["spec"]["quota"] = {"hard": 7}
@@ -282,9 +298,10 @@ class TestRefusals:
         assert bench.names(ROLE) == [tenancy.TENANT_ROLE]
         assert bench.is_gone()
 
-    async def test_what_the_server_refuses_is_told(self) -> None:
+    @pytest.mark.parametrize(("code", "reason"), [(403, "Forbidden"), (422, "Invalid")])
+    async def test_what_the_server_refuses_is_told(self, code: int, reason: str) -> None:
         bench = Bench(tenant(), space=namespace())
-        error = status_error({"code": 403, "reason": "Forbidden", "message": "the policy says no"})
+        error = status_error({"code": code, "reason": reason, "message": "the policy says no"})
         bench.delegate.refuse(f"apply Role {tenancy.TENANT_ROLE}", error)
         await bench.run()
         assert bench.reason() == ("False", "RejectedByServer")

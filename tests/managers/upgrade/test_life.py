@@ -207,6 +207,8 @@ async def test_a_job_asks_the_leader_once_and_before_its_pod_goes(
     assert life.gone == ["x-2", "x-1"]
     life.end_job("Complete")
     life.hand_over()
+    await life.on()
+    assert life.upgrade.step_down_job is None
     await life.until_idle()
     assert life.gone == ["x-2", "x-1", "x-0"]
     assert len(life.jobs()) == 1

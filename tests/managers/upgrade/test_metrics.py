@@ -218,6 +218,8 @@ def test_the_phase_of_a_green_pool_is_one_of_all() -> None:
 def test_jobs_that_fail_and_ways_back_are_counted_once() -> None:
     bench = Bench()
     a_green_pool(bench, "JoiningMesh")
+    counted = ("job_failures", "rollbacks")
+    assert [bench.series()[f"openbao_upgrade_bluegreen_{name}_total"] for name in counted] == [0, 0]
     for failed in (1, 1, 2):
         a_green_pool(bench, "JoiningMesh", jobFailureCount=failed)
     a_green_pool(bench, "Syncing")

@@ -59,6 +59,7 @@ FLIPS: dict[str, tuple[str, str | None, str, Kind | None]] = {
     "its volumes cannot be as the spec asks": ("StorageConfigured", "True", "False", "Warning"),
     "its volumes are made, as expected": ("StorageConfigured", "Unknown", "True", None),
     "its volumes are as the spec asks again": ("StorageConfigured", "False", "True", "Normal"),
+    "its image has no valid signature": ("ImageVerified", "True", "False", "Warning"),
     "the API server is reached": ("APIServerNetworkReady", None, "True", None),
     "the API server is not reached": ("APIServerNetworkReady", None, "False", "Warning"),
     "an account of a person's fits": ("ServiceAccountReady", None, "True", None),

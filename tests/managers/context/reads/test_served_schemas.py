@@ -14,6 +14,7 @@ from managers.context.reads.served_schemas import (
     RECHECK,
     RECHECK_MISSING,
     ServedSchemas,
+    compare,
 )
 from runtime.metrics.metrics import Metrics
 from runtime.testing.clock import ManualClock
@@ -109,6 +110,12 @@ async def test_older_crds_are_reported_once_with_the_fields() -> None:
         assert comparing.schemas.missing_fields == missing_fields
         assert "tlsSecrets" not in gen.present(comparing.schemas.status_of(KIND))["properties"]
         assert (comparing.gauge, comparing.handler.notifications) == (2, 1)
+
+
+def test_a_kind_that_is_not_served_hides_no_field_of_the_next() -> None:
+    served = document("tlsSecrets")
+    comparison = compare(({"spec": {"names": {"kind": "Unserved"}}}, *OURS), served)
+    assert comparison.missing_fields == (f"{KIND}.status.tlsSecrets",)
 
 
 async def test_new_crds_are_detected_soon() -> None:
