@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from contracts.records.desired import RolloutProgress
 from contracts.records.effects import ReplacePod
 from contracts.records.observed import Quorum, RaftServer, ServerClientConfig
 from managers.workload.plan import Inputs, plan
@@ -25,6 +26,7 @@ from tests.managers.workload.plans import (
 )
 
 NEW = gen.cluster()
+UPDATED = gen.pod(2).with_template(digest()).with_files(FILES.digest)
 
 
 # sentence: (cluster, world, replicas of the StatefulSet, reason; "" when content)
@@ -174,6 +176,25 @@ def test_a_missing_pod_is_part_of_a_roll_for_a_while(minutes: int | None, reason
     assert gen.expect(Wait, plan_workload(OLD, world).outcome).reason == reason
 
 
+# sentence: (world, progress of the rollout)
+PROGRESS: dict[str, tuple[gen.World, RolloutProgress]] = {
+    "all are updated": (serving(), RolloutProgress((0, 1, 2), complete=True)),
+    "one is not ready": (
+        serving(2, size=3).with_pods(*serving(2).pods, UPDATED.unready()),
+        RolloutProgress((0, 1), pod="x-2"),
+    ),
+    "one is terminating": (
+        serving(2, size=3).with_pods(*serving(2).pods, UPDATED.ready().terminating()),
+        RolloutProgress((0, 1), pod="x-2"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("world", "progress"), PROGRESS.values(), ids=PROGRESS)
+def test_progress_of_the_rollout(world: gen.World, progress: RolloutProgress) -> None:
+    assert plan_workload(OLD, world).rollout == progress
+
+
 def test_a_server_that_leaves_keeps_the_roll_from_replacing_another() -> None:
     well = Quorum(tuple(RaftServer(f"x-{n}", voter=True, healthy=True) for n in range(3)), 1)
     there = serving(template="old").with_quorum(well)
@@ -184,8 +205,6 @@ def test_a_server_that_leaves_keeps_the_roll_from_replacing_another() -> None:
 
 def test_a_pod_that_does_not_end_is_told() -> None:
     world = serving(2, size=3)
-    late = gen.pod(2).with_template(digest()).with_files(FILES.digest).terminating()
-    outcome = gen.expect(
-        Blocked, plan_workload(OLD, world.with_pods(*world.pods, late).at(gen.LATER)).outcome
-    )
+    late = world.with_pods(*world.pods, UPDATED.terminating()).at(gen.LATER)
+    outcome = gen.expect(Blocked, plan_workload(OLD, late).outcome)
     assert outcome.reason == "PodStuckTerminating"

@@ -9,6 +9,7 @@ from dataclasses import replace
 import orjson
 import pytest
 
+from contracts.datacenter.workload_records import ServiceRecord
 from managers.datacenter.interfaces import ProviderError
 from managers.datacenter.provider.other_kinds import ObjectsProvider
 from runtime.client.transport import HttpRequest, HttpResponse
@@ -22,8 +23,15 @@ from tests.gen.api import owned_apply
 from tests.managers.datacenter.bodies import desired_service, record, service
 
 ISSUERS = Resource("example.com", "v1", "Issuer", "issuers")
-OWN = {"apiVersion": "example.com/v1", "kind": "Issuer", "metadata": {"name": "own"}, "spec": {}}
-RECORD = record(desired_service(service(**objects(OWN, name="issuers"), services=())))
+ISSUER = {"apiVersion": "example.com/v1", "kind": "Issuer", "spec": {}}
+
+
+def record_of(*issuers: str) -> ServiceRecord:
+    bodies = [{**ISSUER, "metadata": {"name": name}} for name in issuers]
+    return record(desired_service(service(**objects(*bodies, name="issuers"), services=())))
+
+
+RECORD = record_of("own")
 
 
 class Discovery(FakeWire):
@@ -32,11 +40,16 @@ class Discovery(FakeWire):
     served: tuple[Resource, ...] = ()
 
     async def request(self, call: HttpRequest, /) -> HttpResponse:
-        if call.path != "/apis/example.com/v1" or not self.served:
+        documents = {}
+        for kind in self.served:
+            listed = {"kind": kind.kind, "name": kind.plural, "namespaced": kind.namespaced}
+            documents = {
+                "/apis/example.com": {"preferredVersion": {"groupVersion": kind.api_version}},
+                "/apis/example.com/v1": {"resources": [listed]},
+            }
+        if call.path not in documents:
             return await super().request(call)
-        (kind,) = self.served
-        listed = {"kind": kind.kind, "name": kind.plural, "namespaced": kind.namespaced}
-        return HttpResponse(200, orjson.dumps({"resources": [listed]}))
+        return HttpResponse(200, orjson.dumps(documents[call.path]))
 
 
 class World:
@@ -70,3 +83,15 @@ async def test_a_definition_that_is_deleted_is_reported() -> None:
     with pytest.raises(ProviderError, match="does not serve kind Issuer") as raised:
         await world.provider.provision(RECORD)
     assert (raised.value.reason, raised.value.terminal) == ("KindNotServed", False)
+
+
+@pytest.mark.parametrize("order", [("own", "other"), ("other", "own")])
+async def test_objects_are_deleted_in_reverse_order_of_the_body(order: tuple[str, str]) -> None:
+    world = World()
+    world.wire.served = (ISSUERS,)
+    world.server.serve(custom(ISSUERS))
+    both = record_of(*order)
+    await world.provider.provision(both)
+    await world.provider.deprovision(both)
+    deleted = [call.path for call in world.server.requests if call.method == "DELETE"]
+    assert [path.rpartition("/")[2] for path in deleted] == [*reversed(order)]

@@ -62,6 +62,12 @@ def test_a_text_that_is_no_version_is_refused(version: str) -> None:
     assert failed_messages(verdict) == ["version stop InvalidVersion"]
 
 
+def test_the_spec_is_checked_with_the_image_of_the_target() -> None:
+    edited = CLUSTER.with_spec(image="registry.example.com/OpenBao:2.5.5").read()
+    target = Release(NEW, f"registry.example.com/openbao:{NEW}")
+    assert failed_messages(check(edited, FINE.facts(), target, resuming=False)) == []
+
+
 @pytest.mark.parametrize(
     ("size", "message"), [(1, "spec.replicas is 1"), (2, "spec.replicas is 2")]
 )
