@@ -72,11 +72,14 @@ def refusal_before_there_is_a_certificate() -> ClusterObservation:
     )
 
 
-def full_volume() -> ClusterObservation:
+def crashed(text: str) -> ClusterObservation:
     crash = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}
-    text = "a\nwrite: no space left on device\n"
     ended = {"terminated": {"exitCode": 1, "reason": "Error", "message": text}}
     return not_ready(with_pod(with_pod(healthy(), 1), 2, state=crash, lastState=ended))
+
+
+def full_volume() -> ClusterObservation:
+    return crashed("a\nwrite: no space left on device\n")
 
 
 def image_that_cannot_be_pulled() -> ClusterObservation:

@@ -14,6 +14,7 @@ from tests.baoctl.commands.cluster.broken import (
     HELD,
     SYSTEM,
     certificate_that_ended_today,
+    crashed,
     cut_off,
     event,
     expired_certificate,
@@ -73,6 +74,7 @@ BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
         refusal_before_there_is_a_certificate(), "ImageVersionMismatch", "explain",
     ),
     "full volume": (full_volume(), "volume of first-2 is full", "storage"),
+    "a server that crashes": (crashed("panic"), "first-2 crashes", "logs first-2 --previous"),
     "image that cannot be pulled": (
         image_that_cannot_be_pulled(), "r.test/bao:9 cannot be pulled", "describe pod first-2",
     ),

@@ -71,12 +71,12 @@ def test_events_are_those_of_the_cluster_the_newest_last() -> None:
     events = [
         event("first-0", 5),
         event("other-0", 4),
-        event("data-first-1", 90),
-        event("first", 3),
+        event("data-first-1", 90, count=4),
+        event("first", 3, series={"count": 7}),
     ]
     rows = rows_of("first", events, NOW)
-    assert [(row.age, row.about) for row in rows] == [
-        ("90s", "Pod/data-first-1"), ("5s", "Pod/first-0"), ("3s", "Pod/first"),
+    assert [(row.age, row.about, row.count) for row in rows] == [
+        ("90s", "Pod/data-first-1", 4), ("5s", "Pod/first-0", 1), ("3s", "Pod/first", 7),
     ]  # fmt: skip
 
 
