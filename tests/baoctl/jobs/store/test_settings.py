@@ -106,6 +106,7 @@ def test_another_store_gives_roles_itself() -> None:
     )
     assert store_settings.options["endpoint_url_sts"] == "https://s3.example.com:9000"
     assert set(store_settings.endpoints) == {EgressEndpoint("s3.example.com", 9000)}
+    assert not store_settings.http
 
 
 def test_the_identity_of_the_pod_is_asked_for_only_without_credentials() -> None:
