@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.leader_client import ServerAddresses, authority_of, servers
+from baoctl.jobs.leader_client import PAUSES, ServerAddresses, authority_of, find_leader, servers
 from contracts.jobs.env import ServerEnv
 from managers.certs.x509 import make_authority
 from tests import gen
+from tests.baoctl.jobs.played_raft import Prompt, Raft
 
 
 def env(ca_path: str) -> ServerEnv:
@@ -28,3 +29,16 @@ def test_without_a_path_those_of_the_system_are_meant(tmp_path: Path) -> None:
     assert authority_of(env("")) == ""
     with pytest.raises(JobFailure):
         authority_of(env(str(tmp_path / "absent")))
+
+
+@pytest.mark.parametrize("pauses", [1, len(PAUSES)])
+async def test_a_leader_that_is_elected_during_the_search_is_returned(
+    tmp_path: Path, pauses: int
+) -> None:
+    raft, clock = Raft(leader=""), Prompt()
+    clock.later = [
+        (clock.monotonic() + sum(PAUSES[:pauses]), lambda: setattr(raft, "leader", "c-1"))
+    ]
+    work = raft.work(tmp_path, clock)
+    leader = await find_leader(work.bao, work.env.server, clock, work.addresses)
+    assert leader.pod == "c-1"

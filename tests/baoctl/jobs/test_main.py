@@ -54,6 +54,11 @@ async def test_what_a_mode_returns_is_the_report() -> None:
     assert await job_report(mode(work)) == BackupReport(outcome="Succeeded", deleted=2)
 
 
+async def test_a_backup_outside_the_folder_of_its_cluster_is_refused() -> None:
+    report = await job_report(MODES["backup"], {**ENV, "BACKUP_KEY": "ns/other/x.snap"})
+    assert (report.failure, "BACKUP_KEY='ns/other/x.snap'" in report.message) == ("Config", True)
+
+
 @pytest.mark.parametrize("failure", EXIT_CODES)
 async def test_a_failure_has_its_class(failure: FailureClass) -> None:
     report = await job_report(raising(JobFailure(failure, "why")))

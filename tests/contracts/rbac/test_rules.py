@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 import yaml
 
-from baoctl.generate.rbac import manifests
+from baoctl.generate.rbac import manifests, markdown
 from contracts.installation import PARTS, Role
 from contracts.rbac import rules
 from contracts.rbac.rules import OBJECTS, OWN_WRITES, Right, as_read
@@ -111,6 +111,7 @@ def test_datacenters_and_their_sets_are_made_by_people_alone() -> None:
 def test_the_manifests_are_what_the_tables_say() -> None:
     for path, manifest in manifests().items():
         assert (ROOT / path).read_text(encoding="utf-8") == manifest, "run: make crd"
+    assert markdown() in (ROOT / "docs/security.md").read_text(encoding="utf-8"), "run: make crd"
 
 
 def test_the_manifests_hold_the_rules_of_the_tables_and_no_others() -> None:

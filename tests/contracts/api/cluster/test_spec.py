@@ -89,6 +89,23 @@ def test_a_status_is_written_as_it_was_read() -> None:
     assert {key: written[key] for key in status} == status
 
 
+@pytest.mark.parametrize(
+    ("login", "expected"),
+    [
+        (None, True),
+        ({}, True),
+        ({"reason": "RootTokenMissing"}, False),
+        ({"keys": "digest", "reason": "RootTokenMissing"}, True),
+    ],
+)
+def test_the_operator_has_a_login_until_its_creation_failed(
+    login: dict[str, str] | None, expected: bool
+) -> None:
+    status = {} if login is None else {"adminOps": {"operatorLogin": login}}
+    read = OpenBaoCluster.from_object({**cluster_object(), "status": status})
+    assert read.has_operator_login is expected
+
+
 def test_peers_keep_the_difference_between_nothing_and_everything() -> None:
     """In a NetworkPolicy an absent list means all; an empty selector does, too."""
     read = cluster(network={"egressRules": [{}, {"to": [{"podSelector": {}}]}]})
