@@ -81,7 +81,8 @@ def gated_by_cluster(inner: Reconciler, runs: Cache, caches: Caches) -> Reconcil
 
 
 def clusters_of_run(runs: Cache, request: Request) -> Iterable[ObjectKey]:
-    """Return the cluster of a backup or a restore; none if the object is being deleted."""
+    """Return the cluster of a backup or a restore; none if the object is being deleted: a
+    pause must not stop its deletion."""
     live = runs.get(request)
     return cluster_keys(live) if live and not is_terminating(live) else ()
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 
+from baoctl.controllers.backup import clusters_of_run, gated_by_cluster
 from baoctl.controllers.caches import Caches
 from baoctl.controllers.cluster import part_changed
 from baoctl.controllers.components import Parts
 from baoctl.controllers.sharding import MakeController, owns_run
 from contracts.jobs.template import JobTemplateSource
+from managers.backup.caches import cluster_named
 from managers.context.pause_guard import PauseGuard
 from managers.jobs.client import Jobs
 from managers.operation_lock.client import OperationLocks
@@ -19,13 +20,10 @@ from managers.restore.events import RestoreReporter
 from managers.restore.observe import RestoreObserver
 from managers.restore.reconcile import RestoreReconciler
 from managers.restore.server_recovery import RestoredServersReader
-from managers.tenancy.gate import Gate
-from runtime.cache.cache import Cache
-from runtime.controller.controller import Controller, Reconciler
+from runtime.controller.controller import Controller
 from runtime.controller.event import Event, any_of, generation_changed
 from runtime.controller.handler import enqueue_mapped, enqueue_object
-from runtime.outcome import Outcome
-from runtime.types import Object, ObjectKey, Request, is_terminating, key_of
+from runtime.types import Object, ObjectKey, Request, key_of
 
 NAMED_CLUSTER = "named-cluster"
 NAMED_BACKUP = "named-backup"
@@ -53,10 +51,10 @@ def build_restore_controller(
         ),
         reporter,
     )
-    pausing = PauseGuard(reconciler, clusters, partial(_clusters_of, restores))
+    pausing = PauseGuard(reconciler, clusters, partial(clusters_of_run, restores))
     controller = make(
         "openbaorestore",
-        _Gated(pausing, restores, clusters, caches.gate),
+        gated_by_cluster(pausing, restores, caches),
         owns=owns_run(parts.settings.shard, restores),
     )
     watch_restores(controller, caches, reporter)
@@ -69,7 +67,7 @@ def watch_restores(controller: Controller, caches: Caches, reporter: RestoreRepo
     Every change of the restore counts: the claim and report of its Job, and annotations of users.
     """
     restores = caches.restores
-    restores.add_index(NAMED_CLUSTER, named_cluster)
+    restores.add_index(NAMED_CLUSTER, cluster_named)
     restores.add_index(NAMED_BACKUP, named_backup)
 
     def of_cluster(event: Event) -> Iterable[Request]:
@@ -93,49 +91,9 @@ def watch_restores(controller: Controller, caches: Caches, reporter: RestoreRepo
     controller.watch(caches.backups, enqueue_mapped(of_backup), part_changed("status", "phase"))
 
 
-def _clusters_of(restores: Cache, request: Request) -> Iterable[ObjectKey]:
-    """Return the cluster of a restore; none if the restore is being deleted: a pause must not
-    stop its deletion."""
-    live = restores.get(request)
-    name = _spec(live).get("cluster") if live is not None and not is_terminating(live) else None
-    return (ObjectKey(request.namespace, name),) if isinstance(name, str) else ()
-
-
-def named_cluster(restore: Object) -> Iterable[str]:
-    """Index function: the cluster of a restore."""
-    return _named(restore, _spec(restore).get("cluster"))
-
-
 def named_backup(restore: Object) -> Iterable[str]:
     """Index function: the backup that a restore uses, if it names one."""
-    source = _spec(restore).get("source")
-    return _named(restore, source.get("backup") if isinstance(source, dict) else None)
-
-
-def _spec(restore: Object) -> Object:
     spec = restore.get("spec")
-    return spec if isinstance(spec, dict) else {}
-
-
-def _named(restore: Object, name: object) -> Iterable[str]:
+    source = spec.get("source") if isinstance(spec, dict) else None
+    name = source.get("backup") if isinstance(source, dict) else None
     return (str(ObjectKey(key_of(restore).namespace, name)),) if isinstance(name, str) else ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Gated:
-    """Calls the reconciler once the gate of the cluster is open."""
-
-    inner: Reconciler
-    restores: Cache
-    clusters: Cache
-    gate: Gate
-
-    async def __call__(self, request: Request, /) -> Outcome:
-        """Reconcile, or return what the gate waits for."""
-        live = self.restores.get(request)
-        name = _spec(live).get("cluster") if live is not None else None
-        cluster = (
-            self.clusters.get(ObjectKey(request.namespace, name)) if isinstance(name, str) else None
-        )
-        closed = None if cluster is None else self.gate(cluster)
-        return closed if closed is not None else await self.inner(request)

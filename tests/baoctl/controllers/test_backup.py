@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from baoctl.controllers.backup import watch_runs, watch_schedules
+from baoctl.controllers.backup import clusters_of_run, watch_runs, watch_schedules
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from managers.backup.caches import BackupCaches
 from runtime.controller.controller import Controller
@@ -154,3 +154,12 @@ async def test_nothing_wakes_what_has_ended() -> None:
         False, CLUSTERS, cluster_with_status(), cluster_with_status(operationLock=LOCK)
     )
     assert ObjectKey(gen.NAMESPACE, "ended") not in requests
+
+
+@pytest.mark.parametrize("terminating", [False, True])
+def test_a_pause_stops_a_run_but_not_its_deletion(terminating: bool) -> None:
+    run = by_hand("waiting")
+    deletion = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if terminating else {}
+    runs = StillInformer(BACKUPS)
+    runs.says(with_version({**run, "metadata": {**run["metadata"], **deletion}}, 1))
+    assert tuple(clusters_of_run(runs, RUN)) == (() if terminating else (KEY,))
