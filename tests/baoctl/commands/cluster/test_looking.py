@@ -1,4 +1,4 @@
-"""The verbs that only look: doctor, events, tree and version, beside an API server."""
+"""The verbs that only look: doctor, events, status, tree and version, beside an API server."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from baoctl.commands.cluster.tree import node_of
 from baoctl.commands.cluster.versions import versions_of
 from contracts.api.group import CLUSTER_KIND
 from runtime.leader.shard import group_identity, lease_of_shard, shard_of
+from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.types import Object, ObjectKey
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import keep, world
@@ -58,6 +59,14 @@ async def test_doctor_reads_the_last_minutes_of_the_log_of_a_ready_server(tmp_pa
     logs = [call for call in server.requests if call.path.endswith("/log")]
     assert logs
     assert {call.query.get("sinceSeconds") for call in logs} == {"120"}
+
+
+async def test_a_watch_ends_if_its_first_read_fails(tmp_path: Path) -> None:
+    faults = ScriptedFaults(Fault(FaultKind.INTERNAL))
+    async with command_line(world(), tmp_path, faults) as baoctl:
+        # A second read would end with status 5.
+        result = await baoctl("status", "other", "--watch")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1), result.output
 
 
 def event(name: str, ago: int, **more: object) -> Object:
