@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from baoctl.commands.bench.connections import RENEWAL, shorten
+from baoctl.commands.api_client import Session
+from baoctl.commands.bench import connections
+from baoctl.commands.bench.connections import LOOKUP, RENEWAL, SPARE_SECONDS, TOKEN, shorten
+from baoctl.commands.bench.order import READS, BenchOrder
+from baoctl.commands.login.connection import ActiveServer
+from baoctl.commands.login.reads import LoginOrder
+from baoctl.options import Access
 from managers.bao.models import LoginToken
-from tests.managers.bao.servers import ADDRESS, serving
+from managers.context.sensitive import SensitiveString
+from runtime.client.client import Client
+from runtime.testing.clock import ManualClock
+from tests.managers.bao.servers import ADDRESS, NAME, serving
 
 DENIED = (403, {"errors": ["permission denied"]})
 RENEWED = (200, {"auth": {"lease_duration": 930}})
@@ -32,3 +42,34 @@ async def test_a_token_outlives_a_run_by_little(
         await shorten(bao, ADDRESS, token, 930.0)
     bodies = [(request.path, request.body) for request in server.requests]
     assert bodies == ([(f"/v1/{RENEWAL}", {"increment": "930s"})] if is_requested else [])
+
+
+async def test_the_token_of_a_run_lives_longer_than_its_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    health = {"initialized": True, "sealed": False, "standby": False}
+    answers = {
+        "sys/health": (200, health),
+        "auth/jwt-operator/login": (200, {"auth": {"client_token": "t", "lease_duration": MONTH}}),
+        LOOKUP: DENIED,
+        RENEWAL: RENEWED,
+    }
+    login = LoginOrder("first", (), "app", None, "jwt-operator", None, None)
+    monkeypatch.delenv(TOKEN, raising=False)
+    async with serving(tmp_path, answers) as server:
+
+        async def active_server(*_: object) -> ActiveServer:
+            return ActiveServer("first-0", NAME, server.authority.certificate.decode())
+
+        async def account_token(*_: object) -> SensitiveString:
+            return SensitiveString("jwt")
+
+        monkeypatch.setattr(connections, "active_server", active_server)
+        monkeypatch.setattr(connections, "account_token", account_token)
+        address = (ADDRESS, server.port)
+        order = BenchOrder(login, (READS,), 30.0, 1, 64, None, address, force=False)
+        api = Session(cast(Client, None), ManualClock(), "default")
+        async with connections.connect_workers(api, order, Access(), {}) as connected:
+            assert [worker.token for worker in connected.workers] == ["t"]
+    renewals = [request.body for request in server.requests if request.path.endswith(RENEWAL)]
+    assert renewals == [{"increment": f"{30.0 + SPARE_SECONDS:.0f}s"}]

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from baoctl.commands.api_client import RequestError
+from baoctl.commands.api_client import RequestError, Session
 from baoctl.commands.bench.engine import Engine, own_engine
 from baoctl.commands.bench.keys import REMOVAL_SECONDS, Keys, engine_of, other_runs
+from baoctl.commands.bench.order import READS, BenchOrder
+from baoctl.commands.bench.stages import run_stages
 from baoctl.commands.bench.workload import Worker
+from baoctl.commands.login.reads import LoginOrder
 from baoctl.exit_codes import ExitCode
 from managers.bao.client import Bao
+from runtime.client.client import Client
 from runtime.testing.clock import ManualClock
 from runtime.testing.wait import eventually
 from tests.managers.bao.servers import ADDRESS, Server, serving
@@ -119,6 +124,17 @@ async def test_why_there_is_no_engine(
             await engine_of(worker(bao, ManualClock()), mount, "0123")
     assert error.value.exit_code == code
     assert mount is None or "--mount" in str(error.value) or code == ExitCode.ERROR
+
+
+async def test_a_run_ends_before_its_load_if_its_token_lacks_a_right(tmp_path: Path) -> None:
+    login = LoginOrder("first", (), "app", None, "jwt-operator", None, None)
+    order = BenchOrder(login, (READS,), 1.0, 1, 64, None, None, force=False)
+    clock = ManualClock()
+    api = Session(cast(Client, None), clock, "default")
+    answers: dict[str, tuple[int, object]] = {CAPABILITIES: (200, {"data": {}})}
+    async with serving(tmp_path, answers) as server, server.client() as bao:
+        with pytest.raises(RequestError, match="lacks update, delete at sys/mounts"):
+            await run_stages(api, order, (worker(bao, clock),))
 
 
 @pytest.mark.parametrize("answer", [DENIED, (502, {}), (200, {"data": {"secret": {}}})])

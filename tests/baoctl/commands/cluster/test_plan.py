@@ -17,7 +17,10 @@ from baoctl.cli import main
 from baoctl.commands.cluster.difference import differences
 from baoctl.commands.cluster.merge import apply_manifest
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
+from runtime.client.codec import APPLY_PATCH
 from runtime.limits.object_size import LAST_APPLIED
+from runtime.testing.api_server.kinds import custom
+from runtime.testing.api_server.writes import WriteTarget
 from runtime.types import Object, ObjectKey, resource_version_of
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import world
@@ -225,3 +228,14 @@ async def test_it_asks_the_api_server_and_changes_nothing(tmp_path: Path) -> Non
     assert after is not None
     assert resource_version_of(after) == resource_version_of(before)
     assert server.get(CLUSTERS, ObjectKey("default", "second")) is None
+
+
+async def test_a_field_of_another_manager_is_the_conflict_of_an_apply(tmp_path: Path) -> None:
+    server = world()
+    target = WriteTarget(custom(CLUSTERS), KEY, query={"fieldManager": "kubectl"})
+    server.writes.patch(target, manifest(), APPLY_PATCH)
+    file = tmp_path / "first.yaml"
+    file.write_text(yaml.safe_dump(manifest(replicas=5)))
+    async with command_line(server, tmp_path) as baoctl:
+        result = await baoctl("plan", "-f", str(file))
+    assert (result.exit_code, "spec.replicas" in result.stderr) == (4, True), result.output
