@@ -5,8 +5,9 @@ The parts of a process fit together, and it may do no more than it needs.
 
 import asyncio
 import gc
+import os
+import signal
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,7 @@ from aiohttp import web
 from prometheus_client import generate_latest
 
 from baoctl.controllers.components import Parts
-from baoctl.process.parts import build_manager, build_parts
-from baoctl.process.preflight import kinds_of_leader
+from baoctl.process.operator import run
 from baoctl.process.wiring import build_controllers
 from baoctl.settings import from_environment
 from contracts.admission.policy import PREFIX
@@ -121,17 +121,19 @@ async def empty_cluster(request: web.BaseRequest) -> web.StreamResponse:
 
 async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: Path) -> None:
     async with ScriptedServer(otherwise=empty_cluster) as server:
-        chosen = settings(tmp_path, server.url, leader_election=False, listen="127.0.0.1", port=0)
-        parts = await build_parts(chosen, SystemClock())
-        build = partial(build_controllers, parts)
-        manager = build_manager(parts, lambda: build, kinds_of_leader(chosen))
-        running = asyncio.create_task(manager.run())
-        await eventually(lambda: parts.informers.unsynced() is None, say="the informers are synced")
-        await eventually(lambda: gc.get_freeze_count() > 0, say="the heap is frozen")
-        manager.stop()
+        chosen = settings(
+            tmp_path, server.url, leader_election=False, listen="127.0.0.1", port=0,
+            platform="kubernetes",
+        )  # fmt: skip
+        thresholds = gc.get_threshold()
+        running = asyncio.create_task(run(chosen, SystemClock()))
+        await eventually(
+            lambda: running.done() or gc.get_freeze_count() > 0, say="the heap is frozen"
+        )
+        assert not running.done()
+        os.kill(os.getpid(), signal.SIGTERM)
         await running
-        await parts.client.close()
-        await parts.lease_client.close()
+    gc.set_threshold(*thresholds)
     gc.unfreeze()
     assert {request.method for request in server.requests} == {"GET"}
     # The admission policies are looked at by name.
