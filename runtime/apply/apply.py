@@ -59,7 +59,7 @@ The server compares it only with an existing object, and no object has it: etcd 
 TAKEOVER_TRIES = 3
 
 UNSELECTED = 1024
-"""Most names that are remembered as used by objects that no cache selects: they are read first."""
+"""Maximum number of stored names of objects that no cache selects; `ensure` reads these first."""
 
 
 def controller_uid(obj: Object) -> Iterable[str]:
@@ -325,7 +325,7 @@ _EXISTING = (AlreadyExists, ApplyConflict, Conflict)
 
 
 def _result_of_error(intent: Intent, error: ApiError) -> Applied:
-    """Convert an error to the result in the table, or raise it."""
+    """Convert an error to a result, or raise it, as REFUSALS in apply_result defines."""
     match refusal_of(error):
         case Refusal.REJECTED:
             return Applied(intent, Verdict.REJECTED, None, f"{intent}: {error.message}")

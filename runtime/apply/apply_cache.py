@@ -31,7 +31,7 @@ class _Entry:
 
 
 class ApplyCache:
-    """Remembers, per object, the live state and the intent that matched.
+    """The last live state and intent of each object, and whether they matched.
 
     Contains only objects that a cache holds: `runtime.apply.apply` drops an entry with its object.
     Entries expire after 30 to 60 minutes, so that undetected errors are corrected.
@@ -56,12 +56,12 @@ class ApplyCache:
         return None if entry is None else entry.refusal
 
     def note(self, slot: Slot, live: Object, desired: str, *, refusal: str | None = None) -> None:
-        """Remember that the state matches the intent, or why the server rejects the intent."""
+        """Record that the state matches the intent, or why the server rejects the intent."""
         until = self._clock.monotonic() + self._rng.uniform(SHORTEST_LIFE, LONGEST_LIFE)
         self._entries[slot] = _Entry(live, fingerprint(live), desired, refusal, until)
 
     def drop(self, slot: Slot) -> None:
-        """Forget an object."""
+        """Drop the entry of an object."""
         self._entries.pop(slot, None)
 
     def _find(self, slot: Slot, live: Object, desired: str) -> _Entry | None:
@@ -86,24 +86,24 @@ class EntryRemover:
         self._resource = resource
 
     def on_add(self, obj: Object, initial: bool) -> None:
-        """Nothing to forget."""
+        """Nothing to drop."""
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Nothing to forget: the fingerprint detects the change."""
+        """Nothing to drop: the fingerprint detects the change."""
 
     def on_resync(self, obj: Object) -> None:
-        """Nothing to forget."""
+        """Nothing to drop."""
 
     def on_delete(self, obj: Object) -> None:
-        """Forget the object."""
+        """Drop the entry of the object."""
         self._apply_cache.drop((self._resource, key_of(obj)))
 
 
 def fingerprint(live: Object) -> str:
     """Return a fingerprint of the state of an object, without its status.
 
-    For kinds with a generation it consists of generation and metadata, so that status updates do
-    not change it; for others of the resourceVersion.
+    For kinds with a generation it consists of the UID, the generation and a hash of the metadata,
+    so that status updates do not change it; for other kinds, of the UID and the resourceVersion.
     """
     metadata = live["metadata"]
     generation = metadata.get("generation")

@@ -1,7 +1,7 @@
 """Takes over the fields of former managers in metadata.managedFields.
 
-Pure. Called by `runtime.apply.apply` with the response to an apply: caches do not keep
-managedFields.
+Pure. Called by `runtime.apply.apply`, and by writers of a status, with the response to an apply:
+caches do not keep managedFields.
 
 Two cases prevent the removal of a field by omitting it from an apply, because both make another
 manager its co-owner:
