@@ -23,7 +23,7 @@ Value = TypeVar("Value")
 
 
 class TtlCache(Generic[Key, Value]):
-    """Values, each with its own time to live; of more than `size` the oldest are dropped."""
+    """Values, each with its own time to live; beyond `size` values the oldest are dropped."""
 
     def __init__(self, clock: Clock, size: int = SIZE) -> None:
         self._clock = clock

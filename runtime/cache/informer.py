@@ -3,9 +3,10 @@
 Called by controllers (as a source of events and a cache to read) and by owned apply (observe). One
 informer per selection serves all its users; runtime.cache.informers creates them.
 
-Handlers get a change before the next line is read. One that raises has lost an event, which ends
-`run` and the process. A new list enters the store in one step, but handlers get it in slices: the
-store can then be ahead of them, never behind. `runtime.cache.stored` has the rest of the contract.
+Handlers get a change before the next line of the watch is read. A handler that raises has lost an
+event, which ends `run` and the process. A new list enters the store in one step, but handlers get
+it in slices: the store can then be ahead of them, never behind. `runtime.cache.stored` has the rest
+of the contract.
 """
 
 import asyncio
@@ -97,7 +98,7 @@ class Informer(StoredObjects):
 
     @property
     def resource_version(self) -> str:
-        """The last resourceVersion from the server; the store is there, or ahead of it."""
+        """The last resourceVersion from the server; the store has this version or a newer one."""
         return self._store.resource_version
 
     async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - on our own clock

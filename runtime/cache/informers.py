@@ -111,7 +111,7 @@ class InformerSet:
         self._disabled.add(informer.selection)
         task = self._tasks.pop(informer.selection, None)
         if task is not None:
-            # It runs once more, to end.
+            # The cancelled task runs once more, to end.
             task.cancel()
         informer.forget()
 

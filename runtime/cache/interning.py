@@ -13,7 +13,7 @@ from runtime.limits.nesting import LEVELS_MAX
 from runtime.types import Object
 
 REMEMBERED: Final = 5_000
-"""Most distinct parts in the pool."""
+"""Maximum number of distinct parts in the pool."""
 _BY_IDENTITY: Final = frozenset({dict, list, str})
 
 

@@ -25,7 +25,7 @@ JITTER = 0.1
 """The maximum age of each entry varies by this fraction, so that reads are spread over time."""
 
 DOUBTED = float("-inf")
-"""The time of the last read of a name in doubt: it is always due."""
+"""The time of the last read of an invalidated name: the next refresh always reads it."""
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class PolledMirror(StoredObjects):
     def may_hide(self, key: ObjectKey) -> bool:
         """Whether an object that is not in the cache may exist.
 
-        True for one that the selection excludes, and for a name in doubt.
+        True for one that the selection excludes, and for an invalidated name.
         """
         entry = self._entries.get(key)
         return entry is not None and (entry.excluded or entry.fetched_at == DOUBTED)
@@ -108,7 +108,7 @@ class PolledMirror(StoredObjects):
         """Read this name at the next refresh, whatever its age."""
         entry = self._entries.get(key)
         if entry is None:
-            # Not read so far: add it.
+            # The name was never read: only an entry makes may_hide return true.
             self._entries[key] = _Entry(DOUBTED, 1.0)
         else:
             entry.fetched_at = DOUBTED

@@ -23,6 +23,7 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 PERIOD = 1200.0
 RETRY = 30.0
+"""Seconds until the next refresh, after a success and after a failure."""
 
 
 class PolledNames(PolledMirror):

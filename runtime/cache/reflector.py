@@ -5,8 +5,8 @@ effects that concern objects, and implements the deadlines and the backoff. Call
 
 If the server supports it, the list is streamed at the start of the watch (WatchList, KEP-3157):
 each object is decoded and reduced separately, so that a large collection does not block the event
-loop and is never in memory unreduced. It is collected here, outside of the store, and replaces the
-content of the store in one step once it is complete.
+loop and is never in memory unreduced. The list is collected here, outside of the store, and
+replaces the content of the store in one step once it is complete.
 
 Every expected failure (an ApiError, no response, a broken or silent stream) is retried forever; any
 other exception is a bug, is raised by `run` and ends the process.
@@ -180,7 +180,7 @@ class Reflector:
                 async for line in lines:
                     contact = self._touch()
                     self._feed(self._decode(line))
-                    # After the line: the bookmark that ends a list starts the timeout of a watch.
+                    # After the event: the bookmark that ends a list selects the timeout of a watch.
                     idle.move(min(contact + self._idle_timeout, end))
                     if self._state.phase not in _STREAMING:
                         return

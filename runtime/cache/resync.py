@@ -14,13 +14,13 @@ from runtime.clock import Clock
 from runtime.types import Object
 
 SHORTEST_PERIOD = 1.0
-"""Seconds. A handler that needs a shorter period does not need a resync."""
+"""In seconds. A resync corrects rare errors; it does not replace polling."""
 
 JITTER = 0.1
 """The period of each round varies by this fraction, so that handlers do not run in step."""
 
 SHORTEST_STEP = 0.1
-"""Least seconds between two steps: with more objects than steps, several per step."""
+"""Shortest time between two steps, in seconds: with more objects, a step replays several."""
 
 
 class ResyncListener(Protocol):

@@ -21,7 +21,7 @@ IDENTITY = ("apiVersion", "kind", "metadata")
 """The fields of an object that every shape keeps."""
 
 SHARED_STRINGS = 10_000
-"""Most distinct strings in the pool of a selection."""
+"""Maximum number of distinct strings in the pool of a selection."""
 
 
 @dataclass(frozen=True, slots=True)

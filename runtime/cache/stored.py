@@ -47,7 +47,7 @@ class StoredObjects:
         self.selection = selection
         self._reduce = selection.reducer()
         self._store = Store()
-        # A new tuple for each new handler: a change goes to the handlers of its time only.
+        # A new tuple for each new handler: a change goes only to the handlers that existed then.
         self._handlers: tuple[EventHandler, ...] = ()
         self._reported_count = 0
         self._gauge = metrics.informer_objects.labels(resource=selection.resource.plural)
