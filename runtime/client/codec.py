@@ -1,6 +1,6 @@
 """Encodes and decodes objects, lists and watch events of the API server.
 
-Pure; uses orjson, runtime.limits.nesting and runtime.types. Called by the client and the reflector.
+Pure; uses orjson, runtime.limits and runtime.types. Called by the client and the reflector.
 
 Objects that are requested as PartialObjectMetadata have that kind in the response; every function
 replaces apiVersion and kind by those of the resource.
@@ -28,8 +28,8 @@ PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1
 WHOLE_BYTES = 3 << 20
 """Largest list response that is decoded in one step, in bytes."""
 WHOLE_VALUES = 300_000
-"""Most values of such a response: as many as a page of ordinary objects has, and 30 MB in
-memory."""
+"""Maximum number of values of such a response: as many as a page of ordinary objects has, and 30 MB
+in memory."""
 
 PIECE_ITEMS = 64
 PIECE_BYTES = 1 << 18

@@ -1,6 +1,6 @@
 """The address of the API server, and the credentials of requests.
 
-Called by runtime.client.transport for every request and once at the start. Two sources: the
+Called by runtime.client.transport once at the start, and for every request. Two sources: the
 ServiceAccount of a pod, read directly, and a kubeconfig, read by kubernetes_asyncio with all its
 authentication plugins. That library is only imported to read a kubeconfig.
 """
@@ -39,7 +39,7 @@ REREAD_SECONDS = 60.0
 PLUGIN_SECONDS = 30.0
 """How long a login plugin named by a kubeconfig may take."""
 INTERACTIVE_SECONDS = 300.0
-"""How long it may take on a terminal, where a user may have to log in with a browser."""
+"""How long a plugin may take on a terminal, where a user may have to log in with a browser."""
 
 _MALFORMED = (AssertionError, AttributeError, LookupError, TypeError)
 """Errors of the library for an invalid kubeconfig: it does not validate fields."""
@@ -115,8 +115,11 @@ class TlsFiles:
     _failing: bool = field(default=False, init=False, compare=False)
 
     def context(self) -> ssl.SSLContext:
-        """Raises OSError (ssl.SSLError is one) if the files cannot be read and there is none
-        yet."""
+        """Return the current context.
+
+        Raises OSError, of which ssl.SSLError is a subclass, if the files cannot be read and there
+        is no earlier context.
+        """
         try:
             self._context = self._fresh()
         except OSError as error:

@@ -2,7 +2,7 @@
 
 Called by runtime.client.credentials before it uses the loader. The `__init__.py` of
 `kubernetes_asyncio` and of `kubernetes_asyncio.client` import every API class and model: 890
-modules, a third of the start of a verb, and 40 MB. The loader only sets attributes of a
+modules, a third of the start time of a command, and 40 MB. The loader only sets attributes of a
 Configuration, and the module of that class imports urllib3: another 30 modules.
 """
 
@@ -78,7 +78,7 @@ def import_kubeconfig_loader() -> None:
             _add_without_running(name)
         if "kubernetes_asyncio.client" in added:
             client: Any = sys.modules["kubernetes_asyncio.client"]
-            # Only annotations, and the results of functions that this code does not call.
+            # Only annotations use them, and results of functions that this code does not call.
             client.Configuration, client.ApiClient = LoadedConfiguration, None
         import_module("kubernetes_asyncio.config")
         loader: Any = import_module("kubernetes_asyncio.config.kube_config")

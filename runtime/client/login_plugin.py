@@ -1,8 +1,8 @@
 """Runs the login plugin of a kubeconfig: `exec` of a user, as kubectl runs it.
 
 Imported by runtime.client.kubeconfig_library once kubernetes_asyncio.config can be imported. The
-class of that library reads standard error until the plugin ends; a plugin for people writes an
-address or a code there, and waits.
+class of that library reads standard error until the plugin ends; an interactive plugin writes an
+address or a code there, and waits for the user.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class ClusterLoader(KubeConfigLoader):
 
 
 _cluster: ContextVar[ConfigNode | None] = ContextVar("cluster", default=None)
-"""The loader of the library creates a plugin without it."""
+"""The loader of the library does not pass the cluster to the plugin that it creates."""
 
 
 class LoginPlugin(ExecProvider):
@@ -112,7 +112,7 @@ class LoginPlugin(ExecProvider):
             lambda: SubprocessStreamProtocol(limit=_BUFFER, loop=loop),
             *self.args,
             env={**self.env, "KUBERNETES_EXEC_INFO": json.dumps(info)},
-            # As kubectl: the input of a verb, such as a manifest, is not for a plugin.
+            # As kubectl: the input of a command, such as a manifest, is not for a plugin.
             stdin=None if interactive else DEVNULL,
             stdout=PIPE,
             stderr=None,

@@ -2,7 +2,7 @@
 
 Independent of Kubernetes objects and of sockets: a `Wire` sends the bytes,
 runtime.client.wire.HttpWire in production and a server in memory in simulations. Called by
-runtime.client.client only.
+runtime.client.client and runtime.client.listing.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class AnswerTooLarge(TransportError):  # noqa: N818 - named like its siblings in
 class Wire(Protocol):
     """Sends a request to one server once and returns the response.
 
-    Raises runtime.errors.api_error for a status of 300 and above, ConnectionDropped,
+    Raises the error of runtime.errors.api_error for a status of 300 and above, ConnectionDropped,
     AnswerTooLarge, and TransportError if nothing was sent. The caller implements deadlines, retries
     and the guard: a wire may hang, and is then cancelled.
     """

@@ -29,7 +29,7 @@ from runtime.client.write_guard import (
 from runtime.errors import ConnectionDropped, TransportError, api_error
 
 REQUEST_POOL = 32
-"""Most requests in flight: well below the fair share of one client of a busy server."""
+"""Maximum number of requests in flight: well below the fair share of a client of a busy server."""
 
 IDLE_CONNECTION_SECONDS = 75.0
 """Below the 90 s after which the API server closes an idle connection, so that a request rarely
@@ -129,8 +129,8 @@ class HttpWire:
             limit=limit,
             keepalive_timeout=IDLE_CONNECTION_SECONDS,
             socket_factory=_keepalive_socket,
-            # Before Python 3.12.8 (python/cpython pull 118960) a TLS connection that is closed
-            # while the server keeps silent stays open for 30 s, past the end of the client.
+            # Before Python 3.12.8 (python/cpython pull 118960) a TLS connection to a server that
+            # does not respond stays open for 30 s after it is closed, even without its client.
             enable_cleanup_closed=sys.version_info < (3, 12, 8),
         )
         return aiohttp.ClientSession(

@@ -5,8 +5,8 @@ checks its guard here, whichever server the request is for.
 
 Waiting for a free connection, DNS, a handshake or a busy event loop can take as long as the
 deadline, and a process that was stopped meanwhile runs ready tasks before expired timers. Therefore
-the body of the request checks. aiohttp delays the headers until the body is written, and there is
-no await between this check and the socket.
+the body of the request checks the guard. aiohttp delays the headers until the body is written, and
+there is no await between this check and the socket.
 """
 
 from __future__ import annotations
