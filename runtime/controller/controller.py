@@ -269,8 +269,8 @@ class Controller:
             raise
         except BaseException as error:
             expired = self._watchdog.expired(worker)
-            # A cancellation of something that the reconciler awaits. Raising it would end this
-            # worker silently.
+            # A cancellation of something that the reconciler awaits must not be raised: it would
+            # end this worker silently.
             if worker.cancelling() > expired:
                 raise
             if expired and isinstance(error, asyncio.CancelledError):

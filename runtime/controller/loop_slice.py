@@ -12,7 +12,7 @@ from runtime.clock import Clock
 
 SLICE_PASSES = 16
 SLICE_SECONDS = 0.001
-"""The work after which further workers wait for the next iteration."""
+"""After so many reconciles, or so many seconds, further workers wait for the next iteration."""
 
 
 class LoopSlice:
