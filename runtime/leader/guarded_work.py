@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 
 async def run_work(work: Callable[[], Awaitable[None]]) -> None:
-    """Run the work; the coroutine of its task."""
+    """Run the work as a coroutine, which a task requires."""
     await work()
 
 
@@ -33,6 +33,6 @@ async def until_any(
 def error_of(work: asyncio.Task[None]) -> BaseException | None:
     """Return why the work failed; None if it did not, or was cancelled.
 
-    Otherwise asyncio logs the error when the task is collected.
+    Without this call asyncio logs the error when the task is garbage-collected.
     """
     return None if work.cancelled() else work.exception()

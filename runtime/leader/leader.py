@@ -46,7 +46,7 @@ JITTER = 1.2
 FIELD_MANAGER = "leader-election"
 
 EVENT_SECONDS = 1.0
-"""The longest time that `run` waits for its last event to be sent."""
+"""The longest time in seconds that `run` waits for its last event to be sent."""
 
 
 class LeaseClient(Protocol):

@@ -14,7 +14,7 @@ from typing import Final, Self
 from runtime.types import ObjectKey
 
 SHARDS_MAX: Final = 16
-"""The rights of a process name the Lease of each shard."""
+"""Maximum number of shards: the RBAC rules of a process list the Lease of each shard."""
 
 KEYS_MEMORIZED: Final = 16_384
 
