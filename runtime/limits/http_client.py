@@ -28,7 +28,7 @@ FIELD_MAX = 8190
 """Longest header or first line, in bytes; signed URLs of blobs have a few thousand."""
 HEADERS_MAX = 64
 INTERIM_MAX = 8
-"""Most interim responses (1xx) before the final one."""
+"""Maximum number of interim responses (1xx) before the final one."""
 PIECE = 16 * 1024
 """Bytes that are parsed in one step: about a hundred responses without a body."""
 UNCOMPRESSED = frozenset({"", "identity"})
@@ -41,8 +41,8 @@ bits would block the event loop for a second. Go servers do not support DHE."""
 def tls_context(authority: str = "") -> ssl.SSLContext:
     """Return the context of a client that trusts a CA, as PEM; "" for the CAs of the system.
 
-    Those respect SSL_CERT_FILE and SSL_CERT_DIR, and take 45 ms to read: sessions share a context.
-    Raises ssl.SSLError.
+    The CAs of the system respect SSL_CERT_FILE and SSL_CERT_DIR, and take 45 ms to read: sessions
+    share a context. Raises ssl.SSLError.
     """
     context = ssl.create_default_context(cadata=authority or None)
     context.set_ciphers(CIPHERS)
@@ -75,7 +75,7 @@ class _OneResponse(ResponseHandler):
         self._answered = True
 
     def set_response_params(self, **settings: Any) -> None:
-        """Called before a request is sent."""
+        """Reset the state; aiohttp calls this before it sends a request."""
         self._interim, self._answered = 0, False
         super().set_response_params(**settings)
 
@@ -152,7 +152,7 @@ def _piecemeal(address: aiohttp.AddrInfoType) -> socket.socket:
 async def read_body(response: aiohttp.ClientResponse, most: int) -> bytes:
     """Read a whole body. Raises UnreadableError for one of more than `most` bytes.
 
-    Then at most `most` bytes and one are read, and the connection is closed.
+    In that case it reads at most `most` + 1 bytes, and closes the connection.
     """
     body = bytearray()
     while len(body) <= most:

@@ -29,7 +29,7 @@ def _nesting_pattern(levels: int) -> bytes:
 
 @cache
 def _value() -> re.Pattern[bytes]:
-    """Compiled at its first use, because that takes 12 ms and most texts are decoded whole."""
+    """Compile the pattern at its first use: that takes 12 ms, and most texts are decoded whole."""
     return re.compile(
         _STRING + b"|" + _nesting_pattern(LEVELS_MAX) + rb'|[^\s,:"\[\]{}]++', re.DOTALL
     )

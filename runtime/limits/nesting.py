@@ -16,7 +16,7 @@ LEVELS_MAX = 100
 """Levels that are kept: far more than any Kubernetes kind has, and safe for recursive code."""
 
 VALUES_MAX = 10_000
-"""Most values of a spec."""
+"""Maximum number of values of a spec."""
 
 # An unterminated string is one token too: a rescan from each quote would take quadratic time.
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)

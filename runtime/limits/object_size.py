@@ -23,10 +23,10 @@ MARK = "oversize"
 """The name of the marker of an omitted member; no object of the API server has this member."""
 
 NOTES_MAX: Mapping[str, int] = {"annotations": 16 << 10, "labels": 8 << 10}
-"""Most bytes of each that are kept; the shortest entries first."""
+"""Maximum size of each in bytes; the shortest entries are kept first."""
 NOTES_COUNT = 128
 LISTED_MAX = 256
-"""Most finalizers and owner references of one object that are kept."""
+"""Maximum number of finalizers, and of owner references, that are kept of one object."""
 
 _LISTS = ("finalizers", "ownerReferences")
 _NOT_KEPT = "managedFields"
