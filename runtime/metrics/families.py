@@ -1,4 +1,4 @@
-"""Metric families that prometheus_client lacks: fast ones, limited ones, ones about objects.
+"""Metric families that prometheus_client lacks: fast, limited in series, or about objects.
 
 Uses prometheus_client only for the exposition. Created by runtime.metrics.metrics; used by
 runtime.controller.workqueue, runtime.controller.controller and the application, in one event loop.
@@ -30,7 +30,7 @@ OVER_LIMIT: Final = "exceeded_cardinality_limit"
 
 
 class FastCounter:
-    """A counter."""
+    """A counter without a lock."""
 
     __slots__ = ("value",)
 
@@ -127,7 +127,7 @@ Reading = tuple[tuple[str, ...], float]
 class ReadGauge(Collector):
     """A family of gauges that is computed at each scrape.
 
-    Without a store of its own, no series outlives its subject.
+    It stores no series, so no series outlives its object.
     """
 
     def __init__(

@@ -88,7 +88,7 @@ class ControllerSeries:
 class RequestFamilies:
     """Optional metrics of requests, by verb and host, as in controller-runtime.
 
-    Three histograms per verb and host are many series; `retries` also has the code.
+    Three histograms per verb and host are many series; retries are also counted by status code.
     """
 
     rest_client_request_duration_seconds: Histogram
@@ -267,7 +267,7 @@ class Metrics:
     def register_informer(self, resource: str) -> None:
         """Create the series of one informer at zero; `resource` is the plural name.
 
-        Except relists: their reasons are not known in advance.
+        The series of relists are created later: their reasons are not known in advance.
         """
         self.informer_objects.labels(resource)
         self.informer_last_event_age_seconds.labels(resource)
