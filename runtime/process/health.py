@@ -36,6 +36,7 @@ IDLE_SECONDS: Final = 90.0
 HEADERS: Final = {"X-Content-Type-Options": "nosniff"}
 
 LAG_PERIOD: Final = 0.5
+"""Seconds between two measurements of the event loop."""
 
 
 class HealthChecks:
@@ -71,7 +72,8 @@ class HealthChecks:
 class HttpServer:
     """Serves health checks, metrics, or both on one port, without TLS.
 
-    With port 0 the system chooses, and `port` is then its choice. None is not served.
+    With port 0 the system chooses a port, which `port` contains after `ready`. `health` or
+    `metrics` None: these endpoints are not served.
     """
 
     def __init__(

@@ -54,7 +54,8 @@ STOP_ORDER: Final = (Group.OTHERS, Group.LEADER, Group.CACHES, Group.SERVERS)
 class Runnable:
     """A component of the process.
 
-    run Runs until cancelled, or until `stop` is called. Returning or raising earlier is a crash.
+    run
+        Runs until cancelled, or until `stop` is called. Returning or raising earlier is a crash.
     ready
         Returns when the next group may start; raising is a crash. None: ready immediately.
     stop
@@ -104,8 +105,9 @@ class ShutdownTimeout(Exception):  # noqa: N818 - named after what happened
 class Manager:
     """Owns the tasks of a process. `add` its components, and `run` it once.
 
-    on_elected Awaited by the leader before the groups CACHES and LEADER start; it may add to them.
-    An exception is a crash.
+    on_elected
+        Awaited by the leader before the groups CACHES and LEADER start; it may add to them. An
+        exception is a crash.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Answers scrapes of Prometheus without blocking the event loop for long.
 
-Uses aiohttp, prometheus_client and the clock. Called by runtime.process.health. With a
-hundred clusters an answer takes a tenth of a second, with a thousand ten times as much: half of it
-reads the caches, the other half writes text.
+Uses aiohttp, prometheus_client and the clock. Called by runtime.process.health. An answer takes a
+tenth of a second with a hundred clusters, and a second with a thousand: half of that time it reads
+the caches, the other half it writes text.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class MetricsEndpoint:
         return response
 
     async def _collect(self, names: Sequence[str]) -> list[Metric]:
-        """Read each metric family in an iteration of the event loop, which changes the caches."""
+        """Read each metric family in its own iteration; the caches may change in between."""
         registry = self._registry.restricted_registry(names) if names else self._registry
         families = []
         for family in registry.collect():
@@ -52,7 +52,7 @@ class MetricsEndpoint:
 
 
 class _Collected:
-    """Metric families that were read before."""
+    """The collected metric families, as the registry that an encoder expects."""
 
     def __init__(self, families: Sequence[Metric]) -> None:
         self._families = families
