@@ -52,7 +52,7 @@ class ManualClock:
         return min(due) - self._monotonic if due else None
 
     async def settle(self) -> None:
-        """Run the loop until all tasks sleep, or wait for something else than each other."""
+        """Run the loop until all tasks sleep, or wait for something other than each other."""
         for _ in range(SETTLE_TURNS):
             await yield_to_loop()
 

@@ -25,7 +25,7 @@ STEPS = 2_000_000
 """Steps after which a simulation fails with Runaway: about ten seconds of CPU time."""
 
 STALE_TIMERS = 256
-"""Most cancelled timers in the heap before it is rebuilt."""
+"""Maximum number of cancelled timers in the heap before it is rebuilt."""
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ class Kind:
 
     @property
     def items_say_their_kind(self) -> bool:
-        """Lists of built-in kinds do not repeat apiVersion and kind in each item."""
+        """Whether each item of a list has apiVersion and kind; those of built-in kinds do not."""
         return self.schema is not BUILT_IN
 
 

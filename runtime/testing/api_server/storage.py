@@ -1,6 +1,6 @@
 """Objects, one counter of versions, and the history for watches.
 
-Pure. Called by the server only.
+Pure. Called by the other modules of this package.
 """
 
 from collections import deque
