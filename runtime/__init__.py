@@ -8,7 +8,7 @@ Words
 Object
     A Kubernetes object as decoded JSON, read-only once it is in a store (types).
 Resource
-    A kind and where the API server serves it (types, resources).
+    A kind and where the API server serves it (types, builtin_kinds).
 Request
     The namespace and name of an object to reconcile; never what happened to it (types).
 Client
@@ -44,19 +44,20 @@ Manager
 Garbage
     A periodic garbage collection frees what closed connections leave behind (garbage).
 Metrics, health
-    The families and endpoints of controller-runtime, under the same names (metrics, series,
-    flow_series, health).
+    The families and endpoints of controller-runtime, under the same names (metrics, families,
+    flow_metrics, health).
 
-How they work together ---------------------- A user edits object web of kind Shop. The API server
-sends one line on the watch that the reflector holds open. The informer replaces web in its store,
-and then calls its handlers. The handler of the Shop controller adds the request "default/web" to
-the workqueue; a second edit a moment later adds nothing, because the request is already queued. A
-worker takes the request and calls the reconciler, which reads web from the store, builds what
-should exist and applies it with the client. The response goes into the store of the applied kind
-immediately, so that the next reconcile cannot read the state from before its own write. The
-reconciler returns an outcome; the controller turns it into a metric, a log line and the time of the
-next reconcile. When the applied object changes, whoever changed it, its informer enqueues the
-request of its owner.
+How they work together
+----------------------
+A user edits object web of kind Shop. The API server sends one line on the watch that the reflector
+holds open. The informer replaces web in its store, and then calls its handlers. The handler of the
+Shop controller adds the request "default/web" to the workqueue; a second edit a moment later adds
+nothing, because the request is already queued. A worker takes the request and calls the reconciler,
+which reads web from the store, builds what should exist and applies it with the client. The
+response goes into the store of the applied kind immediately, so that the next reconcile cannot read
+the state from before its own write. The reconciler returns an outcome; the controller turns it into
+a metric, a log line and the time of the next reconcile. When the applied object changes, whoever
+changed it, its informer enqueues the request of its owner.
 
 Every component takes the time from a Clock and randomness from its caller (clock, testing).
 """

@@ -8,6 +8,7 @@ import random
 from runtime.clock import Clock
 
 Ladder = tuple[float, float, float]
+"""Initial and longest delay before jitter, and the time after which it is reset, in seconds."""
 
 REFUSED_LADDER: Ladder = (0.8, 15.0, 120.0)
 """The server responds with an error: do not add load. At most 30 s."""
@@ -20,10 +21,10 @@ NEW_KIND_LADDER: Ladder = (0.4, 4.0, 120.0)
 
 
 class Backoff:
-    """Delays that double from initial to cap, each with up to 100 % jitter, in seconds.
+    """Delays that double from the initial to the longest one, each with up to 100 % jitter.
 
-    After `reset_after` seconds without a delay they start at initial again. client-go's reflector
-    uses 0.8, 30, 120.
+    They are reset to the initial one after some time without a delay. client-go's reflector uses
+    0.8, 30, 120.
     """
 
     def __init__(self, clock: Clock, rng: random.Random, ladder: Ladder) -> None:

@@ -29,13 +29,13 @@ WORD_LIMIT: Final = 128
 """Longest reason, action and reporting instance, in characters."""
 
 QUEUE_LIMIT: Final = 256
-"""Most events that wait to be sent; more are dropped."""
+"""Maximum number of events that wait to be sent; more are dropped."""
 
 REPEAT_SECONDS: Final = 600.0
 """How long a repetition of the same note about the same object is suppressed."""
 
 REMEMBER_LIMIT: Final = 4096
-"""Most notes that are remembered for it; the oldest are dropped first."""
+"""Maximum number of notes that are stored to detect repetitions; the oldest are dropped first."""
 
 FALLBACK_NAMESPACE: Final = "default"
 """The namespace of events about cluster-scoped objects, as the API server requires."""

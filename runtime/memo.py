@@ -17,13 +17,13 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 SIZE: Final = 64
-"""Most first arguments, per function, whose last result is kept for calls outside of a reconcile;
-the least recently used is dropped first."""
+"""Maximum number of first arguments, per function, whose last result is kept for calls outside of a
+reconcile; the least recently used is dropped first."""
 KEYS: Final = 256
-"""Most keys, per controller, whose results are kept; the least recently reconciled is dropped
-first."""
+"""Maximum number of keys, per controller, whose results are kept; the least recently reconciled is
+dropped first."""
 PASS_SIZE: Final = 4096
-"""Most results that are kept of one reconcile."""
+"""Maximum number of results that are kept of one reconcile."""
 
 First = TypeVar("First")
 Rest = ParamSpec("Rest")
@@ -127,7 +127,7 @@ def memoize(
                 results.move_to_end(key)
             except KeyError:
                 pass  # Another thread has dropped it.
-            return entry.result  # type: ignore[no-any-return]  # what `function` gave
+            return entry.result  # type: ignore[no-any-return]  # the result of `function`
         result = function(first, *rest, **named)
         results[key] = _Entry(first, (rest, named), result)
         results.move_to_end(key)
@@ -150,6 +150,6 @@ def memoize(
             of_others[key] = entry
         if len(now) < under_way.size:
             now[call] = entry
-        return entry.result  # type: ignore[no-any-return]  # what `function` gave
+        return entry.result  # type: ignore[no-any-return]  # the result of `function`
 
     return memoized

@@ -1,7 +1,7 @@
 """Quantities of the Kubernetes API (`500m`, `1.5Gi`, `12e6`): exact value and canonical form.
 
 Pure; standard library only. Called by `runtime.apply.canonical` for the fields that hold
-quantities.
+quantities, and by code that compares the sizes of volumes.
 
 Source of the rules: k8s.io/apimachinery/pkg/api/resource, "Quantity".
 tests/integration/test_quantity.py compares the results with a real API server. The parser of

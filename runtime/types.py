@@ -1,7 +1,7 @@
 """The basic types of the runtime: objects, keys, resources, and accessors of object metadata.
 
-Pure; uses the standard library only. Imported by every other module of the runtime and by the
-layers above.
+Pure; uses the standard library only. Imported by most modules of the runtime and by the layers
+above.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,4 @@
-"""The result of one apply: a verdict of `runtime.apply.apply_result`, and a label of its metric.
-Pure.
-"""
+"""The result of one apply, for `runtime.apply.apply_result` and the metric of applies. Pure."""
 
 from enum import Enum
 
