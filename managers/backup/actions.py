@@ -211,10 +211,10 @@ class BackupActions:
         )
 
     async def _lock_loss(self, facts: BackupFacts) -> str:
-        """Return why the Job may not be created, "" if a fresh read shows that we hold the lock."""
+        """Return why the Job may not be created; "" if a fresh read shows that we hold the lock."""
         if facts.spec.origin == "PreUpgrade":
             return ""
-        # No renewal before the Job: an operator that crashes after each write would only renew.
+        # Only check: an operator that crashes after each write would renew, and create no Job.
         current = await self._locks.check(
             _cluster_key(facts), _lock_request(facts), uid=facts.status.cluster_uid
         )

@@ -19,7 +19,7 @@ BY_CLUSTER: Final = "cluster"
 """Index of backups and restores by the key of their cluster."""
 
 CACHE_SIZE: Final = 512
-"""Number of cached parsed backups, and restores: each pass reads all those of its cluster."""
+"""Number of cached parsed backups, and restores: a reconcile reads all those of its cluster."""
 
 BEFORE_LOCK: Final = (None, "Pending", "Validating")
 """Phases in which a restore may wait for its snapshot; it takes the lock after that."""

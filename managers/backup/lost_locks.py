@@ -1,7 +1,7 @@
 """Finds operation locks whose holder no longer exists, and releases them.
 
 A backup has no finalizer, and a user can remove that of a restore; in both cases no other code
-releases the lock. managers.backup.schedule calls this in every pass of a cluster;
+releases the lock. managers.backup.schedule calls this in every reconcile of a cluster;
 managers.operation_lock writes the lock. An upgrade releases its own lock: its holder is the
 cluster.
 """
@@ -110,7 +110,7 @@ class LostLocks:
         return None
 
     async def _has_live_holder(self, lock: _HeldLock, live: Object) -> bool:
-        """Return whether the holder will release the lock; only a fresh read denies it."""
+        """Return whether the holder will release the lock; False only after a fresh read."""
         kind, cluster = lock.kind, str(key_of(live))
         cached = kind.cache(self._caches).get(lock.key)
         if cached is not None and _is_live_holder(kind, cached, cluster):

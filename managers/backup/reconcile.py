@@ -31,7 +31,7 @@ from runtime.types import Object, ObjectKey, Request, is_terminating, key_of, ui
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 STEPS: Final = 8
-"""Maximum number of transitions in one pass; the longest path has four."""
+"""Maximum number of transitions in one reconcile; the longest path has four."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class BackupReconciler:
         )
 
     async def __call__(self, request: Request) -> Outcome:
-        """Run one pass. Raises transient errors, which the controller retries with backoff."""
+        """Reconcile once. Raises transient errors, which the controller retries with backoff."""
         try:
             return await advance(self, self._caches.backups.get(request), STEPS, Done(0.0))
         except InvalidClusterError as invalid:
@@ -95,7 +95,7 @@ class BackupReconciler:
         result = await self._actions.perform(decision, facts)
         waits = state_of(facts.status) == "Waiting" and result.reservation is None
         if waits and facts.probably_holds_lock and not facts.paused:
-            # Left by an interrupted pass: operations with precedence must not wait for this backup.
+            # Left by an interrupted reconcile: operations with precedence must not wait for it.
             await self._actions.release_lock(facts)
         return ActionOutcome(
             BackupObservation(observation.live, result.facts, result), result.decision
@@ -123,7 +123,7 @@ class BackupReconciler:
     ) -> Object | Outcome | None:
         """Read the backup again; None if it does not exist any more.
 
-        A new backup of the same name has its own pass: it may be for another cluster.
+        A new backup of the same name has its own reconcile: it may be for another cluster.
         """
         if live is None:
             raise conflict

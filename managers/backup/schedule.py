@@ -44,7 +44,7 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 MANAGER: Final = "openbao-operator-schedule"
 LONGEST_SLEEP: Final = 600.0
-"""Longest interval in seconds between two passes, because the clock may be adjusted."""
+"""Longest interval in seconds between two reconciles, because the clock may be adjusted."""
 TOKEN_MAX: Final = 253
 
 
@@ -63,7 +63,7 @@ class ScheduleReconciler:
         self._record = BackupRecord(dependencies.client, caches.clusters)
 
     async def __call__(self, request: Request) -> Outcome:
-        """Run one pass. Raises transient errors, which the controller retries with backoff."""
+        """Reconcile once. Raises transient errors, which the controller retries with backoff."""
         live = self._caches.clusters.get(request)
         if live is None:
             self._metrics.forget(request)
@@ -179,7 +179,7 @@ class ScheduleReconciler:
         try:
             live = await self._client.json_patch(CLUSTERS, key_of(live), ops, field_manager=MANAGER)
         except PatchFailed:
-            # The annotation changed meanwhile; that change triggers another pass.
+            # The annotation changed meanwhile; that change triggers another reconcile.
             return live
         self._caches.clusters.observe(live)
         return live
@@ -189,7 +189,7 @@ class ScheduleReconciler:
     async def _run_schedule(
         self, live: Object, cluster: OpenBaoCluster
     ) -> tuple[Object, float | None]:
-        """Create the backup that is due; return the seconds until the next pass."""
+        """Create the backup that is due; return the seconds until the next reconcile."""
         if not cluster.status.initialized or cluster.spec.hibernate:
             # Later one backup covers all missed times.
             return live, None

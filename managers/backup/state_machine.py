@@ -40,7 +40,7 @@ FOREIGN: Final = "Job {job} exists and is not owned by this OpenBaoBackup"
 JOB_RECHECK: Final = 5.0
 TARGET_RECHECK: Final = 1.0
 LOCK_RECHECK: Final = 15.0
-"""Seconds. The release of a lock triggers a pass; the timer covers changes without an event."""
+"""Seconds. The release of a lock triggers a reconcile; the timer covers changes without events."""
 
 
 @dataclass(frozen=True, slots=True)
