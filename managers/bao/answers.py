@@ -20,7 +20,7 @@ from runtime.limits.nesting import VALUES_MAX, UnreadableError, read_json
 
 Answer = TypeVar("Answer", bound=BaseModel)
 LEVELS_MAX = 64
-"""The limit of a spec; answers of OpenBao about itself have less than ten levels."""
+"""The same limit as for a spec; answers of OpenBao about itself have less than ten levels."""
 REASONS_MAX = 8
 """Errors of one refusal that the operator reads; OpenBao returns one, sometimes two."""
 REASON_MAX = 200

@@ -51,7 +51,7 @@ class RaftConfig(BaseModel):
 
 
 class RaftData(BaseModel):
-    """`data` of the answer below."""
+    """`data` of RaftAnswer."""
 
     config: RaftConfig | None = None
 
