@@ -165,11 +165,11 @@ class _Previous:
     """The values of the last reconcile of a cluster."""
 
     fingerprint: str = ""
-    """Of the last certificate that was read; "" is none."""
+    """Fingerprint of the last certificate that was read; "" for none."""
     certificate: _Certificate | None = None
-    """None if it is unread."""
+    """None if none was read."""
     leader: str = ""
-    """"" is none."""
+    """Name of the last leader; "" for none."""
 
 
 class ClusterMetrics:

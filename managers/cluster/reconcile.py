@@ -3,8 +3,7 @@
     spec -> observe -> decide_upgrade -> resolve -> plan -> track_progress -> apply -> effects
     -> status
 
-`decide_upgrade` decides which release the servers run, and `track_progress` tracks the rollout of
-it.
+`decide_upgrade` decides which release the servers run, and `track_progress` reports its rollout.
 
 Composed by `baoctl.process.wiring`; called by `runtime.controller.controller` with one key at a
 time.

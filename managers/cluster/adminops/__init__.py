@@ -1,4 +1,4 @@
 """The adminops reconciler: operations inside OpenBao, after the initialization.
 
-May use the features and `managers.cluster.observe`; called by `baoctl.controllers`.
+May use the features and `managers.cluster.observe`; composed by `baoctl.process.wiring`.
 """

@@ -25,7 +25,7 @@ from runtime.errors import Transient
 
 
 class KeyTasks:
-    """Both tasks, for one cluster at a time."""
+    """The tasks of this module, for one cluster at a time."""
 
     def __init__(self, context: Context, observer: ClusterObserver, logins: Logins) -> None:
         self._context = context
@@ -56,7 +56,7 @@ class KeyTasks:
                 login_status = _with_audience(login_status, login)
                 shares = await self._shares(bao, leader.ip, login, cluster, owner)
             except Transient:
-                # The next reconcile retries: a settled cluster has one every minute.
+                # The next reconcile retries; a settled cluster has one periodically, too.
                 pass
         return {"recovery_keys": shares, "operator_login": login_status}
 

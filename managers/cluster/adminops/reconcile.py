@@ -93,7 +93,7 @@ class AdminOpsReconciler:
         owner = owner_of(live)
         client_config = await self._observer.client_config(cluster, owner)
         if client_config is None:
-            # Secrets are not watched: only a timer detects it.
+            # Secrets are not watched: only a timer detects the CA.
             recheck = self._observer.installation.secret_recheck
             return Wait("TLSSecretMissing", "the CA of the servers is not known yet", recheck)
         status, outcome = await self._check_servers(cluster, owner, client_config)

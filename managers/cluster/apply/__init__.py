@@ -1,4 +1,4 @@
 """The apply step, the effects after it, and the one write of the status.
 
-The only part of a reconcile that changes anything. Called by `managers.cluster.reconcile`.
+The only part of a reconcile that changes anything. Called by the reconcilers of `managers.cluster`.
 """

@@ -28,7 +28,8 @@ ADMINOPS_MANAGER = "openbao-operator-adminops"
 ADMINOPS = "adminOps"
 CONDITIONS = "conditions"
 OTHERS = frozenset({ADMINOPS, "backup", "operationLock", "operationLockEpoch", "restore"})
-"""Sub-trees with other writers: managers.backup, managers.operation_lock, managers.restore."""
+"""Sub-trees with other writers: managers.cluster.adminops, managers.backup, managers.operation_lock
+and managers.restore."""
 
 FORMER_MANAGERS = frozenset(
     {

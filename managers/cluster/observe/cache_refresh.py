@@ -37,7 +37,7 @@ class CacheRefresher(Protocol):
         ...
 
     async def refresh_for_deletion(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
-        """Make the caches fresh enough to delete by. Raises the API's errors.
+        """Make the caches fresh enough for a deletion. Raises the API's errors.
 
         `cluster` is None when its spec cannot be read.
         """

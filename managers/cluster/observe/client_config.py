@@ -45,7 +45,7 @@ def client_config_of(
     if cluster.spec.tls.mode == "ACME":
         issuer = tls_names.acme_issuer_secret(cluster)
         if issuer is None:
-            # A public CA: the trust store of the operator's host.
+            # A public CA: the operator trusts the CAs of its system.
             return ServerClientConfig("", name)
         secret = secrets.get(issuer)
         return _client_config(secret.authority, name) if secret and secret.authority else None

@@ -1,4 +1,4 @@
-"""From Kubernetes objects to facts. Pure; called by `managers.cluster.observe.observer`."""
+"""Converts Kubernetes objects to facts. Pure; called by readers of cached objects."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class PolledKind:
     resource: Resource
     name: Callable[[int], str]
     pool: ObjectKey
-    """The StatefulSet."""
+    """Key of the StatefulSet."""
     least: int
     """Number of ordinals that are always read."""
     most: int

@@ -42,6 +42,7 @@ from runtime.outcome import Done, Outcome
 from runtime.types import Object, ObjectKey, Resource, is_terminating
 
 PACE = 1.0
+"""Seconds between two reads of a changing cluster."""
 SWIFT = 0.6
 """Seconds between two reads while a server runs and is not ready yet."""
 BACKOFF_AFTER = 30.0
@@ -254,7 +255,7 @@ class PollingCacheRefresher:
             soon = self._soon(state) if polled.resource == POD else PVC_RECHECK
             for number, key in enumerate(keys, checked):
                 if number < replicas and mirror.get(key) is None:
-                    # Kubernetes creates it: in an idle cluster it existed, and no change was seen.
+                    # Kubernetes creates it. In an idle cluster it existed, and nothing has changed.
                     due[key] = polled.age if state.idle else soon
             await self._refresh_each(state, polled.resource, due)
             checked = limit

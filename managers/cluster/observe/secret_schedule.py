@@ -30,9 +30,9 @@ JITTER = 0.1
 class _Entry:
     facts: object
     since: float
-    """Monotonic time at which the cluster became well with these facts."""
+    """Monotonic time at which the cluster became healthy with these facts."""
     reads: int
-    """Secrets of the cluster."""
+    """Number of Secrets of the cluster."""
     interval: float
 
 

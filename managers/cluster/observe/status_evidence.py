@@ -4,7 +4,7 @@ A status may be lost, edited, or restored from an old backup; the StatefulSet an
 runs. `with_corrected_status` returns the cluster with a status that matches them, before any
 decision uses it; the reconcile then writes the same status. docs/status-evidence.md has the table
 of all fields. Called by managers.cluster.observe.observer and managers.cluster.reconcile;
-`restored` by managers.cluster.resolve.
+`restore_uid` by managers.cluster.resolve.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def with_corrected_status(
 def holds_data(cluster: OpenBaoCluster, pool: PoolFacts) -> bool:
     """Report whether a status without initialization must be wrong.
 
-    Only the first server may initialise, alone. A template without the self-init, or a volume of
+    Only the first server may initialize, alone. A template without the self-init, or a volume of
     another server, was therefore created later.
     """
     live = pool.stateful_set

@@ -5,7 +5,8 @@ operator writes nothing that those servers depend on before a user requests the 
 it labels the pods in place, recreates the StatefulSet around them, and replaces them one by one
 (docs/adr/20261126-adoption-of-running-servers.md).
 
-Called by managers.cluster.reconcile and managers.cluster.resolve, and for the condition Adopted.
+Called by managers.cluster.reconcile, managers.cluster.resolve and managers.cluster.plan.steps, and
+for the condition Adopted.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from runtime.builtin_kinds import NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
 from runtime.outcome import Blocked, Outcome, Wait
 
 Stage = Literal["none", "pending", "labelling", "moving"]
-"""Of the StatefulSet of the voters. none: this operator created it. pending: unchanged. labelling:
-a user requested a restart, and pods lack labels. moving: the StatefulSet is recreated next."""
+"""Stage of the adoption of the voters. none: this operator created their StatefulSet. pending: it
+is unchanged. labelling: a user requested a restart, and pods lack labels. moving: the StatefulSet
+is recreated next."""
 
 ADOPTING: Final = "Adopting"
 PENDING: Final = "AdoptionPending"
@@ -59,7 +61,7 @@ class Adoption:
 
     @property
     def holds_servers(self) -> bool:
-        """The StatefulSets are not planned at all."""
+        """Whether no StatefulSet is planned."""
         return self.stage in ("pending", "labelling")
 
     @property
@@ -229,7 +231,7 @@ _SELECTING = {
 
 
 def with_served_names(resolved: Resolved, adoption: Adoption, observed: Observed) -> Resolved:
-    """Return the spec without names that the certificate of kept servers lacks.
+    """Return the spec without the names that the certificate of the present servers lacks.
 
     The certificate is renewed when it is due, and not to add a name before the adoption.
     """

@@ -26,7 +26,7 @@ from runtime.outcome import combine
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One concern of a cluster."""
+    """One step of a plan."""
 
     name: str
     plan: Callable[[Resolved, Observed], Plan]

@@ -1,7 +1,7 @@
 """The status step: computes the status of the cluster from the result of a reconcile. Pure.
 
-One writer of everything under `status` except `status.adminOps`, which the adminops reconciler
-writes and this step only reads.
+Writes everything under `status` except the parts of other writers (OTHERS in
+managers.cluster.apply.status_writer), such as `status.adminOps`, which this step only reads.
 """
 
 from __future__ import annotations

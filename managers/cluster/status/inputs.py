@@ -60,15 +60,15 @@ class ConditionFacts:
 
     @property
     def hibernated(self) -> bool:
-        """No server should run."""
+        """Whether no server should run."""
         return self.spec.hibernate and self.initialized
 
     @property
     def stopped(self) -> Hold | None:
-        """Why servers are stopped on purpose."""
+        """Why servers are stopped on purpose; None when none are."""
         return requested_stop(self.spec, self.observed, initialized=self.initialized)
 
     @property
     def all_ready(self) -> bool:
-        """As many servers are ready as the spec requests."""
+        """Whether as many servers are ready as the spec requests."""
         return self.ready >= self.spec.replicas

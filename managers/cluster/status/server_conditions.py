@@ -1,4 +1,4 @@
-"""The conditions of the servers: initialised, sealed, leader, ready. Pure.
+"""The conditions of the servers: initialized, sealed, leader. Pure.
 
 Called through the table of `managers.cluster.status.conditions`, which also uses the messages from
 here.
