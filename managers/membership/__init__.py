@@ -1,1 +1,1 @@
-"""Raft membership as the leader reports it: the first step of the adminops reconciler."""
+"""Raft membership as the leader reports it: members, quorum, and which server leads."""

@@ -83,7 +83,7 @@ def _raft(
     answers: Answers, expected: ExpectedMembers, previous: AdminOpsStatus | None
 ) -> RaftStatus | None:
     if answers.members is None:
-        # The last known state is kept while a server is away; `lastError` reports it.
+        # Keep the last known state while no server can be queried; `lastError` reports it.
         return previous.raft if previous else None
     leaders = [member.node_id for member in answers.members if member.leader]
     readers = [member.node_id for member in answers.members if _reads(member, expected.cluster)]
@@ -230,5 +230,5 @@ def voters_message(voters: int, replicas: int) -> str:
 
 
 def as_object(status: AdminOpsStatus) -> dict[str, Any]:
-    """Return the sub-tree as it is written."""
+    """Return `status.adminOps` as JSON, as it is written."""
     return status.to_object()

@@ -25,9 +25,9 @@ async def read_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) ->
     The raft configuration defines the members: the autopilot still lists a removed server for a
     while. A member that it does not list counts as unhealthy.
 
-    Across the change of the forwarding service in 2.6.0 a follower does not report its health to
-    the leader (contracts.server_features.reports_health). The health of such a
-    follower is derived from its log.
+    The forwarding service changed in 2.6.0: a follower on one side of that version does not report
+    its health to a leader on the other side (contracts.server_features.reports_health). The health
+    of such a follower is derived from its log.
 
     For the autopilot a server is healthy for ten seconds after its last contact, and the leader may
     need longer than that to reach a restarted one (it resolves the new address, and backs off after
