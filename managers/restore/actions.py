@@ -36,7 +36,7 @@ from runtime.outcome import Wait
 from runtime.types import Object, ObjectKey, key_of, uid_of
 
 Ending = RestoreFailure | Wait | None
-"""RestoreFailure ends the restore; Wait ends the pass; None: observe again."""
+"""RestoreFailure ends the restore; Wait ends the reconcile; None: observe again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class RestoreActions:
     async def _settle(self, observation: RestoreObservation) -> Ending:
         facts, cluster = observation.facts, observation.cluster
         last = cluster.status.restore if cluster else None
-        # The first time stays: an operator that crashes after each write would only ever move it.
+        # Keep the first time: an operator that crashes after each write would change it forever.
         done = last.restart_completed_at if last and last.uid == facts.uid else None
         return await self._write_restored(
             observation, {"restartCompletedAt": rfc3339(done or facts.now)}

@@ -1,4 +1,4 @@
-"""Events and metrics of restores: once per change, never per pass.
+"""Events and metrics of restores: once per change, not once per reconcile.
 
 The metrics have the names of the public operator (openbao_restore_*). managers.restore.reconcile
 calls this after it wrote a status.

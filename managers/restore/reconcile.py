@@ -29,14 +29,14 @@ from runtime.types import Object, ObjectKey, Request, key_of
 
 FINALIZER: Final = "openbao.org/openbaorestore-finalizer"
 STEPS: Final = 16
-"""More than any restore needs in one pass; stops a loop in the state machine."""
+"""More than any restore needs in one reconcile; stops a loop in the state machine."""
 SOON: Final = 1.0
 UNFINISHED: Final = Wait("RestoreRunning", "there is more to do", SOON)
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreRun:
-    """The parts of a restore. `deleting`: it is being deleted."""
+    """The dependencies of one reconcile. `deleting`: the restore is being deleted."""
 
     observer: RestoreObserver
     actions: RestoreActions
@@ -88,7 +88,7 @@ class RestoreRun:
         return written, None if continues else _outcome(observation, decision)
 
     async def after_conflict(self, live: Object, conflict: Conflict) -> Outcome:
-        """End the pass: the job may have taken its permit, so the next pass decides again."""
+        """End the reconcile: the job may have taken its permit, so the next one decides again."""
         return Wait("RestoreRunning", "the restore changed during the reconcile", SOON)
 
 
@@ -109,7 +109,7 @@ class RestoreReconciler:
         self._finalizer = Finalizer(client, RESTORES, FINALIZER, FIELD_MANAGER)
 
     async def __call__(self, request: Request) -> Outcome:
-        """Run one pass. Raises transient errors, which the controller retries with backoff."""
+        """Reconcile once. Raises transient errors, which the controller retries with backoff."""
         live = self._restores.get(request)
         if live is None:
             return Done()

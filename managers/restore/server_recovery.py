@@ -22,14 +22,14 @@ class ServerObservation:
 
     name: str
     present: bool = False
-    """Its pod exists and is not terminating."""
+    """Whether its pod exists and is not terminating."""
     restarted: bool = False
-    """Its pod was created after the data was replaced."""
+    """Whether its pod was created after the data was replaced."""
     ready: bool = False
     health: ServerHealth | None = None
     """None: it did not answer, or was not queried."""
     knows_leader: bool = True
-    """It knows the leader. A standby that does not know the leader serves no requests."""
+    """Whether it knows the leader. A standby that does not know the leader serves no requests."""
 
 
 @dataclass(frozen=True, slots=True)

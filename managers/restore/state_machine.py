@@ -232,7 +232,7 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
 )
 
 # A pause holds a restore in every state, and is reported once. A running Job continues, and its
-# report is read after the pause. The end of the pause triggers a pass.
+# report is read after the pause. The end of the pause triggers a reconcile.
 PAUSED: tuple[RestoreTransition, ...] = (
     *(
         RestoreTransition(at, guards.target_paused, reason="TargetPaused")
@@ -268,8 +268,8 @@ DELETION_TABLE: tuple[RestoreTransition, ...] = (
     ),
     *(transition for transition in RUNNING if transition.to in ("Succeeded", "Failed", "Unknown")),
     _waits("Created", guards.job_runs, "RestoreRunning", JOB_RECHECK),
-    # The data was replaced, so the servers must be restarted even now. Not if that could lose a
-    # server: once the object is deleted, no user can accept that.
+    # The data was replaced, so the servers must be restarted even now, unless that could lose a
+    # server: once the object is deleted, no user can accept the loss.
     *(
         transition
         for at in REPLACED

@@ -1,7 +1,7 @@
-"""Computes and writes the status of an OpenBaoRestore.
+"""Computes the status of an OpenBaoRestore. Pure.
 
-`next_status` is pure. The reconciler applies only the fields of the operator, never those of the
-job, and only if the object has not changed since it was read.
+The reconciler applies only the fields of the operator, never those of the job, and only if the
+object has not changed since it was read.
 """
 
 from __future__ import annotations
