@@ -57,7 +57,7 @@ def where(before: Release, status: BlueGreenStatus) -> str:
 
 
 def where_stored(cluster: OpenBaoCluster) -> str:
-    """Return the same from the status alone; "" when no upgrade is in progress."""
+    """Return the text of `where` from the status alone; "" when no upgrade is in progress."""
     status = cluster.status.blue_green
     if status is None or not blue_green_under_way(status):
         return ""

@@ -1,7 +1,7 @@
 """Break glass: the operator enters it when a rollback failed, and only a user ends it. Pure.
 
 The operator takes no action while it is active. The user must copy its random nonce to
-spec.breakGlassAck, so an acknowledgement that is older or in advance has no effect.
+spec.breakGlassAck, so the acknowledgement of an earlier failure, or one in advance, has no effect.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Converts the observed state of a reconcile to the inputs of the blue/green table.
 
-Pure. Called by managers.upgrade.decide and managers.cluster.
+Pure. Called by managers.upgrade, managers.cluster and `baoctl upgrade plan`.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def snapshot_runs(facts: Facts) -> str | None:
 
 
 def job_done(facts: Facts) -> bool:
-    """Report whether the Job of this phase and attempt succeeded, by the Job or by our status.
+    """Report whether the Job of this phase and attempt succeeded, by the Job or the status.
 
     If green never joined, there are no members to remove.
     """

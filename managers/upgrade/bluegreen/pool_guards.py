@@ -144,13 +144,14 @@ def hand_over_incomplete(facts: Facts) -> str | None:
 
 
 def hand_over_late(facts: Facts) -> str | None:
-    """Only a known membership counts: during an election it is unknown for a moment."""
+    """Require a known leader: during an election there is none for a moment."""
     has_leader = facts.membership is not None and facts.membership.leader is not None
     return hand_over_incomplete(facts) if has_leader and _late(facts, STEP_DEADLINE) else None
 
 
 def stabilization_left(facts: Facts) -> float:
-    """Return the seconds for which blue is still kept, from the write that green leads."""
+    """Return the seconds for which blue is still kept; they count once the status records that
+    green leads."""
     period = float(facts.auto_rollback.stabilization_seconds)
     if facts.status.completed_job != facts.job_name:
         return period

@@ -80,7 +80,7 @@ def abort(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus:
 
 
 def _idle(facts: BlueGreenFacts) -> BlueGreenStatus:
-    """Keep blue, and the last failure."""
+    """Return an idle status with the fields of blue and of the last failure."""
     status = facts.status
     return BlueGreenStatus(
         phase=IDLE,
@@ -123,7 +123,7 @@ def after_transition(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
 
 
 def _after_cleanup(facts: BlueGreenFacts, to: str) -> BlueGreenStatus:
-    """Only green is left, and is called blue from now on."""
+    """Return the status with green as the new blue: only green is left."""
     status = facts.status
     progress = {"operation_id": status.operation_id, "start_time": _timestamp(facts)}
     ended = BlueGreenStatus(
@@ -136,7 +136,7 @@ def _after_cleanup(facts: BlueGreenFacts, to: str) -> BlueGreenStatus:
 
 
 def clocks(facts: BlueGreenFacts) -> dict[str, Any]:
-    """Return the fields that change in a phase with any action."""
+    """Return the fields that change within a phase, whatever the action is."""
     status, timestamp = facts.status, _timestamp(facts)
     if job_succeeded(facts) and status.completed_job != facts.job_name:
         # Kubernetes deletes the Job after an hour; the status keeps its success.

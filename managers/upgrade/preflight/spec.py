@@ -72,7 +72,7 @@ def spec_fits(inputs: PreflightInput) -> Answer:
     """
     if version_matrix.parse(inputs.target.version) is None:
         return None
-    # The memo holds one other release for each cluster: the accepted one.
+    # `_with` memoizes one result per cluster: do not replace that of the accepted release.
     same = Release.requested(inputs.cluster) == inputs.target
     violation = spec_refusal(inputs.cluster if same else _with(inputs.cluster, inputs.target))
     accepted = Release.accepted(inputs.cluster)

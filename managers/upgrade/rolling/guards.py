@@ -178,7 +178,7 @@ def all_ready(facts: RollingFacts) -> bool:
 
 
 def user_hold(reason: str) -> RollingGuard:
-    """A setting of the user keeps servers from being replaced or from running."""
+    """Return a guard that applies while a setting of the user holds the rollout."""
 
     def guard(facts: RollingFacts) -> str | None:
         wait = facts.verdict(resuming=True).obstacle
