@@ -1,1 +1,1 @@
-"""The pods: StatefulSet, disruption budget, and when a pod is replaced. Pure."""
+"""The pods: StatefulSets, rollout, scaling and volumes. Pure except for `actions`."""

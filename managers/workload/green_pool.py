@@ -25,8 +25,8 @@ def green_view(resolved: Resolved, green: PoolSpec) -> Resolved:
     """Return the resolved record with the green pool in place of the blue one.
 
     The pod template does not change when green takes over, because a server that has data ignores
-    its join settings: `restart_text` is that of a serving pool. Raises
-    UnwritableError as `render_config` does.
+    its join settings: `restart_text` is that of a serving pool. Raises UnwritableError as
+    `render_config` does.
     """
     config = replace(resolved.config, version=green.release.version)
     joining = replace(config, join=Join(revision=resolved.revision, non_voter=True))

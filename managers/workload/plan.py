@@ -85,11 +85,11 @@ class Inputs:
     hold_reason: str = ""
     """Why no server may be replaced now, ready or not; "" when one may."""
     step_down_job: StepDownJob | None = None
-    """Jobs ask leaders to step down; None: the operator asks."""
+    """The Jobs that ask leaders to step down; None: the operator asks."""
     hold_reload: bool = False
-    """No server may reload its files now."""
+    """Whether no server may reload its files now."""
     hold_read_replicas: bool = False
-    """No read replica may be replaced now."""
+    """Whether no read replica may be replaced now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +339,7 @@ def is_late(observed: Observed) -> bool:
 
 
 def _progress(observed: Observed, pods: Pods, move: RolloutAction, size: int) -> Outcome:
-    """Report what the rollout waits for. Pod events wake the reconciler; the quorum does not."""
+    """Report what the rollout waits for. A change of the quorum triggers no reconcile."""
     ready = sum(pod.ready for pod in observed.pods)
     if pods.outdated:
         message = f"{len(pods.outdated)} of {size} pods run an older template"

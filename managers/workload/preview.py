@@ -20,7 +20,7 @@ class PlannedReplacement:
 
     pod: str
     leads: bool = False
-    """It is the leader now, so it steps down first; False without a leader."""
+    """Whether it is the leader now and steps down first; False without a leader."""
     votes: bool = True
 
 

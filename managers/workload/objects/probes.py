@@ -2,8 +2,8 @@
 
 Except in mode ACME, the kubelet probes over HTTPS. It sends no server name, and a server in mode
 ACME refuses a handshake without one. In mode ACME `bao status` runs in the container (exit code 0:
-unsealed), with the server name that joins and the operator use too. The first handshake also makes
-the server fetch its certificate.
+unsealed), with the server name that the operator and joining servers use. The first handshake also
+makes the server fetch its certificate.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _by_status(server_name: str) -> dict[str, Any]:
         "status",
         f"-address=https://127.0.0.1:{API.number}",
         f"-tls-server-name={server_name}",
-        # The request goes to itself over loopback, without a token.
+        # The server is on loopback, and the request has no token.
         "-tls-skip-verify",
     ]
     return {

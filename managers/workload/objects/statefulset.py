@@ -1,4 +1,4 @@
-"""The StatefulSet of the voters, and the disruption budget that guards them."""
+"""The StatefulSet of a server pool, and the disruption budget of the voters. Pure."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class Split:
     waiting: tuple[PodFacts, ...] = ()
     """Already signalled, or not ready yet."""
     to_replace: tuple[PodFacts, ...] = ()
-    """They must be replaced."""
+    """To be replaced, because a reload has failed or is not possible."""
 
 
 def split(observed: Observed, pods: Iterable[PodFacts], target: ReloadTarget, image: str) -> Split:

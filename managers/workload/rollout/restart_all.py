@@ -1,6 +1,6 @@
 """Restart of all pods at once after a restore replaced their data. Pure.
 
-The restored data have another keyring for the connections between the servers (raft TLS), which a
+The restored data has another keyring for the connections between the servers (raft TLS), which a
 server reads when it starts. So the first restarted server cannot connect to the others, and a
 rollout would wait forever before the next pod. While they are connected, the operator verifies that
 every server has the new data: `status.restore` names a restore only after that

@@ -97,7 +97,7 @@ def replicas_to_resume(resolved: Resolved, observed: Observed) -> int:
 def waking_since(cluster: OpenBaoCluster, now: datetime) -> datetime | None:
     """Return when the resume began; None for a cluster that is hibernated, or never was.
 
-    Only the condition Hibernated stores the time: a lost status loses no more than the message.
+    Only the condition Hibernated stores the time: if the status is lost, only the message is.
     """
     if cluster.spec.hibernate:
         return None

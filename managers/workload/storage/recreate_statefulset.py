@@ -35,7 +35,7 @@ SETTLED = Done()
 class Renewal:
     """The decision about the StatefulSet itself.
 
-    `barred`: the API server would reject the desired object, so the plan omits it.
+    `rejected`: the API server would reject the desired object, so the plan omits it.
     """
 
     rejected: bool = False

@@ -57,15 +57,15 @@ class VolumeFacts:
     adopted: bool
     """Not owned, and a user annotated it for adoption by this cluster."""
     small: bool
-    """It requests less than the spec."""
+    """Whether it requests less than the spec."""
     large: bool
     grown: bool
-    """Its volume has the size of the spec."""
+    """Whether its volume has the size of the spec."""
     other_class: bool
 
     @property
     def plain(self) -> bool:
-        """It needs no action and no message."""
+        """Whether it needs no action and no message."""
         odd = self.small or self.large or self.other_class or self.adopted or not self.grown
         claim = self.claim
         return not (odd or claim.resizing or claim.terminating or claim.phase in ODD_PHASES)
