@@ -55,8 +55,8 @@ Shop controller adds the request "default/web" to the workqueue; a second edit a
 nothing, because the request is already queued. A worker takes the request and calls the reconciler,
 which reads web from the store, builds what should exist and applies it with the client. The
 response goes into the store of the applied kind immediately, so that the next reconcile cannot read
-the state from before its own write. The reconciler returns an outcome; the controller turns it into
-a metric, a log line and the time of the next reconcile. When the applied object changes, whoever
+the state from before its own write. The reconciler returns an outcome; the controller converts it
+to a metric, a log line and the time of the next reconcile. When the applied object changes, whoever
 changed it, its informer enqueues the request of its owner.
 
 Every component takes the time from a Clock and randomness from its caller (clock, testing).

@@ -1,4 +1,4 @@
-"""Turns the answers of the servers into `status.adminOps`. Pure.
+"""Computes `status.adminOps` from the answers of the servers. Pure.
 
 Called by managers.cluster.adminops.reconcile.
 """

@@ -80,7 +80,7 @@ def contains(live: Any, desired: Any) -> bool:
 
     Defaults and fields of other managers in `live` are ignored, except in atomic fields. An empty
     list equals an absent one, because most kinds do not store it. If the server stores a value in
-    another form than ours, this is false: the caller then applies once and remembers the result
+    another form than ours, this is false: the caller then applies once and stores the result
     instead of comparing again.
     """
     if isinstance(desired, Mapping):

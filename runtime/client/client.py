@@ -145,7 +145,7 @@ class Client:
 
         Entering the context raises the errors of opening. The iterator ends when the server ends
         the watch cleanly and raises TransportError when it breaks. The caller sets the deadline,
-        because a dead watch looks like a quiet one.
+        because a dead watch cannot be distinguished from a quiet one.
         """
         query = {
             "watch": "true",

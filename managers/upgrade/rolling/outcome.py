@@ -1,4 +1,4 @@
-"""Turns a transition into the result of the reconcile: release, status and effects. Pure."""
+"""Converts a transition to the result of the reconcile: release, status and effects. Pure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SUSPENDING_REASONS = (QUESTION_REFUSED, BUDGET_CLOSED, *USER_HOLDS)
 def upgrade_decision_of(
     facts: RollingFacts, decision: TransitionDecision[RollingFacts]
 ) -> UpgradeDecision:
-    """Turn a transition into the upgrade decision of the reconcile."""
+    """Convert a transition to the upgrade decision of the reconcile."""
     state = decision.next
     upgrade = None if state == IDLE else _status(facts, decision)
     accepted = _target(upgrade) if upgrade and state == ROLLING else facts.accepted
