@@ -2,7 +2,7 @@
 
 Uses contracts.admission.requesters. Called by the modules of this package. Unlike the rules of the
 CRD, policies can use optional values of CEL: `a.?b` is optional.none() if there is no b, and two
-of them are equal.
+absent values are equal.
 """
 
 from contracts.admission.requesters import account
@@ -17,11 +17,11 @@ IS_NOT_OPERATOR = f"request.userInfo.username != {account('controller')}"
 
 
 def optional(path: str, of: str = NOW) -> str:
-    """An optional value of a spec by its path, which may begin with `spec.`."""
+    """Return an optional value of a spec by its path, which may begin with `spec.`."""
     return of + "".join(f".?{step}" for step in path.removeprefix("spec.").split("."))
 
 
 def text(value: str) -> str:
-    """A string as a CEL literal."""
+    """Return a string as a CEL literal."""
     escaped = value.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

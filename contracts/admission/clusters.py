@@ -31,7 +31,7 @@ MATCHES: Final = (
 
 
 def gate_validation(gate: VerbGate, kind: str = CLUSTERS.kind) -> Validation:
-    """The validation of a field of this kind that needs a verb."""
+    """Return the validation of a field of this kind that needs a verb."""
     verb = gate.verb
     because = f", because {gate.because}" if gate.because else ""
     return Validation(
@@ -46,7 +46,7 @@ def gate_validation(gate: VerbGate, kind: str = CLUSTERS.kind) -> Validation:
 
 
 def use_validation(use: Use) -> Validation:
-    """The validation of a field that names an object."""
+    """Return the validation of a field that names an object."""
     return Validation(
         rule_id=f"use-{use.field.removeprefix('spec.')}",
         field=use.field,

@@ -48,7 +48,7 @@ class PolicyObject:
     """Empty for the parameters, which are compared by the name of the operator's account."""
 
     def matches(self, live: Object, account: ObjectKey) -> bool:
-        """Whether the live object is correct for an operator that runs as this account.
+        """Return whether the live object is correct for an operator that runs as this account.
 
         It compares the spec and not the annotation, so that it detects a manual edit.
         """
@@ -61,7 +61,7 @@ class PolicyObject:
 
 
 def parts(account: ObjectKey) -> tuple[PolicyObject, ...]:
-    """All policies, bindings and parameters, for an operator that runs as this account."""
+    """Return all policies, bindings and parameters, for an operator that runs as this account."""
     objects = [PolicyObject(SERVICE_ACCOUNT, ObjectKey(account.namespace, PARAMETERS), "")]
     for policy in POLICIES:
         definition, binding = as_objects(policy, account.namespace)

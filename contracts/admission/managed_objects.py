@@ -94,7 +94,7 @@ def _metadata(field: str, empty: str, of: str = "object") -> str:
 
 
 def _it(field: str, empty: str) -> str:
-    """The stored field; for a new object, the requested one."""
+    """Return the stored field; for a new object, the requested one."""
     new, stored = _metadata(field, empty), _metadata(field, empty, "oldObject")
     return f"request.operation == 'CREATE' ? {new} : {stored}"
 

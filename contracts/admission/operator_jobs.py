@@ -1,8 +1,7 @@
 """The policies about Jobs of the operator, their RBAC objects, and the clusters of restores.
 
-Uses contracts.datacenter through contracts.admission.datacenters. Collected by
-contracts.admission.operator_writes. contracts.admission.operator_pods also restricts the pod of a
-Job, as it does that of a server.
+Uses contracts.admission.datacenters. Collected by contracts.admission.operator_writes.
+contracts.admission.operator_pods also restricts the pod of a Job, as it does that of a server.
 """
 
 from typing import Final
@@ -91,7 +90,7 @@ _NAMED: Final = f"{_POD}.?serviceAccountName.orValue('')"
 
 
 def restrict_jobs(variables: tuple[NamedExpression, ...], labelled: Validation) -> AdmissionPolicy:
-    """The policy about Jobs; `variables` and `labelled` apply to every object of a cluster."""
+    """Return the policy about Jobs; `variables` and `labelled` are for all objects of a cluster."""
     return AdmissionPolicy(
         name="restrict-controller-jobs",
         why="A Job of the operator runs once, for a backup, restore or upgrade, with its account.",

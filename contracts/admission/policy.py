@@ -1,4 +1,4 @@
-"""The shape of an admission policy, and its two objects.
+"""The records of an admission policy, and its two objects: the policy and its binding.
 
 Uses hashlib and json. The policies are in the other modules of this package. Semantics: Kubernetes
 API reference, admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy.
@@ -44,7 +44,7 @@ class Match:
     scope: Literal["*", "Namespaced", "Cluster"] = "*"
 
     def rule(self) -> Object:
-        """The match as an item of `resourceRules`."""
+        """Return the match as an item of `resourceRules`."""
         body: Object = {
             "apiGroups": [self.group],
             "apiVersions": list(self.versions),
@@ -84,11 +84,11 @@ class Validation:
     message_expression: str = ""
 
     def text(self) -> str:
-        """The message with the path of the field."""
+        """Return the message with the path of the field."""
         return f"{self.field}: {self.message}" if self.field else self.message
 
     def body(self) -> Object:
-        """The validation as an item of `validations`."""
+        """Return the validation as an item of `validations`."""
         body: Object = {
             "expression": self.expression,
             "message": self.text(),
@@ -122,11 +122,11 @@ class AdmissionPolicy:
     namespace_selector: Object = field(default_factory=dict)
 
     def full_name(self) -> str:
-        """The name of the policy and of its binding in the cluster."""
+        """Return the name of the policy and of its binding in the cluster."""
         return f"{PREFIX}{self.name}"
 
     def spec(self) -> Object:
-        """The spec of the ValidatingAdmissionPolicy."""
+        """Return the spec of the ValidatingAdmissionPolicy."""
         matching: Object = {
             # The policy also applies to requests for other versions of the resource.
             "matchPolicy": "Equivalent",
@@ -149,7 +149,7 @@ class AdmissionPolicy:
         return body
 
     def binding_spec(self, namespace: str) -> Object:
-        """The spec of the binding; `namespace` is that of the parameters."""
+        """Return the spec of the binding; `namespace` is that of the parameters."""
         return {
             "policyName": self.full_name(),
             "paramRef": {
@@ -162,7 +162,7 @@ class AdmissionPolicy:
 
 
 def as_objects(policy: AdmissionPolicy, namespace: str) -> tuple[Object, Object]:
-    """The policy and its binding, as they are applied."""
+    """Return the policy and its binding, as they are applied."""
     kind = "ValidatingAdmissionPolicy"
     return (
         _object(kind, policy, policy.spec()),
@@ -171,7 +171,7 @@ def as_objects(policy: AdmissionPolicy, namespace: str) -> tuple[Object, Object]
 
 
 def fingerprint(spec: Object) -> str:
-    """The sha256 of the canonical JSON of a spec.
+    """Return the sha256 of the canonical JSON of a spec.
 
     The fingerprint excludes the namespace of the parameters: an overlay can set another namespace
     without a change of the policy.

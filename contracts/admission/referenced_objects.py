@@ -34,7 +34,7 @@ class Use:
     default: str = ""
 
     def expression(self) -> str:
-        """CEL that is true if the field names no new object, or one that the user may use."""
+        """Return CEL: the field names no new object, or one that the user may use."""
         name = self._name()
         fields = filter(None, (self.field, self.namespace_field))
         same = " && ".join(f"{optional(field)} == {optional(field, BEFORE)}" for field in fields)
@@ -44,7 +44,7 @@ class Use:
         return " || ".join((*parts, self._may_use()))
 
     def message_expression(self) -> str:
-        """CEL for the message to a user without the verb use."""
+        """Return CEL for the message to a user without the verb use."""
         namespace = self._namespace()
         where = f" + {text(' in namespace ')} + {namespace}" if namespace else ""
         begin = text(f"{self.field}: needs the verb use on {self.resource} ")
@@ -52,7 +52,7 @@ class Use:
         return f"{begin} + {self._name()}.orValue(''){where} + {end}"
 
     def message(self) -> str:
-        """The message without the object's name."""
+        """Return the message without the object's name."""
         return f"needs the verb use on {self.resource}; ask an administrator, or remove the field"
 
     def _name(self) -> str:
@@ -135,4 +135,5 @@ CREATE_IN_TEST_NAMESPACE: Final = Validation(
         "create temporary clusters there; ask an administrator for it, or name another namespace"
     ),
 )
-"""A restore test creates a cluster: a user who requests it must be able to create one."""
+"""The field requests clusters in another namespace: a user who sets it must be able to create
+them."""

@@ -1,7 +1,7 @@
 """CEL for the user of a request: accounts of this installation, and components of Kubernetes.
 
-Called by the modules of this package. A name that the parameters lack matches no user: incomplete
-parameters must not fail every request.
+Called by the modules of this package. A name that the parameters lack matches no user, so that
+incomplete parameters do not make every request fail.
 """
 
 from typing import Final
@@ -12,12 +12,12 @@ NAMESPACE: Final = "params.metadata.namespace"
 
 
 def account_name(key: str) -> str:
-    """The name of an account of this installation, by its key in the parameters."""
+    """Return the name of an account of this installation, by its key in the parameters."""
     return f"params.metadata.?annotations[?'{GROUP}/{key}'].orValue('')"
 
 
 def account(key: str) -> str:
-    """The user name of an account of this installation, by its key in the parameters."""
+    """Return the user name of an account of this installation, by its key in the parameters."""
     return f"('system:serviceaccount:' + {NAMESPACE} + ':' + {account_name(key)})"
 
 

@@ -35,7 +35,7 @@ class Reference:
     own: tuple[str, ...] = ()
 
     def entries(self, spec: str) -> str:
-        """CEL for the list of Secrets that the field names."""
+        """Return CEL for the list of Secrets that the field names."""
         where = self.namespace.format(spec=spec)
         if self.field.endswith("[].name"):
             path = self.field.removesuffix("[].name")
@@ -106,7 +106,7 @@ def _may(resource: str, namespace: str, name: str = "") -> str:
 
 
 def secret_variables(references: tuple[Reference, ...]) -> tuple[NamedExpression, ...]:
-    """The Secrets that a request adds, and whether its user may read all of the namespace."""
+    """Return variables: the Secrets that a request adds, and whether its user may read all."""
     return (
         NamedExpression("named", _all_entries(references, NOW)),
         NamedExpression("namedBefore", _all_entries(references, BEFORE)),

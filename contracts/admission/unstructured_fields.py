@@ -46,7 +46,7 @@ VALIDATE_FREE_DATA = AdmissionPolicy(
         Match(GROUP, (CLUSTERS.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Namespaced"),
     ),
     conditions=(NamedExpression("spec-changes", IS_CHANGE),),
-    # This policy needs no parameters.
+    # Without BEFORE: the rules do not depend on the old spec.
     variables=(
         NamedExpression(NOW.removeprefix("variables."), "dyn(object.spec)"),
         NamedExpression(

@@ -33,7 +33,7 @@ class UserRole:
     prefix: str = PREFIX
 
     def to_object(self) -> dict[str, Any]:
-        """The ClusterRole as it is applied."""
+        """Return the ClusterRole as it is applied."""
         aggregation = {_AGGREGATE + role: "true" for role in self.joins}
         return {
             "apiVersion": "rbac.authorization.k8s.io/v1",

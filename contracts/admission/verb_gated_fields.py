@@ -32,12 +32,12 @@ class Verb:
     alias: str = ""
 
     def names(self) -> tuple[str, ...]:
-        """The verb and its older name; either is sufficient."""
+        """Return the verb and its older name; either is sufficient."""
         return (self.name, self.alias) if self.alias else (self.name,)
 
     def allowed(self, cluster: str = "") -> str:
-        """CEL for whether the user holds the verb. `cluster` is CEL for the name of a cluster in
-        the namespace of the request; empty for the object of the request."""
+        """Return CEL: the user holds the verb. `cluster` is CEL for the name of a cluster in the
+        namespace of the request; empty for the object of the request."""
         resource = "authorizer.requestResource"
         if cluster:
             resource = (
@@ -112,7 +112,7 @@ class VerbGate:
     because: str = ""
 
     def expression(self) -> str:
-        """CEL that is true if the request adds nothing, or if the user may add it."""
+        """Return CEL: the request adds nothing, or the user may add it."""
         return f"{self._leaves_alone()} || variables.{self.verb.variable}"
 
     def _leaves_alone(self) -> str:
@@ -131,7 +131,7 @@ class VerbGate:
 
 
 def _map(field: str, verb: Verb) -> VerbGate:
-    """A map in which every key needs the verb; an empty map needs none."""
+    """Return the gate of a map in which every key needs the verb; an empty map needs none."""
     return VerbGate(field, verb, keys=".")
 
 
@@ -159,7 +159,7 @@ def _trust(block: str) -> tuple[VerbGate, ...]:
 
 
 def _template(path: str) -> tuple[VerbGate, ...]:
-    """The gates of the template of a cluster."""
+    """Return the gates of the template of a cluster."""
     return (
         VerbGate(f"{path}.plugins", CUSTOM_EXECUTABLES, _not(f"{path}.plugins", "[]")),
         _map(f"{path}.serviceAccount.annotations", CLOUD_IDENTITIES),
@@ -169,7 +169,7 @@ def _template(path: str) -> tuple[VerbGate, ...]:
 
 
 def _store(path: str) -> tuple[VerbGate, ...]:
-    """The gates of a snapshot store.
+    """Return the gates of a snapshot store.
 
     A Job logs in to a store without a Secret with the identity of its pod, which is often that of
     the node.
@@ -226,7 +226,7 @@ GATES: Final[tuple[VerbGate, ...]] = (
         because=f"a destination is a range wider than /{WIDE_PREFIX} in profile Hardened",
     ),
 )
-"""The fields that need a verb, in the order of api.md 7.4."""
+"""The fields that need a verb; docs/admission.md lists them in this order."""
 
 RESTORE_GATES: Final[tuple[VerbGate, ...]] = (
     VerbGate("spec.image", CUSTOM_EXECUTABLES),
