@@ -6,5 +6,5 @@ profile Hardened, `hardened`, `absent`, `false`, `true` and `other_than` also bu
 `prefix_rules` moves the rules of a part of the spec to its path in an object. `rule.RuleOf` with
 separate CEL and a Python function is for conditions that `checks` cannot express. `cluster` lists
 the rules of an OpenBaoCluster. May use `contracts.api.cluster` and `contracts.api.values`; called
-by `contracts.api.schema` and by the resolve step.
+by `contracts.api.schema` and by `contracts.spec_refusal`.
 """

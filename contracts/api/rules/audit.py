@@ -1,6 +1,6 @@
 """Rules about spec.audit and spec.auditFileStorage.
 
-Uses the API models, contracts.api.values.pod_paths and contracts.server_features. Collected by
+Uses the API models, contracts.api.values.pod_paths and contracts.api.rules.server. Collected by
 contracts.api.rules.cluster.
 """
 
@@ -66,8 +66,9 @@ def _request_files(spec: ClusterSpec) -> Iterable[Offence]:
 
 
 def _misplaced(find: Callable[[ClusterSpec], Iterable[Offence]]) -> FindOffences:
-    """Reject audit files outside of their volume. The data volume is not allowed: a full data
-    volume stops the server, and the server has no permission for a directory below its root."""
+    """Return a function that finds audit files outside of their volume. They must not be in the
+    data volume: a full data volume stops the server, and the server has no permission for a
+    directory below its root."""
 
     def find_offences(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         storage = new.spec.audit_file_storage

@@ -32,7 +32,7 @@ def _bad_schedule(backup: Backup) -> Iterator[Offence]:
             continue
         try:
             gap = cron.parse(text).shortest_gap()
-            # Twice: a schedule must have a second due time.
+            # Called twice, because a schedule must have a second due time.
             cron.next_after(text, cron.next_after(text, _ANY_DAY))
         except ValueError as error:
             yield path, f"{text}: {error}"

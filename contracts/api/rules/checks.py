@@ -162,7 +162,8 @@ class Value:
         return Predicate(self.cel, lambda now, was: bool(self.of(now, was)))
 
     def like(self, cel: str, judge: Callable[[Any], bool]) -> Predicate:
-        """A condition about a string in two forms: `judge`, and the `cel` after the value."""
+        """A condition about a string in two forms: `judge`, and `cel`, which is appended to the
+        value."""
 
         def holds(now: Any, was: Any) -> bool:
             value = self.of(now, was)
@@ -171,7 +172,7 @@ class Value:
         return Predicate(f"{self.cel}{cel}", holds)
 
     def matches(self, pattern: Pattern, mark: str = "r") -> Predicate:
-        """A part of the string matches a pattern; `mark` is empty for one without backslashes."""
+        """A part of the string matches a pattern; `mark` may be "" for one without backslashes."""
         return self.like(f".matches({mark}'{pattern}')", pattern.found_in)
 
     def contains(self, part: str) -> Predicate:
@@ -290,7 +291,7 @@ def either(path: str, default: Any, of: str = "self") -> Value:
 
 
 def both(path: str, default: Any) -> tuple[Value, Value]:
-    """An optional field after and before a change."""
+    """An optional field after and before an update."""
     return either(path, default), either(path, default, "oldSelf")
 
 

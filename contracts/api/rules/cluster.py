@@ -1,6 +1,6 @@
 """All rules about an OpenBaoCluster that the schema of a field cannot express.
 
-Uses the rule modules of this package. Called by managers.cluster.resolve (`violations`) and by
+Uses the rule modules of this package. Called by contracts.spec_refusal (`violations`) and by
 contracts.api.schema.crd, which writes the same rules and messages into the CRD. The operator
 repeats the checks of the API server, because an object may be older than a rule.
 """

@@ -40,7 +40,7 @@ class More(TypedDict, total=False):
 def rule(
     id: str, at: str, field: str, message: str, holds: Predicate | Find, **more: Unpack[More]
 ) -> RuleOf[Any]:
-    """A rule about each node at a path; its error is about a field below it ("" is the node).
+    """Return a rule about each node at a path; its error is about a field of it ("": the node).
 
     A Predicate with oldSelf is evaluated only for updates.
     """
@@ -103,7 +103,7 @@ def _offences_of_find(at: str, field: str, find: Find) -> FindOffencesOf[Any]:
 
 
 def offences(at: str, find: Callable[[Any], Iterable[Offence]]) -> FindOffencesOf[Any]:
-    """The Python form of a rule from a function that yields offences relative to each node."""
+    """Return the Python form of a rule; `find` yields offences relative to each node."""
 
     def find_offences(new: Any, old: Any) -> Iterator[Offence]:
         for path, node in nodes_at(new, at):
@@ -116,7 +116,7 @@ def offences(at: str, find: Callable[[Any], Iterable[Offence]]) -> FindOffencesO
 def duplicates(
     model: ApiModel, *paths: str, key: Callable[[Any], Hashable] = lambda value: value
 ) -> Iterator[Offence]:
-    """The values at some paths whose key a previous value has."""
+    """Yield the values at these paths whose key an earlier value has."""
     seen: set[Hashable] = set()
     for path in paths:
         for location, value in values_at(model, path):
@@ -127,14 +127,14 @@ def duplicates(
 
 
 def unique(id: str, at: str, field: str, path: str, message: str) -> RuleOf[Any]:
-    """A rule that the values at a path below a node are unique; it has no CEL."""
+    """Return a rule that the values at a path below a node are unique; it has no CEL."""
     return RuleOf(
         id, at, joined(at, field), message, offences(at, lambda node: duplicates(node, path))
     )
 
 
 def prefix_rules(rules: Iterable[RuleOf[Any]], prefix: str, place: str) -> tuple[RuleOf[Any], ...]:
-    """The rules about a part of an object, as rules about the objects that have it at a path."""
+    """Return rules about a part as rules about the objects that have the part at a path."""
 
     def moved(part_rule: RuleOf[Any]) -> RuleOf[Any]:
         return RuleOf(
@@ -152,8 +152,8 @@ def prefix_rules(rules: Iterable[RuleOf[Any]], prefix: str, place: str) -> tuple
 
 
 def immutable_spec(what: str, advice: str) -> RuleOf[Any]:
-    """The rule that a spec is immutable, for a kind that runs once; `advice` is what to do instead
-    of a change."""
+    """Return the rule that the spec of a kind that runs once is immutable; `advice` is the
+    alternative to a change."""
 
     def find_offences(new: Any, old: Any) -> Iterator[Offence]:
         # metadata.generation counts the changes of a spec, so that it detects a change that a CRD
@@ -176,25 +176,25 @@ OFF = ~has("profile") | it("profile").differs("Hardened")
 def hardened(
     what: str, field: str, message: str, holds: Predicate, **more: Unpack[More]
 ) -> RuleOf[Any]:
-    """A rule at spec with the id hardened-<what>, which applies only in profile Hardened."""
+    """Return a rule at spec with the id hardened-<what>, which applies only in profile Hardened."""
     return rule(f"hardened-{what}", "spec", field, message, OFF | group(holds), **more)
 
 
 def absent(what: str, field: str, message: str) -> RuleOf[Any]:
-    """A rule that a field must not be set; the message omits its value, because it is secret."""
+    """Return a rule that a field must not be set; the message omits its value, a secret."""
     return hardened(what, field, message, ~is_set(field), shows=None, reason=FORBIDDEN)
 
 
 def false(what: str, field: str, message: str) -> RuleOf[Any]:
-    """A rule that a boolean must not be true."""
+    """Return a rule that a boolean must not be true."""
     return hardened(what, field, message, ~either(field, False).is_true(), reason=FORBIDDEN)
 
 
 def true(what: str, field: str, message: str) -> RuleOf[Any]:
-    """A rule that a boolean must not be false."""
+    """Return a rule that a boolean must not be false."""
     return hardened(what, field, message, either(field, True).is_true())
 
 
 def other_than(what: str, field: str, bad: Any, message: str, default: Any = "") -> RuleOf[Any]:
-    """A rule that a field must not have one value; `default` is the value of an absent field."""
+    """Return a rule that a field must not have the value `bad`; an absent field has `default`."""
     return hardened(what, field, message, either(field, default).differs(bad), reason=FORBIDDEN)

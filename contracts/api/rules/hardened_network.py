@@ -110,7 +110,7 @@ def _is_checked(field: str) -> Predicate:
 
 
 def _needs_peers_and_ports(direction: str, peers: str, words: str) -> Rule:
-    """The rule that each NetworkPolicy rule of this direction must have peers and ports."""
+    """Return the rule that each NetworkPolicy rule of this direction must have peers and ports."""
     rules = f"network.{direction}Rules"
 
     def find(spec: ClusterSpec) -> Iterator[Offence]:
@@ -230,7 +230,7 @@ _OF_STORE = (
 
 
 def store_offences(target: BackupTarget) -> Iterator[tuple[Rule, str, object]]:
-    """The rules of the profile that a store breaks: rule, relative field and value.
+    """Yield the rules of the profile that a store breaks: rule, relative field and value.
 
     For objects that refer to a cluster: CEL rules of the object cannot read the cluster's profile.
     """

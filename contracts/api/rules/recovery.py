@@ -19,7 +19,7 @@ _ASKS = group(has("recoveryKeys") & has("recoveryKeys.initial"))
 
 
 def initial_keys(cluster: OpenBaoCluster) -> InitialRecoveryKeys | None:
-    """The recovery keys that the first boot generates; None if it generates none."""
+    """Return the recovery keys that the first boot generates; None if it generates none."""
     keys = cluster.spec.recovery_keys
     return keys.initial if keys else None
 

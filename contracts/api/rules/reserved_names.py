@@ -105,7 +105,7 @@ REFERENCES = (
 
 
 def no_system_secret(id: str, at: str, message: str = SYSTEM_SECRET_MESSAGE) -> RuleOf[Any]:
-    """The rule that a reference names no Secret of the operator."""
+    """Return the rule that a reference names no Secret of the operator."""
     name = it("name")
     return rule(id, at, "name", message, ~name.matches(SYSTEM_NAME), got=name, reason=FORBIDDEN)
 

@@ -50,7 +50,7 @@ class RuleOf(Generic[Kind]):
     reason: CelReason = "FieldValueInvalid"
 
     def field_path(self) -> str:
-        """The field relative to `at`, for fieldPath of a CEL rule; "" if it is `at`.
+        """Return the field relative to `at`, for fieldPath of a CEL rule; "" if it is `at`.
 
         Also "" for metadata, whose fields are unknown to the API server in fieldPath.
         """

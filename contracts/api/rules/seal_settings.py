@@ -1,6 +1,6 @@
 """Rules about the settings of one seal.
 
-Uses contracts.api.values.url, contracts.naming.mount_paths and the API models. Collected by
+Uses contracts.api.rules.reserved_names and the API models. Collected by
 contracts.api.rules.cluster.
 """
 

@@ -32,7 +32,7 @@ def _job_roles(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 
 
 def _length(value: Any) -> int:
-    """The number of characters in all strings of a model or JSON value."""
+    """Return the number of characters in all strings of a model or JSON value."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, ApiModel):
@@ -75,7 +75,7 @@ def _requests_rule(
     request: Predicate,
     reason: CelReason = "FieldValueInvalid",
 ) -> Rule:
-    """A rule at spec.selfInit that returns each request for which `request` is true."""
+    """Return a rule at spec.selfInit; its offences are the requests for which `request` holds."""
     each = ("requests[]", request)
     return rule(id, _SELF_INIT, "requests", message, holds, names="path", each=each, reason=reason)
 

@@ -49,7 +49,7 @@ def _unwritable(request: SelfInitRequest) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """The fields of a model and of nested models; faster than model_dump."""
+    """Return the fields of a model and of nested models; faster than model_dump."""
     if isinstance(value, ApiModel):
         return {name: _plain(item) for name, item in value}
     return value
@@ -84,7 +84,7 @@ def _token_header(request: SelfInitRequest) -> str | None:
 
 
 def _since(feature: str, field: str, find: FindInRequest) -> FindOffences:
-    """The requests for which `find` returns a value, if spec.version lacks the feature."""
+    """Return a function that finds requests with the field, if spec.version lacks the feature."""
 
     def too_old(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         if not offers(new.spec.version, feature):
@@ -96,7 +96,7 @@ def _since(feature: str, field: str, find: FindInRequest) -> FindOffences:
 
 
 def _has_folded_object(value: Any, below_list: bool = False, object_above: bool = False) -> bool:
-    """Whether an object is in an object in a list: the server would convert it to a list."""
+    """Return whether a list has an object in an object, which the server converts to a list."""
     if isinstance(value, Mapping):
         if below_list and object_above:
             return True

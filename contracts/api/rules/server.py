@@ -31,7 +31,7 @@ _LOG_FOLDERS = (mount_paths.LOGS, mount_paths.SYSTEM_LOGS, mount_paths.TMP)
 
 
 def _log_places(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    """Reject log files in directories with data, keys or programs of the server."""
+    """Find log files in directories with data, keys or programs of the server."""
     logging = new.spec.configuration.logging or Logging()
     folders = [*_LOG_FOLDERS]
     if new.spec.audit_file_storage is not None:
@@ -56,7 +56,7 @@ def _metrics(spec: ClusterSpec) -> MetricsSpec:
 
 
 def wants_metrics_listener(spec: ClusterSpec) -> bool:
-    """Whether the spec requests a second listener."""
+    """Return whether the spec requests a second listener."""
     metrics = _metrics(spec)
     listener = metrics.metrics_only_listener
     if listener is None or listener.enabled is None:
@@ -96,7 +96,7 @@ def _plain(value: Any) -> Any:
 def needs(
     feature: str, id: str, field: str, find: Callable[[ClusterSpec], Iterable[Offence]]
 ) -> Rule:
-    """The rule that a field needs a feature of the server; `find` yields the uses of the field."""
+    """Return the rule that a field needs a feature of the server; `find` yields its uses."""
 
     def find_offences(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         if not offers(new.spec.version, feature):

@@ -203,7 +203,7 @@ def _unfit(affinity: Mapping[str, Any]) -> str | None:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """Every key and every scalar; the depth of a spec is bounded, so recursion is safe."""
+    """Yield every key and every scalar; the depth of a spec is bounded, so recursion is safe."""
     if isinstance(value, Mapping):
         for key, part in value.items():
             yield key

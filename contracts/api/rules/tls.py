@@ -33,7 +33,7 @@ def _within(shortest: str, longest: str) -> Predicate:
 
 
 def _other_system_secret(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    """References to Secrets that the operator manages for this or for another cluster."""
+    """Yield references to Secrets that the operator manages for this or another cluster."""
     external = new.spec.tls.external
     if external is None:
         return

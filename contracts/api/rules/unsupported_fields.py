@@ -1,8 +1,9 @@
 """Fields that the schema accepts and this version does not support.
 
-Uses contracts.api.cluster.spec. Called by managers.cluster.resolve, which reports them in the
-condition UnsupportedFields: an unsupported field is never silently ignored. A change that
-implements a field deletes its entry.
+Uses contracts.api.cluster.spec. Called by managers.cluster.status, which reports them in the
+condition UnsupportedFields, and by contracts.spec_refusal, which refuses a spec with an essential
+one: an unsupported field is never silently ignored. A change that implements a field deletes its
+entry.
 """
 
 from collections.abc import Callable, Iterator
@@ -63,12 +64,12 @@ NOT_SERVED: tuple[NotServed, ...] = (
 
 
 def unserved_fields(spec: ClusterSpec) -> tuple[str, ...]:
-    """One line per unsupported field, such as "spec.backup is not supported by this version"."""
+    """Return a line per unsupported field, such as "spec.x is not supported by this version"."""
     return tuple(line for line, _ in _requested_fields(spec))
 
 
 def essential_unserved_fields(spec: ClusterSpec) -> tuple[str, ...]:
-    """The lines of `unserved_fields` about essential fields."""
+    """Return the lines of `unserved_fields` about essential fields."""
     return tuple(line for line, field in _requested_fields(spec) if field.essential)
 
 

@@ -2,7 +2,7 @@
 
 Uses the API models, contracts.api.values.pattern and contracts.server_features. Collected by
 contracts.api.rules.cluster. They apply to changes: an accepted spec stays valid, and
-managers.cluster.resolve.resolve stops the operator where it would do harm to continue.
+managers.cluster.resolve.resolve stops the operator where continuing would do harm.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def _data_versions(cluster: OpenBaoCluster) -> Iterator[str]:
 
 
 def _goes_back(cluster: OpenBaoCluster, upgrade: UpgradeStatus) -> bool:
-    """Whether an upgrade is cancelled before a leader of the new version could write data."""
+    """Return whether an upgrade is cancelled before a leader of the new version wrote data."""
     requested = cluster.spec.version.removeprefix("v")
     return upgrade.last_step_down_time is None and requested == upgrade.from_version
 
@@ -60,13 +60,13 @@ def _is_number(version: str) -> str:
 
 
 def _number(version: str) -> str:
-    """CEL for a version as one number; a pre-release has the number of its release."""
+    """Return CEL for a version as one number; a pre-release has the number of its release."""
     part = f"{version}.find('{_NUMBERS}').split('.')"
     return f"(int({part}[0]) * 1000000000000 + int({part}[1]) * 1000000 + int({part}[2]))"
 
 
 def _not_below(field: str) -> str:
-    """CEL for whether spec.version is not older than a version of the status, if that is known."""
+    """Return CEL: spec.version is not older than a version of the status, or that is unknown."""
     absent, value = f"!{is_set(field)}", f"self.{field}"
     return (
         f"({absent} || !{_is_number(value)} || {_number('self.spec.version')} >= {_number(value)})"
