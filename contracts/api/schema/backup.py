@@ -23,10 +23,10 @@ _COLUMNS: tuple[Column, ...] = (
 
 
 def crd() -> Schema:
-    """A new CustomResourceDefinition of OpenBaoBackup, which the caller may change."""
+    """Return a new CustomResourceDefinition of OpenBaoBackup, which the caller may change."""
     return definition(BACKUPS, ("obackup",), _COLUMNS, open_api_schema())
 
 
 def open_api_schema() -> Schema:
-    """The structural schema of OpenBaoBackup with its rules."""
+    """Return the structural schema of OpenBaoBackup with its rules."""
     return with_rules(object_schema(OpenBaoBackup, BACKUP_KIND), SNAPSHOT_RULES)

@@ -43,7 +43,7 @@ _DROPPED = frozenset({"$defs", "title", "default", "examples", "additionalProper
 
 
 def crd() -> Schema:
-    """A new CustomResourceDefinition of OpenBaoCluster, which the caller may change."""
+    """Return a new CustomResourceDefinition of OpenBaoCluster, which the caller may change."""
     document = definition(CLUSTERS, ("bao", "baoc"), _COLUMNS, open_api_schema())
     document["spec"]["names"]["categories"] = ["all", "openbao"]
     document["spec"]["versions"][0]["subresources"]["scale"] = {
@@ -57,7 +57,7 @@ def crd() -> Schema:
 def definition(
     resource: Resource, short: tuple[str, ...], columns: tuple[Column, ...], schema: Schema
 ) -> Schema:
-    """The CustomResourceDefinition of one of our kinds: in a namespace, with its own status."""
+    """Return the CustomResourceDefinition of a namespaced kind with a status subresource."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -88,18 +88,18 @@ def definition(
 
 
 def column(name: str, kind: str, path: str, description: str, priority: int) -> Schema:
-    """One additional printer column; a priority above 0 shows it with -o wide only."""
+    """Return one additional printer column; a priority above 0 shows it with -o wide only."""
     column = {"name": name, "type": kind, "jsonPath": path, "description": description}
     return {**column, "priority": priority} if priority else column
 
 
 def open_api_schema() -> Schema:
-    """The structural schema of OpenBaoCluster, with descriptions, defaults, bounds and rules."""
+    """Return the structural schema of OpenBaoCluster: descriptions, defaults, bounds, rules."""
     return with_rules(object_schema(OpenBaoCluster, CLUSTER_KIND), RULES)
 
 
 def with_rules(root: Schema, rules: Iterable[RuleOf[Any]]) -> Schema:
-    """The schema with the rules that have CEL, each at its node; changes `root` in place."""
+    """Add the rules that have CEL to `root`, in place, each at its node; return `root`."""
     for rule in rules:
         if rule.cel:
             node = _node(root, rule.at)
@@ -108,7 +108,7 @@ def with_rules(root: Schema, rules: Iterable[RuleOf[Any]]) -> Schema:
 
 
 def object_schema(model: type[BaseModel], kind: str) -> Schema:
-    """The structural schema of a kind, without rules."""
+    """Return the structural schema of a kind, without rules."""
     raw = model.model_json_schema(by_alias=True)
     root = _structural(raw, raw.get("$defs", {}))
     properties = root["properties"]
@@ -142,8 +142,8 @@ def _structural(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schem
 
 
 def _without_references(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
-    """The schema without references and without the null of an optional field; the keys next to
-    a reference override its target."""
+    """Return the schema without references and without the null of an optional field; the keys next
+    to a reference override its target."""
     out = dict(raw)
     while "$ref" in out or _is_optional(out):
         if "$ref" in out:
@@ -179,7 +179,7 @@ def _describe(out: Schema, raw: Mapping[str, Any]) -> None:
 
 
 def _is_news(example: str, schema: Schema, text: str) -> bool:
-    """Report whether an example shows more than the type, the enum and the text before it."""
+    """Return whether an example shows more than the type, the enum and the text before it."""
     if not example or schema.get("type") == "boolean" or "enum" in schema:
         return False
     return not re.search(rf"(?<![\w.-]){re.escape(example)}(?![\w-])", text)
@@ -190,7 +190,7 @@ def _spell(value: Any) -> str:
 
 
 def _node(root: Schema, path: str) -> Schema:
-    """The schema at a path such as spec.selfInit.requests[].name; raises KeyError."""
+    """Return the schema at a path such as spec.selfInit.requests[].name; raises KeyError."""
     node = root
     for step in path.split(".") if path else ():
         name = step.removesuffix("[]")

@@ -21,10 +21,10 @@ _COLUMNS: tuple[Column, ...] = (
 
 
 def crd() -> Schema:
-    """A new CustomResourceDefinition of OpenBaoRestore, which the caller may change."""
+    """Return a new CustomResourceDefinition of OpenBaoRestore, which the caller may change."""
     return definition(RESTORES, ("obrestore",), _COLUMNS, open_api_schema())
 
 
 def open_api_schema() -> Schema:
-    """The structural schema of OpenBaoRestore with its rules."""
+    """Return the structural schema of OpenBaoRestore with its rules."""
     return with_rules(object_schema(OpenBaoRestore, RESTORE_KIND), RESTORE_RULES)

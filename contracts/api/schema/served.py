@@ -14,7 +14,7 @@ from contracts.api.group import GROUP, VERSION
 Schema = Mapping[str, Any]
 
 ABSENT: Final = object()
-"""No part of a value can be stored."""
+"""Result of `storable` for a value of which no part can be stored."""
 PARTS: Final = ("spec", "status")
 _KIND_MARK: Final = "x-kubernetes-group-version-kind"
 _OPEN: Final = "x-kubernetes-preserve-unknown-fields"
@@ -29,7 +29,7 @@ _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
 
 
 def served_kinds(document: Any) -> dict[str, Schema]:
-    """The schemas of our group and version in an OpenAPI v3 document, by kind."""
+    """Return the schemas of our group and version in an OpenAPI v3 document, by kind."""
     schemas = _mapping(_mapping(_mapping(document).get("components")).get("schemas"))
     return {
         kind: schema
@@ -45,7 +45,7 @@ def _own_kind(mark: Schema) -> str:
 
 
 def missing_paths(expected: Schema, served: Schema) -> Iterator[str]:
-    """The paths below spec and status that the served schema of a kind does not have.
+    """Yield the paths below spec and status that the served schema of a kind does not have.
 
     `path=value` is a value that an enum does not have. Fields that only the served schema has are
     ignored: they are from a newer release.
@@ -81,7 +81,7 @@ def _missing_values(expected: Schema, served: Schema) -> list[Any]:
 
 
 def storable(value: Any, schema: Schema) -> Any:
-    """The part of a JSON value that a schema can store; ABSENT if there is none.
+    """Return the part of a JSON value that a schema can store; ABSENT if there is none.
 
     An object without a required field is ABSENT.
     """

@@ -39,7 +39,7 @@ _COLUMNS: tuple[Column, ...] = (
 
 
 def crd() -> Schema:
-    """A new CustomResourceDefinition of OpenBaoTenant, which the caller may change."""
+    """Return a new CustomResourceDefinition of OpenBaoTenant, which the caller may change."""
     schema = object_schema(OpenBaoTenant, TENANT_KIND)
     target = schema["properties"]["spec"]["properties"]["targetNamespace"]
     target["x-kubernetes-validations"] = [
