@@ -58,7 +58,7 @@ class Schedule:
     weekdays: frozenset[int]
 
     def shortest_gap(self) -> int:
-        """The shortest time in minutes between two due times on the same day or on successive
+        """Return the shortest time in minutes between two due times of one day or two successive
         days."""
         due = sorted(hour * _HOUR + minute for hour in self.hours for minute in self.minutes)
         gaps = [later - earlier for earlier, later in pairwise(due)]

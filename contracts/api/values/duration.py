@@ -1,6 +1,7 @@
 """Durations in Go's format: 90s, 1h30m, 1.5h.
 
-Standard library only. Called by the rules of the API, by managers, and by verbs for their options.
+Uses the standard library. Called by the rules of the API, by managers, and by verbs for their
+options.
 """
 
 import re
@@ -27,7 +28,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def counted_duration(text: str) -> timedelta | None:
-    """The duration; None for one that overflows, which the pattern of the schema accepts."""
+    """Return the duration; None for one that overflows, which the pattern of the schema accepts."""
     try:
         return parse_duration(text)
     except ValueError:

@@ -15,7 +15,7 @@ PathValue = tuple[str, Any]
 
 
 def joined(path: str, field: str) -> str:
-    """The path of a field below `path`; either may be empty, and `field` may begin with [."""
+    """Return the path of a field below `path`. Either may be empty; `field` may begin with "["."""
     return f"{path}{field}" if field.startswith("[") else f"{path}.{field}".strip(".")
 
 
@@ -27,13 +27,13 @@ def nodes_at(model: ApiModel, path: str) -> Iterable[PathValue]:
 
 
 def values_at(model: ApiModel, path: str) -> Iterator[PathValue]:
-    """The values at a path of aliases such as spec.selfInit.requests[].headers, each with its own
-    path; none where a part of the path is absent. The path starts at a field of `model`."""
+    """Yield the values at a path of aliases such as spec.selfInit.requests[].headers, each with its
+    own path; none where a part of the path is absent. The path starts at a field of `model`."""
     yield from _at(model, "", path.split("."))
 
 
 def value_at(model: ApiModel, path: str) -> Any:
-    """The value at a path without lists; None where a part of it is absent."""
+    """Return the value at a path without lists; None where a part of it is absent."""
     value: Any = model
     for step in path.split("."):
         if value is None:
@@ -59,5 +59,5 @@ def _at(model: ApiModel | None, prefix: str, steps: list[str]) -> Iterator[PathV
 
 @lru_cache(maxsize=512)
 def names_of(model: type[ApiModel]) -> dict[str, str]:
-    """The field names of a model by alias."""
+    """Return the field names of a model by alias."""
     return {field.alias or name: name for name, field in model.model_fields.items()}

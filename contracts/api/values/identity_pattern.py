@@ -29,16 +29,16 @@ class IdentityPattern:
             raise ValueError("it is not a pattern of the RE2 syntax") from None
 
     def found_in(self, identity: str) -> bool:
-        """Whether some part of an identity matches the pattern.
+        """Return whether some part of an identity matches the pattern.
 
-        An identity with other characters than ASCII never matches: Go's classes of digits, words
+        An identity with characters other than ASCII never matches: Go's classes of digits, words
         and capital letters differ there.
         """
         return identity.isascii() and self._pattern.found_in(identity)
 
 
 def _means_another_in_go(text: str) -> bool:
-    """Whether a pattern has an operator of Rust that is plain text or an error in Go."""
+    """Return whether a pattern has an operator of Rust that is plain text or an error in Go."""
     brackets = False
     for part in _PART.findall(text):
         opens = part[0] == "[" and not part.startswith("[:")

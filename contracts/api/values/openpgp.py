@@ -96,7 +96,7 @@ def read_public_key(text: str) -> PublicKey:
 
 
 def read_fingerprint(text: str) -> str:
-    """The fingerprint in lower-case hex of a key that may not be usable; "" for no key."""
+    """Return the fingerprint in lower-case hex of a key that may not be usable; "" for no key."""
     try:
         first = next(each_packet(text), None)
     except NotAKeyError:

@@ -143,7 +143,8 @@ def each_subpacket(data: bytes) -> Iterator[Subpacket]:
     for _ in range(SUBPACKETS_OF_ONE):
         if cursor.at_end:
             return
-        # Other than for packets, there are no partial lengths: these values have two octets here.
+        # Unlike packets, subpackets have no partial lengths: here, first octets of 224 to 254 begin
+        # a length of two octets.
         body = cursor.take(_length(cursor, cursor.number(1)))
         if not body:
             raise NotAKeyError("a signature in it is malformed")

@@ -77,7 +77,7 @@ class KeyPart:
     """Upper-case hex; "" for an unknown version."""
     key_id: str
     hashed: bytes = field(repr=False)
-    """Its form in the hash of signatures."""
+    """The bytes of the key that are hashed for a signature."""
 
 
 @dataclass(slots=True)
@@ -169,8 +169,8 @@ def _material(cursor: Cursor, algorithm: int) -> tuple[int, bytes]:
 
 
 def fingerprint_of(body: bytes) -> str:
-    """The fingerprint of a key packet in upper-case hex; "" for an unknown version (RFC 9580,
-    5.5.4)."""
+    """Return the fingerprint of a key packet (RFC 9580, 5.5.4) in upper-case hex; "" for an unknown
+    version."""
     if body[:1] == b"\x04":
         return hashlib.sha1(_hash_input(body), usedforsecurity=False).hexdigest().upper()
     if body[:1] == b"\x06":
@@ -220,7 +220,7 @@ def _spend(certificate: Certificate, count: int) -> None:
 
 
 def _about_key(certificate: Certificate, signature: Signature) -> None:
-    # For version 4 the server reads only user IDs.
+    # For version 4 the server uses only the certifications of user IDs.
     if (
         signature.kind == _DIRECT
         and certificate.key.version == 6
@@ -257,7 +257,7 @@ def _about_subkey(certificate: Certificate, subkey: Subkey, signature: Signature
 
 
 def _is_own(certificate: Certificate, signature: Signature) -> bool:
-    """Whether the issuer is the primary key; other signatures are ignored."""
+    """Return whether the issuer is the primary key; other signatures are ignored."""
     key = certificate.key
     if signature.fingerprint:
         return signature.fingerprint == key.fingerprint
@@ -279,7 +279,7 @@ def _marker(certificate: Certificate, body: bytes) -> None:
 
 
 def _trust(certificate: Certificate, body: bytes) -> None:
-    """Ignored like a marker: a signature after it is about the packet before it."""
+    """Ignore it like a marker: a signature after it is about the packet before it."""
 
 
 def _user_attribute(certificate: Certificate, body: bytes) -> None:

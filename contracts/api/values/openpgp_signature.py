@@ -105,7 +105,7 @@ class Signature:
     mark: bytes = field(repr=False)
 
     def fits(self, content: bytes) -> bool:
-        """Whether the checksum matches a signature over this content."""
+        """Return whether the checksum matches a signature over this content."""
         end = bytes((self.version, 0xFF)) + len(self.signed).to_bytes(4, "big")
         digest = hashlib.new(_HASHES[self.digest], usedforsecurity=False)
         digest.update(self.salt + content + self.signed + end)

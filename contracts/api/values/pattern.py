@@ -1,8 +1,7 @@
-"""Regular expressions that the API server and the operator match alike, in linear time.
+"""Regular expressions with the same result in the API server and in the operator.
 
-Uses pydantic_core, whose engine is Rust's regex: like the RE2 of CEL it does not backtrack, so that
-no text of a user can make it slow, and its `$` matches only the end of the text. Called by the
-rules of contracts.api.
+Uses pydantic_core, whose engine is Rust's regex: like the RE2 of CEL it takes linear time for any
+text of a user, and its `$` matches only the end of the text. Called by the rules of contracts.api.
 """
 
 from typing import Any
@@ -22,9 +21,9 @@ class Pattern:
         return self.text
 
     def found_in(self, text: str) -> bool:
-        """Whether some part of the text matches the pattern."""
+        """Return whether some part of the text matches the pattern."""
         return self._validator.isinstance_python(text)
 
     def cel(self, value: str) -> str:
-        """CEL for `found_in`; `value` is CEL too."""
+        """Return CEL for `found_in`; `value` is CEL too."""
         return f"{value}.matches(r'{self.text}')"

@@ -31,18 +31,18 @@ _SYSTEM_FOLDERS = (
 
 
 def is_below(file: str, folder: str) -> bool:
-    """Whether a path is absolute and below a directory, without .., empty elements and special
-    characters."""
+    """Return whether a path is absolute, below a directory, and without .., empty elements and
+    special characters."""
     return _PLAIN.found_in(file) and file.startswith(f"{folder}/")
 
 
 def is_below_cel(file: str, folder: str) -> str:
-    """CEL for `is_below`; `folder` is CEL too."""
+    """Return CEL for `is_below`; `folder` is CEL too."""
     return f"({_PLAIN.cel(file)} && {file}.startsWith({folder} + '/'))"
 
 
 def is_free_folder(folder: str) -> bool:
-    """Whether a volume may be mounted at a directory without hiding files of the server."""
+    """Return whether a volume may be mounted at a directory without hiding files of the server."""
     if not _PLAIN.found_in(folder):
         return False
     return not any(
@@ -52,7 +52,7 @@ def is_free_folder(folder: str) -> bool:
 
 
 def is_free_folder_cel(folder: str) -> str:
-    """CEL for `is_free_folder`."""
+    """Return CEL for `is_free_folder`."""
     return (
         f"{_PLAIN.cel(folder)} && !{list(_SYSTEM_FOLDERS)}.exists(taken, {folder} == taken || "
         f"{folder}.startsWith(taken + '/') || taken.startsWith({folder} + '/'))"

@@ -34,13 +34,13 @@ PLAIN_IPV4 = Pattern(rf"^[A-Za-z0-9]+://({_OCTET}\.){{3}}{_OCTET}(:|/|$)")
 
 
 def is_elsewhere(url: str) -> bool:
-    """Whether the host of a URL is not local, not a metadata service, and not ambiguous."""
+    """Return whether the host of a URL is not local, not a metadata service, and not ambiguous."""
     ambiguous = NUMERIC.found_in(url) and not PLAIN_IPV4.found_in(url)
     return not (ambiguous or LOCAL.found_in(url) or CLOUD.found_in(url))
 
 
 def is_elsewhere_cel(url: str) -> str:
-    """CEL for `is_elsewhere`."""
+    """Return CEL for `is_elsewhere`."""
     return (
         f"!{LOCAL.cel(url)} && !{CLOUD.cel(url)} && (!{NUMERIC.cel(url)} || {PLAIN_IPV4.cel(url)})"
     )
