@@ -78,5 +78,5 @@ class ImageVerification(ApiModel):
 
     @property
     def keyless(self) -> bool:
-        """The spec requires an identity and not a key."""
+        """Whether the spec requires an identity instead of a key."""
         return any((self.issuer, self.subject, self.issuer_reg_exp, self.subject_reg_exp))

@@ -19,12 +19,12 @@ DEFAULTS: Mapping[Job, str] = {
 
 
 def job_role(spec: ClusterSpec, job: Job) -> str:
-    """The role of a Job: that of the spec, or the default."""
+    """Return the role of a Job: that of the spec, or the default."""
     return string_field(getattr(spec, job), "jwtAuthRole") or DEFAULTS[job]
 
 
 def string_field(block: Any, alias: str) -> str:
-    """The string in a field of a block of the spec; "" if it is absent."""
+    """Return the string in a field of a block of the spec; "" if it is absent."""
     if block is None:
         return ""
     override = block.get(alias) if isinstance(block, Mapping) else block.to_object().get(alias)

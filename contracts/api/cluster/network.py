@@ -38,12 +38,12 @@ _LabelValue = Annotated[str, Field(max_length=63)]
 
 
 def is_wide(cidr: str) -> bool:
-    """Whether the text is a CIDR that is too large to identify its hosts."""
+    """Return whether the text is a CIDR with a prefix shorter than WIDE_PREFIX."""
     return is_cidr(cidr) and ipaddress.ip_interface(cidr).network.prefixlen < WIDE_PREFIX
 
 
 def cel_of_wide(cidr: str) -> str:
-    """CEL for `is_wide`; `cidr` is CEL for the text."""
+    """Return CEL for `is_wide`; `cidr` is CEL for the text."""
     return f"isCIDR({cidr}) && cidr({cidr}).prefixLength() < {WIDE_PREFIX}"
 
 

@@ -13,7 +13,7 @@ DeletionPolicy = Literal["Retain", "DeletePVCs", "DeleteAll"]
 Profile = Literal["Hardened", "Development"]
 
 Token = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^\x00-\x1f\x7f]+$")]
-"""A text whose change is a request, such as a date or a number."""
+"""A text that requests an operation when it changes, such as a date or a number."""
 
 Image = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9\[][A-Za-z0-9._:/@\[\]-]*$", min_length=1, max_length=512)

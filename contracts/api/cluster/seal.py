@@ -235,7 +235,7 @@ class Unseal(ApiModel):
     kms: KmsPlugin | None = Field(default=None, description="Settings of the seal kms.")
 
     def static_key(self) -> StaticSeal:
-        """The settings of the static seal, defaults included."""
+        """Return the settings of the static seal, defaults included."""
         return self.static or StaticSeal()
 
     @property

@@ -67,7 +67,7 @@ class Kmip(ApiModel):
     )
 
     def newest(self) -> "Kmip":
-        """The settings without deprecated aliases; the new field takes precedence."""
+        """Return the settings without deprecated aliases; the new field takes precedence."""
         return self.model_copy(
             update={
                 "endpoint": self.endpoint or self.address,

@@ -120,7 +120,7 @@ class TypedOptions(ApiModel):
     )
 
     def blocks(self) -> Mapping[str, ApiModel | None]:
-        """The blocks by their type."""
+        """Return the blocks by their type."""
         return {
             "file": self.file_options,
             "http": self.http_options,
@@ -129,7 +129,7 @@ class TypedOptions(ApiModel):
         }
 
     def as_text(self) -> dict[str, str]:
-        """The options with the server's names, all values as strings."""
+        """Return the options with the server's names, all values as strings."""
         if self.http_options is not None:
             headers = thaw(self.http_options.headers)
             posted = {"uri": self.http_options.uri}

@@ -1,7 +1,7 @@
 """OpenBaoCluster: its spec, and how an object of the API server is read.
 
-Uses the other modules of contracts.api. Called by observe (parse), resolve, the status pass and the
-CRD generator.
+Uses the other modules of contracts.api. Called by the reconcilers, which read the object, by the
+plan and status steps, and by the CRD generator.
 """
 
 from typing import Annotated, Any, Literal
@@ -51,12 +51,12 @@ VERSION_PATTERN = (
     r"^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
     r"(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$"
 )
-# The depth of a spec: the deepest part of the API, and some levels for free data. The API server
-# stores ten thousand levels, at which recursive code fails.
+# Maximum depth of a spec: that of the deepest part of the API, and some levels for free data. The
+# API server stores ten thousand levels, at which recursive code fails.
 LEVELS_MAX = 64
 LEVELS_SHOWN = 5
 # The largest realistic spec has a few thousand values. Reading and validating a value takes about
-# 50 calls.
+# 50 function calls.
 VALUES_MAX = 10_000
 VOTERS_MAX = 15
 _NOT_SUPPORTED = "Accepted, but not supported by this version."
@@ -253,17 +253,17 @@ class ClusterSpec(ApiModel):
 
     @property
     def self_initializes(self) -> bool:
-        """Requests of the spec create the first logins; otherwise there is a root token."""
+        """Whether requests of the spec create the first logins; otherwise there is a root token."""
         return self.self_init is not None and self.self_init.enabled
 
     @property
     def in_maintenance(self) -> bool:
-        """A user works on the cluster: the operator defers changes that can wait."""
+        """Whether a user works on the cluster, so that the operator postpones disruptions."""
         return self.maintenance is not None and self.maintenance.enabled
 
     @property
     def wants_operator_login(self) -> bool:
-        """The first boot creates a login for the operator."""
+        """Whether the first boot creates a login for the operator."""
         return (
             self.self_init is not None
             and self.self_init.enabled
@@ -285,7 +285,7 @@ class OpenBaoCluster(ApiObject):
 
     @property
     def has_operator_login(self) -> bool:
-        """The operator has a login, or can still create it.
+        """Whether the operator has a login, or can still create it.
 
         A cluster without self-init has none if the root token of its first boot created none.
         """
@@ -296,7 +296,7 @@ class OpenBaoCluster(ApiObject):
 
     @property
     def has_job_roles(self) -> bool:
-        """OpenBao has the roles of Jobs, created by the first boot or after it."""
+        """Whether OpenBao has the roles of Jobs, created by the first boot or after it."""
         if self.spec.self_initializes:
             return self.spec.wants_operator_login
         login = self.operator_login_status
@@ -304,7 +304,7 @@ class OpenBaoCluster(ApiObject):
 
     @property
     def operator_login_status(self) -> OperatorLoginStatus | None:
-        """The login status of the adminops reconciler; None before its first check."""
+        """The login status that the adminops reconciler writes; None before its first check."""
         return self.status.admin_ops.operator_login if self.status.admin_ops else None
 
     @property
@@ -324,7 +324,7 @@ class OpenBaoCluster(ApiObject):
     @classmethod
     def size_violation(cls, spec: Any) -> Violation | None:
         """Return the violation of a spec that is too large or too deep; None if it can be read."""
-        # In this order: the check of the depth needs memory in proportion to the number of values.
+        # First the number of values: the check of the depth needs memory in proportion to it.
         if too_many(spec, VALUES_MAX):
             message = f"must hold at most {VALUES_MAX} values; write the rest when the cluster runs"
             return Violation("spec", "", "size", message)

@@ -1,6 +1,6 @@
 """status of an OpenBaoCluster: the observed state.
 
-Uses contracts.api.meta. Part of OpenBaoCluster. Only the status pass writes it, except for
+Uses contracts.api.meta. Part of OpenBaoCluster. Only the status step writes it, except for
 status.adminOps. Printer columns read the status, so they show the observed state and not the spec.
 """
 

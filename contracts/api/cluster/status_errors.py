@@ -1,4 +1,4 @@
-"""Scalars that the parts of a status share.
+"""Scalars and the error record that the parts of a status share.
 
 Uses contracts.api.meta. Called by contracts.api.cluster.status and the modules of its parts.
 """

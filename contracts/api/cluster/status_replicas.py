@@ -1,6 +1,7 @@
 """The status of read replicas, and of the operator's policies.
 
-Uses contracts.api.meta. Part of ClusterStatus. This version does not write it.
+Uses contracts.api.meta. Part of ClusterStatus. managers.workload.read_conditions computes the
+status of read replicas; this version does not write PolicyReconciliation.
 """
 
 from pydantic import Field

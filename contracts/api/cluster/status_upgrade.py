@@ -1,6 +1,6 @@
 """The status of rolling and blue/green upgrades.
 
-Uses contracts.api.meta. Part of ClusterStatus. The status pass writes it from the decisions of
+Uses contracts.api.meta. Part of ClusterStatus. The status step writes it from the decisions of
 managers.upgrade.
 """
 
