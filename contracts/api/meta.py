@@ -37,7 +37,7 @@ class ApiModel(BaseModel):
     )
 
     def to_object(self) -> dict[str, Any]:
-        """The JSON object for the API server: with aliases, and without absent fields."""
+        """Return the JSON object for the API server: with aliases, and without absent fields."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -110,7 +110,7 @@ Timestamp = Annotated[
 
 
 def freeze(value: Any) -> Any:
-    """The JSON value with read-only mappings and tuples at all depths."""
+    """Return the JSON value with read-only mappings and tuples at all depths."""
     if isinstance(value, Mapping):
         return MappingProxyType({key: freeze(item) for key, item in value.items()})
     if isinstance(value, list | tuple):
@@ -119,7 +119,7 @@ def freeze(value: Any) -> Any:
 
 
 def thaw(value: Any) -> Any:
-    """The inverse of `freeze`: plain dicts and lists, which can be changed or serialised."""
+    """Return plain dicts and lists, which can be changed or serialised: the inverse of `freeze`."""
     if isinstance(value, Mapping):
         return {key: thaw(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,7 +1,7 @@
 """The violation of an object that is larger than the operator caches.
 
-Uses runtime.limits.object_size. Called by the kinds of this API before they read an object: a part
-that the cache dropped must not be read as an empty one.
+Uses runtime.limits.object_size. Called by contracts.api.api_object before it reads an object: a
+part that the cache dropped must not be read as empty.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _NEXT = {
 
 
 def oversize(obj: Mapping[str, Any]) -> Violation | None:
-    """The violation of a cached object that is too large; None for a complete object."""
+    """Return the violation of a cached object that is too large; None for a complete object."""
     large = oversize_of(obj)
     if large is None:
         return None

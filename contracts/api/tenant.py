@@ -186,7 +186,7 @@ class TenantStatus(StoredStatus):
     )
 
     def granted(self, cluster: str) -> str:
-        """The digest of the Secrets that a cluster was granted; "" if it has no grant."""
+        """Return the digest of the Secrets that a cluster was granted; "" if it has no grant."""
         return next((grant.secrets for grant in self.grants if grant.cluster == cluster), "")
 
 

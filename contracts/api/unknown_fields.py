@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 
 def unknown_fields(value: Any, model: type[BaseModel], path: str = "") -> Iterator[str]:
-    """The paths of unknown fields in a value, in the format of strict field validation."""
+    """Yield the paths of unknown fields in a value, in the format of strict field validation."""
     if isinstance(value, list):
         for position, item in enumerate(value):
             yield from unknown_fields(item, model, f"{path}[{position}]")
@@ -26,7 +26,7 @@ def unknown_fields(value: Any, model: type[BaseModel], path: str = "") -> Iterat
 
 
 def fields_of(model: type[BaseModel]) -> Mapping[str, type[BaseModel] | None]:
-    """The fields of a model by their names in JSON, each with the model of its value or items."""
+    """Return the model of the value or items of each field, by its name in JSON."""
     return {
         field.alias or name: _model_in(field.annotation)
         for name, field in model.model_fields.items()
@@ -34,7 +34,7 @@ def fields_of(model: type[BaseModel]) -> Mapping[str, type[BaseModel] | None]:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model in an annotation such as `Model | None` or `tuple[Model, ...]`."""
+    """Return the model in an annotation such as `Model | None` or `tuple[Model, ...]`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, map(_model_in, get_args(annotation))), None)

@@ -1,6 +1,7 @@
 """A rule that a spec breaks.
 
-Uses nothing. Created by contracts.api.rules.cluster and contracts.api.cluster.spec.parse.
+Uses the standard library. Created by the rules of contracts.api.rules, and by
+contracts.api.api_object for a schema error.
 """
 
 from collections.abc import Sequence
@@ -47,7 +48,7 @@ class InvalidClusterError(ValueError):
 
 
 def format_value(value: Any) -> str:
-    """The value for a message: shortened, on one line, empty if absent."""
+    """Return the value for a message: shortened, on one line, empty if absent."""
     if value is None:
         return ""
     if isinstance(value, bool):
