@@ -1,1 +1,1 @@
-"""Parts of Kubernetes objects that several builders share. Pure; called by `managers.*.plan`."""
+"""Parts of Kubernetes objects that several builders share. Pure; called by managers."""
