@@ -1,7 +1,7 @@
 """Creates conditions, and merges them with the stored ones.
 
-Uses contracts.conditions.catalogue and contracts.api.meta. Called by the planners, which return
-updates, and by the status pass, the only caller that converts updates to conditions.
+Uses contracts.conditions.catalogue and contracts.api.meta. Called by the plan steps, which return
+updates, and by the status step, the only caller that converts updates to conditions.
 """
 
 from collections.abc import Iterable, Sequence
@@ -102,5 +102,5 @@ def _since(fresh: Condition, moment: datetime) -> Condition:
 
 
 def next_step(reason: str) -> str:
-    """What the user does about a reason; raises KeyError for a reason that is not listed."""
+    """Return what the user does about a reason; raises KeyError for an unlisted reason."""
     return REASONS[reason].next_step

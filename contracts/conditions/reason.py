@@ -1,4 +1,4 @@
-"""One reason of a condition. Uses nothing; the reasons are in contracts.conditions.reasons_*."""
+"""One reason of a condition; the reasons are in contracts.conditions.reasons_*."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,6 @@
 """The conditions of an OpenBaoRestore, and their reasons.
 
-Uses contracts.conditions.reason. Read by managers.restore, which uses no others, and by
-docs/restore.md.
+Uses contracts.conditions.reason. Read by managers.restore, which uses no others.
 """
 
 from collections.abc import Mapping

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 Outcome = Literal["Passed", "Failed", "Unknown"]
-"""Failed: the snapshot is not reliable. Unknown: the test says nothing about the snapshot."""
+"""Failed: the snapshot is not reliable. Unknown: the test does not show whether it is reliable."""
 
 
 @dataclass(frozen=True, slots=True)

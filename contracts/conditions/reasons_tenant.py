@@ -1,7 +1,7 @@
 """The reasons of the condition Provisioned of an OpenBaoTenant.
 
-Uses contracts.conditions.reason. Read by managers.tenancy, which uses no others, and by
-docs/tenants.md.
+Uses contracts.conditions.reason. Read by managers.tenancy, which uses no others; docs/tenants.md
+lists them.
 """
 
 from typing import Final
