@@ -14,7 +14,7 @@ def definitions(*, datacenters: bool = True) -> tuple[Schema, ...]:
     clusters = (crd.crd(), tenant.crd(), backup.crd(), restore.crd())
     if not datacenters:
         return clusters
-    # Its models take memory, which an operator without datacenters does not need.
+    # Imported here: an operator without datacenters does not need the memory of the models.
     from contracts.datacenter.schema import crds
 
     return (*clusters, *crds())

@@ -80,7 +80,7 @@ def _topological_order(graph: Graph) -> tuple[str, ...]:
     sorter = TopologicalSorter(
         {name: [other for other in graph[name] if other in index_of] for name in names}
     )
-    # A cycle does not stop the sort of the others.
+    # The names outside of a cycle are sorted nevertheless.
     with suppress(CycleError):
         sorter.prepare()
     done: dict[str, None] = {}

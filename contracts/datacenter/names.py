@@ -77,8 +77,8 @@ def selector_labels(datacenter: str, service: str) -> labels.Labels:
 def object_labels(datacenter: str, service: str, users: labels.Labels) -> labels.Labels:
     """The labels of an object: those of the user, overridden by those of the operator.
 
-    Pods carry `marks` and the users' labels, but not those of this operator's own objects: servers
-    are found by them.
+    Pods have the labels of the user and of `selector_labels`, but not those of the operator, by
+    which it finds the servers of clusters.
     """
     ours = {
         labels.MANAGED_BY: labels.OPERATOR,

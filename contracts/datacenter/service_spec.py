@@ -1,9 +1,9 @@
 """The body of one shared service: its containers, their files, and its dependencies.
 
-Uses contracts.api.meta and its neighbours. Part of Datacenter, BootstrapServiceSet and
-BootstrapWorkload, and what a hook returns. There is no field for a namespace or a privilege, so
-none can be requested; contracts.datacenter.rules.all_rules has the rules across fields, and
-contracts.datacenter.grants the fields that require a permission.
+Uses contracts.api.meta, contracts.api.cluster and contracts.datacenter.container_files. Part of
+Datacenter, BootstrapServiceSet and BootstrapWorkload, and what a hook returns. There is no field
+for a namespace or a privilege, so none can be requested; contracts.datacenter.rules.all_rules has
+the rules across fields, and contracts.datacenter.grants the fields that require a permission.
 """
 
 from __future__ import annotations

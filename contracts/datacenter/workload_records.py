@@ -123,7 +123,7 @@ class ServiceRecord:
     retiring: bool = False
     """It is being removed; the record exists until its objects are gone."""
     version: str = ""
-    """Of the store, as resourceVersion: a write based on another version is a conflict."""
+    """Version in the store (resourceVersion): a write based on another version is a conflict."""
     provider_changed: bool = False
     """The stored provider differs from that of the datacenter. An update corrects it before
     anything is created: otherwise the provider of the objects would be unknown."""

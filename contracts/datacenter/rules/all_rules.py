@@ -75,7 +75,7 @@ def _offences(rule: ServiceRule, service: BootstrapService, path: str) -> Iterat
 def _body_rules(
     path: str, of: Callable[[Kind], Iterable[tuple[str, BootstrapService]]]
 ) -> Iterator[RuleOf[Kind]]:
-    """The rules of the services that `of` finds in an object, at `path` of its schema."""
+    """Return the rules of the services that `of` finds in an object, at `path` of its schema."""
 
     def rule_at_body(rule: ServiceRule) -> RuleOf[Kind]:
         def find_offences(new: Kind, old: Kind | None) -> Iterator[Offence]:
@@ -100,7 +100,7 @@ def _body_rules(
 
 
 def _cycle(services: Services) -> tuple[str, ...] | None:
-    """A cycle of two or more; another rule rejects a service that depends on itself."""
+    """Return a cycle of two or more; another rule rejects a service that depends on itself."""
     graph = dependencies.dependencies(services)
     return dependencies.find_cycle(
         {name: [other for other in needed if other != name] for name, needed in graph.items()}

@@ -106,7 +106,7 @@ def _duplicate_ports(key: Callable[[ServicePort], str]) -> Find:
 
 
 def _unique_ports(number: str) -> str:
-    """CEL for: no two ports of a container have the same number and protocol."""
+    """Return CEL: no two ports of a container have the same number and protocol."""
     first, second = number.format("a"), number.format("b")
     same = f"{first} == {second} && a.protocol == b.protocol"
     return f"!has(self.ports) || self.ports.all(a, self.ports.exists_one(b, {same}))"

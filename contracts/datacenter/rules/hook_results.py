@@ -47,9 +47,10 @@ def service_list(raw: Iterable[Raw] | None, path: str) -> list[Raw]:
 
 
 def parse_service(raw: Raw, path: str) -> BootstrapService:
-    """Parse one service at `path`, its fields in camelCase or snake_case, without its rules.
+    """Parse one service at `path`, without a check of its rules.
 
-    Raises InvalidDatacenterError with a Violation per unknown or invalid field.
+    Field names may be camelCase or snake_case. Raises InvalidDatacenterError with a Violation per
+    unknown or invalid field.
     """
     try:
         # A model may have been constructed without validation, so it is parsed again.

@@ -1,8 +1,8 @@
 """Rules about the labels and annotations of a service.
 
 Uses contracts.naming.labels and contracts.datacenter.rules.service. Collected by
-contracts.datacenter.rules.all_rules. The operator trusts its own labels
-regardless of their writer, so users must not set them.
+contracts.datacenter.rules.all_rules. The operator trusts its own labels regardless of their writer,
+so users must not set them.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ _WORD = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _VALUE = Pattern(f"^({_WORD})?$")
 _DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _KEY = Pattern(rf"^({_DNS_LABEL}(\.{_DNS_LABEL})*/)?{_WORD}$")
-# Of the prefix before the slash; the name is bounded by the pattern.
+# Length of the prefix before the slash; the pattern limits the length of the name.
 _PREFIX_MAX = 253
 
 _IS_OURS = (

@@ -1,8 +1,8 @@
 """Validation of the spec of an OpenBaoCluster inside a service, as that of any cluster.
 
 Uses contracts.api.cluster.spec, contracts.api.rules.cluster and contracts.datacenter.names. Called
-by contracts.datacenter.rules.all_rules. There is no CEL for it: the schema
-preserves unknown fields there.
+by contracts.datacenter.rules.all_rules. It has no CEL, because the schema preserves unknown fields
+there.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Rules that lists of a service have each key once.
+"""Rules that each key occurs once in a list of a service.
 
 Uses contracts.datacenter.rules.service. Collected by contracts.datacenter.rules.all_rules. The API
 server enforces this by the list types, without CEL; for the result of a hook there are only these
