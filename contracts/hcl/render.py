@@ -1,7 +1,8 @@
 """config.hcl and the self-init document of a cluster.
 
-Uses the templates of this package. Called by managers.cluster.resolve and managers. The SHA-256 of
-the text decides whether pods restart, so the same input always gives the same bytes.
+Uses the templates of this package. Called by managers.cluster.resolve, managers.workload and
+managers.bootstrap. The SHA-256 of the text decides whether pods restart, so the same input always
+gives the same bytes.
 
 config.hcl contains no node id, API address or cluster address, because they differ between pods.
 The server gets them from variables (BAO_RAFT_NODE_ID, BAO_API_ADDR, BAO_CLUSTER_ADDR), which

@@ -1,8 +1,9 @@
 """The roles of the auth method jwt-operator, with the least privileges that each needs.
 
-Uses the name of that method. Called by managers.cluster.resolve.operator_login, which chooses the
-ServiceAccounts, and by contracts.hcl.self_init, which writes the roles into the self-init
-configuration. A test compares the table in docs/first-boot.md with this module.
+Uses contracts.api.rules.self_init and contracts.api.cluster.job_roles, which name the method and
+the roles. Called by managers.cluster.resolve.operator_login, which chooses the ServiceAccounts, and
+by contracts.hcl.self_init, which writes the roles into the self-init configuration. A test compares
+the table in docs/first-boot.md with this module.
 """
 
 import json

@@ -97,7 +97,7 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "pkcs11": PKCS11,
     }
 )
-"""All attributes of each built-in seal but static; `_NEWEST` maps fields with other names."""
+"""All attributes of each built-in seal except static; `_NEWEST` maps fields with other names."""
 
 
 def block(unseal: Unseal) -> ApiModel | None:

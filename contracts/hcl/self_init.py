@@ -1,7 +1,7 @@
 """The requests of the first boot, as blocks for the self-init template.
 
-Uses the API model of a request. Called by contracts.hcl.render, and by managers.jwt_auth only for
-the login.
+Uses the API model of a request. Called by contracts.hcl.render, and by managers.jwt_auth for the
+requests of the login.
 """
 
 from collections.abc import Iterator, Mapping

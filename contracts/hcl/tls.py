@@ -15,7 +15,7 @@ _OWN_CACHE = f"{mount_paths.DATA}/acme"
 
 
 def listener_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
-    """The certificate attributes of the listener, by `spec.tls.mode`."""
+    """Return the certificate attributes of the listener, by `spec.tls.mode`."""
     acme = cluster.spec.tls.acme
     if cluster.spec.tls.mode != "ACME" or acme is None:
         return listener_files()
@@ -36,7 +36,7 @@ def listener_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
 
 
 def join_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
-    """The TLS attributes of a joining server, by `spec.tls.mode`."""
+    """Return the TLS attributes of a joining server, by `spec.tls.mode`."""
     if cluster.spec.tls.mode != "ACME":
         return join_files(cluster.metadata.name)
     return _without_none(
@@ -48,7 +48,7 @@ def join_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
 
 
 def listener_files() -> Mapping[str, object]:
-    """The certificate attributes of the listener for a mounted Secret."""
+    """Return the certificate attributes of the listener for a mounted Secret."""
     return {
         "tls_cert_file": f"{mount_paths.TLS}/tls.crt",
         "tls_key_file": f"{mount_paths.TLS}/tls.key",
@@ -57,7 +57,7 @@ def listener_files() -> Mapping[str, object]:
 
 
 def join_files(cluster: str) -> Mapping[str, object]:
-    """The TLS attributes of a joining server for a mounted Secret."""
+    """Return the TLS attributes of a joining server for a mounted Secret."""
     return {
         "leader_tls_servername": names.raft_server_name(cluster),
         "leader_ca_cert_file": f"{mount_paths.TLS}/ca.crt",
