@@ -1,9 +1,9 @@
 """Addresses of the metadata servers from which a Job gets the workload identity of its pod. Pure.
 
-Called by the reconcilers of runs, which open these addresses only to the pod of that Job. Sources:
-AWS (IMDS, credentials of containers, EKS Pod Identity), Google (network policies and Workload
-Identity Federation for GKE), Azure (IMDS). The requests of the store library are in
-baoctl.jobs.store.settings.
+Called by managers.backup, managers.restore and managers.restore_test, which open these addresses
+only to the pod of that Job. Sources: AWS (IMDS, credentials of containers, EKS Pod Identity),
+Google (network policies and Workload Identity Federation for GKE), Azure (IMDS). The requests of
+the store library are in baoctl.jobs.store.settings.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ class ServerEnv(Env):
         return tuple(map(self.host, self.pods))
 
     def host(self, pod: str) -> str:
-        """The DNS name of one pod."""
+        """Return the DNS name of one pod."""
         return f"{pod}.{self.cluster}.{self.namespace}.svc"
 
 

@@ -42,7 +42,7 @@ class Manifest:
     size: int
     """Bytes."""
     digest: str
-    """Of the object, sha256:HEX."""
+    """SHA-256 of the object in the store, as sha256:HEX."""
     cluster_id: str
     """Id of the cluster in OpenBao; "" if it was not reported."""
     version: str
@@ -66,7 +66,7 @@ class Manifest:
     canary_path: str = ""
 
     def to_bytes(self) -> bytes:
-        """The content of the object."""
+        """Return the content of the object in the store."""
         document = {"format": FORMAT} | {
             _NAMES[name]: value for name, value in asdict(self).items()
         }

@@ -1,6 +1,6 @@
 """The common settings of all jobs of one cluster: image, account, login and trusted CA.
 
-Made by managers.cluster.jobs.template_source, once per job; contracts.builders.job builds the pod
+Built by managers.cluster.jobs.template_source, once per job; contracts.builders.job builds the pod
 from it. No I/O.
 """
 
