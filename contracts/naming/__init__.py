@@ -1,4 +1,4 @@
-"""The names, labels, ports and paths of the operator's objects. No other package builds a name.
+"""The names, labels, ports and paths of the objects of clusters.
 
 Pure; uses only the standard library, so that every package can import it.
 """

@@ -81,17 +81,17 @@ Labels = dict[str, str]
 
 
 def base(cluster: str) -> Labels:
-    """The labels of every object of a cluster."""
+    """Return the labels of every object of a cluster."""
     return {NAME: APP, INSTANCE: cluster, MANAGED_BY: OPERATOR, CLUSTER: cluster}
 
 
 def component(cluster: str, kind: str) -> Labels:
-    """The base labels, and the component of the object: `SERVER`, or the kind of a Job."""
+    """Return the base labels, and the component of the object: `SERVER`, or the kind of a Job."""
     return {**base(cluster), COMPONENT: kind}
 
 
 def voters(cluster: str) -> Labels:
-    """The selector of the voting server pods.
+    """Return the selector of the voting server pods.
 
     It contains the pool, because the pods of Jobs have the base labels too and must not become
     endpoints. The selector of a StatefulSet is immutable.
@@ -100,32 +100,32 @@ def voters(cluster: str) -> Labels:
 
 
 def read_replicas(cluster: str) -> Labels:
-    """The selector of the server pods without a vote."""
+    """Return the selector of the server pods without a vote."""
     return {**base(cluster), WORKLOAD_POOL: READ_REPLICA}
 
 
 def servers(cluster: str) -> Labels:
-    """The selector of all server pods of all pools, without the pods of Jobs."""
+    """Return the selector of all server pods of all pools, without the pods of Jobs."""
     return component(cluster, SERVER)
 
 
 def server_pod(cluster: str) -> Labels:
-    """The labels of a voting server pod; a superset of `voters`."""
+    """Return the labels of a voting server pod; a superset of `voters`."""
     return {**voters(cluster), COMPONENT: SERVER}
 
 
 def read_pod(cluster: str) -> Labels:
-    """The labels of a server pod without a vote; a superset of `read_replicas`."""
+    """Return the labels of a server pod without a vote; a superset of `read_replicas`."""
     return {**read_replicas(cluster), COMPONENT: SERVER}
 
 
 def of_revision(base: Labels, revision: str) -> Labels:
-    """The labels with the revision of the pool; "" for the pool without a revision."""
+    """Return the labels with the revision of the pool; "" for the pool without a revision."""
     return {**base, REVISION: revision} if revision else base
 
 
 def leader(cluster: str) -> Labels:
-    """The selector of the pod, of any pool, whose server reports that it is the leader."""
+    """Return the selector of the pod, of any pool, whose server reports that it is the leader."""
     return {**servers(cluster), SERVER_ACTIVE: "true"}
 
 

@@ -1,7 +1,8 @@
-"""One function per name of an object of the operator. No other module builds a name.
+"""One function per name of an object of a cluster.
 
-Uses nothing. Called by managers, by config.hcl rendering and by the CRD generator, which uses the
-rule for the name of a cluster.
+Uses the standard library. contracts.naming.revisions adds the names of blue/green upgrades,
+contracts.datacenter.names those of datacenters. Called by managers, by contracts.hcl and by the
+rules, which use the pattern of the name of a cluster.
 
 Every function takes the name of the OpenBaoCluster and raises ValueError for an invalid one: the
 operator must not create only a part of the objects of a cluster.

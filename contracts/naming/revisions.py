@@ -17,7 +17,7 @@ _SET_MAX: Final = _LABEL_MAX - 11
 
 
 def hook_job(cluster: str, identity: str) -> str:
-    """The Job that validates green in one upgrade; `identity` is a unique string for both."""
+    """The Job that validates green in one upgrade; `identity` is unique for the run of the hook."""
     digest = hashlib.sha256(identity.encode()).hexdigest()[:_HOOK_DIGEST]
     start = f"upgrade-{stateful_set(cluster)}-validation-hook"[
         : _LABEL_MAX - _HOOK_DIGEST - 1

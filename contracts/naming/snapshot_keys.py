@@ -60,7 +60,7 @@ class BackupKey:
     def may_delete_with(self, stored: "BackupKey") -> bool:
         """Return whether the retention of the job that stored a key may delete this one.
 
-        It only deletes keys of its own place, and none with a tag.
+        It deletes only keys of its own place, and none with a tag.
         """
         return not self.tag and self.place == stored.place
 
@@ -98,7 +98,7 @@ def parse(key: str) -> BackupKey | None:
 
 
 def list_prefix(prefix: str, namespace: str, cluster: str) -> str:
-    """Return the prefix of all keys of a cluster, with a final slash, so that "a" is not "ab"."""
+    """Return the prefix of all keys of a cluster. The final slash excludes cluster "ab" for "a"."""
     trimmed = prefix.strip("/")
     return f"{trimmed}/{namespace}/{cluster}/" if trimmed else f"{namespace}/{cluster}/"
 
