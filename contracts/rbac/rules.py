@@ -361,7 +361,7 @@ BOUNDS: tuple[Right, ...] = (
         names=("openbao-operator-tenant-limits",),
     ),
 )
-"""Of the delegate, everywhere: objects besides Roles. To write a Role it holds the same rights."""
+"""Of the delegate, everywhere, for objects besides Roles. For a Role it holds the same rights."""
 
 
 def as_mirrored(rights: Iterable[Right]) -> tuple[Right, ...]:
