@@ -86,7 +86,7 @@ class PoolObservation:
     """The observed state of one of the two pools."""
 
     uid: str = ""
-    """Of its StatefulSet, if this cluster owns it; "" without one."""
+    """UID of its StatefulSet, if this cluster owns it; "" without one."""
     replicas: int = 0
     """spec.replicas of its StatefulSet."""
     pods: int = 0
@@ -188,7 +188,7 @@ class BlueGreenFacts:
 
     @property
     def begun(self) -> bool:
-        """Return whether an upgrade has started and not ended."""
+        """Whether an upgrade has started and not ended."""
         return bool(self.status.operation_id and self.status.green_revision)
 
     @property
@@ -218,7 +218,7 @@ class BlueGreenFacts:
 
     @property
     def keeps_volumes(self) -> bool:
-        """Return whether the operator keeps the volumes of removed servers."""
+        """Whether the operator keeps the volumes of removed servers."""
         return self.cluster.spec.deletion_policy == "Retain"
 
     @property

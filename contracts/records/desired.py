@@ -1,7 +1,7 @@
 """The desired objects of a reconcile, and the applied ones.
 
 They have two types, so that the status cannot be computed from objects that were built but not
-applied. `Desired` is made by the plan step, `AppliedObjects` by the apply step. No I/O.
+applied. The plan step creates `Desired`, the apply step `AppliedObjects`. No I/O.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class AppliedObjects:
 
     @property
     def in_place(self) -> bool:
-        """Return whether every object that pods need is as planned."""
+        """Whether every object that pods need is as planned."""
         return all(applied.in_place for applied in self.objects)
 
     def of(self, *verdicts: Verdict) -> tuple[Applied, ...]:

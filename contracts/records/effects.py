@@ -237,7 +237,7 @@ class MarkLog(EffectByUid):
 
     name = "mark-log"
     endpoint: ServerEndpoint
-    """Of the leader."""
+    """Endpoint of the leader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class RemovePeer(EffectByUid):
 
     name = "remove-peer"
     endpoint: ServerEndpoint
-    """Of the leader."""
+    """Endpoint of the leader."""
     claim: str = ""
     """The data PVC to annotate first; "" for none."""
     claim_uid: str = ""

@@ -1,6 +1,6 @@
 """Facts about the environment of a cluster: the API server, ServiceAccounts of other owners.
 
-Part of contracts.records.observed. Uses nothing.
+Part of contracts.records.observed. Uses the standard library.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Exposure of a cluster: what its spec requests, and what is observed.
 
-Pure. managers.networking.exposure_spec makes the specs, managers.networking.exposure_facts the
+Pure. managers.networking.exposure_spec creates the specs, managers.networking.exposure_facts the
 facts; read by the builders and conditions of managers.networking.
 """
 

@@ -1,6 +1,6 @@
 """Facts about a StatefulSet that another operator, or an old release of this one, created.
 
-Read by `managers.cluster.observe.from_objects`; `managers.cluster.plan.adoption` decides about its
+Created by `managers.cluster.observe.foreign`; `managers.cluster.plan.adoption` decides about its
 adoption. No I/O.
 """
 

@@ -1,6 +1,6 @@
 """Facts about one cluster, read at the start of a reconcile; frozen, without decisions.
 
-Made by `managers.cluster.observe.observer`; read by resolve, plan and status. No I/O.
+Created by `managers.cluster.observe.observer`; read by resolve, plan and status. No I/O.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def leaders_of(servers: Iterable[PodFacts]) -> tuple[PodFacts, ...]:
 
 
 def is_leader_in_doubt(servers: Sequence[PodFacts]) -> bool:
-    """Report whether several servers run and not exactly one of them reports that it is the leader.
+    """Return whether several servers run and not exactly one of them reports that it is the leader.
 
     `servers`: the pods of all pools. A former leader of one pool may keep its label while a server
     of another pool leads.
@@ -219,7 +219,7 @@ class Quorum:
 
     @property
     def error_message(self) -> str:
-        """Return why the state of the followers is unknown; "" when the leader reported it."""
+        """Why the state of the followers is unknown; "" when the leader reported it."""
         why = self.error
         return f"the leader did not report its followers: {why}" if why else ""
 
@@ -355,17 +355,18 @@ class Observed:
 
     @property
     def servers(self) -> tuple[PodFacts, ...]:
-        """Return the pods of all servers: the voters, green, then the read replicas."""
+        """The pods of all servers: the voters, green, then the read replicas."""
         return self.pods + self.green.pods + self.read.pods
 
     @property
     def leaders(self) -> tuple[PodFacts, ...]:
-        """Pods that report to be the leader; a user may have given a read replica a vote."""
+        """The pods that report that they are the leader, of any pool: a user may have given a read
+        replica a vote."""
         return leaders_of(self.servers)
 
     @property
     def leader_in_doubt(self) -> bool:
-        """Return whether several servers run and not exactly one reports that it is the leader."""
+        """Whether several servers run and not exactly one reports that it is the leader."""
         return is_leader_in_doubt(self.servers)
 
     def with_servers(self, servers: Iterable[PodFacts]) -> Observed:
@@ -384,5 +385,5 @@ class Observed:
 
     @property
     def holds_data(self) -> bool:
-        """Return whether a volume may contain the data; a read replica has a complete copy."""
+        """Whether a volume may contain the data; a read replica has a complete copy."""
         return bool(self.claims or self.read.claims)

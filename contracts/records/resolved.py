@@ -1,6 +1,6 @@
 """The spec of a cluster with all defaults and choices, computed once per reconcile.
 
-Made by `managers.cluster.resolve.resolve`; every builder uses this and never the CR. No I/O.
+Created by `managers.cluster.resolve.resolve`; every builder uses it and never the CR. No I/O.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class ReadPoolSpec:
     storage_size: str
     storage_class: str | None
     service: bool = False
-    """`spec.readReplicas.service.enabled`: a Service of their own."""
+    """`spec.readReplicas.service.enabled`: the read replicas have a separate Service."""
     service_type: str = "ClusterIP"
     service_annotations: Mapping[str, str] = field(default_factory=dict)
 

@@ -1,6 +1,7 @@
 """Facts about the content of Secrets that decisions need, never a key. No I/O.
 
-Part of contracts.records.observed; made by managers.certs, managers.bootstrap and managers.cluster.
+Part of contracts.records.observed; created by managers.certs, managers.bootstrap and
+managers.cluster.
 """
 
 from __future__ import annotations

@@ -59,12 +59,12 @@ class Release:
 
 
 def blue_green_under_way(status: BlueGreenStatus | None) -> bool:
-    """Report whether a blue/green upgrade is under way, including rollback and break glass."""
+    """Return whether a blue/green upgrade is under way, including rollback and break glass."""
     return status is not None and (status.phase != "Idle" or bool(status.green_revision))
 
 
 def upgrade_under_way(status: ClusterStatus) -> bool:
-    """Report whether an upgrade of either strategy is under way.
+    """Return whether an upgrade of either strategy is under way.
 
     Only recorded upgrades count: a requested version that was refused changes no server. A failed
     rolling upgrade is not under way; it waits for a user without the operation lock.
@@ -74,7 +74,7 @@ def upgrade_under_way(status: ClusterStatus) -> bool:
 
 
 def upgrade_unfinished(status: ClusterStatus) -> bool:
-    """Report whether an upgrade is under way or has failed: servers of two versions may run."""
+    """Return whether an upgrade is under way or has failed: servers of two versions may run."""
     return status.upgrade is not None or blue_green_under_way(status.blue_green)
 
 
@@ -111,7 +111,7 @@ class StepDownJob:
 
     cluster: str
     id: str
-    """Of the upgrade attempt: each attempt has its own Jobs."""
+    """Id of the upgrade attempt: each attempt has its own Jobs."""
     number: int = 1
     """Number of the present or next Job: a server may become leader again and get another Job."""
 
@@ -137,7 +137,7 @@ class SnapshotObservation:
 
     @property
     def failed(self) -> bool:
-        """Return whether it can no longer become the backup that the upgrade needs."""
+        """Whether it can no longer become the backup that the upgrade needs."""
         return self.foreign or self.phase in ("Failed", "Unknown")
 
 

@@ -1,6 +1,6 @@
-"""The decision of a reconcile about upgrades: made before resolve, read by resolve, plan, status.
+"""The decision of a reconcile about upgrades, for the steps resolve, plan and status.
 
-Made by managers.upgrade.decide. No I/O.
+Created by managers.upgrade.decide. No I/O.
 """
 
 from __future__ import annotations
