@@ -1,6 +1,6 @@
 """Addresses of the metadata servers of clouds, which provide the credentials of a machine. Pure.
 
-Called by all code that connects to an address from a user, and by the NetworkPolicy of profile
+Called by the code that connects to an address that a user sets, and by the NetworkPolicy of profile
 Hardened. Most clouds use a link-local address; METADATA contains the others. Sources: the
 documentation of AWS (IMDS, EKS Pod Identity), Google (metadata server over IPv6), Azure
 (168.63.129.16), Alibaba, Akamai and Scaleway (data sources of cloud-init), and the SDK of Oracle.

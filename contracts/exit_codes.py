@@ -1,6 +1,7 @@
 """The failure classes of jobs, and the exit code of each. Uses only the standard library.
 
-A job whose start prolongs an outage imports this module and not the models of reports.
+Upgrade Jobs import this module instead of the models of reports: a slower start would prolong an
+outage.
 """
 
 from typing import Final, Literal

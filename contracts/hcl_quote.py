@@ -1,11 +1,11 @@
 """Writes values as HCL, so that the server reads back exactly the same value.
 
-Uses nothing. Called by contracts.hcl.environment for every value of a template, and by
-contracts.api.rules.cluster, which first checks whether HCL can represent a value.
+Uses the standard library. Called by contracts.hcl.environment for every value of a template, and by
+contracts.api.rules, which checks whether HCL can represent a value.
 
 The server parses HCL 1 (hashicorp/hcl v1). Four of its properties matter here:
-- inside of a string, `${` starts a scan for the matching brace that swallows quotes, so the dollar
-  of a literal `${` is escaped (and the percent of `%{`, which HCL 2 treats alike);
+- inside of a string, `${` starts a scan for the matching brace that ignores quotes, so the dollar
+  of a literal `${` is escaped (and the percent of `%{`, which HCL 2 treats in the same way);
 - it refuses some raw characters (NUL, U+E123), so only printable ASCII is not escaped;
 - it has no null, so nulls are omitted; whole numbers beyond 2**53 lose digits, so they are written
   as strings;

@@ -59,7 +59,7 @@ class ImageReference:
 
 
 def parse(text: str) -> ImageReference:
-    """Parse a reference. Raises ValueError, which names the invalid part; the text may be hostile.
+    """Parse an untrusted text as a reference. Raises ValueError, which names the invalid part.
 
     Without tag and digest both are None: `latest` is not a default here.
     """

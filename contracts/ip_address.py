@@ -1,6 +1,7 @@
-"""Validates IP addresses as CEL does. Pure, without imports of this repository.
+"""Validates IP addresses as CEL does. Pure.
 
-`baoctl --help` loads it. Source of the rules: k8s.io/apiserver, pkg/cel/library, ip.go and cidr.go.
+Uses the standard library, because `baoctl --help` loads it. Source of the rules: k8s.io/apiserver,
+pkg/cel/library, ip.go and cidr.go.
 """
 
 import ipaddress
@@ -10,9 +11,9 @@ _PREFIX_LENGTH = re.compile(r"0|[1-9][0-9]{0,2}")
 
 
 def is_ip(text: str) -> bool:
-    """Whether the text is an IPv4 or IPv6 address, without a zone.
+    """Return whether the text is an IPv4 or IPv6 address, without a zone.
 
-    IPv4 addresses in the form of IPv6 are none: `::ffff:0.0.0.0` is an IPv4 address to the network.
+    An IPv4-mapped IPv6 address is not valid: the network handles `::ffff:0.0.0.0` as IPv4.
     """
     try:
         address = ipaddress.ip_address(text)
@@ -22,7 +23,7 @@ def is_ip(text: str) -> bool:
 
 
 def is_cidr(text: str) -> bool:
-    """Whether the text is a CIDR; host bits after the prefix are allowed, a netmask is not."""
+    """Return whether the text is a CIDR; host bits are allowed, a netmask is not."""
     address, _, length = text.partition("/")
     if not is_ip(address) or not _PREFIX_LENGTH.fullmatch(length):
         return False

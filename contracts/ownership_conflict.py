@@ -1,4 +1,4 @@
-"""The one message about an object of another owner whose name the operator needs.
+"""The message about an object of another owner whose name the operator needs.
 
 No I/O. Called by the plans that read Secrets, and by the apply step for every other object.
 """

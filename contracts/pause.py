@@ -21,13 +21,13 @@ def is_paused(status: ClusterStatus) -> bool:
 
 
 def pause_acknowledged(cluster: OpenBaoCluster) -> bool:
-    """Return whether the status reports the pause of the present spec: nothing is left to write."""
+    """Return whether the status already reports the pause of the present spec."""
     status = cluster.status
     return is_paused(status) and status.observed_generation == cluster.metadata.generation
 
 
 def resumed_at(cluster: OpenBaoCluster | None, now: datetime) -> datetime | None:
-    """Return when the last pause ended; `now` during a pause, None without any pause so far.
+    """Return when the last pause ended; `now` during a pause, None if there was none.
 
     A pause ends when the status reports its end.
     """
@@ -39,5 +39,5 @@ def resumed_at(cluster: OpenBaoCluster | None, now: datetime) -> datetime | None
 
 
 def counted_from(moment: datetime, resumed: datetime | None) -> datetime:
-    """Return the start of a period from a stored time; the period restarts after a pause."""
+    """Return the start of a period: the stored time, or the end of a later pause."""
     return moment if resumed is None else max(moment, resumed)

@@ -74,7 +74,8 @@ FEATURES: Mapping[str, Feature] = MappingProxyType(
         "self-init-headers": Feature(
             "2.6.0", "release notes 2.6.0", setting="`spec.selfInit.requests[].headers`"
         ),
-        # An empty list in the data of a request is sent as null, unless an expression makes it.
+        # These servers send an empty list in the data of a request as null, unless it is the result
+        # of an expression.
         "self-init-lists-as-null": Feature(
             "2.6.0",
             "servers 2.6.1 and 2.7.2; 2.4.0 keeps lists, and lacks expressions (CEL)",
@@ -157,7 +158,7 @@ def can_read_data_of(server: str, writer: str) -> bool:
     Releases of one minor version store the same data: 2.7.0 and 2.7.1 lead with a snapshot of
     2.7.2, and 2.6.1 with one of 2.6.2. OpenBao does not support data of a later minor version
     (openbao.org/docs/upgrading/ha-upgrade): 2.6.2 accepts a snapshot of 2.7.2, and never leads
-    again. True if a version is invalid: then nothing is known.
+    again. True if a version is invalid, because it cannot be compared.
     """
     reader, written = _release(server), _release(writer)
     if reader is None or written is None:

@@ -1,6 +1,7 @@
 """The refusal of a spec that breaks a rule, or that uses fields without an implementation. Pure.
 
-Called by managers.cluster.resolve, and by the preflight checks of upgrades with other releases.
+Called by managers.cluster.resolve, and by managers.upgrade.preflight for the spec with another
+release.
 """
 
 from contracts.api.cluster.spec import OpenBaoCluster

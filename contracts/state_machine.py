@@ -44,7 +44,7 @@ class Transition(Generic[Facts]):
     blocked: bool = False
     """A user must act."""
     status_first: bool = False
-    """The status is written before the action: a crash between the two loses the action, which the
+    """The status is written before the action. A crash between them loses the action, which the
     next reconcile decides again, but not the report."""
 
 
@@ -58,7 +58,7 @@ class TransitionDecision(Generic[Facts]):
 
     @property
     def next(self) -> str:
-        """The state after this."""
+        """The next state."""
         return self.transition.to or self.transition.at
 
 
@@ -79,7 +79,7 @@ def decide(
 
 
 def always(_: object) -> str:
-    """The guard of the last transition of a state."""
+    """Guard that always applies; for the last transition of a state."""
     return ""
 
 

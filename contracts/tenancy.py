@@ -34,12 +34,13 @@ BINDINGS: Final = (TENANT_BINDING, READER_BINDING, WRITER_BINDING)
 
 FINALIZER: Final = "openbao.org/openbaotenant-finalizer"
 GRANT_FINALIZER: Final = "openbao.org/tenant-grant"
-"""On Roles and bindings. Without it the Roles of a deleted namespace would go first, no controller
-would have the right to finalize its clusters, and the namespace would never be removed."""
+"""On Roles and bindings. Without it the Roles of a deleted namespace would be deleted first, no
+controller would have the right to finalize its clusters, and the namespace would never be
+removed."""
 
 DIGEST = 16
-# Number of unseal keys after the newest of the status that are granted: the next one, the one after
-# it that a deletion reads, and one more for a status that is one write behind.
+# Number of granted unseal keys after the newest one in the status: the next key, the key after it,
+# which a deletion reads, and one more for a status that is one write behind.
 KEYS_AHEAD = 3
 # A limit, because a user may write any number into the status.
 KEYS_MAX = 512
@@ -152,7 +153,8 @@ def _own_keys(name: str, ring: str) -> Iterable[str]:
 def _unseal_keys(name: str, ring: str) -> tuple[str, ...]:
     key_ring = KeyRing.parse(ring)
     # The first key is granted before a status names it, so that this status changes no grant.
-    # Without a status the operator needs every key that may exist, to find the one of the data.
+    # Without a status the operator needs access to every key that may exist, to find the key that
+    # decrypts the data.
     newest = key_ring.newest if key_ring else 1
     last = min(max(newest + KEYS_AHEAD, KEYS_SOUGHT), KEYS_MAX)
     return tuple(names.unseal_key_secret(name, generation) for generation in range(1, last + 1))

@@ -1,8 +1,8 @@
 """The TLS names of servers, and the Secrets of their certificates.
 
 Uses contracts.naming.names, contracts.naming.mount_paths and the API model. Called by
-contracts.hcl.tls (joins), managers.cluster.resolve (probes, certificates) and
-managers.cluster.observe (the operator's own client), so that all use the same names.
+contracts.hcl.tls (joins), managers.certs (mounts, certificates) and managers.cluster.observe (the
+operator's own client), so that all use the same names.
 """
 
 from contracts.api.cluster.spec import OpenBaoCluster

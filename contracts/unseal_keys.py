@@ -1,6 +1,6 @@
 """The static seal keys of a server, as one value for an annotation of the pod template.
 
-Uses contracts.api.cluster.seal and contracts.naming.mount_paths. Made by
+Uses contracts.api.cluster.seal and contracts.naming.mount_paths. Built by
 managers.bootstrap.seal.rotation, rendered by contracts.hcl.seals, mounted by
 managers.bootstrap.seal.pod_part. Never contains a byte of a key: only an id, a file name, and for a
 key of the user a fingerprint, which cannot be reversed.
@@ -21,7 +21,7 @@ from runtime.outcome import Blocked
 _KEY = re.compile(r"(?P<id>[^=@,]+)=(?P<file>[^=@,]+)(?:@(?P<fingerprint>[0-9a-f]+))?")
 _RECOVERED = "recovered"
 _TEXT_MAX = 8192
-"""Characters: two ids and two file names have far fewer."""
+"""Characters; two ids and two file names are much shorter."""
 KEYS_SOUGHT = 32
 """Generations of keys that the operator searches if it does not know the key of the servers. Each
 is a Secret that it reads by name, because it never lists Secrets."""
