@@ -65,7 +65,7 @@ RIG_ONLY = [ $(CLUSTER) = rig ] || { echo "make $@ works only on the rig, not wi
 ##@ Try it
 
 .PHONY: demo
-demo: $(STAMP) ## Start a three-node cluster with one command.
+demo: $(STAMP) ## Start a cluster of three servers with one command.
 	@$(PY) -m e2e.demo --cluster $(CLUSTER) --name $(NAME)
 
 .PHONY: demo-backup

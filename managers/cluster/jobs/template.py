@@ -104,7 +104,7 @@ def login_of(cluster: OpenBaoCluster, job: Job, overrides: JobOverrides) -> JobL
     The root token is never used.
     """
     spec = cluster.spec
-    # The cluster has no section for restores: each restore has its own settings.
+    # spec.restore of a cluster has a role, and no token: each restore has its own.
     spec_section = spec.upgrade if job == "upgrade" else spec.backup if job == "backup" else None
     secret_ref = spec_section.token_secret_ref if spec_section else None
     if overrides.role or (
