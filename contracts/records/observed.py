@@ -76,6 +76,11 @@ class PodFacts:
     controller: str = ""
     """UID of its StatefulSet; "" without one."""
 
+    @property
+    def is_down(self) -> bool:
+        """Whether the server does not run at all: it can neither vote nor answer."""
+        return not self.ready and bool(self.waiting)
+
 
 @dataclass(frozen=True, slots=True)
 class StatefulSetFacts:

@@ -19,7 +19,7 @@ from contracts.records.observed import Observed, PodFacts
 from contracts.records.resolved import Resolved
 from managers.workload.rollout.holds import restore_hold
 from managers.workload.rollout.next_pod import STEP_DOWN_AGAIN, ask_leader
-from managers.workload.rollout.quorum import QUESTION_RECHECK, is_down, majority
+from managers.workload.rollout.quorum import QUESTION_RECHECK, majority
 from runtime.outcome import Blocked, Done, Outcome, Wait
 
 FENCING = "Fencing"
@@ -94,12 +94,12 @@ def _next_step(resolved: Resolved, observed: Observed) -> tuple[tuple[Effect, ..
     leaving = [pod.name for pod in observed.pods if pod.terminating]
     if leaving or not running:
         return (), Wait(FENCING, f"waiting for {', '.join(leaving or resolved.fenced)}")
-    held = restore_hold(resolved)
-    if held is not None:
+    hold = restore_hold(resolved)
+    if hold is not None:
         # A server that does not run receives no data either way.
-        running = tuple(pod for pod in running if is_down(pod))
+        running = tuple(pod for pod in running if pod.is_down)
         if not running:
-            return (), Wait(held.reason, f"{message}; {held.message}")
+            return (), Wait(hold.reason, f"{message}; {hold.message}")
     leaders = {pod.uid for pod in observed.leaders}
     target = min(running, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
     blocked = _blocking_reason(observed, target, live.replicas)
@@ -129,7 +129,7 @@ def _hand_over(observed: Observed, leader: PodFacts) -> tuple[tuple[Effect, ...]
 def _blocking_reason(observed: Observed, target: PodFacts, size: int) -> Wait | Blocked | None:
     """Return why the target may not stop now: without it there would be no quorum."""
     quorum = observed.quorum
-    if is_down(target):
+    if target.is_down:
         return None
     if quorum is None:
         others = sum(pod.ready for pod in observed.pods if pod.uid != target.uid)

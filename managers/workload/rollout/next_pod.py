@@ -19,7 +19,6 @@ from contracts.records.effects import Effect, MarkLog, ServerEndpoint, StepDown
 from contracts.records.observed import EVICT, EffectAttempt, Observed, PodFacts, ServerClientConfig
 from contracts.records.upgrade import StepDownJob
 from managers.workload.rollout.quorum import (
-    is_down,
     is_locked_out,
     objection,
     objection_to_hand_over,
@@ -94,7 +93,7 @@ def next_action(
         locked_out = next((pod for pod in unready_outdated if is_locked_out(pod, live)), None)
         if locked_out is not None and not _starts(observed, locked_out):
             return RolloutAction("replace", locked_out)
-        down = [pod for pod in unready_outdated if is_down(pod)]
+        down = [pod for pod in unready_outdated if pod.is_down]
         target = (
             down[0]
             if down

@@ -23,11 +23,6 @@ def majority(voters: int) -> int:
     return voters // 2 + 1
 
 
-def is_down(pod: PodFacts) -> bool:
-    """Return whether the server of a pod does not run at all: it can neither vote nor answer."""
-    return not pod.ready and bool(pod.waiting)
-
-
 def is_locked_out(pod: PodFacts, live: StatefulSetFacts | None) -> bool:
     """Return whether the server of a pod is sealed, and new pods get other unseal keys.
 
@@ -58,7 +53,7 @@ def objection(quorum: Quorum | None, target: PodFacts, size: int) -> str:
     only the readiness of the pods counts. A target that is not a healthy voter does not weaken the
     quorum, so it may be replaced whenever the others do not need it.
     """
-    if quorum is None or size == 1 or is_down(target):
+    if quorum is None or size == 1 or target.is_down:
         return ""
     if quorum.error:
         return quorum.error_message

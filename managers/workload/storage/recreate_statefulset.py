@@ -17,7 +17,7 @@ from typing import Any
 from contracts.naming import labels
 from contracts.records.desired import Operation
 from contracts.records.effects import Effect, RecreateStatefulSet
-from contracts.records.observed import Observed, PodFacts, StatefulSetFacts
+from contracts.records.observed import Observed, StatefulSetFacts
 from contracts.records.resolved import Resolved
 from runtime import quantity
 from runtime.apply.intent import digest
@@ -135,15 +135,11 @@ def _unmet_precondition(live: StatefulSetFacts, observed: Observed, *, rejected:
     if not live.settled:
         return "its controller must observe the newest spec"
     ready = sum(pod.ready for pod in observed.pods)
-    broken = sum(map(_cannot_run, observed.pods)) if rejected else 0
+    broken = sum(pod.is_down and not pod.terminating for pod in observed.pods) if rejected else 0
     # If the status is lost meanwhile, a ready pod shows the next process that data exists.
     if not ready or ready + broken < live.replicas or len(observed.pods) != live.replicas:
         return f"all of its pods must be ready ({ready} of {live.replicas} are)"
     return ""
-
-
-def _cannot_run(pod: PodFacts) -> bool:
-    return bool(pod.waiting) and not (pod.ready or pod.terminating)
 
 
 def _unfinished_resize(
