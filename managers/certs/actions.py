@@ -72,7 +72,7 @@ async def issue_server_certificate(
         secret_data.KEY: pair.key,
         secret_data.CA_CERTIFICATE: authority.certificate,
     }
-    body = secret_object(resolved.owner, effect.target, data, kind="kubernetes.io/tls")
+    body = secret_object(resolved.owner, effect.target, data, kind=secret_data.SERVER_SECRET_TYPE)
     body["metadata"] |= {"uid": effect.uid} if effect.uid else {"resourceVersion": CREATE_ONLY}
     try:
         # Forced: a Secret with that UID is owned, and we own all of its content.

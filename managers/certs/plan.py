@@ -30,6 +30,7 @@ from managers.certs import acme, external
 from managers.certs.ca_rotation import has_expired, next_step
 from managers.certs.checks import CheckInput, first_objection
 from managers.certs.rollout import RECHECK, behind
+from managers.certs.secret_data import SERVER_SECRET_TYPE
 from runtime.outcome import Blocked, Done, Wait, combine
 
 ROTATION_EFFECTS: Mapping[str, type[EffectByUid]] = {
@@ -37,7 +38,6 @@ ROTATION_EFFECTS: Mapping[str, type[EffectByUid]] = {
     "promote": PromoteAuthority,
     "drop": DropAuthority,
 }
-SERVER_SECRET_TYPE = "kubernetes.io/tls"  # noqa: S105 - the type of a Secret
 # A longer timer is not needed: the next resync computes it again.
 LONGEST_TIMER = timedelta(days=1)
 

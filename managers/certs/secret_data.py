@@ -14,6 +14,7 @@ CA_CERTIFICATE, CA_KEY = "ca.crt", "ca.key"
 NEXT_CERTIFICATE, NEXT_KEY = "next.crt", "next.key"
 FORMER_CERTIFICATE, FORMER_KEY = "former.crt", "former.key"
 CERTIFICATE, KEY = "tls.crt", "tls.key"
+SERVER_SECRET_TYPE = "kubernetes.io/tls"  # noqa: S105 - the type of a Secret
 
 
 def pair(data: Mapping[str, bytes], certificate: str, key: str) -> KeyPair:
