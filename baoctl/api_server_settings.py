@@ -14,7 +14,7 @@ from typing import Final
 
 from baoctl import variables
 
-SEPARATOR: Final = ":"
+_SEPARATOR: Final = ":"
 """Separator of the paths in KUBECONFIG, as kubectl uses on Linux and macOS."""
 
 
@@ -35,3 +35,8 @@ def api_server_settings(environ: Mapping[str, str] | None = None) -> ApiServerSe
     pod_host = env.get("KUBERNETES_SERVICE_HOST") or None
     usual = str(Path.home() / ".kube/config")
     return ApiServerSettings(pod_host, None if pod_host else env.get("KUBECONFIG") or usual)
+
+
+def kubeconfig_files(paths: str) -> tuple[Path, ...]:
+    """Return the files of KUBECONFIG, existing or not."""
+    return tuple(Path(path).expanduser() for path in paths.split(_SEPARATOR) if path)

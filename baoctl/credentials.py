@@ -6,9 +6,7 @@ which must not import the whole operator.
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from baoctl.api_server_settings import SEPARATOR, ApiServerSettings
+from baoctl.api_server_settings import ApiServerSettings, kubeconfig_files
 from baoctl.variables import SettingError
 from runtime.client.credentials import Credentials, from_kubeconfig, in_cluster
 from runtime.clock import Clock
@@ -50,7 +48,7 @@ def _of_pod(settings: ApiServerSettings, clock: Clock) -> Credentials:
 
 def _existing_paths(paths: str) -> str:
     """Return the paths if a file exists; the library treats a missing file as an empty one."""
-    files = [Path(path).expanduser() for path in paths.split(SEPARATOR) if path]
+    files = kubeconfig_files(paths)
     if not any(file.is_file() for file in files):
         rule = "must name an existing file; set it, or use --kubeconfig"
         raise SettingError("KUBECONFIG", paths, rule)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from baoctl.api_server_settings import SEPARATOR
+from baoctl.api_server_settings import kubeconfig_files
 from baoctl.yaml_text import TEXT_MAX, TextError, read_documents
 
 _NAMED: Final = 10
@@ -20,9 +20,9 @@ _NAMED: Final = 10
 def context_names(paths: str) -> tuple[str, ...]:
     """Return the contexts of the kubeconfigs that can be read."""
     names: set[str] = set()
-    for path in filter(None, paths.split(SEPARATOR)):
+    for file in kubeconfig_files(paths):
         with suppress(OSError, TextError):
-            names.update(*map(_contexts_of, _documents_of(path)))
+            names.update(*map(_contexts_of, _documents_of(file)))
     return tuple(sorted(names))
 
 
@@ -33,9 +33,7 @@ def missing_context(paths: str, context: str | None) -> str:
     """
     try:
         documents = [
-            document
-            for path in filter(None, paths.split(SEPARATOR))
-            for document in _documents_of(path)
+            document for file in kubeconfig_files(paths) for document in _documents_of(file)
         ]
     except (OSError, TextError):
         return ""
@@ -54,9 +52,8 @@ def missing_context(paths: str, context: str | None) -> str:
     )
 
 
-def _documents_of(path: str) -> Iterator[Mapping[str, Any]]:
+def _documents_of(file: Path) -> Iterator[Mapping[str, Any]]:
     """Yield the documents of a kubeconfig; none if it is missing. Raises OSError and TextError."""
-    file = Path(path).expanduser()
     if not file.exists():
         return
     with file.open("rb") as content:
