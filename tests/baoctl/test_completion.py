@@ -12,14 +12,13 @@ from click.testing import CliRunner
 from baoctl.cli import main
 from baoctl.commands.cluster import completion
 from baoctl.verbs.completion import KubectlComplete
-from contracts.naming import labels
 from runtime.client.credentials import PLUGIN_SECONDS
 from runtime.clock import SystemClock
 from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.testing.api_server.server import FakeApiServer
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import server_of, world
-from tests.baoctl.commands.cluster.looks import backup, healthy, with_spec
+from tests.baoctl.commands.cluster.looks import backup, healthy, job_pod, with_spec
 from tests.baoctl.datacenter_bench import live_datacenter, live_workload
 from tests.baoctl.datacenter_bench import server_of as server_of_datacenters
 from tests.gen.kubeconfigs import kubeconfig
@@ -99,21 +98,12 @@ async def test_names_of_clusters_are_completed(
 def fenced_world() -> FakeApiServer:
     """A cluster with a fenced server whose pod is gone, a pod of a Job, and backups."""
     view = with_spec(healthy(), fencedPods=["first-3"])
-    job = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": "first-backup-x",
-            "namespace": "default",
-            "labels": labels.component("first", "backup"),
-        },
-    }
     backups = [
         backup("first-one"),
         backup("first-two", phase="Running"),
         backup("second-one", "second"),
     ]
-    return server_of([view.cluster, *view.pods, job, *backups])
+    return server_of([view.cluster, *view.pods, job_pod(), *backups])
 
 
 def datacenter_world() -> FakeApiServer:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from contracts.api.group import CLUSTERS
-from contracts.naming import labels
 from runtime.builtin_kinds import NAMESPACE
 from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.testing.api_server.kinds import Kind
@@ -16,23 +15,14 @@ from runtime.testing.api_server.server import FakeApiServer
 from runtime.types import ObjectKey
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import server_of
-from tests.baoctl.commands.cluster.looks import healthy, lease, with_spec
+from tests.baoctl.commands.cluster.looks import healthy, job_pod, lease, with_spec
 from tests.baoctl.commands.upgrade.dumps import NEW, dump
 
 
 def world() -> FakeApiServer:
     """A cluster with a fenced server whose pod is gone, the pod of a Job, and two namespaces."""
     view = with_spec(healthy(), fencedPods=["first-3"])
-    job = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": "first-backup-x",
-            "namespace": "default",
-            "labels": labels.component("first", "backup"),
-        },
-    }
-    server = server_of([view.cluster, *view.pods, lease(), job])
+    server = server_of([view.cluster, *view.pods, lease(), job_pod()])
     server.serve(Kind(NAMESPACE))
     for name in ("default", "empty"):
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}

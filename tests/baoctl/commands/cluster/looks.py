@@ -12,6 +12,7 @@ from typing import Any
 
 from baoctl.commands.cluster.observed import ClusterObservation, Operator
 from contracts.api.group import API_VERSION, BACKUP_KIND
+from contracts.naming import labels
 from runtime.types import Object
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
@@ -86,6 +87,16 @@ def with_pod(
     container = pod["status"]["containerStatuses"][0]
     container |= {"ready": False, **({"state": state} if state else {}), **more}
     return replace(observation, pods=tuple(pods))
+
+
+def job_pod(cluster: str = "first") -> Object:
+    """The pod of a backup Job of a cluster."""
+    metadata = {
+        "name": f"{cluster}-backup-x",
+        "namespace": "default",
+        "labels": labels.component(cluster, "backup"),
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
 
 
 def backup(name: str, cluster: str = "first", **status: Any) -> Object:
