@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from contracts.conditions.reasons_backup import RUN_REASONS
 from managers.backup.schedule_plan import COMPLETED_KEPT, COMPLETED_MAX, FAILED_KEPT
 from managers.backup.state_machine import TRANSITIONS
+from tests.gen.reason_tables import reason_table
 from tests.managers.backup.bench import Bench, by_hand
 
 FILE = Path(__file__).parents[3] / "docs" / "backup.md"
@@ -22,21 +23,12 @@ def rows() -> str:
     return "\n".join(lines)
 
 
-def reasons() -> str:
-    lines = ["| reason | what it means | next step |", "| --- | --- | --- |"]
-    lines += [
-        f"| {run_reason.name} | {run_reason.meaning} | {run_reason.next_step} |"
-        for run_reason in RUN_REASONS.values()
-    ]
-    return "\n".join(lines)
-
-
 def test_the_page_shows_the_table() -> None:
     assert f"compares -->\n{rows()}\n<!-- end of rows" in PAGE
 
 
 def test_the_page_shows_every_reason() -> None:
-    assert f"<!-- reasons -->\n{reasons()}\n<!-- end of reasons" in PAGE
+    assert reason_table(RUN_REASONS.values()) in PAGE
 
 
 async def test_the_page_lists_all_metrics() -> None:
