@@ -1,4 +1,5 @@
 """The click commands of `baoctl`: names, options and help, one module per group of verbs.
 
-Cheap to import: the code of a verb is in baoctl.commands and is imported when the verb is called.
+No module here imports a third-party package but click: the code of a verb is in baoctl.commands,
+and is imported when the verb is called. Called by baoctl.cli.
 """

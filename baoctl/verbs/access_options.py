@@ -1,6 +1,7 @@
-"""The options that say where the clusters are, and the completion of their values.
+"""The options that select an API server and a namespace, and the completion of their values.
 
-Imports only click; a completion imports its module. Called by the other modules of baoctl.verbs.
+Imports only click; a completion imports its module when it runs. Used by the other modules of
+baoctl.verbs.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ Names = Literal[
     "service accounts",
     "services",
 ]
-"""What completes a word: names of objects, or of the contexts of the kubeconfig."""
+"""What a completion lists: names of objects, or of the contexts of the kubeconfig."""
 
 
 def names_of(names: Names) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return the completion of a parameter."""
+    """Return the shell_complete callback of a parameter that takes one of these names."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
         from baoctl.commands.cluster.completion import names_of_contexts, object_names
@@ -39,7 +40,7 @@ def names_of(names: Names) -> Callable[[click.Context, click.Parameter, str], li
         if names == "contexts":
             existing = names_of_contexts(access)
         else:
-            # Behind an option without its value, click leaves the arguments in ctx.args.
+            # After an option without a value, click leaves the arguments in ctx.args.
             cluster = ctx.params.get("cluster") or next(iter(ctx.args), None)
             existing = object_names(names, access, cluster)
         return [name for name in existing if name.startswith(incomplete)]
@@ -79,17 +80,17 @@ _EVERY_NAMESPACE = click.option(
 
 
 def reaches_api_server(verb: F) -> F:
-    """Add --kubeconfig and --context to a verb, which gets them as `access`."""
+    """Add --kubeconfig and --context to a verb, which receives them as `access`."""
     return _with_access(verb, _ACCESS)
 
 
 def cluster_options(verb: F) -> F:
-    """Add --kubeconfig, --context and -n to a verb, which gets them as `access`."""
+    """Add --kubeconfig, --context and -n to a verb, which receives them as `access`."""
     return _with_access(verb, (*_ACCESS, _NAMESPACE))
 
 
 def reaches_clusters(verb: F) -> F:
-    """Add --kubeconfig, --context, -n and -A to a verb, which gets them as `access`."""
+    """Add --kubeconfig, --context, -n and -A to a verb, which receives them as `access`."""
     return _with_access(verb, (*_ACCESS, _NAMESPACE, _EVERY_NAMESPACE))
 
 

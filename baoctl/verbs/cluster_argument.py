@@ -1,6 +1,6 @@
 """The argument CLUSTER of the verbs.
 
-Imports only click. Called by the other modules of baoctl.verbs.
+Imports only click. Used by the other modules of baoctl.verbs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from baoctl.options import fits
 from baoctl.verbs.access_options import names_of
 
 IS_NAME = fits(bool, "must be a name; is a variable of your shell empty?")
-"""Refuses an empty name: a request for it reads the list of all objects."""
+"""Rejects an empty name: the URL of such an object is the URL of the list of all objects."""
 CLUSTER = click.argument("cluster", callback=IS_NAME, shell_complete=names_of("clusters"))
 OPTIONAL_CLUSTER = click.argument(
     "cluster", required=False, callback=IS_NAME, shell_complete=names_of("clusters")

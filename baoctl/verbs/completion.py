@@ -16,7 +16,7 @@ from click.shell_completion import (
     get_completion_class,
 )
 
-# The directives of cobra, in the last line: complete files as well, or nothing else.
+# Directives of cobra for the last line: also complete file names, or only the printed candidates.
 _FILES: Final = ":0"
 _NO_FILES: Final = ":4"
 
@@ -32,12 +32,12 @@ class KubectlComplete(ShellComplete):
     source_template = '#!/bin/sh\n%(complete_var)s=kubectl_complete exec %(prog_name)s "$@"\n'
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the complete words and the last one."""
+        """Return the words before the last one, and the last one, which is incomplete."""
         *complete, last = sys.argv[1:] or [""]
         return complete, last
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        """Return a line of the format of cobra."""
+        """Return the line of a candidate in the format of cobra."""
         return f"{item.value}\t{item.help}" if item.help else item.value
 
     def complete(self) -> str:

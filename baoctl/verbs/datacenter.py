@@ -1,4 +1,4 @@
-"""`baoctl datacenter`: the shared services of datacenters.
+"""`baoctl datacenter`: shows and redeploys the shared services of datacenters.
 
 Imports only click; a verb imports its module when it is called. Called by baoctl.cli.
 """

@@ -11,12 +11,15 @@ from baoctl.options import Verbs, suggestion
 
 
 class ExplainVerbs(Verbs):
-    """Verbs that are optional before the name of a condition or a reason."""
+    """A group whose verb is optional before the name of a condition or a reason."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb, which a name implies; a condition comes before a reason of its name."""
+        """Return the verb, or the one that a name implies.
+
+        A name that is both a condition and a reason implies the condition.
+        """
         from contracts.conditions.catalogue import REASONS, TYPES
 
         word = args[0].casefold()

@@ -1,6 +1,7 @@
 """`baoctl login`: logs a user in to a cluster.
 
-Imports only click; the verb imports its module when it is called. Called by baoctl.cli.
+Imports only click; the verb imports its module when it is called. Called by baoctl.cli. The options
+of a login are also used by baoctl.verbs.bench.
 """
 
 from __future__ import annotations

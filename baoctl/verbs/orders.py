@@ -1,4 +1,4 @@
-"""The verbs that change the spec of a cluster: each writes a patch that kubectl could write.
+"""The verbs that change the spec of a cluster. Each sends a patch that kubectl could send.
 
 Imports only click; a verb imports its module when it is called. Called by baoctl.cli.
 """
@@ -26,7 +26,7 @@ _TARGETS: Final = {
     "fence": click.argument("pod", callback=IS_NAME, shell_complete=names_of("servers")),
     "unfence": click.argument("pod", callback=IS_NAME, shell_complete=names_of("fenced pods")),
 }
-"""The arguments of the verbs that do not take a cluster."""
+"""The arguments of the verbs that take a pod instead of a cluster."""
 
 
 def _simple(verb: str, help_text: str) -> click.Command:

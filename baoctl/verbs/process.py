@@ -110,7 +110,7 @@ JOBS: Mapping[str, str] = {
     "backup": "baoctl.jobs.main",
     "restore": "baoctl.jobs.main",
     "restore-test": "baoctl.jobs.main",
-    # A separate module, so that it starts fast: it needs no store and reports to no object.
+    # A separate module, which starts faster: it needs neither an object store nor the API server.
     "upgrade": "baoctl.jobs.upgrade.main",
 }
 """Modes of `baoctl job`, and the modules whose `main` runs them."""
@@ -128,13 +128,13 @@ def job_command(mode: str) -> None:
 
 
 def _import_structlog() -> None:
-    """Import structlog without rich, with which it draws tracebacks on a terminal: 4 MB less.
+    """Import structlog without rich, which it uses only for tracebacks on a terminal.
 
-    A later import of rich works as usual.
+    This saves 4 MB. A later import of rich works as usual.
     """
     if "structlog" in sys.modules or "rich" in sys.modules:
         return
-    # None makes an import statement raise ImportError (docs.python.org, the import system).
+    # With None an import raises ModuleNotFoundError (docs.python.org, the import system).
     sys.modules["rich"] = None  # type: ignore[assignment]  # documented value
     try:
         importlib.import_module("structlog")
