@@ -1,4 +1,5 @@
 """The verbs of `baoctl` for clusters, datacenters and manifests: one module or package each.
 
-May use everything below baoctl. Called by `baoctl.verbs`, which imports a verb when it is called.
+May import every layer below baoctl. Called by baoctl.verbs, which imports a module when its verb is
+called.
 """

@@ -1,6 +1,6 @@
-"""The API client of the verbs of `baoctl`, with the identity of a kubeconfig.
+"""The API client of the verbs of `baoctl`, with the credentials of the user.
 
-Uses runtime.client.client. Called by every verb that needs a cluster.
+Uses runtime.client.client. Called by every verb that sends requests to an API server.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class RequestError(VerbError):
-    """A request to the API server failed, or its result is unusable."""
+    """A request to the API server or to OpenBao failed, or its result cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Session:
     client: Client
     clock: Clock
     namespace: str
-    """From the option -n, else from the context."""
+    """From the option -n, otherwise from the context."""
 
 
 FIELD_MANAGER: Final = "baoctl"
@@ -89,7 +89,7 @@ async def open_session(
 ) -> AsyncIterator[Session]:
     """Open a client with the user agent baoctl/<verb>.
 
-    Raises RequestError without credentials; SettingError for invalid settings.
+    Raises RequestError if there are no credentials, and SettingError for invalid settings.
     """
     settings, options = api_server_settings(), access or Access()
     if options.kubeconfig:
@@ -113,7 +113,7 @@ def run_in_session(
 ) -> T:
     """Run the requests of a verb in a session, and return their result.
 
-    Raises RequestError without credentials and when a request fails; SettingError for invalid
+    Raises RequestError if there are no credentials or a request fails, and SettingError for invalid
     settings.
     """
     try:

@@ -23,7 +23,7 @@ from runtime.cache.optional_kind import KindAvailability, OptionalKind
 
 Phase = Literal["first-boot", "running"]
 NO_UID = "00000000-0000-0000-0000-000000000000"
-# A fixed time: the output does not depend on it, and the assumed certificates are valid then.
+# A fixed time, at which the assumed certificates are valid. The output does not depend on it.
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 UNKNOWN = "known-in-the-cluster-only"
 ISSUER = TokenIssuer("https://kubernetes.default.svc", (UNKNOWN,))
@@ -35,14 +35,14 @@ class RenderOptions:
 
     installation: Installation
     namespace: str
-    """Namespace of a manifest that names none."""
+    """Namespace of a manifest that does not specify one."""
     api_server_hosts: tuple[str, ...]
     phase: Phase
     api_endpoints: ApiEndpoints = NO_ENDPOINTS
 
 
 class _Supplied(Mapping[str, CredentialFacts]):
-    """The keys of a Secret that a user will create: every key exists and is valid."""
+    """The keys of a Secret, each of which exists and is valid."""
 
     _GOOD = CredentialFacts(
         size=32, blank=False, unseal_key=True, certificate=True, json_object=True
@@ -59,7 +59,7 @@ class _Supplied(Mapping[str, CredentialFacts]):
 
 
 def assume_observed(cluster: OpenBaoCluster, options: RenderOptions) -> Observed:
-    # There is no observed StatefulSet that the desired one could differ from.
+    # Without an observed StatefulSet, the rendered one depends only on the manifest.
     return Observed(
         now=NOON,
         token_issuer=ISSUER,

@@ -1,6 +1,6 @@
 """The text of `baoctl explain` for conditions and reasons.
 
-Uses only contracts.conditions.catalogue. Called by baoctl.verbs.explain. Pure.
+Pure. Uses contracts.conditions.catalogue. Called by baoctl.verbs.explain.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ READS: dict[Polarity, str] = {
 
 
 def matching_name(word: str, what: str, known: Iterable[str]) -> str:
-    """Return the known name that matches a word in any case. Raises VerbError if there is none."""
+    """Return the known name that equals a word, ignoring case. Raises VerbError if none does."""
     names = tuple(known)
     by_folded = {name.casefold(): name for name in names}
     name = by_folded.get(word.casefold())

@@ -1,7 +1,7 @@
 """`baoctl migrate`: converts manifests of the public Go operator.
 
-Pure: YAML in, YAML out. The table RULES contains the edits and their reasons. What only a user can
-decide stays unchanged and is reported. Called by baoctl.verbs.migrate.
+Pure: YAML in, YAML out. The table RULES contains the edits and their reasons. A field that requires
+a decision of the user stays unchanged and is reported. Called by baoctl.verbs.migrate.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class MigrationRule:
     field: str
     why: str
     edit: Callable[[Spec], str]
-    """Edits the spec in place and returns a description; "" if there is nothing to do."""
+    """Edits the spec in place and returns a description; "" if the rule does not apply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Migrated:
     document: Object
     changes: tuple[str, ...]
     left: tuple[str, ...]
-    """What this operator still refuses; a user has to decide about it."""
+    """The violations that remain; the user decides how to correct them."""
 
     @property
     def name(self) -> str:

@@ -1,6 +1,6 @@
 """`baoctl render`: the objects that the operator would create for a manifest, without a cluster.
 
-It prints no Secrets; comments name them.
+Pure. It prints no Secrets; comments name them. Called by baoctl.verbs.render.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LEADING = ("apiVersion", "kind", "metadata")
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes no aliases, and texts of several lines as blocks."""
+    """Writes no aliases, and strings of several lines as block scalars."""
 
     def ignore_aliases(self, data: object) -> bool:
         """Ignore all aliases."""
@@ -41,7 +41,7 @@ _Dumper.add_representer(str, _text)
 def render(text: str | bytes, options: RenderOptions) -> str:
     """Return the objects of all clusters in a YAML text; the output is deterministic.
 
-    Raises RenderError when a manifest cannot be read or violates a rule.
+    Raises RenderError if a manifest cannot be read or violates a rule.
     """
     return "".join(_cluster(cluster, options) for cluster in clusters_of(text))
 

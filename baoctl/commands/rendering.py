@@ -1,7 +1,7 @@
 """Renders the objects of a cluster with the code of the controller: resolve, then plan.
 
-Pure. It assumes the state of a healthy cluster (baoctl.commands.assumed). Called by `baoctl render`
-and `baoctl plan`.
+Pure. It assumes the state of a healthy cluster (baoctl.commands.assumed). Called by
+baoctl.commands.render and baoctl.commands.cluster.plan.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RenderError(VerbError):
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """The objects of one cluster in the order of the apply, and the outcomes of the plan."""
+    """The objects of one cluster in the order in which they are applied, and the outcomes."""
 
     resolved: Resolved
     intents: tuple[Intent, ...]
@@ -70,7 +70,7 @@ def rendering(manifest: Object, options: RenderOptions) -> Rendering:
         cluster = OpenBaoCluster.from_object(live)
         _expect_known_fields(manifest)
         names.stateful_set(cluster.metadata.name)
-        # In both phases: some rules exempt a cluster with data, and this one has none yet.
+        # Without a status in both phases, because some rules exempt an initialized cluster.
         broken = violations(OpenBaoCluster.from_object({**live, "status": {}}))
     except (InvalidClusterError, ValueError) as error:
         raise RenderError(f"InvalidSpec: {error}", ExitCode.REFUSED) from None
@@ -86,7 +86,7 @@ def rendering(manifest: Object, options: RenderOptions) -> Rendering:
     desired = merge_plans(resolved, observed)
     intents = tuple(desired.intents)
     if not desired.complete:
-        # An input that only a live cluster has is missing; the workload does not need it.
+        # A step waits for an input that only a live cluster has; the workload does not need it.
         intents += WORKLOAD.plan(resolved, observed).intents
     return Rendering(resolved, intents, desired.outcomes, tuple(sorted(observed.secrets)))
 

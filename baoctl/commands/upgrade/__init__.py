@@ -1,4 +1,4 @@
 """`baoctl upgrade plan`: prints the preflight checks and the steps of an upgrade.
 
-Called by `baoctl.cli`.
+Called by baoctl.verbs.upgrade.
 """

@@ -1,7 +1,8 @@
 """A cluster and its observed state, from Kubernetes objects in a file or in the API server.
 
-The observers of the operator read the objects. Missing is what only a running operator reads: the
-followers that the leader reports, and the content of Secrets.
+The observers of the operator parse the objects. The result lacks what only a running operator
+reads: the followers that the leader reports, and the content of Secrets. Called by
+baoctl.commands.upgrade.plan.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ class ClusterDump:
     cluster: OpenBaoCluster
     observed: Observed
     kinds: frozenset[str]
-    """Kinds of the objects in the dump: a missing kind was perhaps not dumped."""
+    """Kinds of the objects in the dump. A missing kind may not have been dumped."""
     has_status: bool = True
     """False for a manifest, and for an object that the operator has not reconciled yet."""
 
 
 def objects_in(dump: str | bytes) -> tuple[Object, ...]:
-    """Read the objects of a YAML or JSON text, and those in its lists; raises DumpError."""
+    """Return the objects of a YAML or JSON text, and those in its lists. Raises DumpError."""
     try:
         objects = objects_of(read_documents(dump))
         return tuple(obj for obj in objects if isinstance(obj.get("metadata"), dict))
@@ -65,10 +66,10 @@ def objects_in(dump: str | bytes) -> tuple[Object, ...]:
 
 
 def read_dump(objects: Iterable[Object], key: str | None, now: datetime) -> ClusterDump:
-    """Observe one cluster of a dump; `key` is namespace/name or name, None for the only one.
+    """Observe one cluster of a dump. `key` is namespace/name or name; None selects the only one.
 
-    Raises DumpError when it is missing, or when there are several, and one of MALFORMED for objects
-    that were not validated.
+    Raises DumpError if there is no such cluster, or several, and one of MALFORMED for objects that
+    were not validated.
     """
     everything = tuple(objects)
     live = _choose([obj for obj in everything if obj.get("kind") == CLUSTER_KIND], key)
@@ -170,9 +171,10 @@ def _with_defaults(live: Object) -> Object:
 
 
 async def fetch(api: Session, name: str) -> tuple[Object, ...]:
-    """Read a cluster and its objects as they are now.
+    """Read a cluster and its objects from the API server.
 
-    Raises RequestError, with the existing clusters, if there is none, and the errors of the client.
+    Raises RequestError, which lists the existing clusters, if it does not exist, and the errors of
+    the client.
     """
     live = await read_cluster(api, name)
     by_cluster = ListOptions(label_selector=f"{labels.CLUSTER}={name}")

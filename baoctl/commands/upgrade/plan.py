@@ -1,7 +1,7 @@
 """`baoctl upgrade plan`: the preflight checks, the steps and the duration of an upgrade.
 
 It calls the functions of the operator with the cluster as it would be after the edit. It changes
-nothing, and sends no request to a server.
+nothing, and sends no request to a server. Called by baoctl.verbs.upgrade.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ EXITS: Final[Mapping[Answer, ExitCode]] = {
     "refused": ExitCode.REFUSED,
 }
 _EARLY: Final = ("Idle", "DeployingGreen", "JoiningMesh", "Syncing")
-"""Phases in which a blue/green upgrade is rolled back once the spec no longer requests it."""
+"""Phases in which a blue/green upgrade rolls back once the spec no longer requests it."""
 _SIGNS: Final = {"ok": "ok", "warn": "warn", "wait": "wait", "stop": "STOP", "unknown": "?"}
 
 
@@ -104,7 +104,7 @@ class Forecast:
 
 
 def is_version(text: str) -> bool:
-    """Whether this text is a valid spec.version."""
+    """Whether a text is a valid spec.version."""
     matches = len(text) <= VERSION_MAX and re.fullmatch(VERSION_PATTERN, text)
     return bool(matches) and version_matrix.parse(text) is not None
 
@@ -117,7 +117,7 @@ def plan(
 ) -> Forecast:
     """Plan an upgrade of a cluster in a dump, or of the live cluster if there is no dump.
 
-    Raises DumpError, and SettingError for invalid settings.
+    Raises DumpError, RequestError, and SettingError for invalid settings.
     """
     clock, deadline = SystemClock(), installation_from_environment().pod_deadline
     if dump is None:
@@ -236,7 +236,7 @@ def _idle(cluster: OpenBaoCluster) -> tuple[Answer, str, str] | None:
 def _under_way(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
     """Return the answer for a blue/green upgrade in progress; an edit takes effect after it.
 
-    A dump contains neither its Jobs nor the raft members.
+    The state machine needs its Jobs and the raft members, and a dump contains neither.
     """
     status, glass = cluster.status.blue_green, cluster.status.break_glass
     progress = where_stored(cluster)

@@ -1,6 +1,7 @@
 """The steps of an upgrade and an estimate of their duration, for `baoctl upgrade plan`.
 
-One function for each strategy. Pure: computed from the cluster as it would be after the edit.
+Pure. One function for each strategy; its argument is the cluster as it would be after the edit.
+Called by baoctl.commands.upgrade.plan.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from managers.workload.preview import replacements
 
 Range = tuple[int, int]
 
-# Seconds until one server is ready again: in a small cluster on the test rig, and with a large
-# volume or a slow registry.
+# Seconds until one server is ready again: as measured in a small cluster, and with a large volume
+# or a slow registry.
 _ONE_SERVER: Final = (10, 60)
 _SNAPSHOT: Final = (5, 120)
 _NOTHING: Final = (0, 0)
@@ -186,7 +187,7 @@ def _upgrade_of(cluster: OpenBaoCluster) -> _BlueGreenUpgrade:
         target = Release(status.green_version or requested.version, status.green_image or "")
         return _BlueGreenUpgrade(cluster, blue, green, target, status.green_replicas or size)
     if status is not None and status.phase != "Idle":
-        # Only the read replicas are left to upgrade: green is the only pool, and is called blue.
+        # Only the read replicas remain to be upgraded: the green pool has become the blue pool.
         return _BlueGreenUpgrade(cluster, blue, blue, Release.accepted(cluster) or requested, size)
     return _BlueGreenUpgrade(
         cluster, blue, ServerPool(name, next_revision(cluster)), requested, size
