@@ -39,12 +39,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ActiveServer:
-    """The active server of a cluster, and how it is verified."""
+    """The active server of a cluster, and the name and CA to verify its certificate."""
 
     pod: str
     server_name: str
     authority: str
-    """CA certificates in PEM; "" for those of this machine."""
+    """CA certificates in PEM; "" for the CAs of this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def check_kubectl() -> None:
 
 
 async def active_server(api: Session, order: LoginOrder, live: Object) -> ActiveServer:
-    """Return the active server of a cluster. Raises RequestError, with the reason, without one."""
+    """Return the active server of a cluster. Raises RequestError with the reason for none."""
     trust = trust_of(live)
     servers = ListOptions(label_selector=labels.selector_text(labels.servers(order.cluster)))
     pods = await api.client.list(POD, api.namespace, options=servers)
@@ -88,9 +88,9 @@ async def forward_port(
 
 @contextmanager
 def ending_signals() -> Iterator[list[int]]:
-    """Let the first terminating signal cancel this task; the value receives its number.
+    """Cancel this task on the first SIGTERM, SIGHUP or SIGINT.
 
-    The terminal also sends SIGINT to the command of the user, which handles it.
+    The list that it yields receives the number of the signal.
     """
     loop, task, received = asyncio.get_running_loop(), asyncio.current_task(), list[int]()
 
@@ -152,7 +152,7 @@ async def run_to_completion(request: Awaitable[T]) -> T:
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        # A request to a server has its own deadline.
+        # This wait is bounded, because a request to a server has its own deadline.
         return await task
 
 

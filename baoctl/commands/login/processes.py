@@ -1,7 +1,8 @@
 """The processes of a session: the port-forward of kubectl, and the command of the user.
 
-Uses asyncio and the environment of the process. Called by baoctl.commands.login.session. Each
-ends with the block that started it.
+Uses asyncio and the environment of the process. Called by baoctl.commands.login.connection,
+baoctl.commands.login.session and baoctl.commands.bench. Each process ends with the block that
+started it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def inherited_environment() -> Mapping[str, str]:
 
 
 def user_shell(environ: Mapping[str, str]) -> str:
-    """Return the shell of the user."""
+    """Return the shell of the user, by default /bin/sh."""
     return environ.get("SHELL") or SHELL
 
 
@@ -114,10 +115,10 @@ async def _local_port(
 async def run(
     arguments: Sequence[str], environment: Mapping[str, str], clock: Clock, *, ending: int
 ) -> int:
-    """Run a command of the user in this terminal; return its exit status like a shell.
+    """Run a command of the user in this terminal; return its exit status as a shell does.
 
-    If the task is cancelled, the command receives the signal `ending`, and SIGKILL if it does not
-    end. Raises RequestError if it cannot be started.
+    If the task is cancelled, the command receives the signal `ending`, and SIGKILL if it still runs
+    after END_SECONDS. Raises RequestError if the command cannot be started.
     """
     try:
         process = await asyncio.create_subprocess_exec(*arguments, env=dict(environment))
@@ -131,7 +132,7 @@ async def run(
 
 
 async def end(process: asyncio.subprocess.Process, ending: int, clock: Clock) -> None:
-    """End a process, if it still runs, in bounded time."""
+    """Send the signal `ending` to a process that still runs, and SIGKILL after END_SECONDS."""
     if process.returncode is not None:
         return
     with suppress(ProcessLookupError):

@@ -1,6 +1,7 @@
-"""The reads of a login: the CA of the servers, and a token of a ServiceAccount.
+"""The requests of a login to the API server: the CA of the servers, a token of a ServiceAccount.
 
-Uses runtime.client.client. Called by baoctl.commands.login.session.
+Uses runtime.client.client. Called by baoctl.commands.login.connection,
+baoctl.commands.login.session and baoctl.commands.bench.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class LoginOrder:
 async def read_authority(
     api: Session, order: LoginOrder, trust: ServerAuthority, live: Object
 ) -> str:
-    """Return the CA of the servers in PEM; "" for those of this machine. Raises RequestError."""
+    """Return the CA of the servers in PEM; "" for the CAs of this machine. Raises RequestError."""
     if order.ca_file is not None:
         return _authority_of_file(order.ca_file)
     if trust.secret is None:
@@ -76,7 +77,7 @@ def _authority_of_file(path: Path) -> str:
 
 
 async def _shared_authority(api: Session, cluster: str, live: Object) -> str:
-    """Return the CA of the ConfigMap for gateways, if the operator has created it."""
+    """Return the CA in the ConfigMap for gateways; "" if the operator has not created it."""
     key = ObjectKey(api.namespace, names.gateway_ca_config_map(cluster))
     try:
         config_map = await api.client.get(CONFIG_MAP, key)

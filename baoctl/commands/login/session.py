@@ -1,8 +1,7 @@
 """`baoctl login`: runs a shell or a command with a login to one cluster.
 
-Uses baoctl.commands.login.connection and processes. Called by baoctl.verbs.login. One stack
-contains the directory, the port-forward and the token: all are removed when the block ends, also
-after an error.
+Uses baoctl.commands.login.connection and processes. Called by baoctl.verbs.login. One exit stack
+revokes the token, ends the port-forward and deletes the directory, also after an error.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ async def _session(api: Session, order: LoginOrder, access: Access) -> int:
     server = await active_server(api, order, await read_cluster(api, order.cluster))
     jwt = await account_token(api, order)
     async with AsyncExitStack() as stack:
-        # Mode 0700.
+        # tempfile creates the directory with mode 0700.
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="baoctl-")))
         ca_file = folder / "ca.crt"
         if server.authority:

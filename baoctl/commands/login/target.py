@@ -1,6 +1,6 @@
 """Selects the server and the CA of a login, and builds the environment of its shell.
 
-Pure. Called by baoctl.commands.login.session.
+Pure. Called by the other modules of baoctl.commands.login.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SETTINGS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ServerAuthority:
-    """How a server is verified."""
+    """The name and the CA to verify the certificate of a server."""
 
     server_name: str
     secret: str | None
@@ -43,7 +43,7 @@ class ServerAuthority:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What a command needs to talk to OpenBao."""
+    """The parameters that a command needs to connect to OpenBao."""
 
     port: int
     server_name: str
@@ -72,7 +72,7 @@ def leader_of(cluster: str, pods: Sequence[Object]) -> str:
 
 
 def trust_of(live: Object) -> ServerAuthority:
-    """Return how the servers of a cluster are verified. Raises RequestError."""
+    """Return the name and the CA to verify the servers of a cluster. Raises RequestError."""
     try:
         cluster = OpenBaoCluster.from_object(live)
     except InvalidClusterError as error:
@@ -126,7 +126,10 @@ def forward_error(pod: str, output: str) -> RequestError:
 
 
 def environment_of(inherited: Mapping[str, str], connection: Connection) -> dict[str, str]:
-    """Return the environment of the user, with the variables of this connection only."""
+    """Return the environment of the user, with the client settings of this connection.
+
+    Client settings that the user has set, such as VAULT_ADDR, are removed.
+    """
     replaced = {f"{client}_{name}" for client in ("BAO", "VAULT") for name in _SETTINGS}
     environment = {name: value for name, value in inherited.items() if name not in replaced}
     trusted = {"BAO_CACERT": connection.ca_file} if connection.ca_file else {}
