@@ -35,7 +35,7 @@ def archive_bytes(files: Mapping[str, str], folder: str) -> bytes:
 def write_archive(target: Path, content: bytes, *, force: bool) -> None:
     """Write a file atomically; only its owner may read it.
 
-    Raises FileExistsError if the target exists, unless force; OSError.
+    Raises FileExistsError if the target exists and `force` is false, and other OSErrors.
     """
     # With mode 0600, in the directory of the target, so that the rename is on one file system.
     with tempfile.NamedTemporaryFile(

@@ -44,14 +44,14 @@ from contracts.rfc3339 import rfc3339
 from runtime.clock import Deadline
 
 SECONDS: Final = 180.0
-"""Time for all reads."""
+"""Deadline of all reads together."""
 SHOWN_MAX: Final = 5
 """Maximum number of secrets in an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class BundleOrder:
-    """What to write and where."""
+    """The options of the verb."""
 
     cluster: str
     operator_namespace: str

@@ -1,4 +1,4 @@
-"""Reads the content of a support archive, as far as the user has the rights. Decides nothing.
+"""Reads the content of a support archive, as far as the rights of the user allow.
 
 Uses runtime.client.client. Called by baoctl.commands.bundle.bundle. Only the cluster itself has to
 be readable; Collected.unread lists all other reads that failed, with the reason.
@@ -56,7 +56,7 @@ class _Reads:
     api: Session
     unread: list[MissingPart] = field(default_factory=list)
     rights: list[MissingRight] = field(default_factory=list)
-    """The rights without which lists failed."""
+    """The rights that failed lists require."""
 
     async def attempt(self, what: str, read: Awaitable[T]) -> T | None:
         try:
@@ -94,11 +94,11 @@ class _Reads:
 
 @dataclass(frozen=True, slots=True)
 class BundleReading:
-    """The result of one pass over the API server; each object is read once."""
+    """The objects and logs that were read; each object is read once."""
 
     collected: Collected
     observed: ClusterObservation
-    """The same objects for a diagnosis, without logs and the operator."""
+    """The same objects for a diagnosis, without logs and without the objects of the operator."""
     server_version: bytes
     """Response of the API server to GET /version; empty if unread."""
 
@@ -106,7 +106,7 @@ class BundleReading:
 async def collect(
     api: Session, name: str, operator_namespace: str, log_lines: int
 ) -> BundleReading:
-    """Read the cluster and its surroundings. Raises RequestError without the cluster."""
+    """Read the cluster and its related objects. Raises RequestError if it does not exist."""
     live = await read_cluster(api, name)
     reads, selector = _Reads(api), f"{labels.CLUSTER}={name}"
     lists, runs, maps, version = await asyncio.gather(
@@ -121,7 +121,7 @@ async def collect(
         reads.attempt("version of the API server", api.client.get_raw("/version", most=LOG_BYTES)),
     )
     secrets, events, operators = await asyncio.gather(
-        # All Secrets of the namespace, because those of users have no label.
+        # All Secrets of the namespace, because those that users create have no label.
         reads.list_objects(SECRET, api.namespace, ListOptions(metadata_only=True)),
         reads.list_objects(CORE_EVENT, api.namespace),
         reads.list_objects(
@@ -164,7 +164,7 @@ async def collect(
 
 
 def log_requests(pods: Sequence[Object], prefix: str = "") -> tuple[LogRequest, ...]:
-    """Return the logs to read: of each container, and of its last run after a restart."""
+    """Return the logs to read: that of each container, and that of its last run if it restarted."""
     requests = []
     for pod in pods[:PODS_MAX]:
         key = key_of(pod)
@@ -182,7 +182,7 @@ def log_requests(pods: Sequence[Object], prefix: str = "") -> tuple[LogRequest, 
 
 
 async def _config_maps(reads: _Reads, selector: str) -> tuple[Object, ...]:
-    # One at a time: a list with the content may have hundreds of MiB.
+    # One at a time, because a list with the content may be hundreds of MiB large.
     options = ListOptions(label_selector=selector, metadata_only=True)
     metadata = await reads.list_objects(CONFIG_MAP, reads.api.namespace, options)
     config_maps = []

@@ -176,7 +176,7 @@ def _trim(obj: Object) -> Object:
     metadata = dict(obj.get("metadata") or {})
     metadata.pop("managedFields", None)
     annotations = dict(metadata.get("annotations") or {})
-    # It repeats the object, including the data of a Secret.
+    # This annotation repeats the object, including the data of a Secret.
     annotations.pop(LAST_APPLIED, None)
     if "annotations" in metadata:
         metadata["annotations"] = annotations
@@ -184,7 +184,7 @@ def _trim(obj: Object) -> Object:
 
 
 def _secret(obj: Object) -> Object:
-    """Return name, labels and owners of a Secret; annotations may repeat its data."""
+    """Return the metadata of a Secret. Values of annotations are omitted: they may repeat data."""
     metadata = obj.get("metadata") or {}
     public = {name: metadata[name] for name in _OF_SECRETS if name in metadata}
     return {"metadata": public, "annotations": sorted(metadata.get("annotations") or ())}

@@ -16,7 +16,7 @@ from typing import Final
 from runtime.redaction import REDACTED
 
 ROUNDS_MAX: Final = 8
-"""Maximum rounds of redaction; secrets that remain are found again by the caller."""
+"""Maximum rounds of redaction. The caller searches the result for secrets that remain."""
 
 # Suffix of a name: `client_token`, `AWS_SECRET_ACCESS_KEY`, `spec.unseal.transit.token`. The field
 # rootTokenSecret of the status contains the version of a Secret.
@@ -30,7 +30,7 @@ _NESTED: Final = r"\\\"(?P<nested>(?:(?!\\\")[^\n]){1,65536}?)\\\""
 _SINGLE: Final = r"'(?P<single>[^'\n]{1,65536})'"
 _BARE: Final = r"(?P<bare>[^\s\"'\\&,;{}\[\]()<>]{4,4096})"
 
-# Includes the headers of an encrypted key, and line ends as escaped by JSON.
+# Includes the headers of an encrypted key, and the line breaks that JSON escapes.
 _PEM: Final = r"[A-Za-z0-9+/=\s\\:,.-]"
 
 _SHAPES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
@@ -107,16 +107,17 @@ _HARMLESS: Final = re.compile(
     r"|(?:env|file)://.*)?\s*",
     re.I | re.S,
 )
-# spec.unseal.pkcs11.runtime.env maps entries of a Secret to variables.
+# spec.unseal.pkcs11.runtime.env maps entries of a Secret to variables: there secretKey is the name
+# of an entry and not a secret.
 _ENTRY_NAME: Final = re.compile(r"\bname\"?:\s{0,8}\"?[\w.-]{1,256}\"?,?\s{1,200}\"?\Z")
 _ENTRY_FIELD: Final = "secretkey"
 _BEFORE_MAX: Final = 600
-"""Characters before a name that are examined."""
+"""Maximum characters before a name that are examined."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecretMatch:
-    """A probable secret: the characters start to end of a text, on a line (from 1)."""
+    """A probable secret: its line (from 1), its kind, and its first and last offset in a text."""
 
     line: int
     kind: str
@@ -125,7 +126,7 @@ class SecretMatch:
 
 
 def find_secrets(text: str) -> tuple[SecretMatch, ...]:
-    """Return the probable secrets in the order of the text; they do not overlap."""
+    """Return the probable secrets of a text in their order; overlapping ones are merged."""
     lines = [0, *(found.end() for found in re.finditer("\n", text))]
     merged: list[tuple[str, int, int]] = []
     for kind, start, end in sorted(_spans(text), key=lambda span: (span[1], -span[2])):
