@@ -35,16 +35,16 @@ from runtime.types import Object
 
 TOKEN: Final = "BAO_TOKEN"  # noqa: S105  the name of a variable
 MARGIN_SECONDS: Final = 180.0
-"""Time that a token has to live beyond the load, to create and remove the keys."""
+"""Time for which a token must be valid in addition to the load, to create and remove the keys."""
 SPARE_SECONDS: Final = 900.0
-"""Time that the token of a killed run lives beyond the load."""
+"""Time for which the token of a killed run stays valid after the load."""
 LOOKUP: Final = "auth/token/lookup-self"
 RENEWAL: Final = "auth/token/renew-self"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerConnections:
-    """The workers of a run, and the servers that they are connected to."""
+    """The workers of a run, and the servers to which they are connected."""
 
     target: ServerAddress
     workers: tuple[Worker, ...]
@@ -57,7 +57,10 @@ class WorkerConnections:
 async def connect_workers(
     api: Session, order: BenchOrder, access: Access, live: Object
 ) -> AsyncIterator[WorkerConnections]:
-    """Connect all workers; the block closes the connections and the login. Raises RequestError."""
+    """Connect all workers. The end of the block closes the connections and revokes the login.
+
+    Raises RequestError.
+    """
     async with AsyncExitStack() as stack:
         target = await stack.enter_async_context(_target(api, order, access, live))
         bao = await stack.enter_async_context(target.session())
@@ -128,29 +131,30 @@ async def _token(api: Session, order: BenchOrder, bao: Bao, address: str) -> Asy
 
 
 def environment_token() -> str:
-    """Return the token of the environment; "" for none."""
+    """Return the token in BAO_TOKEN; "" if there is none."""
     return processes.inherited_environment().get(TOKEN, "")
 
 
 async def shorten(bao: Bao, address: str, issued: LoginToken, seconds: float) -> None:
-    """Limit the remaining life of a token, if its policies allow it to renew itself.
+    """Limit the validity of a token, if its policies allow it to renew itself.
 
-    A run that gets SIGKILL leaves its token; without token_ttl in the role it lives 32 days.
+    A run that receives SIGKILL does not revoke its token, which without token_ttl in the role is
+    valid for 32 days.
     """
     if issued.lease_duration <= seconds:
         return
     body = {"increment": f"{seconds:.0f}s"}
-    # The default policy of OpenBao grants this; without it the token has the TTL of the role.
+    # The default policy of OpenBao grants this. Otherwise the token keeps the TTL of its role.
     with suppress(Denied, BaoError):
         await bao.write(address, issued.client_token, RENEWAL, body)
 
 
 async def _check_life(bao: Bao, address: str, order: BenchOrder, token: str) -> None:
-    """Raise RequestError for a token that expires before the keys can be removed."""
+    """Raise RequestError if a token may expire before the keys are removed."""
     try:
         data = await bao.read(address, token, LOOKUP)
     except Denied:
-        # A policy may deny the lookup; a missing capability shows when the token is used.
+        # A policy may deny the lookup of a valid token. An invalid token fails at its first use.
         return
     except BaoError as error:
         raise response_error(error) from None

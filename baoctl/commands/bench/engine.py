@@ -1,6 +1,6 @@
 """The key-value engine of a measurement: its paths, and the required capabilities. Pure.
 
-Called by baoctl.commands.bench.workload and baoctl.commands.bench.run. API: OpenBao 2.4.0.
+Called by baoctl.commands.bench.keys and baoctl.commands.bench.workload. API: OpenBao 2.4.0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NAME: Final = "bao_bench_"
 ROOT: Final = "root"
 DESCRIPTION: Final = "made by kubectl bao bench, which removes it at its end"
 NAMED: Final = 5
-"""Maximum number of reported engines of other runs."""
+"""Maximum number of engines of other runs in a report."""
 _OWN: Final = re.compile(rf"{NAME}[0-9a-f]{{16}}/")
 
 
@@ -35,7 +35,7 @@ class Engine:
 
     @property
     def mount_path(self) -> str:
-        """Path of the requests that mount and remove it."""
+        """Path of the requests that mount and remove the engine."""
         return f"sys/mounts/{self.mount}"
 
     def content_path(self, key: str) -> str:
@@ -64,7 +64,7 @@ class Engine:
             yield self.removal_path("w0k0"), ("delete",)
 
     def settings(self) -> Mapping[str, Any]:
-        """Return the body of the request that mounts it."""
+        """Return the body of the request that mounts the engine."""
         return {
             "type": "kv",
             "options": {"version": str(self.version)},
@@ -78,7 +78,10 @@ def own_engine(run: str) -> Engine:
 
 
 def engines_of_other_runs(mounts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the first mounts of other runs, by name, among those that a token may list."""
+    """Return the mounts of other runs, sorted by name, at most NAMED.
+
+    `mounts` is the response to GET sys/internal/ui/mounts: the mounts that the token may use.
+    """
     engines = mounts.get("secret")
     items = engines.items() if isinstance(engines, Mapping) else ()
     names = sorted(
@@ -92,7 +95,7 @@ def engines_of_other_runs(mounts: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def existing_engine(mount: str, run: str, settings: Mapping[str, Any]) -> Engine | None:
-    """Return the engine at a mount, from its settings; None if it is no key-value engine."""
+    """Return the engine at a mount; None if its settings are not those of a key-value engine."""
     if settings.get("type") != "kv":
         return None
     options = settings.get("options")

@@ -50,7 +50,7 @@ class OperationFigures:
     count: int
     per_second: float
     p50_ms: float | None
-    """None without a successful request."""
+    """None if no request succeeded."""
     p99_ms: float | None
     max_ms: float | None
     errors: int
@@ -60,7 +60,7 @@ class OperationFigures:
 def percentile(ordered: Sequence[float], percent: float) -> float | None:
     """Return the smallest value that `percent` of the values do not exceed (nearest rank).
 
-    The values are in ascending order; None without any.
+    `ordered` is in ascending order. Returns None if it is empty.
     """
     if not ordered:
         return None

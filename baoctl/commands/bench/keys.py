@@ -1,7 +1,7 @@
-"""Mounts the key-value engine of a measurement, fills it, and removes it, or its keys.
+"""Creates and removes the keys of a measurement, in an engine of its own or in an existing one.
 
-Uses managers.bao.client. Called by baoctl.commands.bench.run. It removes only
-what the run has created: an engine with a random name, or keys below a random prefix.
+Uses managers.bao.client. Called by baoctl.commands.bench.stages. It removes only what the run has
+created: an engine with a random name, or keys below a random prefix.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from managers.bao.client import BaoError, Denied
 from runtime.clock import Clock, Deadline
 
 READY_SECONDS: Final = 15.0
-"""Time that a new engine of version 2 may refuse requests."""
+"""Maximum time for which a new engine of version 2 refuses requests."""
 REMOVAL_SECONDS: Final = 90.0
 _POLL_SECONDS: Final = 0.1
 _PAUSE_SECONDS: Final = 1.0
@@ -81,7 +81,7 @@ async def other_runs(worker: Worker) -> tuple[str, ...]:
     try:
         return engines_of_other_runs(await worker.bao.read(worker.address, worker.token, _MOUNTS))
     except (BaoError, Denied):
-        # The note is optional.
+        # The caller only prints a note about them.
         return ()
 
 
@@ -95,7 +95,10 @@ class Keys:
     clock: Clock
 
     async def mount(self, worker: Worker) -> None:
-        """Mount the engine of the run, if it has one. On a RequestError nothing is left behind."""
+        """Mount the engine of the run, if it has one.
+
+        If the request fails, it removes the engine again, and raises RequestError.
+        """
         if not self.engine.is_own:
             return
         request = worker.bao.write(
@@ -148,7 +151,10 @@ class Keys:
         raise_if_cancelled()
 
     async def remove(self, workers: Sequence[Worker]) -> str:
-        """Remove what the run has created, in bounded time; return what is left, "" for nothing."""
+        """Remove the engine or the keys of the run within REMOVAL_SECONDS.
+
+        Return a message if they could not be removed; "" on success.
+        """
         reasons: list[str] = []
         try:
             async with Deadline(self.clock, REMOVAL_SECONDS):
@@ -169,7 +175,7 @@ class Keys:
             await self._delete(worker, self.engine.removal_path(key), reasons)
 
     async def _delete(self, worker: Worker, path: str, reasons: list[str]) -> None:
-        """Retry a deletion until it succeeds; deleting a missing path succeeds, too.
+        """Retry a deletion until it succeeds. The deletion of a missing path also succeeds.
 
         A server returns 400 while an earlier attempt, whose response was lost, still runs.
         """

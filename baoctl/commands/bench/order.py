@@ -1,4 +1,4 @@
-"""The request of a measurement. Pure.
+"""The options of a measurement. Pure.
 
 Called by baoctl.commands.bench and baoctl.verbs.bench.
 """
@@ -16,7 +16,7 @@ OPERATIONS: Final = (WRITES, READS, LOGINS)
 
 @dataclass(frozen=True, slots=True)
 class BenchOrder:
-    """A measurement and its login."""
+    """The options of a measurement, and those of its login."""
 
     login: LoginOrder
     operations: tuple[str, ...]
@@ -33,10 +33,10 @@ class BenchOrder:
 
     @property
     def load_seconds(self) -> float:
-        """Duration of the load."""
+        """Duration of all operations together."""
         return self.seconds * len(self.operations)
 
     @property
     def needs_engine(self) -> bool:
-        """Whether keys are written or read."""
+        """Whether the measurement writes or reads keys."""
         return self.operations != (LOGINS,)

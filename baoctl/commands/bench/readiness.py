@@ -13,7 +13,7 @@ from runtime.types import Object
 
 
 def obstacles(live: Object) -> Iterator[str]:
-    """Yield the states in which figures are useless, or a load is harmful."""
+    """Yield the reasons not to measure: the figures would be useless, or the load harmful."""
     if text(live, "metadata", "deletionTimestamp"):
         yield "it is being deleted"
     conditions = parts(live, "status", "conditions")
@@ -33,11 +33,14 @@ def obstacles(live: Object) -> Iterator[str]:
 
 
 def token_obstacle(data: Mapping[str, Any], seconds: float) -> str:
-    """Return why a token cannot be used for some seconds, from its lookup; "" if it can."""
+    """Return why a token cannot be used for `seconds`; "" if it can.
+
+    `data` is the response to GET auth/token/lookup-self.
+    """
     life, uses = number(data.get("ttl")), number(data.get("num_uses"))
     if uses:
         return f"the token can be used only {uses} times; use a role without token_num_uses"
-    # 0 is no limit.
+    # A TTL of 0 means that the token does not expire.
     if life and life < seconds:
         return (
             f"the token lives {life} s, and the run takes up to {seconds:g} s; use a shorter "

@@ -1,6 +1,6 @@
-"""The output of `baoctl bench`: the figures and their conditions.
+"""The output of `baoctl bench`: the figures, and how they were measured.
 
-Uses rich by baoctl.commands.cluster.terminal. Called by baoctl.commands.bench.run.
+Uses rich through baoctl.commands.cluster.terminal. Called by baoctl.commands.bench.run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def left_note(mount: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BenchReport:
-    """The figures of one run and their conditions."""
+    """The figures of one run, and how they were measured."""
 
     namespace: str
     cluster: str

@@ -1,4 +1,4 @@
-"""`baoctl bench`: measures the servers of one cluster, and leaves nothing behind.
+"""`baoctl bench`: measures the servers of one cluster, and removes everything that it creates.
 
 Uses runtime.client.client and managers.bao.client through the other modules of this package. Called
 by baoctl.verbs.bench. Each block removes what it has created, also after a signal.

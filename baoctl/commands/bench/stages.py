@@ -1,4 +1,4 @@
-"""The stages of a measurement: keys, writes, reads, logins, removal.
+"""The stages of a measurement: keys, writes, reads, removal of the keys, logins.
 
 Uses managers.bao.client through baoctl.commands.bench.keys and workload. Called by
 baoctl.commands.bench.run.
@@ -29,12 +29,12 @@ _RUN_BYTES: Final = 8
 
 @dataclass(slots=True)
 class Measurement:
-    """The results of the stages, and what they left behind."""
+    """The results of the stages, and what they could not remove."""
 
     operations: list[OperationFigures] = field(default_factory=list)
     engine: Engine | None = None
     left: str = ""
-    """What could not be removed; "" for nothing."""
+    """Message about the keys if they could not be removed; "" if they were."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -77,10 +77,10 @@ async def _measure_keys(
 async def _measure_logins(
     api: Session, order: BenchOrder, workers: Sequence[Worker], result: Measurement
 ) -> None:
-    """Measure logins, after a check of the role if the token is from the environment."""
+    """Measure logins. If the token is from BAO_TOKEN, log in once before, to check the role."""
     first = workers[0]
     try:
-        # A new token: the one of the session may expire soon.
+        # A new token of the ServiceAccount, because the one of the session may expire soon.
         jwt = await account_token(api, order.login)
         if environment_token():
             async with log_in(first.bao, first.address, order.login, jwt):

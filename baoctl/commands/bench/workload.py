@@ -1,7 +1,8 @@
 """The requests of a measurement: closed-loop workers, each with its own connection.
 
-Uses managers.bao.client. Called by baoctl.commands.bench.run. A worker sends its next request
-after the response to the previous one; after an error it pauses.
+Uses managers.bao.client. Called by baoctl.commands.bench.stages and
+baoctl.commands.bench.connections. A worker sends its next request after the response to the
+previous one; after an error it pauses.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from runtime.clock import Clock
 PAUSE_SECONDS: Final = 0.1
 """Pause between an error and the next request of the same worker."""
 SAMPLES_MAX: Final = 1_000_000
-"""Requests of one operation after which it ends early."""
+"""Maximum requests of one operation, which then ends early."""
 
 Attempt = Callable[[int], Awaitable[float]]
 """Sends the n-th request of a worker, and returns the seconds until the response."""
 
 
 class FailedRequestError(Exception):
-    """A request failed; the text does not depend on its path."""
+    """A request failed. The text omits the path, so that equal errors are counted together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +52,11 @@ class Worker:
     clock: Clock
 
     def keys(self, count: int) -> list[str]:
-        """Return its keys."""
+        """Return the names of its keys."""
         return [self.key(number, count) for number in range(count)]
 
     def key(self, number: int, count: int) -> str:
-        """Return the key of its n-th request, for `count` keys."""
+        """Return the name of the key of its n-th request, for `count` keys."""
         return f"w{self.number}k{number % count}"
 
     def write(self, engine: Engine, value: str, count: int) -> Attempt:
@@ -103,7 +104,7 @@ class Worker:
         try:
             await self.bao.write(self.address, token, REVOKE, {})
         except BaoError:
-            # Retry once: without a response it is unknown whether the token is revoked.
+            # Retry once, because without a response the token may still be valid.
             await self.bao.write(self.address, token, REVOKE, {})
 
     async def _measure(self, path: str, request: Awaitable[object]) -> float:
@@ -120,7 +121,7 @@ def _failure(error: Exception, path: str) -> FailedRequestError:
 
 
 async def measure(clock: Clock, seconds: float, attempts: Sequence[Attempt]) -> Samples:
-    """Run one worker for each attempt; wait for requests in flight at the end."""
+    """Run one worker for each attempt; at the end wait for the requests in flight."""
     samples = Samples()
     end = clock.monotonic() + seconds
 
