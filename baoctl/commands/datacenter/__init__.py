@@ -1,4 +1,4 @@
 """`baoctl datacenter`: `status`, `get` and `redeploy`.
 
-Called by `baoctl.verbs.datacenter`.
+Called by baoctl.verbs.datacenter.
 """

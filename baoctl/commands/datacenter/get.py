@@ -1,7 +1,8 @@
 """`baoctl datacenter get`: prints a datacenter, or one of its services, by UID or name.
 
 Uses baoctl.commands.datacenter.status to read, and baoctl.commands.datacenter.watch to print.
-Called by baoctl.cli. Audit records identify a service by the UID of its BootstrapWorkload.
+Called by baoctl.verbs.datacenter. Audit records identify a service by the UID of its
+BootstrapWorkload.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`baoctl datacenter redeploy`: requests the replacement of the pods of one service.
 
 Uses runtime.client.client. Called by baoctl.verbs.datacenter. The request is an entry of
-spec.redeploy of the Datacenter; the operator replaces the pods when its token changes. The entry
-may stay there.
+spec.redeploy of the Datacenter. The operator replaces the pods when the token of the entry changes;
+the entry may then stay in the spec.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class RedeployResult:
     service: str
     token: str
     before: str
-    """The token of the previous request; "" without one."""
+    """The token of the previous request; "" if there was none."""
     state: str
     """spec.state of the datacenter."""
     written: bool
-    """False if the same request existed already."""
+    """False if the spec already had this request."""
 
 
 def redeploy(target: str, token: str | None, access: Access) -> str:
@@ -95,7 +95,7 @@ async def order(client: Client, clock: Clock, target: str, token: str | None) ->
 
 
 def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
-    """Return the JSON patch that writes a request to this version; empty if it exists.
+    """Return the JSON patch that adds a request to this version; empty if it has the request.
 
     Raises RequestError if the datacenter is being deleted, or the list is full.
     """

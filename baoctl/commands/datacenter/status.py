@@ -1,7 +1,7 @@
 """Reads the status of a datacenter and its services; returns it as a value and as JSON.
 
-Uses runtime.client.client and the readers of managers.datacenter. Changes nothing. Called by
-baoctl.commands.datacenter.watch; baoctl.commands.datacenter.tree prints it as text.
+Uses runtime.client.client and managers.datacenter. Changes nothing. Called by the other modules of
+baoctl.commands.datacenter; baoctl.commands.datacenter.tree prints the status as text.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class ServiceView:
     error: str = ""
     retiring: bool = False
     outdated: bool = False
-    """The progress is for a former spec: the operator has not reconciled the new one."""
+    """The progress is for an older spec: the operator has not reconciled the current one."""
     running_since: datetime | None = None
     provider_ref: str = ""
     service_refs: Mapping[str, str] = field(default_factory=dict)
@@ -119,14 +119,14 @@ class View:
 
     @property
     def is_ready(self) -> bool:
-        """Whether everything runs with the current spec."""
+        """Whether the datacenter is Ready for its current spec, and is not being deleted."""
         ready = self.condition(READY)
         is_true = ready is not None and ready.status == "True"
         return is_true and not self.is_stale and not self.deleting
 
     @property
     def conflict(self) -> str:
-        """The sources that declare the same service; "" if there are none."""
+        """Message about sources that declare the same service; "" if there are none."""
         condition = self.condition(NO_CONFLICTS)
         return condition.message if condition is not None and condition.status == "False" else ""
 
@@ -157,7 +157,7 @@ async def fetch(client: Client, name: str) -> View:
 
 
 async def find(client: Client, name: str) -> Object:
-    """Read a Datacenter. Raises RequestError, with the existing names, if there is none."""
+    """Read a Datacenter. Raises RequestError with the existing names if it does not exist."""
     if not re.fullmatch(NAME_PATTERN, name):
         rule = "must be lower-case letters, digits and dashes, and begin with a letter"
         raise RequestError(f"{name!r} is not a valid name of a datacenter: {rule}", ExitCode.USAGE)
@@ -250,7 +250,7 @@ def _problems(live: Object) -> Iterator[str]:
 
 
 def _is_lost(kind: type[StoredStatus], live: Object) -> bool:
-    """Whether a status is ignored because it cannot be read."""
+    """Whether a status is invalid, and therefore ignored."""
     try:
         kind.model_validate(live.get("status") or {})
     except ValidationError:
@@ -305,5 +305,5 @@ def _readable(record: ServiceRecord, problem: str) -> ServiceView:
 
 
 def _aware(moment: datetime | None) -> datetime | None:
-    """Return a time with a zone, by default UTC, so that it can be compared with the clock."""
+    """Return a time with a time zone, by default UTC: without one it cannot be compared."""
     return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment

@@ -1,7 +1,7 @@
-"""Prints a datacenter as a tree of text: its sources, its problems and its services.
+"""Formats a datacenter as a tree of text: its sources, its problems and its services.
 
-Uses baoctl.commands.datacenter.status. Pure. It escapes the texts of the API server, so that they
-cannot move the cursor or hide a line. Called by baoctl.commands.datacenter.watch.
+Pure. Uses baoctl.commands.datacenter.status. Called by baoctl.commands.datacenter.watch. It escapes
+the texts of the API server, so that they cannot move the cursor or hide a line.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from contracts.datacenter.service_spec import OPENBAO_READY
 from contracts.rfc3339 import rfc3339
 
 Paint: TypeAlias = Callable[[str, str], str]
-"""Colours a text; the colour "" leaves it unchanged."""
+"""Adds a color to a text; the color "" leaves it unchanged."""
 Cell: TypeAlias = tuple[str, str]
-"""An escaped text and its colour."""
+"""An escaped text and its color."""
 
 COLOURS: Final[Mapping[str, str]] = {
     "Provisioning": "blue",
@@ -35,7 +35,7 @@ COLOURS: Final[Mapping[str, str]] = {
 _READY_COLOURS: Final[Mapping[str, str]] = {"True": "green", "False": "red"}
 _LEAVES: Final = ("Retiring", "Retired")
 _OF_SERVICES: Final = ("ServicesFailed", "ServicesNotRunning")
-"""Reasons that the lines of the services show in detail."""
+"""Reasons that are not printed, because the lines of the services show the details."""
 _NEVER: Final = "not reconciled yet: check that the operator runs with DATACENTERS=true"
 _MINUTES_FROM: Final = 120
 
@@ -50,13 +50,13 @@ class _Line:
 
 
 def plain(text: str, colour: str) -> str:
-    """Return the text without a colour."""
+    """Return the text without a color."""
     del colour
     return text
 
 
 def colour_text(text: str, colour: str) -> str:
-    """Colour a text for a terminal."""
+    """Return the text with a color for a terminal."""
     return click.style(text, fg=colour) if colour else text
 
 
@@ -124,7 +124,7 @@ def _sources(sources: Sequence[SourceView], paint: Paint) -> tuple[str, list[str
 
 
 def _branch(position: int, of: Sequence[object]) -> tuple[str, str]:
-    """Return the prefixes of one of these lines and of the lines below it."""
+    """Return the prefix of the line at this position, and that of the lines below it."""
     return ("└─ ", "   ") if position == len(of) - 1 else ("├─ ", "│  ")
 
 
@@ -224,7 +224,7 @@ def _tree(services: Sequence[ServiceView]) -> Iterator[_Line]:
     below: dict[int | None, list[int]] = {}
     for index, parent in enumerate(_parents(services)):
         below.setdefault(parent, []).append(index)
-    # No recursion: a chain may be as long as there are services.
+    # Not recursive, because all services may be one chain of dependencies.
     waiting = _branches("", below.get(None, ()))
     while waiting:
         before, beneath, index = waiting.pop()

@@ -1,7 +1,7 @@
 """`baoctl datacenter status`: reads a datacenter once or repeatedly, and prints changes.
 
-Uses baoctl.commands.datacenter.status to read, and baoctl.commands.datacenter.tree or JSON to
-print. Called by baoctl.cli.
+Uses baoctl.commands.datacenter.status to read, and baoctl.commands.datacenter.tree to print. Called
+by baoctl.verbs.datacenter and baoctl.commands.datacenter.get.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PERIOD: Final = 2.0
 """Seconds between two reads."""
 CLEAR: Final = "\033[H\033[2J"
 _BETWEEN: Final = {"json": "", "yaml": "---\n"}
-"""What separates two documents."""
+"""The separator of two documents."""
 _ASCII: Final = str.maketrans("├└│─", "|`|-")
 
 
@@ -44,7 +44,7 @@ class ReadSchedule:
     again: bool = False
     until_ready: bool = False
     seconds: float | None = None
-    """It ends after this time in any case; None for no limit."""
+    """Maximum duration; None for no limit."""
 
 
 class ResultObserver(Protocol):
@@ -60,7 +60,7 @@ class ResultObserver(Protocol):
 
 
 class Screen:
-    """Prints each view that differs from the last one."""
+    """Prints each view that differs from the previous one."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Screen:
         verbose: bool = False,
         terminal: bool = False,
     ) -> None:
-        """`echo` prints a text unchanged. On a terminal a tree replaces the last one."""
+        """`echo` prints a text unchanged. On a terminal a tree replaces the previous one."""
         self._clock = clock
         self._echo = echo
         self._output = output
@@ -82,9 +82,9 @@ class Screen:
         self._begun = False
 
     def view(self, view: View) -> None:
-        """Print a view, unless it is the last one."""
+        """Print a view if it differs from the previous one."""
         text = self._render(view)
-        # On a terminal the time to the next attempt is updated; in a log it is not a change.
+        # A new time to the next attempt is printed on a terminal, but not in a log.
         if view == self._view and (text == self._text or not self._redraws):
             return
         between = self._between() if self._begun else ""
@@ -92,7 +92,7 @@ class Screen:
         self._echo(between + text)
 
     def failure(self, error: Transient) -> None:
-        """Report once that a read failed; the next view is printed again."""
+        """Report once that a read failed. The next view is printed even if it is unchanged."""
         text = f"read failed, retrying: {clean_message(str(error))}\n"
         if text != self._text:
             self._view, self._text = None, text
@@ -118,7 +118,7 @@ class Screen:
 
 
 def render_view(view: View, now: datetime, *, output: Output, verbose: bool, terminal: bool) -> str:
-    """Render a view as JSON or YAML, or as a tree, which has colours on a terminal."""
+    """Return a view as JSON or YAML, or as a tree, which has colors on a terminal."""
     if output != "text":
         return as_json(view) if output == "json" else json_as_yaml(as_json(view))
     return as_text(view, now, verbose=verbose, paint=colour_text if terminal else plain)
@@ -129,8 +129,8 @@ async def follow(
 ) -> View:
     """Read a datacenter repeatedly and report each view; return the last one.
 
-    A first read that fails raises what `fetch` raises; so does a later one that gets NotFound or
-    Forbidden. Also raises RequestError if the time is over before the first response.
+    If the first read fails, it raises the error of `fetch`; later it raises only errors that are
+    not Transient. It also raises RequestError if the time runs out before the first response.
     """
     last: View | None = None
     try:
@@ -192,7 +192,7 @@ def show(
 
 
 def printable(text: str, encoding: str | None) -> str:
-    """Return the text in ASCII, with other characters escaped, if the encoding lacks them."""
+    """Return the text, with characters that the encoding lacks replaced or escaped."""
     charset = encoding or "ascii"
     try:
         text.encode(charset)
