@@ -1,7 +1,7 @@
 """`baoctl backup`: requests a snapshot, and waits for the result.
 
 Uses runtime.client.client. Called by baoctl.verbs.snapshots. The request is an OpenBaoBackup, which
-a user could create with kubectl.
+a user can also create with kubectl.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def object_names(objects: str, access: Access, cluster: str | None = None) -> tu
 
 
 def names_of_contexts(access: Access) -> tuple[str, ...]:
-    """Return the contexts of the kubeconfig; it sends no request."""
+    """Return the contexts of the kubeconfig. It sends no request."""
     try:
         return context_names(access.kubeconfig or api_server_settings().kubeconfig or "")
     except SettingError:
@@ -54,7 +54,7 @@ def names_of_contexts(access: Access) -> tuple[str, ...]:
 
 async def _read(objects: str, access: Access, cluster: str | None) -> tuple[str, ...]:
     clock = SystemClock()
-    # A login plugin counts, too: it may wait for the user.
+    # The limit includes a credential plugin, which may wait for the user.
     async with Deadline(clock, SECONDS), open_session("completion", clock, access) as api:
         return tuple(sorted(await _READS[objects](api, cluster)))
 
@@ -80,7 +80,7 @@ async def _backups(api: Session, cluster: str | None) -> Iterable[str]:
 
 
 async def _fenced_pods(api: Session, _: str | None) -> Iterable[str]:
-    """Return the pods in the specs, because a fenced pod may be gone."""
+    """Return the pods in the specs, because a fenced pod may not exist."""
     listing = await api.client.list(CLUSTERS, api.namespace)
     return {pod for cluster in listing.items for pod in fenced_pods(cluster)}
 

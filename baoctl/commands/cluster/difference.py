@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 ABSENT: Final = None
-"""Represents a missing value: the API server stores no null."""
+"""Represents a missing value. It is not ambiguous, because the API server stores no null."""
 _MERGE_KEYS: Final = ("name", "mountPath", "key")
 """List items are matched by the first of these keys that all of them have."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field that differs; None for a missing field."""
+    """One field that differs; a value is None if the field is missing."""
 
     path: str
     before: Any

@@ -1,6 +1,7 @@
 """`baoctl doctor`: diagnoses a cluster, and prints its problems.
 
-Uses baoctl.commands.cluster.fetch to read and findings to decide. Called by baoctl.verbs.clusters.
+Uses baoctl.commands.cluster.fetch to read and baoctl.commands.cluster.findings to decide. Called by
+baoctl.verbs.clusters and baoctl.commands.bundle.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from runtime.types import key_of
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The findings for one cluster, the cause first."""
+    """The findings for one cluster, the likely cause first."""
 
     namespace: str
     name: str

@@ -1,7 +1,7 @@
 """The edits that verbs make to a cluster, as JSON patches of the live object.
 
-Pure. A user could make each edit with kubectl. The patch of an edit that changes nothing is empty.
-Applied by baoctl.commands.cluster.order.
+Pure. A user can also make each edit with kubectl. The patch of an edit that changes nothing is
+empty. Called by baoctl.commands.cluster.order.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Operations = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A field to write, and the consequence."""
+    """A field of the spec, its new value, and the consequence."""
 
     path: tuple[str, ...]
     """Field below spec."""
     value: Any
     effect: str
-    """The consequence, as a text for the user."""
+    """The consequence, in a message for the user."""
     follow: str = "status"
     """Verb that shows the progress."""
 
@@ -124,7 +124,7 @@ def edit_of(verb: str, live: Object, argument: str) -> Edit:
 
 
 def operations(live: Object, edit: Edit) -> Operations:
-    """Return the patch of this version of the cluster; empty if the field has this value."""
+    """Return the JSON patch for this version of the cluster; empty if the field has the value."""
     spec: Any = part(live, "spec")
     value, path = edit.value, ["spec"]
     *above, last = edit.path

@@ -1,6 +1,6 @@
 """`baoctl events`: the events of a cluster and its objects, the newest last.
 
-Uses rich by baoctl.commands.cluster.terminal. Called by baoctl.verbs.clusters.
+Uses rich through baoctl.commands.cluster.terminal. Called by baoctl.verbs.clusters.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Reads a cluster and its related objects, as far as the user has the rights. Decides nothing.
+"""Reads a cluster and its related objects, as far as the rights of the user allow.
 
-Uses runtime.client.client. Called by the verbs for clusters. ClusterObservation.denied lists the
-reads that failed, and missing_rights the rights for them; only the cluster itself has to be
-readable.
+Uses runtime.client.client. Called by the verbs that read a cluster. Only the cluster itself has to
+be readable: ClusterObservation.denied lists other reads that failed, and missing_rights the rights
+that they require.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ NAMED: Final = 10
 _HOLDERS: Final = {"openbaobackup": BACKUPS, "openbaorestore": RESTORES}
 
 DIAGNOSED_KINDS: Final = (POD, PVC, STATEFUL_SET, SECRET, CORE_EVENT)
-"""Kinds that a diagnosis needs."""
+"""Kinds whose objects `baoctl doctor` examines."""
 
 SERVERS: Final = ListOptions(
     label_selector=f"{labels.COMPONENT}={labels.SERVER}", metadata_only=True
@@ -77,7 +77,10 @@ class Reads:
     rights: list[MissingRight] = field(default_factory=list)
 
     async def attempt(self, what: str, right: MissingRight, read: Awaitable[T]) -> T | None:
-        """Read; return None if it fails, and record the right if it is missing."""
+        """Return the result of a read; None if there is no such object, or if the read fails.
+
+        A failure is recorded.
+        """
         try:
             return await read
         except NotFound:
@@ -89,7 +92,7 @@ class Reads:
     def record_failure(
         self, what: str, right: MissingRight, error: ApiError | TransportError
     ) -> None:
-        """Record a read that failed, and the right if the API server requires it."""
+        """Record a read that failed, and the right if the API server denied the read."""
         self.denied.append(what)
         if isinstance(error, Forbidden):
             self.rights.append(right)
@@ -128,11 +131,11 @@ async def no_cluster(api: Session, access: Access) -> str:
 
 
 async def lacks_namespace(api: Session) -> bool:
-    """Whether the namespace is known not to exist; a user may lack the right to read it."""
+    """Whether the namespace does not exist; False if the user may not read it."""
     try:
         await api.client.get(NAMESPACE, ObjectKey("", api.namespace), metadata_only=True)
     except NotFound as error:
-        # Only an API server names the namespace; a proxy also responds with 404.
+        # A proxy may also respond with 404, but only the API server names the namespace.
         return f'"{api.namespace}"' in error.message
     except (ApiError, TransportError):
         pass
@@ -140,7 +143,7 @@ async def lacks_namespace(api: Session) -> bool:
 
 
 async def read_cluster(api: Session, name: str) -> Object:
-    """Read a cluster. Raises RequestError, with the existing clusters, if there is none."""
+    """Read a cluster. Raises RequestError with the existing clusters if it does not exist."""
     try:
         return await api.client.get(CLUSTERS, ObjectKey(api.namespace, name))
     except NotFound:
@@ -155,7 +158,7 @@ async def read_cluster(api: Session, name: str) -> Object:
 
 
 async def place_of(api: Session, existing: Sequence[str]) -> str:
-    """Return the namespace, and the objects that exist in it, for the error of a missing one."""
+    """Return the namespace and its objects, for the error about an object that does not exist."""
     if existing:
         more = f" and {len(existing) - NAMED} more" if len(existing) > NAMED else ""
         return f"namespace {api.namespace}, only {', '.join(existing[:NAMED])}{more}"
@@ -175,7 +178,7 @@ async def observe(api: Session, name: str) -> ClusterObservation:
 
 
 async def examine(api: Session, name: str, operator_namespace: str) -> ClusterObservation:
-    """Read all that a diagnosis needs: also events, names of Secrets, logs, the operator."""
+    """Read the objects that `baoctl doctor` examines: also events, names of Secrets, logs."""
     observed = await _observe(api, name, DIAGNOSED_KINDS)
     return await with_surroundings(api, observed, operator_namespace)
 
@@ -201,7 +204,7 @@ def observation_of(
 ) -> ClusterObservation:
     """Return the observation of a cluster, from the lists of its namespace.
 
-    `rights`: the missing rights; those that no diagnosis needs are ignored.
+    `rights` are the missing rights; those for kinds outside DIAGNOSED_KINDS are ignored.
     """
     namespace, name = key_of(live)
     needed = set(map(str, DIAGNOSED_KINDS))
@@ -246,7 +249,7 @@ async def with_surroundings(
 
 
 def concerns_cluster(cluster: str, event: Object) -> bool:
-    """Whether an event is about a cluster, or about an object that is named after it."""
+    """Whether an event is about a cluster, or about an object whose name contains its name."""
     name = text(event, "involvedObject", "name")
     return name == cluster or name.startswith(f"{cluster}-") or f"-{cluster}-" in name
 
@@ -273,7 +276,7 @@ async def _operator(reads: Reads, namespace: str, cluster: ObjectKey) -> Operato
 
 
 async def _lease(reads: Reads, namespace: str, cluster: ObjectKey) -> Object | None:
-    """Read the Lease of the process that reconciles this cluster, perhaps that of a shard."""
+    """Read the Lease of the process that reconciles this cluster; it may be that of a shard."""
     what, get = "leases of the operator", reads.api.client.get
     right = MissingRight(namespace, "get", str(LEASE))
     lease = await reads.attempt(what, right, get(LEASE, ObjectKey(namespace, OPERATOR)))
@@ -285,7 +288,7 @@ async def _lease(reads: Reads, namespace: str, cluster: ObjectKey) -> Object | N
 
 
 async def _logs(reads: Reads, observed: ClusterObservation) -> dict[str, str]:
-    # Ready servers, too: a server with a full volume is ready, and so is one without a leader.
+    # Also of ready servers: a server with a full volume or without a leader is ready.
     chosen = sorted(observed.pods, key=is_ready)[:LOGS_MAX]
     logs = await asyncio.gather(*(_log(reads, pod) for pod in chosen))
     return {key_of(pod).name: log for pod, log in zip(chosen, logs, strict=True) if log}
@@ -294,7 +297,7 @@ async def _logs(reads: Reads, observed: ClusterObservation) -> dict[str, str]:
 async def _log(reads: Reads, pod: Object) -> str:
     key = key_of(pod)
     path = f"{POD.path(key.namespace, key.name)}/log"
-    # Old messages of a server that is ready now no longer apply.
+    # Older messages of a ready server no longer apply.
     recent = f"&sinceSeconds={LOG_SECONDS}" if is_ready(pod) else ""
     try:
         content = await reads.api.client.get_raw(

@@ -1,4 +1,4 @@
-"""A finding of `baoctl doctor`. Pure."""
+"""A finding of `baoctl doctor`. Pure. Used by the checks and by baoctl.commands.cluster.doctor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem, its evidence, and the next command."""
+    """A problem, its evidence, the next step, and the command for it."""
 
     cause: str
     evidence: str

@@ -1,8 +1,8 @@
-"""`baoctl doctor`: the checks of a cluster, the likeliest cause first.
+"""`baoctl doctor`: the checks of a cluster, the most likely cause first.
 
-Pure: a table of checks of one observation. A check that lacks data finds nothing. Causes come
-before their effects: problems of the operator, then of pods, then the effects of pods that do not
-run, and last what the operator itself reports.
+Pure: a table of checks of one observation. A check without data has no findings. Causes come before
+their effects: problems of the operator, then of pods, then the effects of pods that do not run, and
+last the conditions that the operator reports. Called by baoctl.commands.cluster.doctor.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class DiagnosisCheck:
     question: str
     find: Callable[[ClusterObservation], Iterator[Finding]]
     explains: frozenset[str] = frozenset()
-    """Reasons that are an effect of what it finds."""
+    """Reasons of conditions that are effects of its findings."""
 
 
 _STOPPED: Final = frozenset(
@@ -38,7 +38,7 @@ _STOPPED: Final = frozenset(
         "Unknown",
     }
 )
-"""Reasons of conditions while servers do not run."""
+"""Reasons of the conditions of a cluster whose servers do not run."""
 _UNREACHABLE: Final = frozenset({"AutopilotUnknown", "MembershipUnknown", "Unknown"})
 
 
@@ -91,8 +91,8 @@ CHECKS: Final[tuple[DiagnosisCheck, ...]] = (
 def diagnose(observed: ClusterObservation) -> tuple[Finding, ...]:
     """Return the findings, the cause first; empty for a healthy cluster.
 
-    Conditions with the same reason result in one finding. Those that are an effect of another
-    finding are omitted.
+    Conditions with the same reason result in one finding. Effects of an earlier finding are
+    omitted.
     """
     findings: list[Finding] = []
     omitted: set[str] = set()

@@ -1,4 +1,7 @@
-"""Checks of `baoctl doctor` for the operator, pauses and admission rules. Pure."""
+"""Checks of `baoctl doctor` for the operator, pauses and admission rules.
+
+Pure. Called by baoctl.commands.cluster.findings.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,9 @@ from contracts.naming.names import FINALIZER
 from contracts.naming.ports import API
 
 LEASE_SECONDS: Final = 15
-"""Duration of a Lease that does not specify one."""
+"""Default for a Lease without leaseDurationSeconds."""
 GRACE: Final = 4
-"""Lease durations without renewal after which the operator counts as down."""
+"""The operator is down if it does not renew its Lease for this number of lease durations."""
 SLOW: Final = timedelta(minutes=5)
 POLICY_PREFIX: Final = "openbao-"
 _DENIED: Final = re.compile(
@@ -119,7 +122,7 @@ def pending_deletion(observed: ClusterObservation) -> Iterator[Finding]:
 
 
 def failing_reconciles(observed: ClusterObservation) -> Iterator[Finding]:
-    """Find requests of the operator that fail, such as those without a right."""
+    """Find requests of the operator that fail, for example because it lacks a right."""
     ready = observed.condition("Ready")
     reason, message = text(ready, "reason"), text(ready, "message")
     if reason != "TransientError" or _DENIED.search(message):
@@ -203,7 +206,7 @@ def policies_missing(observed: ClusterObservation) -> Iterator[Finding]:
         for condition in observed.conditions
         if text(condition, "reason") in ("AdmissionPoliciesMissing", "AdmissionPolicyMissing")
     ]
-    # Profile Development does not depend on the admission policies.
+    # The profile Development does not require the admission policies.
     development = text(observed.spec, "profile") == "Development"
     evidence = text(reported[0], "message") if reported else ""
     if not evidence and not development and observed.operator:

@@ -1,4 +1,7 @@
-"""Checks of `baoctl doctor` for pods, volumes and quorum. Pure."""
+"""Checks of `baoctl doctor` for pods, volumes and quorum.
+
+Pure. Called by baoctl.commands.cluster.findings.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ _UNBOUND: Final = "unbound immediate PersistentVolumeClaims"
 
 
 def missing_pods(observed: ClusterObservation) -> Iterator[Finding]:
-    """Find pods and PVCs that the API server does not let a StatefulSet create."""
+    """Find pods and PVCs that a StatefulSet cannot create, because the API server refuses them."""
     for stateful_set in observed.stateful_sets:
         desired = number(part(stateful_set, "spec").get("replicas"))
         if number(part(stateful_set, "status").get("replicas")) >= desired:
@@ -133,7 +136,7 @@ def crashes(observed: ClusterObservation) -> Iterator[Finding]:
 
 
 def quorum(observed: ClusterObservation) -> Iterator[Finding]:
-    """Find a cluster without a leader, or with fewer servers than a majority."""
+    """Find a cluster in which no majority of the voters is ready."""
     if not observed.status.get("initialized") or observed.spec.get("hibernate") is True:
         return
     if "pods" in observed.denied:

@@ -1,4 +1,7 @@
-"""Checks of `baoctl doctor` for seal, certificates, operation lock and conditions. Pure."""
+"""Checks of `baoctl doctor` for seal, certificates, operation lock and conditions.
+
+Pure. Called by baoctl.commands.cluster.findings.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from contracts.naming import labels, names
 from runtime.types import Object, key_of, labels_of
 
 LOCK_SILENT: Final = timedelta(minutes=15)
-"""Without renewal for this time a lock is stale; holders renew it every few minutes."""
+"""A lock that is not renewed for this time is stale. Holders renew it every few minutes."""
 _SEAL: Final = frozenset(
     {"UnsealKeyMissing", "UnsealKeyChanged", "UnsealKeyRotationRefused", "CredentialsSecretMissing"}
 )
@@ -71,13 +74,13 @@ def seal(observed: ClusterObservation) -> Iterator[Finding]:
 
 def _stays_sealed(observed: ClusterObservation, pod: Object) -> bool:
     registered = labels.registration(labels_of(pod))
-    # A server with an empty volume is unsealed by joining, for which it needs a leader.
+    # A server with an empty volume unseals when it joins the cluster, which requires a leader.
     joins = registered.initialized is False and not has_quorum(observed)
     return bool(registered.sealed) and not joins and text(pod, "status", "phase") == "Running"
 
 
 def _seal_secret(observed: ClusterObservation) -> str:
-    """Return the prefix of the name: a rotation creates a Secret of the next generation."""
+    """Return the prefix of the name; a rotation creates a Secret with another suffix."""
     supplied = text(observed.spec, "unseal", "credentialsSecretRef", "name")
     static = text(observed.spec, "unseal", "type") in ("", "static")
     return supplied or (names.unseal_key_secret(observed.name) if static else "")
@@ -96,7 +99,7 @@ def certificates(observed: ClusterObservation) -> Iterator[Finding]:
         )
         return
     stalled = observed.condition("Stalled")
-    # The operator creates no certificate for a cluster that it refuses for another reason.
+    # The operator issues no certificate while the cluster is stalled for another reason.
     waits = stalled.get("status") == "True" and text(stalled, "reason") not in _TLS
     if text(tls, "reason") in _TLS and tls.get("status") != "True" and not waits:
         yield _finding_of_condition(observed, "The certificate of the servers cannot be used", tls)
@@ -118,7 +121,7 @@ def _server_secret(observed: ClusterObservation) -> str:
 
 
 def lock(observed: ClusterObservation) -> Iterator[Finding]:
-    """Find a lock whose holder is gone, or does not renew it."""
+    """Find a lock whose holder does not exist, or does not renew it."""
     operation_lock = part(observed.status, "operationLock")
     if not operation_lock:
         return
@@ -139,7 +142,7 @@ def lock(observed: ClusterObservation) -> Iterator[Finding]:
 
 
 def conditions(observed: ClusterObservation) -> Iterator[Finding]:
-    """Report the conditions without their desired status, in the order of the catalogue."""
+    """Report the conditions that do not have their desired status, in the order of the catalog."""
     if not observed.conditions:
         yield Finding(
             "The operator has not reconciled the cluster yet",

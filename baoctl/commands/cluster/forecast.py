@@ -28,7 +28,7 @@ _OMITTED: Final = (*_HASHES, labels.CREATION_HASH)
 
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
-    """One object that would be created, changed or deleted."""
+    """One object that would be created, updated or deleted."""
 
     verb: Verb
     kind: str
@@ -65,7 +65,7 @@ def forecast(
 ) -> PlanForecast:
     """Compare a cluster before and after an edit.
 
-    `before` is None when there is no cluster, or when its stored spec cannot be rendered.
+    `before` is None if there is no cluster, or if its stored spec cannot be rendered.
     """
     key, old, new = key_of(later), _by_name(before), _by_name(after)
     fields = _spec_changes(live or {}, later)
@@ -117,7 +117,7 @@ def _objects(
 
 
 def _visible(fields: Iterator[FieldChange]) -> Iterator[FieldChange]:
-    """Omit hashes, which repeat other changes, and volumeClaimTemplates, which cannot change."""
+    """Omit hashes, which repeat other changes, and volumeClaimTemplates, which are immutable."""
     return (
         field
         for field in fields
@@ -128,7 +128,7 @@ def _visible(fields: Iterator[FieldChange]) -> Iterator[FieldChange]:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A cluster before the edit, {} for a new one, and after it."""
+    """A cluster before the edit, which is {} for a new one, and after the edit."""
 
     live: Object
     later: Object
@@ -146,7 +146,7 @@ class _Edit:
 
     @property
     def restart(self) -> str:
-        """How the servers receive a new pod template."""
+        """Describe how the servers receive a new pod template."""
         old, new = part(self.live, "spec"), part(self.later, "spec")
         upgraded = any(old.get(field) != new.get(field) for field in ("version", "image"))
         if upgraded and text(self.later, "spec", "upgrade", "strategy") == "BlueGreen":
@@ -194,7 +194,7 @@ class _Note:
     field: str
     text: str
     becomes: Any = ...
-    """Only when the field becomes this value; `...` matches any."""
+    """The note applies only if the field gets this value; `...` matches any value."""
 
 
 _NOTES: Final = (

@@ -1,8 +1,8 @@
 """A cluster and its related objects, as read from the API server at one time.
 
-Pure. Created by baoctl.commands.cluster.fetch, or by a test; read by the checks and the views. The
-objects are not parsed as a whole: a verb also has to describe a cluster that violates a rule, or
-that a newer or older operator wrote.
+Pure. Created by baoctl.commands.cluster.fetch, and for a list by baoctl.commands.cluster.status;
+read by the checks and the views. The objects are not parsed as a whole, because a verb also has to
+describe a cluster that violates a rule, or that an older or newer operator wrote.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class ClusterObservation:
-    """One observation. `denied` lists the reads that failed; their fields are empty."""
+    """One observation. `denied` lists the kinds that could not be read; their fields are empty."""
 
     now: datetime
     cluster: Object
@@ -55,7 +55,7 @@ class ClusterObservation:
     operator: Operator | None = None
     denied: tuple[str, ...] = ()
     missing_rights: tuple[MissingRight, ...] = ()
-    """The rights without which reads failed."""
+    """The rights that the failed reads require."""
 
     @property
     def name(self) -> str:
@@ -86,12 +86,12 @@ class ClusterObservation:
 
     @property
     def conditions(self) -> tuple[Part, ...]:
-        """Its conditions."""
+        """Conditions of the cluster."""
         return parts(self.status, "conditions")
 
     @property
     def replicas(self) -> int:
-        """Number of voters of the spec."""
+        """Number of voters in the spec."""
         return number(self.spec.get("replicas"), 3)
 
     @property
@@ -106,19 +106,19 @@ def has_quorum(observed: ClusterObservation) -> bool:
 
 
 def members(observed: ClusterObservation) -> int:
-    """Return the number of voters of raft; if it is unknown, that of the spec."""
+    """Return the number of voters in raft, or in the spec if that of raft is unknown."""
     return number(part(observed.status, "adminOps", "raft").get("voters")) or observed.replicas
 
 
 def part(obj: Any, *path: str) -> Part:
-    """Return the mapping at a path; an empty one for anything else."""
+    """Return the mapping at a path; an empty one if there is none."""
     for name in path:
         obj = obj.get(name) if isinstance(obj, Mapping) else None
     return obj if isinstance(obj, Mapping) else EMPTY_OBJECT
 
 
 def fenced_pods(cluster: Object) -> list[str]:
-    """Return the pods in spec.fencedPods; they may be gone."""
+    """Return the pods in spec.fencedPods; they may not exist."""
     pods = part(cluster, "spec").get("fencedPods")
     return [str(pod) for pod in pods] if isinstance(pods, list) else []
 
@@ -131,7 +131,7 @@ def parts(obj: Any, *path: str) -> tuple[Part, ...]:
 
 
 def text(obj: Any, *path: str) -> str:
-    """Return the text at a path; "" for anything else."""
+    """Return the string at a path; "" if there is none."""
     value = part(obj, *path[:-1]).get(path[-1])
     return value if isinstance(value, str) else ""
 
@@ -142,7 +142,7 @@ def number(value: Any, default: int = 0) -> int:
 
 
 def moment(obj: Any, *path: str) -> datetime | None:
-    """Return the time at a path; None for anything else."""
+    """Return the time at a path; None if there is none."""
     try:
         time = datetime.fromisoformat(text(obj, *path).replace("Z", "+00:00"))
     except ValueError:

@@ -1,6 +1,7 @@
-"""Applies an edit to a cluster, and reports the result. Decides nothing.
+"""Applies the edit of a verb to a cluster, and reports the result.
 
-Uses baoctl.commands.cluster.edits. Called by baoctl.verbs.orders.
+Uses runtime.client.client and baoctl.commands.cluster.edits. Called by baoctl.verbs.orders and
+baoctl.commands.cluster.pause.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from runtime.types import Object, ObjectKey, key_of, labels_of
 
 TRIES: Final = 5
 Confirm = Callable[[str], None]
-"""Makes the user type the name of a cluster, or raises."""
+"""Asks the user to type the name of a cluster. Raises click.UsageError for another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class ClusterOrder:
     verb: str
     cluster: str = ""
     pod: str = ""
-    """Without a cluster, the cluster of this pod."""
+    """Selects the cluster of this pod if `cluster` is ""."""
     dry_run: bool = False
 
 
@@ -54,7 +55,7 @@ def carry_out(order: ClusterOrder, access: Access, confirm: Confirm | None = Non
 
 
 async def apply_edit(api: Session, order: ClusterOrder, confirm: Confirm | None = None) -> str:
-    """Apply the edit. Raises RequestError, and the errors of the client.
+    """Apply the edit. Raises VerbError, and the errors of the client.
 
     It calls `confirm` once, before the first write, and only if the edit changes the cluster.
     """
@@ -88,7 +89,7 @@ async def _cluster_of(api: Session, pod: str) -> str:
     own = labels_of(live)
     if labels.CLUSTER in own and own.get(labels.COMPONENT) == labels.SERVER:
         return own[labels.CLUSTER]
-    # A fenced pod may be gone; its name is in the spec of its cluster.
+    # A fenced pod may not exist, but the spec of its cluster contains its name.
     fenced = {
         name: key_of(cluster).name
         for cluster in await read_clusters(api, every_namespace=False)

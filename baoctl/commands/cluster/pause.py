@@ -19,7 +19,7 @@ from runtime.clock import Clock, SystemClock
 
 
 def seconds_of(period: str) -> float:
-    """Parse a duration. Raises ValueError if it is invalid."""
+    """Parse a duration, such as 30m. Raises ValueError if it is invalid or not longer than 0."""
     seconds = parse_duration(period).total_seconds()
     if seconds <= 0:
         raise ValueError("must be longer than 0")

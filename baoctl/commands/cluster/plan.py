@@ -1,7 +1,8 @@
 """`baoctl plan`: shows what applying a manifest would change. Changes nothing.
 
-A dry run of the API server applies its defaults, its schema and its policies. Offline, the plan
-uses the merge of kubectl and the rules of the operator.
+A dry run of the API server applies its defaults, its schema and its policies. Without an API
+server, the plan uses the merge of kubectl and the rules of the operator. Called by
+baoctl.verbs.plan.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, key_of
 
 _HOSTS: Final = ("10.96.0.1",)
-"""The same address before and after, so that it causes no difference."""
+"""The same address before and after the edit, so that it causes no difference."""
 _NAMESPACE: Final = "default"
 
 
@@ -40,7 +41,7 @@ def plan(
     """
     manifests = clusters_of(manifest)
     for document in manifests:
-        # Before the dry run, because the API server suggests no names for unknown fields.
+        # Before the dry run, because only this check suggests names for unknown fields.
         placed = _with_namespace(document, access.namespace or _NAMESPACE)
         rendering(placed, _options(placed, None))
     if dump is not None:
@@ -125,7 +126,7 @@ def _render(live: Object | None, options: RenderOptions) -> Rendering | None:
     try:
         return rendering(_of_api(live), options) if live else None
     except RenderError:
-        # The stored spec violates a rule of this release: the operator wrote no objects for it.
+        # The stored spec violates a rule of this release, so there is nothing to compare.
         return None
 
 

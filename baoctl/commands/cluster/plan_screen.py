@@ -1,6 +1,6 @@
 """The text of `baoctl plan`.
 
-Uses rich by baoctl.commands.cluster.terminal. Decides nothing.
+Uses rich through baoctl.commands.cluster.terminal. Called by baoctl.commands.cluster.plan.
 """
 
 from __future__ import annotations

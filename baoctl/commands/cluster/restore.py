@@ -1,7 +1,7 @@
 """`baoctl restore`: restores a snapshot, after the user has confirmed the consequences.
 
-Uses runtime.client.client and rich by baoctl.commands.cluster.terminal. Called by
-baoctl.verbs.snapshots. The request is an OpenBaoRestore, which a user could create with kubectl.
+Uses runtime.client.client, and rich through baoctl.commands.cluster.terminal. Called by
+baoctl.verbs.snapshots. The request is an OpenBaoRestore, which a user can also create with kubectl.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from runtime.types import Object, key_of
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 SHOWN_MAX: Final = 20
-"""Maximum number of listed backups, the newest first."""
+"""Maximum number of backups in the list, the newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class SnapshotRow:
     version: str
     """Version of OpenBao that took it."""
     before_upgrade: bool = False
-    """Retention keeps the snapshots that upgrades take."""
+    """Whether an upgrade took it. Retention keeps these snapshots."""
     tested: bool = False
-    """The snapshot passed a restore test."""
+    """Whether the snapshot passed a restore test."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreOrder:
-    """The request of the user."""
+    """The options of the verb."""
 
     cluster: str
     backup: str | None
@@ -65,12 +65,12 @@ class RestoreOrder:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """The prompts; each returns or raises click.UsageError."""
+    """The prompts. Each raises click.UsageError for an invalid answer."""
 
     choose: Callable[[Sequence[str]], str]
-    """Returns one of these backups."""
+    """Returns the backup that the user chooses."""
     confirm: Callable[[str], None]
-    """Makes the user type the name of the cluster."""
+    """Asks the user to type the name of the cluster."""
 
 
 def restore(order: RestoreOrder, access: Access, dialogue: Dialogue) -> ExitCode:
@@ -126,7 +126,7 @@ def snapshots_of(cluster: str, backups: Iterable[Object]) -> tuple[SnapshotRow, 
     rows = [
         SnapshotRow(
             key_of(backup).name,
-            # The Job takes the snapshot after its start, so the data is at least this new.
+            # The Job takes the snapshot after this time, so the data is not older.
             moment(backup, "status", "startedAt"),
             number(part(backup, "status", "snapshot").get("size")),
             text(backup, "status", "snapshot", "version"),
@@ -144,8 +144,8 @@ def outdated_by(row: SnapshotRow, rows: Sequence[SnapshotRow], rules: Part) -> s
     """Return the field of spec.backup.retention that removes a snapshot; "" for none.
 
     `rows` are all Completed backups, the newest first. The Job of each backup applies the rules to
-    the objects in the store, so a snapshot may exist longer: its deletion failed, it is in use, or
-    no backup has completed since the rules were set.
+    the objects in the store. A snapshot may exist longer: its deletion failed, it is in use, or no
+    backup has completed since the rules were set.
     """
     counted = [other for other in rows if not other.before_upgrade]
     if row not in counted or rules.get("dryRun") is True:
@@ -158,7 +158,7 @@ def outdated_by(row: SnapshotRow, rows: Sequence[SnapshotRow], rules: Part) -> s
 
 
 def _limits(rules: Part) -> RetentionLimits:
-    # A duration that overflows is longer than any age, so it is no limit.
+    # A duration that overflows is longer than any age, so there is no limit.
     max_age = counted_duration(text(rules, "maxAge")) or timedelta(0)
     return RetentionLimits(number(rules.get("maxCount")) or 0, max_age)
 
@@ -169,7 +169,7 @@ def removal_note(rule: str) -> str:
 
 
 def select_row(rows: Sequence[SnapshotRow], name: str, cluster: str) -> SnapshotRow:
-    """Return the backup of that name. Raises RequestError."""
+    """Return the backup with a name. Raises RequestError if there is none."""
     for row in rows:
         if row.backup == name:
             return row
@@ -207,7 +207,7 @@ def listing(rows: Sequence[SnapshotRow], now: datetime, notes: Sequence[str]) ->
 def consequences(
     row: SnapshotRow, cluster: str, now: datetime, outdated_by_rule: str
 ) -> tuple[str, ...]:
-    """Return the consequences of a restore, one text each."""
+    """Return the consequences of a restore, one sentence or warning each."""
     missing = (
         f"Warning: the snapshot of {row.backup} may no longer exist, because "
         f"{outdated_by_rule} removes it. If the store does not have it, the restore fails and "

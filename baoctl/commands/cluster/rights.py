@@ -1,6 +1,6 @@
 """The rights that a user lacks, and the text about what a verb could not read.
 
-Pure. Created by baoctl.commands.cluster.fetch and tree; printed by the verbs.
+Pure. Used by the modules that read objects and by those that print.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def unread_text(intro: str, denied: Iterable[str], rights: Iterable[MissingRight
 
 
 def rights_text(rights: Iterable[MissingRight]) -> str:
-    """Return missing rights by namespace, and whether the ClusterRole view has them."""
+    """Return missing rights by namespace, and whether the ClusterRole view grants them."""
     return "; ".join(_by_place(rights))
 
 

@@ -1,7 +1,7 @@
 """Waits for the end of an OpenBaoBackup or OpenBaoRestore, and shows its progress.
 
 Uses runtime.client.client and baoctl.commands.cluster.run_view. Called by
-baoctl.commands.cluster.backup and restore.
+baoctl.commands.cluster.backup and baoctl.commands.cluster.restore.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def progress_stream(output: str) -> TextIO:
 async def await_end(
     api: Session, kind: Resource, name: str, seconds: float, lines: TextIO | None = None
 ) -> Object:
-    """Show the progress, and return the object when its phase is final.
+    """Show the progress, and return the object once its phase is final.
 
-    The API server may be unavailable meanwhile, for example during its upgrade. Raises
-    RequestError.
+    The API server may be unavailable for a time, for example during its upgrade. Raises
+    RequestError if the phase is not final within `seconds`.
     """
     problem = ""
     try:
@@ -66,6 +66,6 @@ async def await_end(
 
 
 def print_object(live: Object, output: str) -> None:
-    """Print an object as JSON or YAML, without the fields that kubectl does not show either."""
+    """Print an object as JSON or YAML, without metadata.managedFields, as kubectl does."""
     metadata = {key: value for key, value in live["metadata"].items() if key != "managedFields"}
     sys.stdout.write(format_structured({**live, "metadata": metadata}, output))

@@ -17,7 +17,7 @@ from runtime.types import Object, Resource
 
 UNKNOWN: Final = "Unknown"
 ENDS: Final = frozenset({"Completed", "Failed", UNKNOWN})
-"""Final phases; an Unknown restore waits for a user."""
+"""Final phases. An Unknown restore waits for the acknowledgment of a user."""
 BACKUP_STEPS: Final = ("Preconditions", "Reservation", "Job", "Cleanup")
 RESTORE_STEPS: Final = ("Validation", "Reservation", "Job", "Submission", "Recovery")
 _STAGES: Final = {
@@ -74,5 +74,5 @@ def _of_backup(live: Object) -> int:
 
 def _of_restore(live: Object) -> int:
     done = _STAGES.get(text(live, "status", "execution", "stage"), 0)
-    # The Job takes its permit immediately before it sends the snapshot.
+    # The Job takes its submission permit immediately before it sends the snapshot.
     return max(done, _SUBMISSION) if part(live, "status", "submissionClaim") else done

@@ -1,8 +1,8 @@
-"""Shows the progress of a backup or restore: lines, or a progress bar on a terminal.
+"""Shows the progress of a backup or restore: as lines, or as a progress bar on a terminal.
 
 Uses rich. Called by baoctl.commands.cluster.run. The bar is on standard error and disappears at the
-end; its last state is then printed as a line to standard output. Without a terminal, with NO_COLOR
-and with TERM=dumb every state is a line on standard output, or on standard error for -o json.
+end; the last state is then printed as a line. Without a terminal, with NO_COLOR and with TERM=dumb
+each state is a line. Lines go to standard output, or to standard error for -o json and -o yaml.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ Show = Callable[[RunProgress], None]
 
 @contextmanager
 def run_view(clock: Clock, lines: TextIO | None = None) -> Iterator[Show]:
-    """Show a run on the standard streams of this process; call the value with each state.
+    """Show the progress on the standard streams; call the function that it yields with each state.
 
-    `lines`: for the lines; by default standard output.
+    `lines` is the stream for lines, by default standard output.
     """
     lines = lines or sys.stdout
     out = console(sys.stderr)
@@ -55,7 +55,7 @@ def run_view(clock: Clock, lines: TextIO | None = None) -> Iterator[Show]:
         ):
             yield view.show
     finally:
-        # Also after a timeout: otherwise the last state would disappear with the bar.
+        # Also after a timeout, because the last state disappears with the bar.
         _print(view.line, lines)
 
 
@@ -71,7 +71,7 @@ def _print(line: str, lines: TextIO) -> None:
 
 
 class LineView:
-    """A line for each phase and message."""
+    """Prints a line for each phase and message."""
 
     def __init__(self, lines: TextIO | None = None) -> None:
         self._lines = lines or sys.stdout
@@ -85,7 +85,7 @@ class LineView:
 
 
 class StepView:
-    """The step, a bar of all steps, the time since the start, and what the run waits for."""
+    """Draws the current step, a bar of all steps, the elapsed time, and the message."""
 
     def __init__(self, out: Console, clock: Clock) -> None:
         self._bar = Progress(
@@ -97,13 +97,13 @@ class StepView:
             console=out,
             get_time=clock.monotonic,
         )
-        # Without a total the bar only pulses.
+        # Without a total the bar shows no fraction.
         self._task = self._bar.add_task("Request", total=None)
         self.line = ""
         """Last shown phase and message."""
 
     def show(self, progress: RunProgress) -> None:
-        """Draw it with the next frame."""
+        """Set the progress that the next frame draws."""
         self.line = progress.line
         self._bar.update(
             self._task,

@@ -1,7 +1,7 @@
 """`baoctl status`: reads and prints a cluster once or repeatedly, or lists clusters.
 
-Uses baoctl.commands.cluster.fetch to read and status_screen to print. Called by
-baoctl.verbs.clusters.
+Uses baoctl.commands.cluster.fetch to read and baoctl.commands.cluster.status_screen to print.
+Called by baoctl.verbs.clusters.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class CommandResult:
 
 
 def show(name: str | None, access: Access, *, output: str, watch: bool) -> ExitCode:
-    """Print a cluster, or all of them without a name. Raises RequestError."""
+    """Print the cluster with a name, or all clusters if there is no name. Raises RequestError."""
 
     async def run(api: Session) -> ExitCode:
         async def read() -> CommandResult:
@@ -76,7 +76,7 @@ async def _list(api: Session, access: Access, *, wide: bool) -> CommandResult:
 async def _follow(
     api: Session, read: Callable[[], Awaitable[CommandResult]], out: Console
 ) -> ExitCode:
-    """Print again on every change, until the user interrupts."""
+    """Print the result after every change, until the user interrupts the verb."""
     last: object = None
     with Live(console=out, auto_refresh=False, screen=out.is_terminal) as live:
         while True:

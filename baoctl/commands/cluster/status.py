@@ -1,7 +1,7 @@
-"""`baoctl status`: the status of a cluster as a value, which is printed as text or JSON.
+"""`baoctl status`: the status of a cluster as a value, which is printed as text, JSON or YAML.
 
-Pure. Reads baoctl.commands.cluster.observed.ClusterObservation; printed by
-baoctl.commands.cluster.status_screen.
+Pure. Called by baoctl.commands.cluster.show; baoctl.commands.cluster.status_screen prints the value
+as text.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from contracts.naming import labels
 from runtime.types import Object, key_of, labels_of
 
 SUMMARIES: Final = frozenset({"Ready", "Reconciling", "Degraded"})
-"""Conditions that repeat others; Ready is the headline."""
+"""Conditions that summarize others. The first line of the screen shows Ready."""
 ADVICE: Final = frozenset({"ProductionReady", "SecurityRisk"})
-"""Conditions about the settings; they do not describe the health."""
+"""Conditions about the settings, and not about the health."""
 _DESIRED: Final = {"good": "True", "bad": "False"}
 _UNTIL: Final = re.compile(r"valid until (\d{4}-\d{2}-\d{2})")
 _ENDED: Final = re.compile(r"(?:expired|ended) at (\d{4}-\d{2}-\d{2})")
@@ -69,7 +69,7 @@ class UnmetCondition:
 
 @dataclass(frozen=True, slots=True)
 class StatusView:
-    """Everything that the screen shows."""
+    """The values that the screen shows; with -o json its fields are the output."""
 
     namespace: str
     name: str
@@ -141,7 +141,7 @@ def view_of(observed: ClusterObservation) -> StatusView:
 
 
 def deletion_of(observed: ClusterObservation) -> str:
-    """Return since when a cluster is in deletion, and its finalizers; "" if it is not."""
+    """Return the age of a deletion, and the finalizers; "" if the cluster is not being deleted."""
     since = moment(observed.cluster, "metadata", "deletionTimestamp")
     if since is None:
         return ""
@@ -255,7 +255,7 @@ def _operation(observed: ClusterObservation) -> str:
 
 
 def _upgrade(upgrade: Mapping[str, Any], operation: str, replicas: int) -> str:
-    """Describe an upgrade; the operation of the cluster, if there is one, has the progress."""
+    """Describe an upgrade, without its progress if status.operation describes that."""
     path = f"upgrade {text(upgrade, 'fromVersion')} to {text(upgrade, 'targetVersion')}"
     phase = text(upgrade, "phase")
     if operation:
@@ -325,4 +325,4 @@ def list_row(cluster: Object, now: datetime) -> ListRow:
 
 
 SOON: Final = timedelta(days=14).days
-"""A certificate with fewer days left is highlighted."""
+"""A certificate that is valid for fewer days is highlighted."""

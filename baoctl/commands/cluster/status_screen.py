@@ -1,6 +1,6 @@
 """The screen of `baoctl status`, and the list of clusters.
 
-Uses rich by baoctl.commands.cluster.terminal. Decides nothing.
+Uses rich through baoctl.commands.cluster.terminal. Called by baoctl.commands.cluster.show.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def _servers(view: StatusView, *, wide: bool) -> Table | Text:
 
 
 def _by_reason(concerns: Sequence[UnmetCondition]) -> list[UnmetCondition]:
-    """Return one concern per reason, with the names of all conditions that have it.
+    """Merge the conditions with the same reason into one that has the names of all of them.
 
-    The message is from the condition with the name of the reason, else from the first one.
+    The message is that of the condition with the name of the reason, otherwise of the first one.
     """
     by_reason: dict[str, UnmetCondition] = {}
     for concern in concerns:

@@ -1,7 +1,7 @@
-"""Prints tables, trees and colours to a terminal or a pipe.
+"""Prints tables, trees and colors to a terminal or a pipe.
 
-Uses rich. Called by the modules that print. NO_COLOR and COLUMNS are honoured; a pipe gets no
-colours, and by default a width of 120.
+Uses rich. Called by the modules that print. The variables NO_COLOR and COLUMNS apply. A pipe
+receives no colors, and by default lines of 120 columns.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from rich.text import Text
 from contracts.conditions.message import clean_message
 
 WIDTH: Final = 120
-"""Default columns of an output that is not a terminal."""
+"""Default width of an output that is not a terminal."""
 FOLDED: Final = 24
-"""Minimum width of a column that folds."""
+"""Minimum width of the last column, which folds long texts."""
 STRUCTURED: Final = ("json", "yaml")
 GOOD, BAD, WARN, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
 
@@ -38,7 +38,7 @@ def console(file: IO[str] | None = None) -> Console:
 
 
 def emit(out: Console, what: RenderableType) -> None:
-    """Print; strip trailing blanks of lines if the output is not a terminal."""
+    """Print to a console. Without a terminal, strip the trailing blanks of lines."""
     if out.is_terminal:
         out.print(what, crop=False)
         return
@@ -63,22 +63,22 @@ def report_empty(reason: str, value: Any, output: str) -> None:
 
 
 def safe(text: str, style: str = "") -> Text:
-    """Return a text of an object, with its terminal control characters escaped."""
+    """Return a text with its terminal control characters escaped."""
     return Text(clean_message(text), style=style)
 
 
 class WideTable(Table):
-    """A table that exceeds a narrow terminal instead of folding every column, as in kubectl."""
+    """A table that is wider than a narrow terminal, as in kubectl, instead of folding columns."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render it with the width that all columns except the last one need."""
+        """Render the table with the minimum width of its columns, of which only the last folds."""
         needed = self.__rich_measure__(console, options.update(max_width=sys.maxsize)).minimum
         width = max(options.max_width, needed)
         yield from super().__rich_console__(console, options.update(max_width=width))
 
 
 def table(*columns: str) -> Table:
-    """Return a table in the style of kubectl: columns without lines; only the last one folds."""
+    """Return a table in the style of kubectl: without lines; only the last column folds."""
     plain = WideTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=DIM)
     for name in columns[:-1]:
         plain.add_column(name, no_wrap=True)
@@ -87,7 +87,7 @@ def table(*columns: str) -> Table:
 
 
 def format_structured(value: Any, output: str) -> str:
-    """Return a value, or several, as JSON or YAML."""
+    """Return a value, or a sequence of values, as JSON or YAML."""
     plain = _plain(value)
     if output == "yaml":
         return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100))

@@ -1,7 +1,7 @@
 """`baoctl tree`: the objects of a cluster, each below its owner.
 
-Uses rich by baoctl.commands.cluster.terminal. Called by baoctl.verbs.clusters. It reads only
-the metadata of Secrets and ConfigMaps.
+Uses rich through baoctl.commands.cluster.terminal. Called by baoctl.verbs.clusters and
+baoctl.commands.bundle. It reads only the metadata of Secrets and ConfigMaps.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ async def _list(reads: Reads, kind: Resource, cluster: str) -> tuple[Object, ...
 
 
 def node_of(cluster: Object, objects: Sequence[Object], now: datetime) -> Node:
-    """Return the tree of a cluster; objects without a shown owner are directly below it."""
+    """Return the tree of a cluster; objects whose owner is not shown are on the first level."""
     shown = {uid_of(obj) for obj in objects}
     below: dict[str, list[Object]] = {}
     for obj in objects:
@@ -135,7 +135,7 @@ def _pod_state(pod: Object) -> tuple[str, bool]:
 
 
 def screen(root: Node, unread: str = "") -> RenderableType:
-    """Return the tree, and what could not be read, as text."""
+    """Return the tree as text, followed by `unread`."""
     top = Tree(_line(root), guide_style=DIM)
     _grow(top, root)
     return Group(top, Text(f"\n{unread}", DIM)) if unread else top

@@ -1,6 +1,6 @@
 """`baoctl version`: the versions of client, operator and servers, and a version skew.
 
-Uses runtime.client.client. Called by baoctl.verbs.clusters.
+Uses runtime.client.client. Called by baoctl.verbs.clusters and baoctl.commands.bundle.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Versions:
 
     client: str
     operator: str
-    """Tag of its image; "" if it cannot be read, or has none."""
+    """Tag of its image; "" if it is unknown."""
     servers: tuple[str, ...]
     skew: str
     """Description of a version skew; "" if there is none."""
     missing_rights: tuple[MissingRight, ...] = ()
-    """The right to read the Deployment of the operator, if the user does not have it."""
+    """The right to read the Deployment of the operator, if the user lacks it."""
 
 
 def versions(access: Access, *, client_only: bool, output: str, operator_namespace: str) -> str:
