@@ -61,7 +61,11 @@ _ERRORS: Final[tuple[tuple[type[Exception], ExitCode, str], ...]] = (
     (NotFound, ExitCode.NOT_FOUND, "check the name, -n and --context"),
     (QuotaExceeded, ExitCode.REFUSED, "raise the quota of the namespace"),
     (Unauthorized, ExitCode.NO_ACCESS, "log in again, or choose another --context"),
-    (Forbidden, ExitCode.NO_ACCESS, "request this right; kubectl auth can-i --list shows yours"),
+    (
+        Forbidden,
+        ExitCode.NO_ACCESS,
+        "request this right; kubectl auth can-i --list shows your rights",
+    ),
     (AlreadyExists, ExitCode.REFUSED, "choose another name"),
     (Conflict, ExitCode.ERROR, "another client changed it at the same time: try again"),
     (ApplyConflict, ExitCode.REFUSED, "change it with the tool that manages these fields"),

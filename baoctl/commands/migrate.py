@@ -159,7 +159,7 @@ RULES: Final[tuple[MigrationRule, ...]] = (
         _init_container,
     ),
     MigrationRule(
-        "spec.maintenance.restartAt", "it is the former field of the same request", _restart
+        "spec.maintenance.restartAt", "spec.runtime.restartAt replaces this field", _restart
     ),
     MigrationRule(
         "spec.version",

@@ -66,8 +66,8 @@ def _remarks(rendered: Rendering) -> Iterator[str]:
     for name in rendered.secrets:
         yield f"#   Secret {name}: {_origin(rendered.resolved, name)}\n"
     yield (
-        "# openbao.org/reload-hash follows the server certificate, and the addresses of the API\n"
-        "# server are those of --api-server-host; both differ in a cluster.\n"
+        "# openbao.org/reload-hash depends on the server certificate, and the addresses of the\n"
+        "# API server are those of --api-server-host; both differ in a cluster.\n"
     )
     for outcome in rendered.outcomes:
         if isinstance(outcome, Blocked):
@@ -92,7 +92,7 @@ def _origin(resolved: Resolved, name: str) -> str:
     if name == resolved.unseal.spec.secret_name:
         return "created by you, with the keys that spec.unseal names"
     if name in (resolved.tls.acme_ca_secret, resolved.tls.issuer_secret):
-        return "created by you, with the authorities for tls.acme.caSecretRef"
+        return "created by you, with the CA certificates for spec.tls.acme.caSecretRef"
     return "created by the operator, with an unseal key that it generates once"
 
 

@@ -52,7 +52,7 @@ _ADDRESS: Final = re.compile(
 @click.option(
     "--only",
     type=click.Choice(["writes", "reads", "logins"]),
-    help="The one operation to measure.  [default: all three]",
+    help="Measure only this operation.  [default: all three]",
 )
 @click.option(
     "--address",
@@ -74,8 +74,9 @@ def bench_command(
     """Measure writes, reads and logins per second of CLUSTER. Puts load on the cluster.
 
     Logs in like baoctl login, or uses the token in BAO_TOKEN. Mounts a secrets engine for its keys
-    and removes it at the end, also after Ctrl-C and SIGTERM. In a terminal it asks you to type the
+    and removes it at the end, also after Ctrl-C and SIGTERM. On a terminal it asks you to type the
     name of the cluster.
+
     Exits with 3 if a request failed, and with 4 if the cluster is not Available or an operation is
     in progress.
     """

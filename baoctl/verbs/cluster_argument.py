@@ -10,7 +10,7 @@ import click
 from baoctl.options import fits
 from baoctl.verbs.access_options import names_of
 
-IS_NAME = fits(bool, "must be a name; is a variable of your shell empty?")
+IS_NAME = fits(bool, "must not be empty; check the variables of your shell")
 """Rejects an empty name: the URL of such an object is the URL of the list of all objects."""
 CLUSTER = click.argument("cluster", callback=IS_NAME, shell_complete=names_of("clusters"))
 OPTIONAL_CLUSTER = click.argument(

@@ -22,11 +22,11 @@ OUTPUT = output_option("text", "wide", "json", "yaml")
 @OUTPUT
 @reaches_clusters
 def status_command(cluster: str | None, watch: bool, output: str, *, access: Access) -> None:
-    """Show CLUSTER on one screen, or list all clusters.
+    """Show the status of CLUSTER, or list all clusters.
 
-    The list has the clusters of the namespace, or of all namespaces with -A. The screen shows
-    servers, seal, certificate, backup, operation, and the conditions that are not met. The values
-    come from the status of the cluster and from its pods. Exits with 3 if a cluster is not Ready.
+    Shows servers, seal, certificate, backup, operation, and the conditions that are not met. The
+    values are from the status of the cluster and from its pods. Without CLUSTER it lists the
+    clusters of the namespace, or of all namespaces with -A. Exits with 3 if a cluster is not Ready.
     """
     from baoctl.commands.cluster.show import show
     from baoctl.commands.cluster.terminal import STRUCTURED
@@ -57,9 +57,9 @@ def doctor_command(
 ) -> None:
     """Diagnose CLUSTER: list its problems, the likely cause first.
 
-    Without CLUSTER it examines all clusters of the namespace. Each problem comes with the next
-    command to run. Works while the operator is down, and names the rights that you lack. Changes
-    nothing. Exits with 3 if there is a problem.
+    Without CLUSTER it examines all clusters of the namespace. Prints the next command for each
+    problem, and the rights that you lack. Works while the operator is down. Changes nothing. Exits
+    with 3 if there is a problem.
     """
     from baoctl.commands.cluster.doctor import doctor
 
@@ -77,7 +77,7 @@ def _expect_one_namespace(cluster: str | None, access: Access) -> None:
 @OUTPUT
 @cluster_options
 def events_command(cluster: str, output: str, *, access: Access) -> None:
-    """List the events of CLUSTER and its objects. The newest is the last."""
+    """List the events of CLUSTER and its objects, the newest last."""
     from baoctl.commands.cluster.events import events
 
     raise SystemExit(events(cluster, access, output=output))
@@ -104,7 +104,7 @@ def version_command(
 ) -> None:
     """Show the versions of client, operator and servers.
 
-    Reports if client and operator differ in their minor version.
+    Reports a skew if the minor versions of client and operator differ.
     """
     from baoctl.commands.cluster.versions import versions
 

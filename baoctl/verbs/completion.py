@@ -65,7 +65,7 @@ def completion_command(ctx: click.Context, shell: str) -> None:
     For baoctl in bash, add this line to ~/.bashrc: source <(baoctl completion bash)
 
     For kubectl bao, save the script for kubectl as the executable file kubectl_complete-bao on
-    your PATH. The completion of kubectl itself has to be set up.
+    your PATH. It requires the completion of kubectl (kubectl completion --help).
     """
     completion, program = get_completion_class(shell), _PROGRAMS[shell]
     if completion is None:

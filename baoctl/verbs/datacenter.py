@@ -57,8 +57,8 @@ def datacenter_get_command(
 ) -> None:
     """Show the datacenter or service whose UID or name is ID. Changes nothing.
 
-    An audit record contains the UID of a service. Exits with 0 if the datacenter is Ready or
-    the service is Running, with 3 if not, and with 5 if there is none.
+    An audit record contains the UID of a service. Exits with 0 if the datacenter is Ready or the
+    service is Running, with 3 if not, and with 5 if there is no such object.
     """
     from baoctl.commands.datacenter.get import get
 
@@ -69,14 +69,14 @@ def datacenter_get_command(
 @click.argument("target", metavar="DC/SERVICE", shell_complete=names_of("services"))
 @click.option(
     "--token",
-    help="Name of the request; a request with the same name has no effect.  [default: the time]",
+    help="Token of the request; the same token has no effect again.  [default: the current time]",
 )
 @reaches_api_server
 def datacenter_redeploy_command(target: str, token: str | None, *, access: Access) -> None:
     """Replace the pods of SERVICE in datacenter DC.
 
-    Writes a request to spec.redeploy of the Datacenter, and the operator replaces the pods. The
-    source that declares the service does not matter.
+    Writes a request to spec.redeploy of the Datacenter, and the operator replaces the pods. Any
+    source may declare the service.
     """
     from baoctl.commands.datacenter.redeploy import redeploy
 

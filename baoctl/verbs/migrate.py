@@ -24,8 +24,8 @@ from baoctl.options import content_of
 def migrate_command(filename: BinaryIO) -> None:
     """Convert manifests of the public Go operator for this operator.
 
-    Prints the new manifests on standard output. Lists the changes, and the decisions that are left
-    to you, on standard error. Exits with 4 if a decision is left.
+    Prints the new manifests to standard output, and the changes and your open decisions to standard
+    error. Exits with 4 if there is an open decision.
     """
     from baoctl.commands.migrate import explanation_of, manifest_of, migrate_all
 

@@ -60,21 +60,21 @@ _SIMPLE: Final[Mapping[str, str]] = {
 }
 _OF_PODS: Final[Mapping[str, str]] = {
     "fence": (
-        "Stop the server in POD, and keep it stopped. Its volume stays, and a leader steps down "
-        "first. kubectl bao unfence starts the server again."
+        "Stop the server in POD, and keep it stopped. A leader steps down first. The volume stays. "
+        "kubectl bao unfence starts the server again."
     ),
     "unfence": "Start the server in a fenced POD again.",
 }
 _OF_UPGRADES: Final[Mapping[str, str]] = {
     "retry": "Retry the failed step of the upgrade of CLUSTER.",
     "promote": (
-        "Let the green servers of CLUSTER take over. For a blue/green upgrade that waits for "
+        "Promote the green servers of CLUSTER. This approves a blue/green upgrade that waits for "
         "approval."
     ),
     "rollback": "Roll back the blue/green upgrade of CLUSTER.",
 }
 _HIBERNATE: Final = (
-    "Stop every server of CLUSTER, and keep its volumes.\n\nAsks you to type the name of the "
+    "Stop all servers of CLUSTER, and keep their volumes.\n\nAsks you to type the name of the "
     "cluster. kubectl bao wake starts the servers again."
 )
 _CLEANUP: Final = (
@@ -85,11 +85,11 @@ _CLEANUP: Final = (
 
 _ROTATIONS: Final[Mapping[str, str]] = {
     "ca": (
-        "Replace the certificate authority of CLUSTER. A second one is created, and replaces the "
-        "first after two overlaps (spec.tls.caOverlap)."
+        "Rotate the CA of CLUSTER. The operator creates a second CA, which replaces the first "
+        "after two overlaps (spec.tls.caOverlap)."
     ),
     "unseal-key": (
-        "Replace the static unseal key of CLUSTER. Restarts the servers three times, one at a time."
+        "Rotate the static unseal key of CLUSTER. Restarts the servers three times, one at a time."
     ),
 }
 
@@ -101,15 +101,15 @@ def _commands(texts: Mapping[str, str]) -> tuple[click.Command, ...]:
 @click.command("pause")
 @CLUSTER
 @click.option(
-    "--for", "period", metavar="TIME", help="Wait and resume it after this time, for example 30m."
+    "--for", "period", metavar="TIME", help="Resume CLUSTER after this time, for example 30m."
 )
 @DRY_RUN
 @cluster_options
 def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Access) -> None:
-    """Pause CLUSTER: the operator changes and repairs nothing in it.
+    """Pause CLUSTER: the operator makes no changes and no repairs.
 
-    kubectl bao resume ends the pause. With --for, this command waits, and resumes the cluster at
-    the end or after Ctrl-C.
+    kubectl bao resume ends the pause. With --for, this command waits, and resumes the cluster after
+    that time or after Ctrl-C.
     """
     from baoctl.commands.cluster.pause import pause_for, seconds_of
 
@@ -127,11 +127,11 @@ def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Ac
 
 @click.group("rotate", cls=Verbs)
 def rotate_group() -> None:
-    """Replace the CA or the unseal key of a cluster. It serves requests meanwhile."""
+    """Rotate the CA or the unseal key of a cluster. The cluster stays available."""
 
 
 COMMANDS: Final[tuple[click.Command, ...]] = (
-    _confirmed("hibernate", _HIBERNATE, "Every server stops."),
+    _confirmed("hibernate", _HIBERNATE, "All servers stop."),
     pause_command,
     *_commands(_SIMPLE),
     *_commands(_OF_PODS),

@@ -25,7 +25,7 @@ from baoctl.verbs.access_options import cluster_options
     "--field-manager",
     default="kubectl",
     show_default=True,
-    help="Field manager that will apply it, for server-side apply.",
+    help="Field manager that applies the manifest, for server-side apply.",
 )
 @output_option("text", "json", "yaml")
 @cluster_options

@@ -97,7 +97,7 @@ def run_command(watch_namespace: str | None, shard: str | None, *, flags: Flags)
 @click.command("provision", hidden=True)
 @runs_a_process
 def provision_command(*, flags: Flags) -> None:
-    """Run the provisioner, which opens namespaces for tenants, until it is stopped."""
+    """Run the provisioner until it is stopped. It grants the operator rights for tenants."""
     _import_structlog()
     from baoctl.process.run import run_provisioner
     from baoctl.settings import provisioner_from_environment

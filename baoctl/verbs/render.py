@@ -22,7 +22,7 @@ from contracts.ip_address import is_ip
     type=click.Choice(["first-boot", "running"]),
     default="running",
     show_default=True,
-    help="first-boot: before the cluster is initialized; running: after it.",
+    help="first-boot: before the cluster is initialized; running: afterwards.",
 )
 @click.option(
     "-n",

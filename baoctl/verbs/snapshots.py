@@ -27,8 +27,8 @@ def backup_command(cluster: str, wait: bool, timeout: str, output: str, *, acces
     """Take a snapshot of CLUSTER now.
 
     Creates an OpenBaoBackup, which uses the store of spec.backup. Exits with 3 if it does not
-    finish in time. With -o json or -o yaml the output is the OpenBaoBackup, and standard error has
-    the progress.
+    finish in time. With -o json or -o yaml it prints the OpenBaoBackup to standard output, and the
+    progress to standard error.
     """
     from baoctl.commands.cluster.backup import backup
 
@@ -56,19 +56,21 @@ def backup_command(cluster: str, wait: bool, timeout: str, output: str, *, acces
 def restore_command(
     cluster: str, source: str | None, timeout: str, output: str, *, access: Access, **flags: bool
 ) -> None:
-    """Restore a snapshot into CLUSTER. Data written after it is lost.
+    """Restore a snapshot into CLUSTER. Data written after the snapshot is lost.
 
     Shows the consequences, and asks you to type the name of the cluster. Exits with 3 if the
     restore does not finish in time, or if its outcome is unknown.
 
-    With -o json or -o yaml the output is the OpenBaoRestore, and standard error has the rest.
+    With -o json or -o yaml it prints the OpenBaoRestore to standard output, and all other lines to
+    standard error.
 
-    An OpenBaoBackup outlives its snapshot: the list marks those that retention may have removed.
+    An OpenBaoBackup remains after its snapshot is removed: the list marks the snapshots that
+    retention may have removed.
     """
     from baoctl.commands.cluster.restore import Dialogue, RestoreOrder, restore
 
     if source is None and flags["yes"]:
-        raise click.UsageError("--yes does not ask: choose the backup with --from")
+        raise click.UsageError("--yes does not ask for a backup; choose one with --from")
     err = output != "text"
     confirm = _skip if flags["yes"] else functools.partial(_confirm, err=err)
     dialogue = Dialogue(functools.partial(_choose, err=err), confirm)
@@ -95,4 +97,4 @@ def _skip(name: str) -> None:
 
 
 def _confirm(name: str, *, err: bool) -> None:
-    confirm_name(name, "The data is replaced.", err=err)
+    confirm_name(name, "The data of the cluster is replaced.", err=err)

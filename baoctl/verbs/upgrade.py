@@ -34,9 +34,9 @@ def _is_key(text: str) -> bool:
 @click.option(
     "--cluster",
     metavar="NAME",
-    callback=fits(_is_key, "must be NAME or NAMESPACE/NAME; is a variable of your shell empty?"),
+    callback=fits(_is_key, "must be NAME or NAMESPACE/NAME; check the variables of your shell"),
     shell_complete=names_of("clusters"),
-    help="NAME or NAMESPACE/NAME of the cluster.  [default: the only one of the dump]",
+    help="NAME or NAMESPACE/NAME of the cluster.  [default: the only cluster in the dump]",
 )
 @click.option(
     "--to", "version", required=True, metavar="VERSION", help="Target version of OpenBao."
@@ -59,8 +59,9 @@ def upgrade_plan_command(
 ) -> None:
     """Show the preflight checks and the steps of an upgrade. Changes nothing.
 
-    Works without an API server for a dump: kubectl get openbaocluster,sts,pods,pvc -o yaml. Exits
-    with 3 if the upgrade would wait, and with 4 if it would be refused.
+    With -f it sends no request to an API server. Create the dump with kubectl get
+    openbaocluster,sts,pods,pvc -o yaml. Exits with 3 if the upgrade would wait, and with 4 if it
+    would be refused.
     """
     from baoctl.commands.upgrade.plan import (
         VERSION,

@@ -205,4 +205,4 @@ def test_an_empty_name_is_refused(verb: str) -> None:
     """As from `baoctl status "$UNSET"`: the path of an empty name is that of the list."""
     result = call(verb, "")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "must be a name" in result.stderr
+    assert "must not be empty" in result.stderr

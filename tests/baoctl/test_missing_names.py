@@ -39,11 +39,11 @@ MISSING: dict[str, tuple[tuple[str, ...], int, str]] = {
     ),
     "a plan in another namespace": (
         ("upgrade", "plan", "--cluster", "empty/first", "--to", "2.7.3"), 5,
-        "there is no OpenBaoCluster 'first' in namespace empty, nor any other;",
+        "there is no OpenBaoCluster 'first' in namespace empty, which has none;",
     ),
     "a plan in two namespaces": (
         ("upgrade", "plan", "--cluster", "empty/first", "-n", "default", "--to", "2.7.3"), 2,
-        "is in another namespace than -n default",
+        "and -n default are different namespaces",
     ),
     "a plan for no name": (
         ("upgrade", "plan", "--cluster", "", "--to", "2.7.3"), 2, "must be NAME or NAMESPACE/NAME",
@@ -58,7 +58,7 @@ MISSING: dict[str, tuple[tuple[str, ...], int, str]] = {
     "an unfence of no server": (("unfence", "other-0"), 5, SERVERS),
     "a fence of the pod of a Job": (("fence", "first-backup-x"), 5, SERVERS),
     "a fence without servers": (
-        ("fence", "x", "-n", "empty"), 5, "in namespace empty, nor any other;",
+        ("fence", "x", "-n", "empty"), 5, "in namespace empty, which has none;",
     ),
     "a fence in no namespace": (
         ("fence", "x", "-n", "nosuch"), 5, "in namespace nosuch, which does not exist;",

@@ -21,7 +21,7 @@ def obstacles(live: Object) -> Iterator[str]:
         (condition for condition in conditions if condition.get("type") == "Available"), {}
     )
     if available.get("status") != "True":
-        yield f"it is not Available ({text(available, 'reason') or 'without a condition'})"
+        yield f"it is not Available ({text(available, 'reason') or 'it has no such condition'})"
     lock = part(live, "status", "operationLock")
     if lock:
         operation = text(lock, "operation") or "an operation"
@@ -43,7 +43,7 @@ def token_obstacle(data: Mapping[str, Any], seconds: float) -> str:
     # A TTL of 0 means that the token does not expire.
     if life and life < seconds:
         return (
-            f"the token lives {life} s, and the run takes up to {seconds:g} s; use a shorter "
+            f"the token expires in {life} s, and the run takes up to {seconds:g} s; use a shorter "
             "--duration, or a role with a longer token_ttl"
         )
     return ""

@@ -14,7 +14,7 @@ from baoctl.commands.bench.figures import OperationFigures
 from baoctl.commands.cluster.terminal import safe, table
 
 LOGIN_NOTE = (
-    "After each login its token is revoked, which counts for the rate and not for the latency."
+    "After each login its token is revoked; this counts for the rate, but not for the latency."
 )
 FORWARD_NOTE = (
     "A port-forward connects to one pod, and adds latency to each request: compare only with "

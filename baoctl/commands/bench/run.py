@@ -66,9 +66,9 @@ def _refuse(order: BenchOrder, live: Object) -> None:
 
 def _consequence(api: Session, order: BenchOrder) -> str:
     return (
-        f"{api.namespace}/{order.login.cluster} gets {', '.join(order.operations)} from "
-        f"{order.workers} workers without a rate limit for {order.load_seconds:g} s. Requests of "
-        "other clients take longer meanwhile."
+        f"{api.namespace}/{order.login.cluster} receives {', '.join(order.operations)} from "
+        f"{order.workers} workers without a rate limit for {order.load_seconds:g} s. During "
+        "this time requests of other clients take longer."
     )
 
 

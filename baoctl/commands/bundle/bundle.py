@@ -98,7 +98,7 @@ def without_secrets(archive: Bundle, *, redact: bool) -> Bundle:
     secrets = secrets_of(archive)
     if not secrets:
         return archive
-    step = "report this" if redact else "remove them, or replace them with --redact"
+    step = "report this as a bug" if redact else "remove them, or replace them with --redact"
     text = f"the archive was not written, because it would contain {_secrets_text(secrets)}; {step}"
     raise RequestError(text, ExitCode.REFUSED)
 

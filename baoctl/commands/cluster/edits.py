@@ -98,7 +98,7 @@ EDITS: Final[Mapping[str, Callable[[Object, str], Edit]]] = {
     "resume": _set_to("paused", False, "the operator resumes"),
     "fence": _fence,
     "unfence": _unfence,
-    "hibernate": _set_to("hibernate", True, "every server stops; volumes and keys stay"),
+    "hibernate": _set_to("hibernate", True, "all servers stop; volumes and keys stay"),
     "wake": _set_to("hibernate", False, "the servers start again with their data"),
     "ca": _rotate_ca,
     "unseal-key": _rotate_unseal_key,

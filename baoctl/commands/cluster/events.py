@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from rich.table import Table
 from rich.text import Text
@@ -22,6 +23,8 @@ from baoctl.options import Access
 from runtime.builtin_kinds import CORE_EVENT
 from runtime.client.listing import ListOptions
 from runtime.types import Object
+
+_NO_EVENTS: Final = "No events. By default the API server deletes events after one hour."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ def events(name: str, access: Access, *, output: str) -> ExitCode:
         return rows_of(name, listing.items, api.clock.now())
 
     rows = run_in_session("events", run, access)
-    present(rows, screen(rows) if rows else Text("No events; they are kept for an hour."), output)
+    present(rows, screen(rows) if rows else Text(_NO_EVENTS), output)
     return ExitCode.GOOD
 
 

@@ -164,7 +164,7 @@ async def place_of(api: Session, existing: Sequence[str]) -> str:
         return f"namespace {api.namespace}, only {', '.join(existing[:NAMED])}{more}"
     if await lacks_namespace(api):
         return f"namespace {api.namespace}, which does not exist"
-    return f"namespace {api.namespace}, nor any other"
+    return f"namespace {api.namespace}, which has none"
 
 
 def _not_served() -> RequestError:

@@ -45,7 +45,7 @@ _UNREACHABLE: Final = frozenset({"AutopilotUnknown", "MembershipUnknown", "Unkno
 CHECKS: Final[tuple[DiagnosisCheck, ...]] = (
     DiagnosisCheck("operator", "Does the operator run?", findings_of_operator.operator_down),
     DiagnosisCheck("pause", "Is the cluster paused?", findings_of_operator.pause),
-    DiagnosisCheck("deletion", "Does a deletion wait?", findings_of_operator.pending_deletion),
+    DiagnosisCheck("deletion", "Is a deletion blocked?", findings_of_operator.pending_deletion),
     DiagnosisCheck(
         "admission",
         "Does an admission rule refuse writes?",
@@ -63,7 +63,7 @@ CHECKS: Final[tuple[DiagnosisCheck, ...]] = (
     DiagnosisCheck(
         "volumes", "Are the volumes bound, and not full?", findings_of_pods.volumes, _STOPPED
     ),
-    DiagnosisCheck("seal", "Does the key of the seal exist?", findings_of_status.seal, _STOPPED),
+    DiagnosisCheck("seal", "Can the seal unseal the servers?", findings_of_status.seal, _STOPPED),
     DiagnosisCheck("certificates", "Are the certificates valid?", findings_of_status.certificates),
     DiagnosisCheck("crashes", "Do servers crash?", findings_of_pods.crashes, _STOPPED),
     DiagnosisCheck(

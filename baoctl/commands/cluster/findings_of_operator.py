@@ -97,7 +97,7 @@ def pause(observed: ClusterObservation) -> Iterator[Finding]:
         f"The cluster has been paused for {age(observed.now - since)}"
         if since
         else "The cluster is paused",
-        "spec.paused is true: the operator changes and repairs nothing",
+        "spec.paused is true: the operator makes no changes and no repairs",
         "Resume the cluster once manual work on it has ended.",
         f"kubectl bao resume {observed.name} -n {observed.namespace}",
     )

@@ -66,7 +66,7 @@ def seal(observed: ClusterObservation) -> Iterator[Finding]:
         )
         yield Finding(
             f"Servers are sealed: {', '.join(sealed)}",
-            next(refusals, f"the seal {kind} does not unseal them"),
+            next(refusals, f"the {kind} seal does not unseal them"),
             "Read the log of the server.",
             f"kubectl -n {observed.namespace} logs {sealed[0]} --tail 50",
         )

@@ -141,7 +141,7 @@ class _Edit:
         """Describe the start of new servers."""
         others = self.servers - size
         if stateful_set == key_of(self.later).name and others > 0:
-            return f"{size} starts and initializes the cluster; then {others} join it"
+            return f"{size} starts and initializes the cluster; then {others} more join it"
         return f"{size} start"
 
     @property
@@ -152,7 +152,7 @@ class _Edit:
         if upgraded and text(self.later, "spec", "upgrade", "strategy") == "BlueGreen":
             return "new servers (green) replace them"
         if self.servers == 1:
-            return "the only server restarts, and the cluster is not available meanwhile"
+            return "the only server restarts; the cluster is not available during the restart"
         return "all servers restart, one at a time, the leader last"
 
 
@@ -206,9 +206,9 @@ _NOTES: Final = (
     _Note(
         "storage.size", "The volumes grow in place. A pod restarts only if its driver requires it."
     ),
-    _Note("paused", "The operator changes and repairs nothing until the cluster is resumed.", True),
-    _Note("hibernate", "Every server stops; volumes and keys stay.", True),
-    _Note("deletionPolicy", "It takes effect only when the cluster is deleted."),
+    _Note("paused", "The operator makes no changes until the cluster is resumed.", True),
+    _Note("hibernate", "All servers stop; volumes and keys stay.", True),
+    _Note("deletionPolicy", "deletionPolicy takes effect when the cluster is deleted."),
 )
 
 

@@ -215,7 +215,7 @@ def consequences(
     )
     return (
         *((missing,) if outdated_by_rule else ()),
-        f"{cluster} gets the data of {row.backup}, which is {_age(row, now)}.",
+        f"The data of {cluster} is replaced by {row.backup}, which is {_age(row, now)}.",
         "Everything written since then is lost. To keep it, run kubectl bao backup first.",
         "At the end all servers restart at the same time: the cluster is down for some seconds.",
     )
@@ -245,7 +245,7 @@ def _end(live: Object, lines: TextIO) -> ExitCode:
         operation = text(live, "status", "execution", "operationID")
         key = key_of(live)
         lines.write(
-            "Check the data. Then acknowledge the outcome: Resume continues, Abandon gives up:\n"
+            "Check the data. Then acknowledge the outcome: Resume continues, Abandon ends it:\n"
             f"kubectl -n {key.namespace} annotate {RESTORES.plural} {key.name} "
             f"{RESTORE_ACKNOWLEDGE}={clean_message(operation)}/Resume\n"
         )

@@ -146,7 +146,7 @@ def deletion_of(observed: ClusterObservation) -> str:
     if since is None:
         return ""
     waits = ", ".join(finalizers(observed.cluster))
-    return f"in deletion for {age(observed.now - since)}, waits for its finalizers: {waits}"
+    return f"deletion began {age(observed.now - since)} ago and waits for the finalizers: {waits}"
 
 
 def days_left(observed: ClusterObservation) -> int | None:

@@ -68,7 +68,7 @@ async def order(client: Client, clock: Clock, target: str, token: str | None) ->
     datacenter, slash, service = target.partition("/")
     if not slash or not re.fullmatch(NAME_PATTERN, service):
         raise RequestError(
-            f"{target!r}: write datacenter/service, such as fra1/log-shipper", ExitCode.USAGE
+            f"{target!r}: must be DC/SERVICE, such as fra1/log-shipper", ExitCode.USAGE
         )
     request = _request(service, _fresh(clock) if token is None else token)
     live = await find(client, datacenter)
@@ -102,7 +102,7 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
     name = key_of(live).name
     if is_terminating(live):
         raise RequestError(
-            f"Datacenter {name} is being deleted: its services are being deleted", ExitCode.REFUSED
+            f"Datacenter {name} and its services are being deleted", ExitCode.REFUSED
         )
     orders = _orders(live)
     index = next((at for at, item in enumerate(orders) if item.get("name") == request.name), None)
@@ -137,7 +137,7 @@ def _summary(done: RedeployResult) -> str:
     target = f"{done.datacenter}/{done.service}"
     if not done.written:
         return (
-            f"{target}: the request {done.token} exists already; nothing was changed. "
+            f"{target}: the request {done.token} already exists; nothing was changed. "
             "To replace the pods again, use another --token."
         )
     before = f" (previous: {done.before})" if done.before else ""
@@ -178,9 +178,9 @@ async def _expect_workload(client: Client, datacenter: str, service: str) -> Non
         workload = await client.get(WORKLOADS, key, metadata_only=True)
     except NotFound:
         services = await _services_of(client, datacenter)
-        existing = f"only {services}" if services else "nor any other"
+        existing = f", only {services}" if services else "; it has no services"
         raise RequestError(
-            f"there is no service {service} in Datacenter {datacenter}, {existing}",
+            f"there is no service {service} in Datacenter {datacenter}{existing}",
             ExitCode.NOT_FOUND,
         ) from None
     if is_terminating(workload):

@@ -184,7 +184,7 @@ async def _absent(client: Client, name: str) -> str:
     return (
         f"there is no Datacenter {name}, only {existing}"
         if existing
-        else f"there is no Datacenter {name}, nor any other"
+        else f"there is no Datacenter {name}; there are no Datacenters"
     )
 
 

@@ -98,7 +98,7 @@ def _notes(view: View) -> Iterator[str]:
     elif view.is_stale:
         yield (
             f"its status is for generation {view.observed_generation}, its spec has generation "
-            f"{view.generation}: not reconciled since"
+            f"{view.generation}: not reconciled yet"
         )
     if ready is not None and ready.status != "True" and ready.reason not in _OF_SERVICES:
         yield clean_message(f"{ready.reason}: {ready.message}")
@@ -171,9 +171,9 @@ def _details(service: ServiceView, now: datetime) -> Iterator[str]:
     if service.problem:
         yield service.problem
     if service.retiring and service.state not in _LEAVES:
-        yield "is to be removed"
+        yield "will be removed"
     if service.outdated:
-        yield "its spec has changed since"
+        yield "not reconciled since its spec changed"
     if service.error_reason:
         attempt = "" if service.outdated else f"attempt {service.attempts}, {_next(service, now)}: "
         yield f"{attempt}{service.error_reason}: {service.error}"
@@ -183,7 +183,7 @@ def _details(service: ServiceView, now: datetime) -> Iterator[str]:
 
 def _next(service: ServiceView, now: datetime) -> str:
     if service.next_retry is None:
-        return "no retry before a change"
+        return "no retry until its spec changes"
     retry_at = rfc3339(service.next_retry)
     left = math.ceil((service.next_retry - now).total_seconds())
     moment = retry_at.partition("T")[2] if retry_at[:10] == rfc3339(now)[:10] else retry_at

@@ -162,7 +162,7 @@ def read_schedule(*, watch: bool, until_ready: bool, timeout: str | None) -> Rea
     if timeout is None:
         return ReadSchedule(again, until_ready)
     if not again:
-        raise ValueError("only with --watch or --until-ready")
+        raise ValueError("needs --watch or --until-ready")
     seconds = parse_duration(timeout).total_seconds()
     if seconds <= 0:
         raise ValueError("must be longer than 0")

@@ -107,7 +107,7 @@ async def _local_port(
     except TimeoutError:
         raise RequestError(
             f"port-forward to {pod}: kubectl was not ready in {START_SECONDS:g} s; check the "
-            "network to the API server",
+            "connection to the API server",
             ExitCode.NO_ACCESS,
         ) from None
 

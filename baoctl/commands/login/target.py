@@ -78,7 +78,7 @@ def trust_of(live: Object) -> ServerAuthority:
     except InvalidClusterError as error:
         raise RequestError(
             f"{key_of(live)}: this client cannot read its spec ({len(error.violations)} fields); "
-            "use the client of the operator's version"
+            "use a client with the version of the operator"
         ) from None
     name = tls_names.server_name(cluster)
     if cluster.spec.tls.mode == "ACME":
@@ -100,7 +100,7 @@ def check_authority(where: str, content: str) -> str:
     """Return valid CA certificates in PEM. Raises RequestError."""
     try:
         if not content or len(content) > AUTHORITY_MAX:
-            raise UnreadableFileError("it is empty, or too long")
+            raise UnreadableFileError(f"it is empty, or longer than {AUTHORITY_MAX} bytes")
         check_trusted(content)
     except UnreadableFileError as error:
         raise RequestError(

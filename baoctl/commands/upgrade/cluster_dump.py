@@ -82,15 +82,15 @@ def expect_status(dump: ClusterDump) -> None:
     key = f"{CLUSTER_KIND} {metadata.namespace}/{metadata.name}"
     if not dump.has_status:
         raise DumpError(
-            f"{key} has no status, so the version of its servers is unknown: a manifest has no "
-            "status, so dump the live objects (kubectl get openbaocluster,sts,pods,pvc -o yaml) or "
-            "name the cluster with --cluster; a live object has a status once the operator has "
+            f"{key} has no status, so the version of its servers is unknown: dump the live objects "
+            "instead of a manifest (kubectl get openbaocluster,sts,pods,pvc -o yaml), or read them "
+            "with --cluster and without -f; for a new cluster, wait until the operator has "
             "reconciled it"
         )
     if not dump.cluster.status.initialized and is_initialized(dump.cluster, dump.observed):
         raise DumpError(
-            f"{key}: status.initialized is not true, and its servers have data, so the status is "
-            "not written yet or was lost: try again once the operator has written it"
+            f"{key}: status.initialized is not true, but its servers have data, so its status is "
+            "incomplete: try again once the operator has written it"
         )
 
 
@@ -100,17 +100,22 @@ def _choose(clusters: list[Object], key: str | None) -> Object:
         raise DumpError(f"there is no {CLUSTER_KIND} in the dump", ExitCode.NOT_FOUND)
     if key is None:
         if len(by_key) > 1:
-            text = f"choose one with --cluster: {', '.join(sorted(by_key))}"
+            text = f"there are several clusters; choose one with --cluster: {_name_list(by_key)}"
             raise DumpError(text, ExitCode.USAGE)
         return next(iter(by_key.values()))
     chosen = [own for own in by_key if key in (own, own.partition("/")[2])]
     if not chosen:
-        text = f"there is no {CLUSTER_KIND} {key}, only {', '.join(sorted(by_key))}"
+        text = f"there is no {CLUSTER_KIND} {key}, only {_name_list(by_key)}"
         raise DumpError(text, ExitCode.NOT_FOUND)
     if len(chosen) > 1:
-        text = f"choose one with --cluster: {', '.join(sorted(chosen))}"
+        names = _name_list(chosen)
+        text = f"there are several clusters {key}; choose one with --cluster: {names}"
         raise DumpError(text, ExitCode.USAGE)
     return by_key[chosen[0]]
+
+
+def _name_list(keys: Iterable[str]) -> str:
+    return ", ".join(sorted(keys))
 
 
 def _key(obj: Object) -> str:

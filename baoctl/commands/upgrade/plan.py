@@ -122,7 +122,7 @@ def plan(
     clock, deadline = SystemClock(), installation_from_environment().pod_deadline
     if dump is None:
         if cluster is None:
-            text = "name the cluster with --cluster namespace/name, or a dump with -f"
+            text = "choose a cluster with --cluster NAMESPACE/NAME, or a dump with -f"
             raise DumpError(text, ExitCode.USAGE)
         key, live = _live(cluster, access or Access())
         return forecast(read_dump(live, key, clock.now()), request, deadline)
@@ -138,7 +138,7 @@ def plan(
 def _live(cluster: str, access: Access) -> tuple[str, tuple[Object, ...]]:
     namespace, slash, name = cluster.rpartition("/")
     if slash and access.namespace not in (None, namespace):
-        text = f"--cluster {cluster[:80]} is in another namespace than -n {access.namespace}"
+        text = f"--cluster {cluster[:80]} and -n {access.namespace} are different namespaces"
         raise DumpError(f"{text}; use one of them", ExitCode.USAGE)
 
     async def run(api: Session) -> tuple[str, tuple[Object, ...]]:
@@ -213,7 +213,7 @@ def _answer(
         case Wait(reason, message) if decision.upgrade is None:
             return "waits", reason, message
     if decision.upgrade is None and not begins:
-        return "nothing", "", f"the servers run {decision.release} already, or are upgraded to it"
+        return "nothing", "", f"the servers run {decision.release}, or are being upgraded to it"
     if cluster.status.upgrade is not None:
         return "goes-on", "", "an upgrade is in progress and would continue with this request"
     return "begins", "", "the upgrade would start immediately"
@@ -254,8 +254,8 @@ def _under_way(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
     ):
         return "goes-on", "", f"an upgrade is in progress: {progress}; it would be rolled back"
     if has_target and requested != target:
-        return "goes-on", "", f"an upgrade is in progress: {progress}; it completes first"
-    return "goes-on", "", f"an upgrade is in progress: {progress}; it would continue with it"
+        return "goes-on", "", f"an upgrade is in progress: {progress}; it would complete first"
+    return "goes-on", "", f"an upgrade is in progress: {progress}; it would continue"
 
 
 def _line(result: Result, dump: ClusterDump) -> Line:
@@ -292,7 +292,7 @@ def _limits(report: Forecast) -> str:
     return (
         "It rolls back automatically if the new servers are not ready within "
         f"{report.deadline_seconds} s, or a later step takes more than {step} s, unless "
-        "autoRollback says otherwise."
+        "autoRollback disables this."
     )
 
 

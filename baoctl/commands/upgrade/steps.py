@@ -84,7 +84,7 @@ def _replacement_text(pod: str, *, leads: bool, votes: bool, job: bool) -> str:
     if not job:
         return (
             f"replace {pod}, the leader, after the operator has asked it to step down; if that is "
-            "not possible, it hands over when it shuts down"
+            "not possible, it gives up leadership when it shuts down"
         )
     return f"{pod} is the leader: a Job asks it to step down; replace it once another server leads"
 
@@ -250,12 +250,12 @@ def _demote(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
     )
     kept = f"keep the former servers for {upgrade.retention_seconds} s (stabilizationSeconds)"
     if upgrade.can_return:
-        yield f"{kept}: until here spec.upgrade.requests.rollback rolls the upgrade back"
+        yield f"{kept}; until then spec.upgrade.requests.rollback rolls the upgrade back"
     else:
         yield f"{kept}; a rollback is possible only until one of the new servers leads"
     if upgrade.waits_for_cleanup:
         yield "keep them until a new spec.upgrade.requests.cleanup (autoCleanup is false)"
-    yield f"accept {upgrade.target}: from here the upgrade cannot be rolled back"
+    yield f"accept {upgrade.target}; from then on the upgrade cannot be rolled back"
 
 
 def _clean_up(upgrade: _BlueGreenUpgrade) -> Iterator[str]:

@@ -12,7 +12,10 @@ AVAILABLE = {"type": "Available", "status": "True", "reason": "AllReplicasReady"
 LOCK = {"operation": "Backup", "holder": "openbaobackup/nightly"}
 ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a cluster that is well": ({}, []),
-    "one without a status": ({"conditions": []}, ["it is not Available (without a condition)"]),
+    "one without a status": (
+        {"conditions": []},
+        ["it is not Available (it has no such condition)"],
+    ),
     "one that is not Available": (
         {"conditions": [{**AVAILABLE, "status": "False", "reason": "NotReady"}]},
         ["it is not Available (NotReady)"],
@@ -50,7 +53,7 @@ def test_a_cluster_that_is_being_deleted() -> None:
 TOKENS: dict[str, tuple[dict[str, Any], str]] = {
     "one that lives for ever": ({"ttl": 0, "num_uses": 0}, ""),
     "one that lives long enough": ({"ttl": 210, "num_uses": 0}, ""),
-    "one that ends before the keys are removed": ({"ttl": 209}, "lives 209 s"),
+    "one that ends before the keys are removed": ({"ttl": 209}, "expires in 209 s"),
     "one that may be used a few times": ({"ttl": 0, "num_uses": 5}, "only 5 times"),
     "one that says nothing": ({}, ""),
 }

@@ -182,7 +182,7 @@ def test_the_effects_of_a_lost_connection_are_omitted() -> None:
 
 def test_a_deletion_names_the_finalizer_of_another_controller() -> None:
     (finding,) = diagnose(in_deletion(FINALIZER, "example.com/keep"))
-    assert "in deletion for 60m" in finding.evidence
+    assert "deletion began 60m ago" in finding.evidence
     assert "controller of example.com/keep" in finding.next_step
     (finding,) = diagnose(in_deletion(FINALIZER))
     assert "operator log" in finding.next_step

@@ -109,7 +109,7 @@ async def test_the_tree_and_the_events_are_printed(tmp_path: Path) -> None:
         client = await baoctl("version", "--client", "-o", "json")
     assert tree.stdout.splitlines()[0].startswith("OpenBaoCluster/first  3/3")
     assert "Pod/first-2  ready" in tree.stdout
-    assert events.stdout == "No events; they are kept for an hour.\n"
+    assert events.stdout == "No events. By default the API server deletes events after one hour.\n"
     assert "servers   default/first 2.7.2" in version.stdout
     assert json.loads(client.stdout)["client"] == __version__
 

@@ -164,10 +164,10 @@ async def test_the_verbs_write_once_and_say_so(tmp_path: Path) -> None:
 
 # sentence: (arguments, typed text, exit status, text of the output, whether the prompt is shown)
 HIBERNATIONS: dict[str, tuple[tuple[str, ...], str, int, str, bool]] = {
-    "confirmed": (("first",), "first\n", 0, "patched: every server stops", True),
+    "confirmed": (("first",), "first\n", 0, "patched: all servers stop", True),
     "with another name": (("first",), "second\n", 2, "nothing was changed", True),
     "without an answer": (("first",), "", 1, "no answer: nothing was changed", True),
-    "without a prompt": (("first", "--yes"), "", 0, "patched: every server stops", False),
+    "without a prompt": (("first", "--yes"), "", 0, "patched: all servers stop", False),
     "a trial": (("first", "--dry-run"), "", 0, "would be patched", False),
     "of no cluster": (("other",), "other\n", 5, "only first", False),
     "of no cluster, without a prompt": (("other", "-y"), "", 5, "only first", False),
@@ -188,7 +188,7 @@ async def test_hibernate_asks_once_the_cluster_exists(
     assert (result.exit_code, words in result.output) == (status, True), result.output
     assert ("Type first to continue" in result.output) is prompt
     live = gen.present(server.get(CLUSTERS, KEY))
-    assert live["spec"].get("hibernate", False) is ("patched: every" in words)
+    assert live["spec"].get("hibernate", False) is ("patched: all" in words)
 
 
 async def test_hibernate_asks_nothing_about_a_hibernated_cluster(tmp_path: Path) -> None:

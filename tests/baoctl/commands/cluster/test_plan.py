@@ -131,7 +131,7 @@ def test_a_cluster_that_is_not_there_is_created_whole(tmp_path: Path) -> None:
     assert (plan["cluster"], plan["verb"]) == ("default/second", "create")
     assert {obj["verb"] for obj in plan["objects"]} == {"create"}
     assert [pod["text"] for pod in plan["pods"]] == [
-        "1 starts and initializes the cluster; then 2 join it"
+        "1 starts and initializes the cluster; then 2 more join it"
     ]
 
 

@@ -58,7 +58,7 @@ def test_the_order_is_one_that_the_operator_reads() -> None:
 
 # sentence: (arguments, what is typed, exit status, words, whether it is ordered)
 DIALOGUES: dict[str, tuple[tuple[str, ...], str, int, str, bool]] = {
-    "chosen and confirmed": ((), "tuesday\nfirst\n", 0, "the data of tuesday", True),
+    "chosen and confirmed": ((), "tuesday\nfirst\n", 0, "is replaced by tuesday", True),
     "named and confirmed": (("--from", "monday"), "first\n", 0, "is lost", True),
     "named, and nothing is asked": (("--from", "monday", "-y"), "", 0, "created", True),
     "another name is typed": (("--from", "monday"), "second\n", 2, "nothing was changed", False),
@@ -66,7 +66,7 @@ DIALOGUES: dict[str, tuple[tuple[str, ...], str, int, str, bool]] = {
     "a trial": (("--from", "monday", "--dry-run"), "", 0, "would be created", False),
     "a failed backup": (("--from", "failed"), "", 5, "choose one of wednesday", False),
     "a backup of another cluster": (("--from", "of-another", "-y"), "", 5, "choose one", False),
-    "nothing is chosen and nothing asked": (("-y",), "", 2, "choose the backup", False),
+    "nothing is chosen and nothing asked": (("-y",), "", 2, "choose one with --from", False),
 }
 
 

@@ -123,7 +123,7 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
     ),
     "a deletion": (
         in_deletion(FINALIZER, "example.com/keep"),
-        ("Not ready", "Deleting: in deletion for 60m", FINALIZER, "example.com/keep"),
+        ("Not ready", "Deleting: deletion began 60m ago", FINALIZER, "example.com/keep"),
     ),
     "no status at all": (
         replace(healthy(), cluster={**healthy().cluster, "status": {}}),

@@ -125,11 +125,11 @@ REFUSED: dict[str, tuple[Object, str, str | None, str]] = {
     ),
     "no such datacenter": (fra1(), "fra2/vault", None, "there is no Datacenter fra2, only fra1"),
     "no service": (
-        fra1(), "fra1", None, "'fra1': write datacenter/service, such as fra1/log-shipper",
+        fra1(), "fra1", None, "'fra1': must be DC/SERVICE, such as fra1/log-shipper",
     ),
     "no name of a service": (
         fra1(), "fra1/../x\n", None,
-        "'fra1/../x\\n': write datacenter/service, such as fra1/log-shipper",
+        "'fra1/../x\\n': must be DC/SERVICE, such as fra1/log-shipper",
     ),
     "no token": (
         fra1(), "fra1/vault", "",
@@ -164,7 +164,7 @@ async def test_what_cannot_be_ordered_is_said(
 
 async def test_a_datacenter_without_services_says_so() -> None:
     with pytest.raises(
-        RequestError, match=r"^there is no service vault in .* fra1, nor any other$"
+        RequestError, match=r"^there is no service vault in .* fra1; it has no services$"
     ):
         await redeploy_result(server_of([fra1()]))
 
@@ -173,7 +173,7 @@ async def test_a_datacenter_without_services_says_so() -> None:
     ("leaving", "message"),
     [
         (VAULT, "service vault of Datacenter fra1 is being deleted"),
-        (fra1(), "Datacenter fra1 is being deleted: its services are being deleted"),
+        (fra1(), "Datacenter fra1 and its services are being deleted"),
     ],
     ids=["the service", "the datacenter"],
 )
@@ -253,7 +253,7 @@ SAID: dict[str, tuple[str, str, bool, str]] = {
     ),
     "nothing": (
         "t", "Active", False,
-        "fra1/vault: the request t exists already; nothing was changed. To replace the pods "
+        "fra1/vault: the request t already exists; nothing was changed. To replace the pods "
         "again, use another --token.",
     ),
 }  # fmt: skip

@@ -48,7 +48,7 @@ MANY = [f"dc{number:02}" for number in range(12)]
 # sentence: (server, name, message)
 ABSENT: dict[str, tuple[FakeApiServer, str, str]] = {
     "others": (fleet("fra1", "ams1"), "fra2", "there is no Datacenter fra2, only ams1, fra1"),
-    "no other": (fleet(), "fra2", "there is no Datacenter fra2, nor any other"),
+    "no other": (fleet(), "fra2", "there is no Datacenter fra2; there are no Datacenters"),
     "more than ten": (
         fleet(*MANY), "fra2",
         f"there is no Datacenter fra2, only {', '.join(MANY[:10])} and 2 more",

@@ -147,7 +147,7 @@ PLACES: dict[str, tuple[Object, str, bool]] = {
     ),
     "news of a former spec": (
         live_datacenter(READY, observed_generation=0),
-        "├─ its status is for generation 0, its spec has generation 1: not reconciled since",
+        "├─ its status is for generation 0, its spec has generation 1: not reconciled yet",
         False,
     ),
     "nobody has looked": (
@@ -216,19 +216,23 @@ DETAILS: dict[str, tuple[Object, str, str]] = {
         f"attempt 9, next at 2030-01-02T12:00:00Z (in 1440 min): {WHY}",
     ),
     "only a change helps": (
-        row(failed_service(None, 1)), "Failed", f"attempt 1, no retry before a change: {WHY}",
+        row(failed_service(None, 1)),
+        "Failed",
+        f"attempt 1, no retry until its spec changes: {WHY}",
     ),
     "it failed, and waits for something else": (
         row(failed_service(8, 3, state="Retiring", message=BLOCKED), **GOING), "Retiring",
         f"attempt 3, next at 12:00:08Z (in 8 s): {WHY}; {BLOCKED}",
     ),
     "it was changed since": (
-        row(failed_service(8, digest="former")), "Failed", f"its spec has changed since; {WHY}",
+        row(failed_service(8, digest="former")),
+        "Failed",
+        f"not reconciled since its spec changed; {WHY}",
     ),
     "it runs, but not as asked": (
-        row(replace(RUNS, digest="former")), "Running", "its spec has changed since",
+        row(replace(RUNS, digest="former")), "Running", "not reconciled since its spec changed",
     ),
-    "it is to go, and nobody has looked": (row(RUNS, **GOING), "Running", "is to be removed"),
+    "it is to go, and nobody has looked": (row(RUNS, **GOING), "Running", "will be removed"),
     "it goes": (
         row(ServiceProgress("Retiring", "is taken away"), **GOING), "Retiring", "is taken away",
     ),

@@ -155,7 +155,7 @@ async def test_a_datacenter_that_goes_ends_it(watch: Watch) -> None:
     await watch.clock.advance(1)
     watch.server.remove(DATACENTERS, ObjectKey("", "fra1"))
     await watch.clock.advance(2)
-    assert str(task.exception()) == "there is no Datacenter fra1, nor any other"
+    assert str(task.exception()) == "there is no Datacenter fra1; there are no Datacenters"
 
 
 # --- what is printed ----------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def test_flags(watch: bool, until_ready: bool, timeout: str | None, options: Rea
 
 # sentence: (arguments, message)
 WRONG: dict[str, tuple[tuple[str, ...], str]] = {
-    "a timeout for one look": (("--timeout", "5m"), "only with --watch or --until-ready"),
+    "a timeout for one look": (("--timeout", "5m"), "needs --watch or --until-ready"),
     "no duration": (("-w", "--timeout", "5 minutes"), "not a duration"),
     "no time": (("-w", "--timeout", "0"), "must be longer than 0"),
 }

@@ -149,8 +149,8 @@ def test_answer(cluster: gen.Cluster, answer: str, reason: str, named: str) -> N
     ("phase", "version", "named"),
     [
         ("Syncing", OLD, "it would be rolled back"),
-        ("Promoting", OLD, "it completes first"),
-        ("Syncing", "2.5.6", "it completes first"),
+        ("Promoting", OLD, "it would complete first"),
+        ("Syncing", "2.5.6", "it would complete first"),
     ],
 )
 def test_another_wish_on_the_way(phase: str, version: str, named: str) -> None:

@@ -36,7 +36,7 @@ def test_a_manifest_without_status_tells_nothing_of_servers(status: dict[str, An
 
 def test_servers_with_data_whose_status_says_nothing_of_them() -> None:
     line = refusal(dump(YOUNG), "--to", NEW)
-    assert "ns/x: status.initialized is not true, and its servers have data" in line
+    assert "ns/x: status.initialized is not true, but its servers have data" in line
 
 
 def test_a_cluster_without_data_is_not_said_to_run_anything() -> None:
