@@ -16,7 +16,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from baoctl.commands.api_client import FIELD_MANAGER, RequestError, Session, run_in_session
-from baoctl.commands.datacenter.status import find, name_list
+from baoctl.commands.datacenter.status import find, format_names
 from baoctl.commands.preconditions import version_precondition
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
@@ -31,9 +31,9 @@ from runtime.clock import Clock
 from runtime.errors import Conflict, NotFound, PatchFailed, TransportError
 from runtime.types import Object, ObjectKey, is_terminating, key_of
 
-TRIES: Final = 5
+ATTEMPTS_MAX: Final = 5
 """Attempts to write a request while other clients change the Datacenter."""
-_HELD: Final = ("Maintenance", "Offline")
+_SUSPENDED: Final = ("Maintenance", "Offline")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +58,25 @@ def redeploy(target: str, token: str | None, access: Access) -> str:
     """
 
     async def run(api: Session) -> RedeployResult:
-        return await order(api.client, api.clock, target, token)
+        return await request_redeploy(api.client, api.clock, target, token)
 
     return summary(run_in_session("datacenter-redeploy", run, access))
 
 
-async def order(client: Client, clock: Clock, target: str, token: str | None) -> RedeployResult:
+async def request_redeploy(
+    client: Client, clock: Clock, target: str, token: str | None
+) -> RedeployResult:
     """Write a request. Raises RequestError, and the errors of the client."""
     datacenter, slash, service = target.partition("/")
     if not slash or not re.fullmatch(NAME_PATTERN, service):
         raise RequestError(
             f"{target!r}: must be DC/SERVICE, such as fra1/log-shipper", ExitCode.USAGE
         )
-    request = _request(service, _fresh(clock) if token is None else token)
+    request = _request(service, _default_token(clock) if token is None else token)
     live = await find(client, datacenter)
     await _expect_workload(client, datacenter, service)
     before = _token_of(live, service)
-    for _ in range(TRIES):
+    for _ in range(ATTEMPTS_MAX):
         ops = ops_of(live, request)
         if ops:
             try:
@@ -90,7 +92,8 @@ async def order(client: Client, clock: Clock, target: str, token: str | None) ->
             datacenter, service, request.token, before, state, before != request.token
         )
     raise RequestError(
-        f"Datacenter {datacenter}: other clients changed it during {TRIES} attempts; try again"
+        f"Datacenter {datacenter}: other clients changed it during {ATTEMPTS_MAX} attempts; try "
+        "again"
     )
 
 
@@ -104,21 +107,21 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
         raise RequestError(
             f"Datacenter {name} and its services are being deleted", ExitCode.REFUSED
         )
-    orders = _orders(live)
-    index = next((at for at, item in enumerate(orders) if item.get("name") == request.name), None)
+    requests = _requests(live)
+    index = next((at for at, item in enumerate(requests) if item.get("name") == request.name), None)
     entry: Object = request.to_object()
-    if index is not None and orders[index] == entry:
+    if index is not None and requests[index] == entry:
         return ()
-    if index is None and len(orders) >= SERVICES_MAX:
+    if index is None and len(requests) >= SERVICES_MAX:
         raise RequestError(
-            f"spec.redeploy of Datacenter {name} has {len(orders)} requests, the maximum is "
+            f"spec.redeploy of Datacenter {name} has {len(requests)} requests, the maximum is "
             f"{SERVICES_MAX}: remove completed ones",
             ExitCode.REFUSED,
         )
     change: Object
     if index is not None:
         change = {"op": "replace", "path": f"/spec/redeploy/{index}", "value": entry}
-    elif orders:
+    elif requests:
         change = {"op": "add", "path": "/spec/redeploy/-", "value": entry}
     else:
         change = {"op": "add", "path": "/spec/redeploy", "value": [entry]}
@@ -128,23 +131,24 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
     )
 
 
-def summary(done: RedeployResult) -> str:
+def summary(result: RedeployResult) -> str:
     """Return the result and the next step, on one line."""
-    return clean_message(_summary(done))
+    return clean_message(_summary(result))
 
 
-def _summary(done: RedeployResult) -> str:
-    target = f"{done.datacenter}/{done.service}"
-    if not done.written:
+def _summary(result: RedeployResult) -> str:
+    target = f"{result.datacenter}/{result.service}"
+    if not result.written:
         return (
-            f"{target}: the request {done.token} already exists; nothing was changed. "
+            f"{target}: the request {result.token} already exists; nothing was changed. "
             "To replace the pods again, use another --token."
         )
-    before = f" (previous: {done.before})" if done.before else ""
-    condition = f" once spec.state is no longer {done.state}" if done.state in _HELD else ""
+    before = f" (previous: {result.before})" if result.before else ""
+    suspended = result.state in _SUSPENDED
+    condition = f" once spec.state is no longer {result.state}" if suspended else ""
     return (
-        f"{target}: requested with token {done.token}{before}. Its pods are replaced{condition}; "
-        f"follow it with: baoctl datacenter status {done.datacenter} --until-ready"
+        f"{target}: requested with token {result.token}{before}. Its pods are replaced{condition}; "
+        f"follow it with: baoctl datacenter status {result.datacenter} --until-ready"
     )
 
 
@@ -156,19 +160,19 @@ def _request(service: str, token: str) -> RedeployRequest:
         raise RequestError(f"{service} with token {token[:40]!r}: {text}", ExitCode.USAGE) from None
 
 
-def _fresh(clock: Clock) -> str:
+def _default_token(clock: Clock) -> str:
     now = clock.now().astimezone(UTC)
     return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _orders(live: Object) -> list[Object]:
-    orders: Any = (live.get("spec") or {}).get("redeploy")
-    return orders if isinstance(orders, list) else []
+def _requests(live: Object) -> list[Object]:
+    requests: Any = (live.get("spec") or {}).get("redeploy")
+    return requests if isinstance(requests, list) else []
 
 
 def _token_of(live: Object, service: str) -> str:
     return next(
-        (str(entry.get("token")) for entry in _orders(live) if entry.get("name") == service), ""
+        (str(entry.get("token")) for entry in _requests(live) if entry.get("name") == service), ""
     )
 
 
@@ -195,4 +199,4 @@ async def _services_of(client: Client, datacenter: str) -> str:
     )
     workloads = await client.list(WORKLOADS, options=by_datacenter)
     prefix = names.workload_name(datacenter, "")
-    return name_list(key_of(workload).name.removeprefix(prefix) for workload in workloads.items)
+    return format_names(key_of(workload).name.removeprefix(prefix) for workload in workloads.items)

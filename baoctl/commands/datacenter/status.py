@@ -34,9 +34,9 @@ from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of
 
 UNREADABLE: Final = "Unreadable"
 """State of a BootstrapWorkload that cannot be read."""
-NAMED: Final = 10
+NAMES_MAX: Final = 10
 """Maximum number of names in a message."""
-_LOST: Final = "its status cannot be read; the operator rewrites it"
+_STATUS_UNREADABLE: Final = "its status cannot be read; the operator rewrites it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,8 @@ class View:
 
 def as_json(view: View) -> str:
     """Return a view as JSON; times are RFC 3339, in UTC."""
-    whole = {**asdict(view), "ready": view.is_ready}
-    return json.dumps(whole, indent=2, default=rfc3339) + "\n"
+    fields = {**asdict(view), "ready": view.is_ready}
+    return json.dumps(fields, indent=2, default=rfc3339) + "\n"
 
 
 # --- requests -----------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ async def find(client: Client, name: str) -> Object:
     try:
         return await client.get(DATACENTERS, ObjectKey("", name))
     except NotFound:
-        raise RequestError(await _absent(client, name), ExitCode.NOT_FOUND) from None
+        raise RequestError(await _not_found_message(client, name), ExitCode.NOT_FOUND) from None
 
 
 async def metadata_of_all(client: Client, kind: Resource) -> tuple[Object, ...]:
@@ -177,8 +177,8 @@ async def metadata_of_all(client: Client, kind: Resource) -> tuple[Object, ...]:
     return tuple(listing.items)
 
 
-async def _absent(client: Client, name: str) -> str:
-    existing = name_list(
+async def _not_found_message(client: Client, name: str) -> str:
+    existing = format_names(
         key_of(datacenter).name for datacenter in await metadata_of_all(client, DATACENTERS)
     )
     return (
@@ -188,11 +188,11 @@ async def _absent(client: Client, name: str) -> str:
     )
 
 
-def name_list(found: Iterable[str]) -> str:
+def format_names(items: Iterable[str]) -> str:
     """Return the first names, sorted, and the number of the others; "" for none."""
-    ordered = sorted(found)
-    more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
-    return ", ".join(ordered[:NAMED]) + more
+    ordered = sorted(items)
+    more = f" and {len(ordered) - NAMES_MAX} more" if len(ordered) > NAMES_MAX else ""
+    return ", ".join(ordered[:NAMES_MAX]) + more
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -245,11 +245,11 @@ def _problems(live: Object) -> Iterator[str]:
         Datacenter.from_object(live)
     except InvalidDatacenterError as error:
         yield f"its spec cannot be read: {error}"
-    if _is_lost(DatacenterStatus, live):
-        yield _LOST
+    if _has_invalid_status(DatacenterStatus, live):
+        yield _STATUS_UNREADABLE
 
 
-def _is_lost(kind: type[StoredStatus], live: Object) -> bool:
+def _has_invalid_status(kind: type[StoredStatus], live: Object) -> bool:
     """Whether a status is invalid, and therefore ignored."""
     try:
         kind.model_validate(live.get("status") or {})
@@ -266,7 +266,8 @@ def _service(datacenter: str, obj: Object) -> ServiceView:
     if record.datacenter.name != datacenter:
         problem = f"its label names {datacenter}, its spec names {record.datacenter.name}"
         return _unreadable(datacenter, obj, problem)
-    return _readable(record, _LOST if _is_lost(BootstrapWorkloadStatus, obj) else "")
+    is_invalid = _has_invalid_status(BootstrapWorkloadStatus, obj)
+    return _readable(record, _STATUS_UNREADABLE if is_invalid else "")
 
 
 def service_of(datacenter: str, workload: Object) -> str:

@@ -20,23 +20,23 @@ from contracts.datacenter.reasons import READY
 from contracts.datacenter.service_spec import OPENBAO_READY
 from contracts.rfc3339 import rfc3339
 
-Paint: TypeAlias = Callable[[str, str], str]
+Colorize: TypeAlias = Callable[[str, str], str]
 """Adds a color to a text; the color "" leaves it unchanged."""
 Cell: TypeAlias = tuple[str, str]
 """An escaped text and its color."""
 
-COLOURS: Final[Mapping[str, str]] = {
+COLORS: Final[Mapping[str, str]] = {
     "Provisioning": "blue",
     "Running": "green",
     "Failed": "red",
     "Retiring": "yellow",
     UNREADABLE: "red",
 }
-_READY_COLOURS: Final[Mapping[str, str]] = {"True": "green", "False": "red"}
-_LEAVES: Final = ("Retiring", "Retired")
-_OF_SERVICES: Final = ("ServicesFailed", "ServicesNotRunning")
+_READY_COLORS: Final[Mapping[str, str]] = {"True": "green", "False": "red"}
+_REMOVAL_STATES: Final = ("Retiring", "Retired")
+_SERVICE_REASONS: Final = ("ServicesFailed", "ServicesNotRunning")
 """Reasons that are not printed, because the lines of the services show the details."""
-_NEVER: Final = "not reconciled yet: check that the operator runs with DATACENTERS=true"
+_NOT_RECONCILED: Final = "not reconciled yet: check that the operator runs with DATACENTERS=true"
 _MINUTES_FROM: Final = 120
 
 
@@ -44,38 +44,38 @@ _MINUTES_FROM: Final = 120
 class _Line:
     """A service in the tree, with the prefixes of its line and of the lines below it."""
 
-    before: str
-    below: str
+    prefix: str
+    child_prefix: str
     service: ServiceView
 
 
-def plain(text: str, colour: str) -> str:
+def plain(text: str, color: str) -> str:
     """Return the text without a color."""
-    del colour
+    del color
     return text
 
 
-def colour_text(text: str, colour: str) -> str:
+def color_text(text: str, color: str) -> str:
     """Return the text with a color for a terminal."""
-    return click.style(text, fg=colour) if colour else text
+    return click.style(text, fg=color) if color else text
 
 
-def as_text(view: View, now: datetime, *, verbose: bool = False, paint: Paint = plain) -> str:
+def as_text(view: View, now: datetime, *, verbose: bool = False, colorize: Colorize = plain) -> str:
     """Return a view as text. `verbose` adds the objects of each service."""
     sections = (
-        _sources(view.sources, paint),
+        _sources(view.sources, colorize),
         *((note, []) for note in _notes(view)),
-        _services(view.workloads, now, paint, verbose=verbose),
+        _services(view.workloads, now, colorize, verbose=verbose),
     )
-    lines = [_head(view, paint)]
+    lines = [_head(view, colorize)]
     for position, (title, body) in enumerate(sections):
-        branch, beneath = _branch(position, sections)
+        branch, child_prefix = _branch(position, sections)
         lines.append(f"{branch}{title}")
-        lines += [f"{beneath}{line}" for line in body]
+        lines += [f"{child_prefix}{line}" for line in body]
     return "\n".join(lines) + "\n"
 
 
-def _head(view: View, paint: Paint) -> str:
+def _head(view: View, colorize: Colorize) -> str:
     ready = view.condition(READY)
     status, reason = (ready.status, ready.reason) if ready else ("Unknown", "")
     cells = [
@@ -85,7 +85,7 @@ def _head(view: View, paint: Paint) -> str:
         f"namespace {view.namespace or '-'}",
         f"{view.running}/{view.services} running",
     ]
-    readiness = paint(f"Ready={status}", _READY_COLOURS.get(status, ""))
+    readiness = colorize(f"Ready={status}", _READY_COLORS.get(status, ""))
     return "  ".join((*map(clean_message, cells), f"{readiness} {clean_message(reason)}".rstrip()))
 
 
@@ -94,13 +94,13 @@ def _notes(view: View) -> Iterator[str]:
         yield clean_message(problem)
     ready = view.condition(READY)
     if ready is None:
-        yield _NEVER
+        yield _NOT_RECONCILED
     elif view.is_stale:
         yield (
             f"its status is for generation {view.observed_generation}, its spec has generation "
             f"{view.generation}: not reconciled yet"
         )
-    if ready is not None and ready.status != "True" and ready.reason not in _OF_SERVICES:
+    if ready is not None and ready.status != "True" and ready.reason not in _SERVICE_REASONS:
         yield clean_message(f"{ready.reason}: {ready.message}")
     if view.conflict:
         yield clean_message(f"conflict: {view.conflict}")
@@ -109,7 +109,7 @@ def _notes(view: View) -> Iterator[str]:
 # --- sources ------------------------------------------------------------------------------------
 
 
-def _sources(sources: Sequence[SourceView], paint: Paint) -> tuple[str, list[str]]:
+def _sources(sources: Sequence[SourceView], colorize: Colorize) -> tuple[str, list[str]]:
     if not sources:
         return "no source was read yet", []
     table = [
@@ -120,7 +120,7 @@ def _sources(sources: Sequence[SourceView], paint: Paint) -> tuple[str, list[str
         ]
         for position, source in enumerate(sources)
     ]
-    return "sources", _columns(table, paint)
+    return "sources", _columns(table, colorize)
 
 
 def _branch(position: int, of: Sequence[object]) -> tuple[str, str]:
@@ -133,33 +133,33 @@ def _contribution(source: SourceView) -> Cell:
     if not source.error:
         return count, ""
     since = source.last_good_time
-    good = f"last valid response at {rfc3339(since)}" if since else "no valid response yet"
-    return f"{count}, DEGRADED: {clean_message(source.error)} ({good})", "red"
+    last_response = f"last valid response at {rfc3339(since)}" if since else "no valid response yet"
+    return f"{count}, DEGRADED: {clean_message(source.error)} ({last_response})", "red"
 
 
 # --- services -----------------------------------------------------------------------------------
 
 
 def _services(
-    services: Sequence[ServiceView], now: datetime, paint: Paint, *, verbose: bool
+    services: Sequence[ServiceView], now: datetime, colorize: Colorize, *, verbose: bool
 ) -> tuple[str, list[str]]:
     if not services:
         return "no services", []
     lines = list(_tree(services))
     table = [_cells(line, now) for line in lines]
     printed = []
-    for line, row in zip(lines, _columns(table, paint), strict=True):
+    for line, row in zip(lines, _columns(table, colorize), strict=True):
         printed.append(row)
         if verbose:
-            printed += [f"{line.below}{text}" for text in _objects(line.service)]
+            printed += [f"{line.child_prefix}{text}" for text in _objects(line.service)]
     return "services", printed
 
 
 def _cells(line: _Line, now: datetime) -> list[Cell]:
     service = line.service
     return [
-        (f"{line.before}{clean_message(service.name)}", ""),
-        (clean_message(service.state), COLOURS.get(service.state, "")),
+        (f"{line.prefix}{clean_message(service.name)}", ""),
+        (clean_message(service.state), COLORS.get(service.state, "")),
         (clean_message(service.kind), ""),
         (clean_message(service.ready), ""),
         (clean_message(service.source), ""),
@@ -170,7 +170,7 @@ def _cells(line: _Line, now: datetime) -> list[Cell]:
 def _details(service: ServiceView, now: datetime) -> Iterator[str]:
     if service.problem:
         yield service.problem
-    if service.retiring and service.state not in _LEAVES:
+    if service.retiring and service.state not in _REMOVAL_STATES:
         yield "will be removed"
     if service.outdated:
         yield "not reconciled since its spec changed"
@@ -185,12 +185,12 @@ def _next(service: ServiceView, now: datetime) -> str:
     if service.next_retry is None:
         return "no retry until its spec changes"
     retry_at = rfc3339(service.next_retry)
-    left = math.ceil((service.next_retry - now).total_seconds())
+    seconds_left = math.ceil((service.next_retry - now).total_seconds())
     moment = retry_at.partition("T")[2] if retry_at[:10] == rfc3339(now)[:10] else retry_at
-    return f"next at {moment} ({_span(left)})"
+    return f"next at {moment} ({_time_left(seconds_left)})"
 
 
-def _span(seconds: int) -> str:
+def _time_left(seconds: int) -> str:
     if seconds <= 0:
         return "due"
     return f"in {seconds} s" if seconds < _MINUTES_FROM else f"in {seconds // 60} min"
@@ -203,13 +203,13 @@ def _objects(service: ServiceView) -> Iterator[str]:
         yield clean_message(f"{name}: {ref}")
 
 
-def _columns(table: Sequence[Sequence[Cell]], paint: Paint) -> list[str]:
+def _columns(table: Sequence[Sequence[Cell]], colorize: Colorize) -> list[str]:
     """Align all columns except the last one; omit empty columns."""
     widths = [max(len(text) for text, _ in column) for column in zip(*table, strict=True)]
     used = [index for index, width in enumerate(widths) if width]
     return [
         "  ".join(
-            paint(row[index][0].ljust(0 if index == used[-1] else widths[index]), row[index][1])
+            colorize(row[index][0].ljust(0 if index == used[-1] else widths[index]), row[index][1])
             for index in used
         ).rstrip()
         for row in table
@@ -221,32 +221,35 @@ def _columns(table: Sequence[Sequence[Cell]], paint: Paint) -> list[str]:
 
 def _tree(services: Sequence[ServiceView]) -> Iterator[_Line]:
     """Yield each service once, by name, under the first service that it depends on."""
-    below: dict[int | None, list[int]] = {}
+    children_of: dict[int | None, list[int]] = {}
     for index, parent in enumerate(_parents(services)):
-        below.setdefault(parent, []).append(index)
+        children_of.setdefault(parent, []).append(index)
     # Not recursive, because all services may be one chain of dependencies.
-    waiting = _branches("", below.get(None, ()))
-    while waiting:
-        before, beneath, index = waiting.pop()
-        children = below.get(index, ())
-        yield _Line(before, f"{beneath}{'│  ' if children else '   '}", services[index])
-        waiting += _branches(beneath, children)
+    stack = _branches("", children_of.get(None, ()))
+    while stack:
+        prefix, child_prefix, index = stack.pop()
+        children = children_of.get(index, ())
+        yield _Line(prefix, f"{child_prefix}{'│  ' if children else '   '}", services[index])
+        stack += _branches(child_prefix, children)
 
 
-def _branches(before: str, indices: Sequence[int]) -> list[tuple[str, str, int]]:
+def _branches(parent_prefix: str, indices: Sequence[int]) -> list[tuple[str, str, int]]:
     """Return the prefixes of these services and of the lines below them, in reverse order."""
     branches = []
     for position, index in enumerate(indices):
-        branch, beneath = _branch(position, indices)
-        branches.append((f"{before}{branch}", f"{before}{beneath}", index))
+        branch, child_prefix = _branch(position, indices)
+        branches.append((f"{parent_prefix}{branch}", f"{parent_prefix}{child_prefix}", index))
     return branches[::-1]
 
 
 def _parents(services: Sequence[ServiceView]) -> list[int | None]:
     """Return the index of the parent of each service; None for the first level."""
     index_of = {service.name: index for index, service in reversed(list(enumerate(services)))}
-    vaults = tuple(service.name for service in services if service.kind == "OpenBaoCluster")
-    parents = [_first(index, service, index_of, vaults) for index, service in enumerate(services)]
+    clusters = tuple(service.name for service in services if service.kind == "OpenBaoCluster")
+    parents = [
+        _first_dependency(index, service, index_of, clusters)
+        for index, service in enumerate(services)
+    ]
     done: set[int] = set()
     for start in range(len(services)):
         path: dict[int, None] = {}
@@ -262,11 +265,11 @@ def _parents(services: Sequence[ServiceView]) -> list[int | None]:
     return parents
 
 
-def _first(
-    index: int, service: ServiceView, index_of: Mapping[str, int], vaults: Sequence[str]
+def _first_dependency(
+    index: int, service: ServiceView, index_of: Mapping[str, int], clusters: Sequence[str]
 ) -> int | None:
     for name in service.depends_on:
-        for dependency in vaults if name == OPENBAO_READY else (name,):
+        for dependency in clusters if name == OPENBAO_READY else (name,):
             if index_of.get(dependency, index) != index:
                 return index_of[dependency]
     return None

@@ -17,7 +17,7 @@ import click
 
 from baoctl.commands.api_client import RequestError, Session, run_in_session
 from baoctl.commands.datacenter.status import View, as_json, fetch
-from baoctl.commands.datacenter.tree import as_text, colour_text, plain
+from baoctl.commands.datacenter.tree import as_text, color_text, plain
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from baoctl.yaml_text import json_as_yaml
@@ -32,7 +32,7 @@ Output = Literal["text", "json", "yaml"]
 PERIOD: Final = 2.0
 """Seconds between two reads."""
 CLEAR: Final = "\033[H\033[2J"
-_BETWEEN: Final = {"json": "", "yaml": "---\n"}
+_SEPARATORS: Final = {"json": "", "yaml": "---\n"}
 """The separator of two documents."""
 _ASCII: Final = str.maketrans("├└│─", "|`|-")
 
@@ -41,7 +41,7 @@ _ASCII: Final = str.maketrans("├└│─", "|`|-")
 class ReadSchedule:
     """How often to read: once, or until a condition ends it."""
 
-    again: bool = False
+    repeat: bool = False
     until_ready: bool = False
     seconds: float | None = None
     """Maximum duration; None for no limit."""
@@ -79,7 +79,7 @@ class Screen:
         self._terminal = terminal
         self._view: View | None = None
         self._text = ""
-        self._begun = False
+        self._has_output = False
 
     def view(self, view: View) -> None:
         """Print a view if it differs from the previous one."""
@@ -87,9 +87,9 @@ class Screen:
         # A new time to the next attempt is printed on a terminal, but not in a log.
         if view == self._view and (text == self._text or not self._redraws):
             return
-        between = self._between() if self._begun else ""
-        self._begun, self._view, self._text = True, view, text
-        self._echo(between + text)
+        separator = self._separator() if self._has_output else ""
+        self._has_output, self._view, self._text = True, view, text
+        self._echo(separator + text)
 
     def failure(self, error: Transient) -> None:
         """Report once that a read failed. The next view is printed even if it is unchanged."""
@@ -111,9 +111,9 @@ class Screen:
             terminal=self._terminal,
         )
 
-    def _between(self) -> str:
+    def _separator(self) -> str:
         if self._output != "text":
-            return _BETWEEN[self._output]
+            return _SEPARATORS[self._output]
         return CLEAR if self._redraws else f"--- {rfc3339(self._clock.now())}\n"
 
 
@@ -121,11 +121,11 @@ def render_view(view: View, now: datetime, *, output: Output, verbose: bool, ter
     """Return a view as JSON or YAML, or as a tree, which has colors on a terminal."""
     if output != "text":
         return as_json(view) if output == "json" else json_as_yaml(as_json(view))
-    return as_text(view, now, verbose=verbose, paint=colour_text if terminal else plain)
+    return as_text(view, now, verbose=verbose, colorize=color_text if terminal else plain)
 
 
 async def follow(
-    client: Client, clock: Clock, name: str, options: ReadSchedule, shows: ResultObserver
+    client: Client, clock: Clock, name: str, options: ReadSchedule, observer: ResultObserver
 ) -> View:
     """Read a datacenter repeatedly and report each view; return the last one.
 
@@ -141,10 +141,10 @@ async def follow(
                 except Transient as error:
                     if last is None:
                         raise
-                    shows.failure(error)
+                    observer.failure(error)
                 else:
-                    shows.view(last)
-                    if not options.again or (options.until_ready and last.is_ready):
+                    observer.view(last)
+                    if not options.repeat or (options.until_ready and last.is_ready):
                         return last
                 await clock.sleep(PERIOD)
     except TimeoutError:
@@ -158,15 +158,15 @@ async def follow(
 
 def read_schedule(*, watch: bool, until_ready: bool, timeout: str | None) -> ReadSchedule:
     """Parse the flags. Raises ValueError for an invalid timeout."""
-    again = watch or until_ready
+    repeat = watch or until_ready
     if timeout is None:
-        return ReadSchedule(again, until_ready)
-    if not again:
+        return ReadSchedule(repeat, until_ready)
+    if not repeat:
         raise ValueError("needs --watch or --until-ready")
     seconds = parse_duration(timeout).total_seconds()
     if seconds <= 0:
         raise ValueError("must be longer than 0")
-    return ReadSchedule(again, until_ready, seconds)
+    return ReadSchedule(repeat, until_ready, seconds)
 
 
 def show(

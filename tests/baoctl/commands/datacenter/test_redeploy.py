@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from baoctl.commands.api_client import RequestError
-from baoctl.commands.datacenter.redeploy import TRIES, RedeployResult, order, summary
+from baoctl.commands.datacenter.redeploy import (
+    ATTEMPTS_MAX,
+    RedeployResult,
+    request_redeploy,
+    summary,
+)
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.objects import SERVICES_MAX
 from contracts.datacenter.workload_records import ServiceProgress
@@ -66,7 +71,7 @@ async def redeploy_result(
     token: str | None = None,
     faults: Faults | None = None,
 ) -> RedeployResult:
-    return await order(client_at(server, faults), ManualClock(NOW), target, token)
+    return await request_redeploy(client_at(server, faults), ManualClock(NOW), target, token)
 
 
 # sentence: (Datacenter, token, what stands there then, the last order)
@@ -219,10 +224,13 @@ async def test_the_order_of_another_person_is_not_lost() -> None:
 
 async def test_it_gives_up_when_others_never_stop() -> None:
     server = holding(fra1())
-    between = Between(lambda n: keep(server, fra1(("shipper", f"t{n}"))), TRIES)
+    between = Between(lambda n: keep(server, fra1(("shipper", f"t{n}"))), ATTEMPTS_MAX)
     with pytest.raises(RequestError, match=r"other clients changed it during 5 attempts"):
         await redeploy_result(server, faults=between)
-    assert (orders_of(server), len(writes(server))) == ({"shipper": f"t{TRIES}"}, TRIES)
+    assert (orders_of(server), len(writes(server))) == (
+        {"shipper": f"t{ATTEMPTS_MAX}"},
+        ATTEMPTS_MAX,
+    )
 
 
 async def test_an_answer_that_is_lost_is_looked_for() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baoctl.commands.datacenter.status import UNREADABLE, ServiceView, View, as_json, view_of
-from baoctl.commands.datacenter.tree import as_text, colour_text
+from baoctl.commands.datacenter.tree import as_text, color_text
 from contracts.datacenter.service_spec import OPENBAO_READY
 from contracts.datacenter.workload_records import ServiceProgress
 from runtime.types import Object
@@ -109,7 +109,7 @@ def test_verbose_adds_the_objects_below_each_service() -> None:
 
 
 def test_colours_are_all_that_a_terminal_adds() -> None:
-    text = as_text(sight(), NOW, paint=colour_text)
+    text = as_text(sight(), NOW, colorize=color_text)
     assert "\033[31mFailed    \033[0m" in text
     assert "\033[32mRunning   \033[0m" in text
     assert "\033[31mReady=False\033[0m" in text

@@ -44,8 +44,8 @@ from tests.baoctl.datacenter_bench import (
 )
 from tests.managers.datacenter.bodies import desired_service, service
 
-UNTIL_READY = ReadSchedule(again=True, until_ready=True)
-WATCH = ReadSchedule(again=True)
+UNTIL_READY = ReadSchedule(repeat=True, until_ready=True)
+WATCH = ReadSchedule(repeat=True)
 ILL = live_datacenter(FAILING)
 WELL = live_datacenter(READY)
 REFUSED = Fault(FaultKind.REFUSED)
@@ -256,8 +256,8 @@ def test_an_encoding_without_lines_gets_others(encoding: str | None, expected: s
         (False, False, None, ReadSchedule()),
         (True, False, None, WATCH),
         (False, True, None, UNTIL_READY),
-        (True, True, "5m", ReadSchedule(again=True, until_ready=True, seconds=300)),
-        (True, False, "1h30m", ReadSchedule(again=True, seconds=5400)),
+        (True, True, "5m", ReadSchedule(repeat=True, until_ready=True, seconds=300)),
+        (True, False, "1h30m", ReadSchedule(repeat=True, seconds=5400)),
     ],
 )
 def test_flags(watch: bool, until_ready: bool, timeout: str | None, options: ReadSchedule) -> None:
