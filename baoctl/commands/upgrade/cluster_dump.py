@@ -71,9 +71,9 @@ def read_dump(objects: Iterable[Object], key: str | None, now: datetime) -> Clus
     Raises DumpError if there is no such cluster, or several, and one of MALFORMED for objects that
     were not validated.
     """
-    everything = tuple(objects)
-    live = _choose([obj for obj in everything if obj.get("kind") == CLUSTER_KIND], key)
-    return _cluster_dump(live, everything, now)
+    all_objects = tuple(objects)
+    live = _choose([obj for obj in all_objects if obj.get("kind") == CLUSTER_KIND], key)
+    return _cluster_dump(live, all_objects, now)
 
 
 def expect_status(dump: ClusterDump) -> None:
@@ -103,15 +103,15 @@ def _choose(clusters: list[Object], key: str | None) -> Object:
             text = f"there are several clusters; choose one with --cluster: {_name_list(by_key)}"
             raise DumpError(text, ExitCode.USAGE)
         return next(iter(by_key.values()))
-    chosen = [own for own in by_key if key in (own, own.partition("/")[2])]
-    if not chosen:
+    matches = [candidate for candidate in by_key if key in (candidate, candidate.partition("/")[2])]
+    if not matches:
         text = f"there is no {CLUSTER_KIND} {key}, only {_name_list(by_key)}"
         raise DumpError(text, ExitCode.NOT_FOUND)
-    if len(chosen) > 1:
-        names = _name_list(chosen)
+    if len(matches) > 1:
+        names = _name_list(matches)
         text = f"there are several clusters {key}; choose one with --cluster: {names}"
         raise DumpError(text, ExitCode.USAGE)
-    return by_key[chosen[0]]
+    return by_key[matches[0]]
 
 
 def _name_list(keys: Iterable[str]) -> str:
@@ -142,30 +142,32 @@ def _observe(
     cluster: OpenBaoCluster, owner: Owner, objects: Iterable[Object], now: datetime
 ) -> tuple[Observed, frozenset[str]]:
     voters = serving_pool(cluster)
-    own = [
+    related = [
         obj
         for obj in objects
         if _key(obj).partition("/")[0] == owner.namespace
         and labels_of(obj).get(labels.CLUSTER) == owner.name
     ]
-    of_kind: Mapping[str, list[Object]] = {
-        kind: [obj for obj in own if obj.get("kind") == kind]
+    by_kind: Mapping[str, list[Object]] = {
+        kind: [obj for obj in related if obj.get("kind") == kind]
         for kind in (POD.kind, PVC.kind, STATEFUL_SET.kind)
     }
-    pods, claims = of_kind[POD.kind], of_kind[PVC.kind]
-    sets = {
+    pods, claims = by_kind[POD.kind], by_kind[PVC.kind]
+    stateful_sets = {
         stateful_set["metadata"]["name"]: stateful_set
-        for stateful_set in of_kind[STATEFUL_SET.kind]
+        for stateful_set in by_kind[STATEFUL_SET.kind]
     }
-    readers = ServerPool(owner.name, reads=True)
+    read_pool = ServerPool(owner.name, reads=True)
     observed = Observed(
         now=now,
-        stateful_set=stateful_set_facts(sets.get(voters.stateful_set)),
+        stateful_set=stateful_set_facts(stateful_sets.get(voters.stateful_set)),
         pods=pod_facts(voters, pods),
         claims=pvc_facts(voters, claims),
-        read=pool_facts(owner, readers, sets.get(readers.stateful_set), (pods, claims)),
+        read=pool_facts(
+            owner, read_pool, stateful_sets.get(read_pool.stateful_set), (pods, claims)
+        ),
     )
-    return observed, frozenset(kind for kind, items in of_kind.items() if items)
+    return observed, frozenset(kind for kind, items in by_kind.items() if items)
 
 
 def _with_defaults(live: Object) -> Object:

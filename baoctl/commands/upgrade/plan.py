@@ -54,7 +54,7 @@ EXITS: Final[Mapping[Answer, ExitCode]] = {
     "waits": ExitCode.NOT_READY,
     "refused": ExitCode.REFUSED,
 }
-_EARLY: Final = ("Idle", "DeployingGreen", "JoiningMesh", "Syncing")
+_CANCELABLE_PHASES: Final = ("Idle", "DeployingGreen", "JoiningMesh", "Syncing")
 """Phases in which a blue/green upgrade rolls back once the spec no longer requests it."""
 _SIGNS: Final = {"ok": "ok", "warn": "warn", "wait": "wait", "stop": "STOP", "unknown": "?"}
 
@@ -144,8 +144,8 @@ def _live(cluster: str, access: Access) -> tuple[str, tuple[Object, ...]]:
     async def run(api: Session) -> tuple[str, tuple[Object, ...]]:
         return f"{api.namespace}/{name}", await fetch(api, name)
 
-    chosen = replace(access, namespace=namespace) if slash else access
-    return run_in_session("upgrade-plan", run, chosen)
+    target_access = replace(access, namespace=namespace) if slash else access
+    return run_in_session("upgrade-plan", run, target_access)
 
 
 def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) -> Forecast:
@@ -159,19 +159,19 @@ def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) ->
     upgrade = cluster.status.upgrade
     resuming = upgrade is not None and upgrade.phase == "Rolling"
     verdict = check(cluster, dump.observed, Release.requested(cluster), resuming=resuming)
-    broken = violations(cluster, dump.cluster)
+    spec_violations = violations(cluster, dump.cluster)
     answer, reason, message = _answer(dump, cluster, deadline)
-    if broken and answer != "refused":
+    if spec_violations and answer != "refused":
         # The API server refuses the edit, so the upgrade does not begin.
-        answer, reason, message = "refused", "InvalidSpec", "; ".join(map(str, broken))
-    by_green_pool = decides(cluster)
-    steps = blue_green(cluster) if by_green_pool else in_place(cluster, dump.observed)
-    limit = DEPLOY_DEADLINE if by_green_pool else deadline
+        answer, reason, message = "refused", "InvalidSpec", "; ".join(map(str, spec_violations))
+    is_blue_green = decides(cluster)
+    steps = blue_green(cluster) if is_blue_green else in_place(cluster, dump.observed)
+    limit = DEPLOY_DEADLINE if is_blue_green else deadline
     return Forecast(
         cluster=f"{cluster.metadata.namespace}/{cluster.metadata.name}",
         from_version=before.version,
         to_version=Release.requested(cluster).version,
-        strategy="BlueGreen" if by_green_pool else "RollingUpdate",
+        strategy="BlueGreen" if is_blue_green else "RollingUpdate",
         answer=answer,
         reason=reason,
         message=message,
@@ -202,7 +202,7 @@ def _answer(
     if idle is not None:
         return idle
     if blue_green_under_way(cluster.status.blue_green):
-        return _under_way(cluster)
+        return _in_progress(cluster)
     decision = decide_upgrade(cluster, dump.observed, deadline)
     begins = blue_green_under_way(decision.blue_green)
     match decision.outcome:
@@ -233,16 +233,16 @@ def _idle(cluster: OpenBaoCluster) -> tuple[Answer, str, str] | None:
     return None
 
 
-def _under_way(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
+def _in_progress(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
     """Return the answer for a blue/green upgrade in progress; an edit takes effect after it.
 
     The state machine needs its Jobs and the raft members, and a dump contains neither.
     """
-    status, glass = cluster.status.blue_green, cluster.status.break_glass
+    status, break_glass = cluster.status.blue_green, cluster.status.break_glass
     progress = where_stored(cluster)
-    if glass is not None and glass.active:
+    if break_glass is not None and break_glass.active:
         next_step = "follow status.breakGlass.steps, then set spec.breakGlassAck"
-        return "waits", "BreakGlassRequired", f"{progress}: {glass.message}; {next_step}"
+        return "waits", "BreakGlassRequired", f"{progress}: {break_glass.message}; {next_step}"
     requested = Release.requested(cluster)
     has_target = status is not None and bool(status.green_version)
     target = Release(status.green_version or "", status.green_image or "") if status else requested
@@ -250,7 +250,7 @@ def _under_way(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
         has_target
         and requested == accepted_release(cluster)
         and status is not None
-        and status.phase in _EARLY
+        and status.phase in _CANCELABLE_PHASES
     ):
         return "goes-on", "", f"an upgrade is in progress: {progress}; it would be rolled back"
     if has_target and requested != target:

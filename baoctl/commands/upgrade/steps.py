@@ -55,10 +55,10 @@ class Steps:
 def in_place(cluster: OpenBaoCluster, observed: Observed) -> Steps:
     """Return the steps of a rolling upgrade: one server at a time, the leader last."""
     pods = replacements(observed, _completed_pods(cluster))
-    least, most = (each * len(pods) for each in _ONE_SERVER)
+    minimum, maximum = (each * len(pods) for each in _ONE_SERVER)
     snapshot = _SNAPSHOT if _takes_snapshot(cluster) else _NOTHING
     lines = tuple(_in_place(cluster, observed))
-    return Steps(lines, (least + snapshot[0], most + snapshot[1]))
+    return Steps(lines, (minimum + snapshot[0], maximum + snapshot[1]))
 
 
 def _in_place(cluster: OpenBaoCluster, observed: Observed) -> Iterator[str]:
@@ -118,7 +118,7 @@ class _BlueGreenUpgrade:
         return (upgrade.blue_green if upgrade else None) or BlueGreen()
 
     @property
-    def can_return(self) -> bool:
+    def can_roll_back(self) -> bool:
         """Return whether a rollback is possible once green leads."""
         accepted = Release.accepted(self.cluster) or Release.running(self.cluster)
         verdict = succession(accepted.version, self.target.version)
@@ -129,7 +129,7 @@ class _BlueGreenUpgrade:
         return (self.settings.auto_rollback or AutoRollback()).stabilization_seconds
 
     @property
-    def follows(self) -> str:
+    def min_sync_duration(self) -> str:
         return (self.settings.verification and self.settings.verification.min_sync_duration) or ""
 
     @property
@@ -138,23 +138,23 @@ class _BlueGreenUpgrade:
         return hook.timeout_seconds if hook else 0
 
     @property
-    def begun(self) -> BlueGreenStatus | None:
+    def current_status(self) -> BlueGreenStatus | None:
         """The status of the upgrade in progress, with the settings that applied when it began."""
         status = self.cluster.status.blue_green
         return status if status is not None and status.green_revision else None
 
     @property
     def waits_for_approval(self) -> bool:
-        begun = self.begun
-        return bool(begun.manual_promotion_required) if begun else not self.settings.auto_promote
+        status = self.current_status
+        return bool(status.manual_promotion_required) if status else not self.settings.auto_promote
 
     @property
     def waits_for_cleanup(self) -> bool:
-        begun = self.begun
-        return bool(begun.manual_cleanup_required) if begun else not self.settings.auto_cleanup
+        status = self.current_status
+        return bool(status.manual_cleanup_required) if status else not self.settings.auto_cleanup
 
     @property
-    def readers(self) -> int:
+    def read_replicas(self) -> int:
         pool = self.cluster.spec.read_replicas
         return pool.replicas if pool else 0
 
@@ -169,11 +169,11 @@ def blue_green(cluster: OpenBaoCluster) -> Steps:
     phase: BlueGreenPhase = status.phase if status is not None else "Idle"
     paths = (_FORWARD, _BACK)
     path = next(candidate for candidate in paths if phase in candidate)
-    left = list(path)[list(path).index(phase) :]
-    lines = tuple(text for step in left for text in path[step](upgrade))
-    ranges = [_seconds(upgrade, step) for step in left]
-    least, most = (sum(span[edge] for span in ranges) for edge in (0, 1))
-    return Steps((*lines, "release the operation lock"), (least, most))
+    remaining = list(path)[list(path).index(phase) :]
+    lines = tuple(text for step in remaining for text in path[step](upgrade))
+    ranges = [_seconds(upgrade, step) for step in remaining]
+    minimum, maximum = (sum(span[edge] for span in ranges) for edge in (0, 1))
+    return Steps((*lines, "release the operation lock"), (minimum, maximum))
 
 
 def _upgrade_of(cluster: OpenBaoCluster) -> _BlueGreenUpgrade:
@@ -200,13 +200,14 @@ def _seconds(upgrade: _BlueGreenUpgrade, phase: BlueGreenPhase) -> Range:
     if phase == "Idle" and upgrade.takes_snapshot:
         more = _SNAPSHOT
     elif phase == "Syncing":
-        follows = counted_duration(upgrade.follows) if upgrade.follows else None
-        least = int(follows.total_seconds()) if follows else 0
-        more = (least, least + upgrade.hook_seconds)
+        text = upgrade.min_sync_duration
+        duration = counted_duration(text) if text else None
+        minimum = int(duration.total_seconds()) if duration else 0
+        more = (minimum, minimum + upgrade.hook_seconds)
     elif phase == "DemotingBlue":
         more = (upgrade.retention_seconds, upgrade.retention_seconds)
     elif phase == "RestoringReadReplicas":
-        more = (_ONE_SERVER[0] * upgrade.readers, _ONE_SERVER[1] * upgrade.readers)
+        more = (_ONE_SERVER[0] * upgrade.read_replicas, _ONE_SERVER[1] * upgrade.read_replicas)
     return first + more[0], last + more[1]
 
 
@@ -229,8 +230,8 @@ def _join(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
 
 
 def _sync(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
-    if upgrade.follows:
-        yield f"let them replicate for {upgrade.follows} (minSyncDuration)"
+    if upgrade.min_sync_duration:
+        yield f"let them replicate for {upgrade.min_sync_duration} (minSyncDuration)"
     yield "a Job waits until they have caught up"
     if upgrade.hook_seconds:
         yield f"the pre-promotion hook verifies them, for {upgrade.hook_seconds} s at most"
@@ -248,11 +249,11 @@ def _demote(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
         f"a Job demotes the voters of {upgrade.blue.stateful_set} and makes their leader step "
         "down; one of the new servers becomes the leader"
     )
-    kept = f"keep the former servers for {upgrade.retention_seconds} s (stabilizationSeconds)"
-    if upgrade.can_return:
-        yield f"{kept}; until then spec.upgrade.requests.rollback rolls the upgrade back"
+    keep = f"keep the former servers for {upgrade.retention_seconds} s (stabilizationSeconds)"
+    if upgrade.can_roll_back:
+        yield f"{keep}; until then spec.upgrade.requests.rollback rolls the upgrade back"
     else:
-        yield f"{kept}; a rollback is possible only until one of the new servers leads"
+        yield f"{keep}; a rollback is possible only until one of the new servers leads"
     if upgrade.waits_for_cleanup:
         yield "keep them until a new spec.upgrade.requests.cleanup (autoCleanup is false)"
     yield f"accept {upgrade.target}; from then on the upgrade cannot be rolled back"
@@ -268,8 +269,8 @@ def _clean_up(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
 
 
 def _restore(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
-    if upgrade.readers:
-        yield f"replace the {upgrade.readers} read replicas, one at a time"
+    if upgrade.read_replicas:
+        yield f"replace the {upgrade.read_replicas} read replicas, one at a time"
 
 
 def _roll_back(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
