@@ -24,7 +24,7 @@ from runtime.cache.optional_kind import KindAvailability, OptionalKind
 Phase = Literal["first-boot", "running"]
 NO_UID = "00000000-0000-0000-0000-000000000000"
 # A fixed time, at which the assumed certificates are valid. The output does not depend on it.
-NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
+ASSUMED_TIME = datetime(2030, 1, 1, 12, tzinfo=UTC)
 UNKNOWN = "known-in-the-cluster-only"
 ISSUER = TokenIssuer("https://kubernetes.default.svc", (UNKNOWN,))
 
@@ -41,15 +41,15 @@ class RenderOptions:
     api_endpoints: ApiEndpoints = NO_ENDPOINTS
 
 
-class _Supplied(Mapping[str, CredentialFacts]):
+class _ValidKeys(Mapping[str, CredentialFacts]):
     """The keys of a Secret, each of which exists and is valid."""
 
-    _GOOD = CredentialFacts(
+    _VALID = CredentialFacts(
         size=32, blank=False, unseal_key=True, certificate=True, json_object=True
     )
 
     def __getitem__(self, key: str) -> CredentialFacts:
-        return self._GOOD
+        return self._VALID
 
     def __iter__(self) -> Iterator[str]:
         return iter(())
@@ -61,16 +61,16 @@ class _Supplied(Mapping[str, CredentialFacts]):
 def assume_observed(cluster: OpenBaoCluster, options: RenderOptions) -> Observed:
     # Without an observed StatefulSet, the rendered one depends only on the manifest.
     return Observed(
-        now=NOON,
+        now=ASSUMED_TIME,
         token_issuer=ISSUER,
         api_server_hosts=options.api_server_hosts,
         api_endpoints=options.api_endpoints,
-        read=_read_pool(cluster, options),
+        read=_read_replica_pool(cluster, options),
         exposure=ExposureFacts({kind.definition: _newest(kind) for kind in OPTIONAL_KINDS}),
     )
 
 
-def _read_pool(cluster: OpenBaoCluster, options: RenderOptions) -> PoolFacts:
+def _read_replica_pool(cluster: OpenBaoCluster, options: RenderOptions) -> PoolFacts:
     """Assume that the read replicas have a leader: the operator adds no replicas before that."""
     replicas = cluster.spec.servers - cluster.spec.replicas
     if options.phase == "first-boot" or not replicas:
@@ -110,8 +110,8 @@ def assumed_secrets(cluster: OpenBaoCluster, resolved: Resolved) -> dict[str, Se
 def _secret(name: str, resolved: Resolved) -> SecretFacts:
     certificate = CertificateFacts(
         fingerprint=UNKNOWN,
-        not_before=NOON - timedelta(days=1),
-        not_after=NOON + timedelta(days=3650),
+        not_before=ASSUMED_TIME - timedelta(days=1),
+        not_after=ASSUMED_TIME + timedelta(days=3650),
         dns_names=frozenset(resolved.certificate_names),
         ip_addresses=frozenset(resolved.certificate_addresses),
         key_matches=True,
@@ -127,5 +127,5 @@ def _secret(name: str, resolved: Resolved) -> SecretFacts:
         authority=UNKNOWN,
         trusted=(UNKNOWN,),
         chain_root=UNKNOWN,
-        keys=_Supplied(),
+        keys=_ValidKeys(),
     )

@@ -11,7 +11,7 @@ from baoctl.exit_codes import ExitCode, VerbError
 from baoctl.options import suggestion
 from contracts.conditions.catalogue import REASONS, TYPES, ConditionType, Polarity
 
-READS: dict[Polarity, str] = {
+POLARITY_TEXTS: dict[Polarity, str] = {
     "good": "True is healthy",
     "bad": "True is a problem",
     "neutral": "informational",
@@ -39,7 +39,7 @@ def reason_text(name: str) -> str:
 
 def condition_text(kind: ConditionType) -> str:
     """Explain one condition and all of its reasons."""
-    lines = [f"{kind.name} ({READS[kind.polarity]})", f"  {kind.meaning}", ""]
+    lines = [f"{kind.name} ({POLARITY_TEXTS[kind.polarity]})", f"  {kind.meaning}", ""]
     for name in kind.reasons:
         lines += [f"  {name}", f"    {REASONS[name].meaning}", f"    {REASONS[name].next_step}"]
     return "\n".join(lines) + "\n"
@@ -47,4 +47,4 @@ def condition_text(kind: ConditionType) -> str:
 
 def condition_line(kind: ConditionType) -> str:
     """Return the line of a condition in the list of conditions."""
-    return f"{kind.name} ({READS[kind.polarity]}): {kind.meaning}"
+    return f"{kind.name} ({POLARITY_TEXTS[kind.polarity]}): {kind.meaning}"

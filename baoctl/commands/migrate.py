@@ -32,7 +32,7 @@ LOG_FOLDERS: Final = ("/openbao/logs/", "/var/log/openbao/", "/tmp/")  # noqa: S
 CACHE_SIZE: Final = "1Gi"
 API_PORTS: Final = (8200, "api")
 # Fields that the API server writes: a manifest with them cannot be applied to another cluster.
-SERVERS_OWN: Final = (
+SERVER_FIELDS: Final = (
     "creationTimestamp",
     "deletionTimestamp",
     "finalizers",
@@ -55,7 +55,7 @@ class MigrationRule:
     """One edit of the spec of a cluster, and its reason."""
 
     field: str
-    why: str
+    reason: str
     edit: Callable[[Spec], str]
     """Edits the spec in place and returns a description; "" if the rule does not apply."""
 
@@ -66,7 +66,7 @@ class Migrated:
 
     document: Object
     changes: tuple[str, ...]
-    left: tuple[str, ...]
+    open_decisions: tuple[str, ...]
     """The violations that remain; the user decides how to correct them."""
 
     @property
@@ -122,7 +122,7 @@ def _ingress_rules(spec: Spec) -> str:
     if spec.get("profile") != "Hardened" or not isinstance(rules, list) or not rules:
         return ""
     # Only rules that are equivalent to trusted peers: the API port, and named sources.
-    if not all(_is_of_the_api(rule) for rule in rules):
+    if not all(_allows_only_the_api(rule) for rule in rules):
         return ""
     peers = [peer for rule in rules for peer in rule["from"]]
     network["trustedIngressPeers"] = [*(network.get("trustedIngressPeers") or ()), *peers]
@@ -130,7 +130,7 @@ def _ingress_rules(spec: Spec) -> str:
     return f"{len(peers)} peers moved to spec.network.trustedIngressPeers"
 
 
-def _is_of_the_api(rule: Any) -> bool:
+def _allows_only_the_api(rule: Any) -> bool:
     ports = rule.get("ports") or () if isinstance(rule, dict) else ()
     return bool(
         isinstance(rule, dict)
@@ -195,7 +195,7 @@ def migrate(document: Object) -> Migrated:
         for rule in RULES:
             change = rule.edit(edited["spec"])
             if change:
-                changes.append(f"{rule.field}: {change}, because {rule.why}")
+                changes.append(f"{rule.field}: {change}, because {rule.reason}")
     return Migrated(edited, tuple(changes), tuple(_violations(edited)))
 
 
@@ -205,14 +205,14 @@ def _without_server_fields(document: Object) -> Iterator[str]:
         yield "status: removed, because the operator writes it"
     if not isinstance(metadata, dict):
         return
-    present = [field for field in SERVERS_OWN if metadata.pop(field, None) is not None]
+    removed = [field for field in SERVER_FIELDS if metadata.pop(field, None) is not None]
     annotations = metadata.get("annotations")
     if isinstance(annotations, dict) and annotations.pop(LAST_APPLIED, None) is not None:
-        present.append(f"annotations[{LAST_APPLIED}]")
+        removed.append(f"annotations[{LAST_APPLIED}]")
         if not annotations:
             del metadata["annotations"]
-    if present:
-        yield f"metadata: removed {', '.join(present)}, because the API server writes them"
+    if removed:
+        yield f"metadata: removed {', '.join(removed)}, because the API server writes them"
 
 
 def _violations(document: Object) -> Iterator[str]:
@@ -253,7 +253,7 @@ def explanation_of(documents: tuple[Migrated, ...]) -> str:
     lines = []
     for document in documents:
         lines += [f"{document.name}: changed: {text}" for text in document.changes]
-        lines += [f"{document.name}: decide: {text}" for text in document.left]
-        if not document.changes and not document.left:
+        lines += [f"{document.name}: decide: {text}" for text in document.open_decisions]
+        if not document.changes and not document.open_decisions:
             lines.append(f"{document.name}: needs no change")
     return "".join(f"{line}\n" for line in lines)

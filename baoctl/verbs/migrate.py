@@ -32,5 +32,5 @@ def migrate_command(filename: BinaryIO) -> None:
     documents = migrate_all(content_of(filename))
     click.echo(manifest_of(documents), nl=False)
     click.echo(explanation_of(documents), nl=False, err=True)
-    if any(document.left for document in documents):
+    if any(document.open_decisions for document in documents):
         raise click.exceptions.Exit(ExitCode.REFUSED)

@@ -68,7 +68,7 @@ def test_each_rule_edits_its_field_and_says_why(rule: Any) -> None:
     assert before == cluster(**spec), "the argument is not touched"
     assert done.document["spec"].get(field) == expected
     assert [
-        change for change in done.changes if change.startswith(rule.field) and rule.why in change
+        change for change in done.changes if change.startswith(rule.field) and rule.reason in change
     ]
     again = migrate(done.document)
     assert (again.document, again.changes) == (done.document, ()), "a second time changes nothing"
@@ -94,7 +94,7 @@ def test_what_is_accepted_or_means_something_else_stays(spec: dict[str, Any]) ->
 
 def test_what_only_a_person_can_decide_is_left_and_named() -> None:
     done = migrate(cluster(ingress={"enabled": True, "host": "bao.example.com"}))
-    assert any("spec.network.trustedIngressPeers" in item for item in done.left)
+    assert any("spec.network.trustedIngressPeers" in item for item in done.open_decisions)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_hardened_egress_to_every_address_stays_where_it_names_ports(
     rule = {"to": [{"ipBlock": {"cidr": "0.0.0.0/0"}}], "ports": ports}
     done = migrate(cluster(profile="Hardened", network={"egressRules": [rule]}))
     assert done.document["spec"]["network"] == {"egressRules": [rule]}
-    assert any("spec.network.egressRules" in item for item in done.left) is is_unresolved
+    assert any("spec.network.egressRules" in item for item in done.open_decisions) is is_unresolved
 
 
 def test_what_the_api_server_wrote_goes() -> None:
