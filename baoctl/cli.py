@@ -18,10 +18,10 @@ from baoctl.verbs import (
     clusters,
     completion,
     datacenter,
+    edits,
     explain,
     login,
     migrate,
-    orders,
     plan,
     process,
     render,
@@ -56,8 +56,8 @@ VERBS: Final[tuple[click.Command, ...]] = (
     clusters.tree_command,
     clusters.version_command,
     completion.completion_command,
-    *orders.COMMANDS,
-    orders.PROMOTE,
+    *edits.COMMANDS,
+    edits.PROMOTE,
     datacenter.datacenter_group,
     explain.explain_group,
     login.login_command,
@@ -71,7 +71,7 @@ VERBS: Final[tuple[click.Command, ...]] = (
     snapshots.restore_command,
     upgrade.upgrade_group,
 )
-for _verb in orders.UPGRADE_COMMANDS:
+for _verb in edits.UPGRADE_COMMANDS:
     upgrade.upgrade_group.add_command(_verb)
 for _verb in VERBS:
     main.add_command(_verb)

@@ -185,4 +185,4 @@ class Access:
     kubeconfig: str | None = None
     context: str | None = None
     namespace: str | None = None
-    every_namespace: bool = False
+    all_namespaces: bool = False

@@ -54,7 +54,7 @@ class Session:
 
 FIELD_MANAGER: Final = "baoctl"
 """Field manager of the writes of a verb."""
-NOTHING_MORE: Final = ""
+_NO_STEP: Final = ""
 _POLICY: Final = "ValidatingAdmissionPolicy"
 # The first match applies, so subclasses come before their base classes.
 _ERRORS: Final[tuple[tuple[type[Exception], ExitCode, str], ...]] = (
@@ -72,7 +72,7 @@ _ERRORS: Final[tuple[tuple[type[Exception], ExitCode, str], ...]] = (
     (Invalid, ExitCode.REFUSED, "correct the fields in the message"),
     (EvictionRefused, ExitCode.REFUSED, "wait until the other servers are ready"),
     (RequestTooLarge, ExitCode.REFUSED, "reduce its size"),
-    (BadRequest, ExitCode.REFUSED, NOTHING_MORE),
+    (BadRequest, ExitCode.REFUSED, _NO_STEP),
     (TransportError, ExitCode.NO_ACCESS, "check --context, and the network to the API server"),
 )
 

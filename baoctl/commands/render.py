@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from baoctl.commands.assumed import Phase, RenderOptions
-from baoctl.commands.rendering import Rendering, clusters_of, rendering
+from baoctl.commands.rendering import Rendering, clusters_of, render_objects
 from contracts.api.group import CLUSTER_KIND
 from contracts.naming import names
 from contracts.records.resolved import Resolved
@@ -47,7 +47,7 @@ def render(text: str | bytes, options: RenderOptions) -> str:
 
 
 def _cluster(manifest: Object, options: RenderOptions) -> str:
-    return "".join(_documents(rendering(manifest, options), options.phase))
+    return "".join(_documents(render_objects(manifest, options), options.phase))
 
 
 def _documents(rendered: Rendering, phase: Phase) -> Iterator[str]:
@@ -55,13 +55,13 @@ def _documents(rendered: Rendering, phase: Phase) -> Iterator[str]:
     yield HEADER.format(
         kind=CLUSTER_KIND, namespace=resolved.namespace, name=resolved.name, phase=phase
     )
-    yield from _remarks(rendered)
+    yield from _comments(rendered)
     for intent in rendered.intents:
         yield "---\n"
         yield _yaml(intent.body)
 
 
-def _remarks(rendered: Rendering) -> Iterator[str]:
+def _comments(rendered: Rendering) -> Iterator[str]:
     yield "# Not printed, because the operator generates the content:\n"
     for name in rendered.secrets:
         yield f"#   Secret {name}: {_origin(rendered.resolved, name)}\n"

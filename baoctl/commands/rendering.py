@@ -30,7 +30,7 @@ from runtime.apply.ownership import Owner
 from runtime.outcome import Blocked, Outcome
 from runtime.types import Object
 
-NAMED: Final = 5
+FIELDS_MAX: Final = 5
 """Maximum number of unknown fields in a message."""
 
 
@@ -63,19 +63,19 @@ def clusters_of(text: str | bytes) -> tuple[Object, ...]:
     return clusters
 
 
-def rendering(manifest: Object, options: RenderOptions) -> Rendering:
+def render_objects(manifest: Object, options: RenderOptions) -> Rendering:
     """Render one cluster. Raises RenderError if it violates a rule or cannot be resolved."""
-    live = _as_stored(manifest, options)
+    live = _with_server_fields(manifest, options)
     try:
         cluster = OpenBaoCluster.from_object(live)
         _expect_known_fields(manifest)
         names.stateful_set(cluster.metadata.name)
         # Without a status in both phases, because some rules exempt an initialized cluster.
-        broken = violations(OpenBaoCluster.from_object({**live, "status": {}}))
+        rule_violations = violations(OpenBaoCluster.from_object({**live, "status": {}}))
     except (InvalidClusterError, ValueError) as error:
         raise RenderError(f"InvalidSpec: {error}", ExitCode.REFUSED) from None
-    if broken:
-        raise RenderError(f"InvalidSpec: {'; '.join(map(str, broken))}", ExitCode.REFUSED)
+    if rule_violations:
+        raise RenderError(f"InvalidSpec: {'; '.join(map(str, rule_violations))}", ExitCode.REFUSED)
     owner = owner_of(live)
     resolved = _resolve(cluster, owner, options, assume_observed(cluster, options))
     observed = replace(
@@ -93,7 +93,7 @@ def rendering(manifest: Object, options: RenderOptions) -> Rendering:
 
 def _expect_known_fields(manifest: Object) -> None:
     """Raise RenderError for a field that the API server would reject or silently drop."""
-    unknown = list(islice(unknown_fields(manifest.get("spec"), ClusterSpec, "spec"), NAMED))
+    unknown = list(islice(unknown_fields(manifest.get("spec"), ClusterSpec, "spec"), FIELDS_MAX))
     if unknown:
         fields = ", ".join(f"{path}{_hint(path)}" for path in unknown)
         text = f"InvalidSpec: unknown fields: {fields}; correct or remove them"
@@ -110,7 +110,7 @@ def _hint(path: str) -> str:
     return suggestion(last, tuple(siblings)).replace("; did", " (did").replace("?", "?)")
 
 
-def _as_stored(manifest: Object, options: RenderOptions) -> Object:
+def _with_server_fields(manifest: Object, options: RenderOptions) -> Object:
     version, metadata = manifest.get("apiVersion"), manifest.get("metadata") or {}
     if version != API_VERSION:
         text = f"InvalidSpec: apiVersion: must be {API_VERSION} (got {format_value(version)})"

@@ -38,12 +38,12 @@ def names_of(names: Names) -> Callable[[click.Context, click.Parameter, str], li
         kubeconfig, context, namespace = map(ctx.params.get, ("kubeconfig", "context", "namespace"))
         access = Access(kubeconfig, context, namespace)
         if names == "contexts":
-            existing = names_of_contexts(access)
+            candidates = names_of_contexts(access)
         else:
             # After an option without a value, click leaves the arguments in ctx.args.
             cluster = ctx.params.get("cluster") or next(iter(ctx.args), None)
-            existing = object_names(names, access, cluster)
-        return [name for name in existing if name.startswith(incomplete)]
+            candidates = object_names(names, access, cluster)
+        return [name for name in candidates if name.startswith(incomplete)]
 
     return complete
 
@@ -73,13 +73,12 @@ _NAMESPACE = click.option(
 _EVERY_NAMESPACE = click.option(
     "-A",
     "--all-namespaces",
-    "every_namespace",
     is_flag=True,
     help="Use the clusters of all namespaces.",
 )
 
 
-def reaches_api_server(verb: F) -> F:
+def api_server_options(verb: F) -> F:
     """Add --kubeconfig and --context to a verb, which receives them as `access`."""
     return _with_access(verb, _ACCESS)
 
@@ -89,7 +88,7 @@ def cluster_options(verb: F) -> F:
     return _with_access(verb, (*_ACCESS, _NAMESPACE))
 
 
-def reaches_clusters(verb: F) -> F:
+def cluster_list_options(verb: F) -> F:
     """Add --kubeconfig, --context, -n and -A to a verb, which receives them as `access`."""
     return _with_access(verb, (*_ACCESS, _NAMESPACE, _EVERY_NAMESPACE))
 
@@ -101,12 +100,12 @@ def _with_access(verb: F, options: Sequence[Callable[[Any], Any]]) -> F:
         kubeconfig: str | None,
         context: str | None,
         namespace: str | None = None,
-        every_namespace: bool = False,
+        all_namespaces: bool = False,
         **others: Any,
     ) -> Any:
-        if namespace is not None and every_namespace:
+        if namespace is not None and all_namespaces:
             raise click.UsageError("-n and -A are mutually exclusive", click.get_current_context())
-        access = Access(kubeconfig, context, namespace, every_namespace)
+        access = Access(kubeconfig, context, namespace, all_namespaces)
         return verb(*arguments, access=access, **others)
 
     command: Any = call

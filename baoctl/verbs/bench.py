@@ -15,7 +15,7 @@ import click
 from baoctl.options import YES, Access, confirm_name, fits, output_option
 from baoctl.verbs.access_options import cluster_options
 from baoctl.verbs.cluster_argument import CLUSTER
-from baoctl.verbs.login import is_path, logs_in
+from baoctl.verbs.login import is_path, login_options
 
 SECONDS_MAX: Final = 300.0
 SIZE_MAX: Final = 64 << 10
@@ -66,7 +66,7 @@ _ADDRESS: Final = re.compile(
 )
 @output_option("text", "json", "yaml")
 @YES
-@logs_in
+@login_options
 @cluster_options
 def bench_command(
     cluster: str, duration: str, size: str, *, access: Access, **options: Any
@@ -80,14 +80,14 @@ def bench_command(
     Exits with 3 if a request failed, and with 4 if the cluster is not Available or an operation is
     in progress.
     """
-    from baoctl.commands.bench.order import OPERATIONS, BenchOrder
+    from baoctl.commands.bench.options import OPERATIONS, BenchOptions
     from baoctl.commands.bench.run import bench
-    from baoctl.commands.login.reads import LoginOrder
+    from baoctl.commands.login.reads import LoginOptions
 
     only, mount, address = options["only"], options["mount"], options["address"]
     login = ("service_account", "role", "auth_path", "audience", "ca_file")
-    order = BenchOrder(
-        login=LoginOrder(cluster, (), **{name: options[name] for name in login}),
+    bench_options = BenchOptions(
+        login=LoginOptions(cluster, (), **{name: options[name] for name in login}),
         operations=(only,) if only else OPERATIONS,
         seconds=_seconds(duration),
         workers=options["workers"],
@@ -97,7 +97,12 @@ def bench_command(
         force=options["force"],
     )
     raise SystemExit(
-        bench(order, access, _confirmation(cluster, asks=not options["yes"]), options["output"])
+        bench(
+            bench_options,
+            access,
+            _confirmation(cluster, asks=not options["yes"]),
+            options["output"],
+        )
     )
 
 

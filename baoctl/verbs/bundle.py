@@ -44,6 +44,6 @@ def bundle_command(cluster: str, *, access: Access, **options: Any) -> None:
     is scanned for secrets before it is written: if it contains one, the command exits with 4 and
     names the file and the line.
     """
-    from baoctl.commands.bundle.bundle import BundleOrder, bundle
+    from baoctl.commands.bundle.bundle import BundleOptions, bundle
 
-    raise SystemExit(bundle(BundleOrder(cluster, **options), access))
+    raise SystemExit(bundle(BundleOptions(cluster, **options), access))

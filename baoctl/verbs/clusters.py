@@ -9,7 +9,7 @@ import click
 
 from baoctl import variables
 from baoctl.options import Access, fits, output_option
-from baoctl.verbs.access_options import cluster_options, names_of, reaches_clusters
+from baoctl.verbs.access_options import cluster_list_options, cluster_options, names_of
 from baoctl.verbs.cluster_argument import CLUSTER, OPTIONAL_CLUSTER
 from contracts.naming.installation import NAMESPACE
 
@@ -20,7 +20,7 @@ OUTPUT = output_option("text", "wide", "json", "yaml")
 @OPTIONAL_CLUSTER
 @click.option("-w", "--watch", is_flag=True, help="Refresh every two seconds.")
 @OUTPUT
-@reaches_clusters
+@cluster_list_options
 def status_command(cluster: str | None, watch: bool, output: str, *, access: Access) -> None:
     """Show the status of CLUSTER, or list all clusters.
 
@@ -51,7 +51,7 @@ OPERATOR_NAMESPACE = click.option(
 @OPTIONAL_CLUSTER
 @OPERATOR_NAMESPACE
 @OUTPUT
-@reaches_clusters
+@cluster_list_options
 def doctor_command(
     cluster: str | None, operator_namespace: str, output: str, *, access: Access
 ) -> None:
@@ -68,7 +68,7 @@ def doctor_command(
 
 
 def _expect_one_namespace(cluster: str | None, access: Access) -> None:
-    if cluster is not None and access.every_namespace:
+    if cluster is not None and access.all_namespaces:
         raise click.UsageError("CLUSTER and -A are mutually exclusive; use -n for its namespace")
 
 
@@ -98,7 +98,7 @@ def tree_command(cluster: str, output: str, *, access: Access) -> None:
 @click.option("--client", "client_only", is_flag=True, help="Show only the version of this client.")
 @output_option("text", "json", "yaml")
 @OPERATOR_NAMESPACE
-@reaches_clusters
+@cluster_list_options
 def version_command(
     client_only: bool, output: str, operator_namespace: str, *, access: Access
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import click
 
 from baoctl.options import Access, Verbs, output_option
-from baoctl.verbs.access_options import names_of, reaches_api_server
+from baoctl.verbs.access_options import api_server_options, names_of
 
 
 @click.group("datacenter", cls=Verbs)
@@ -25,7 +25,7 @@ def datacenter_group() -> None:
 @click.option("--timeout", metavar="TIME", help="Stop watching after this time, for example 5m.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list the objects of each service.")
 @output_option("text", "json", "yaml")
-@reaches_api_server
+@api_server_options
 def datacenter_status_command(
     datacenter: str,
     verbose: bool,
@@ -51,7 +51,7 @@ def datacenter_status_command(
 @datacenter_group.command("get")
 @click.argument("identity", metavar="ID", shell_complete=names_of("datacenters"))
 @output_option("text", "json", "yaml")
-@reaches_api_server
+@api_server_options
 def datacenter_get_command(
     identity: str, output: Literal["text", "json", "yaml"], *, access: Access
 ) -> None:
@@ -71,7 +71,7 @@ def datacenter_get_command(
     "--token",
     help="Token of the request; the same token has no effect again.  [default: the current time]",
 )
-@reaches_api_server
+@api_server_options
 def datacenter_redeploy_command(target: str, token: str | None, *, access: Access) -> None:
     """Replace the pods of SERVICE in datacenter DC.
 

@@ -27,7 +27,7 @@ def is_path(text: str) -> bool:
     return bool(_PATH.fullmatch(text))
 
 
-LOGIN_OPTIONS: Final = (
+_LOGIN_OPTIONS: Final = (
     click.option(
         "--service-account",
         default="default",
@@ -61,10 +61,10 @@ LOGIN_OPTIONS: Final = (
 )
 
 
-def logs_in(verb: F) -> F:
+def login_options(verb: F) -> F:
     """Add the options of a login to a verb."""
     command: Any = verb
-    for option in reversed(LOGIN_OPTIONS):
+    for option in reversed(_LOGIN_OPTIONS):
         command = option(command)
     return command  # type: ignore[no-any-return]
 
@@ -72,7 +72,7 @@ def logs_in(verb: F) -> F:
 @click.command("login")
 @CLUSTER
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@logs_in
+@login_options
 @cluster_options
 def login_command(
     cluster: str, command: tuple[str, ...], *, access: Access, **options: Any
@@ -84,7 +84,7 @@ def login_command(
     BAO_CACERT. When it ends, the token is revoked, the files are deleted and the port-forward
     stops. Exits with the status of the command.
     """
-    from baoctl.commands.login.reads import LoginOrder
+    from baoctl.commands.login.reads import LoginOptions
     from baoctl.commands.login.session import login
 
-    raise SystemExit(login(LoginOrder(cluster, command, **options), access))
+    raise SystemExit(login(LoginOptions(cluster, command, **options), access))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from baoctl.settings import Settings
 
 
-def runs_a_process(command: Callable[..., None]) -> Callable[..., None]:
+def process_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of every process to a verb, which receives them as `flags`."""
 
     @click.option("--kubeconfig", help="Kubeconfig to use; in a pod its ServiceAccount is used.")
@@ -62,7 +62,7 @@ class Flags:
     port: int | None
     log_level: str | None
 
-    def over(self, settings: Settings) -> Settings:
+    def apply_to(self, settings: Settings) -> Settings:
         """Return the settings of the environment, overridden by these options.
 
         Raises SettingError for a shard without leader election.
@@ -84,18 +84,18 @@ class Flags:
 @click.command("run", hidden=True)
 @click.option("--watch-namespace", help="Namespaces to watch (a, or a,b).  [default: all]")
 @click.option("--shard", help="Shard of the clusters, INDEX/COUNT.  [default: 0/1]")
-@runs_a_process
+@process_options
 def run_command(watch_namespace: str | None, shard: str | None, *, flags: Flags) -> None:
     """Run the operator until it is stopped."""
     _import_structlog()
     from baoctl.process.run import run_operator
     from baoctl.settings import from_environment
 
-    run_operator(flags.over(from_environment(watch_namespace=watch_namespace, shard=shard)))
+    run_operator(flags.apply_to(from_environment(watch_namespace=watch_namespace, shard=shard)))
 
 
 @click.command("provision", hidden=True)
-@runs_a_process
+@process_options
 def provision_command(*, flags: Flags) -> None:
     """Run the provisioner until it is stopped. It grants the operator rights for tenants."""
     _import_structlog()
@@ -103,7 +103,7 @@ def provision_command(*, flags: Flags) -> None:
     from baoctl.settings import provisioner_from_environment
 
     settings = provisioner_from_environment()
-    run_provisioner(dataclasses.replace(settings, process=flags.over(settings.process)))
+    run_provisioner(dataclasses.replace(settings, process=flags.apply_to(settings.process)))
 
 
 JOBS: Mapping[str, str] = {

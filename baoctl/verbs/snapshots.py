@@ -67,16 +67,16 @@ def restore_command(
     An OpenBaoBackup remains after its snapshot is removed: the list marks the snapshots that
     retention may have removed.
     """
-    from baoctl.commands.cluster.restore import Dialogue, RestoreOrder, restore
+    from baoctl.commands.cluster.restore import Prompts, RestoreOptions, restore
 
     if source is None and flags["yes"]:
         raise click.UsageError("--yes does not ask for a backup; choose one with --from")
     err = output != "text"
     confirm = _skip if flags["yes"] else functools.partial(_confirm, err=err)
-    dialogue = Dialogue(functools.partial(_choose, err=err), confirm)
+    prompts = Prompts(functools.partial(_choose, err=err), confirm)
     seconds = _seconds(timeout)
-    order = RestoreOrder(cluster, source, flags["dry_run"], flags["wait"], seconds, output)
-    raise SystemExit(restore(order, access, dialogue))
+    options = RestoreOptions(cluster, source, flags["dry_run"], flags["wait"], seconds, output)
+    raise SystemExit(restore(options, access, prompts))
 
 
 def _seconds(timeout: str) -> float:

@@ -80,7 +80,7 @@ async def test_a_secret_gives_its_name_and_nothing_else(client: Client, surround
 
 async def test_a_missing_right_is_named_for_each_kind(reader: Client, surroundings: str) -> None:
     collected = (await collect(session(reader, surroundings), NAME, "operators", 10)).collected
-    unread = {part.what: part.why for part in bundle_of(collected).unread}
+    unread = {part.part: part.reason for part in bundle_of(collected).unread}
     kinds = {"pods", "secrets", "configmaps", "jobs.batch", "openbaobackups.openbao.org"}
     assert kinds <= set(unread)
     assert all("forbidden" in unread[kind] for kind in kinds)

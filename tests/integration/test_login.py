@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from baoctl.commands.api_client import RequestError, Session
-from baoctl.commands.login.reads import LoginOrder, account_token, read_authority
+from baoctl.commands.login.reads import LoginOptions, account_token, read_authority
 from baoctl.commands.login.target import trust_of
 from baoctl.exit_codes import ExitCode
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
@@ -52,8 +52,8 @@ def pem(control_plane: Rig) -> str:
     return (control_plane.paths.pki / "ca.crt").read_text(encoding="ascii")
 
 
-def order(ca_file: Path | None = None, account: str = ACCOUNT) -> LoginOrder:
-    return LoginOrder(NAME, (), account, None, "jwt-operator", None, ca_file)
+def options(ca_file: Path | None = None, account: str = ACCOUNT) -> LoginOptions:
+    return LoginOptions(NAME, (), account, None, "jwt-operator", None, ca_file)
 
 
 def session(client: Client, namespace: str) -> Session:
@@ -64,7 +64,7 @@ async def authority(
     client: Client, cluster: Object, namespace: str, ca_file: Path | None = None
 ) -> str:
     api = session(client, namespace)
-    return await read_authority(api, order(ca_file), trust_of(cluster), cluster)
+    return await read_authority(api, options(ca_file), trust_of(cluster), cluster)
 
 
 async def test_the_authority_is_that_of_the_secret(
@@ -122,7 +122,7 @@ async def test_a_token_is_only_for_this_cluster(
     control_plane_with_crds: Rig, client: Client, cluster: Object, namespace: str, tmp_path: Path
 ) -> None:
     accounts.make(control_plane_with_crds, namespace, ACCOUNT, tmp_path)
-    token = (await account_token(session(client, namespace), order())).reveal()
+    token = (await account_token(session(client, namespace), options())).reveal()
     payload = token.split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     assert claims["aud"] == [f"openbao-internal/{namespace}/{NAME}"]
@@ -134,8 +134,8 @@ async def test_an_unknown_account_and_a_missing_permission_are_reported(
     client: Client, reader: Client, cluster: Object, namespace: str
 ) -> None:
     with pytest.raises(RequestError, match="--service-account") as missing:
-        await account_token(session(client, namespace), order(account="nobody"))
+        await account_token(session(client, namespace), options(account="nobody"))
     assert missing.value.exit_code == ExitCode.NOT_FOUND
     with pytest.raises(RequestError, match="create serviceaccounts/token") as denied:
-        await account_token(session(reader, namespace), order())
+        await account_token(session(reader, namespace), options())
     assert denied.value.exit_code == ExitCode.NO_ACCESS

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from baoctl.commands.api_client import RequestError, Session
-from baoctl.commands.bench.order import BenchOrder
+from baoctl.commands.bench.options import BenchOptions
 from baoctl.commands.bench.readiness import token_obstacle
 from baoctl.commands.bench.workload import Worker
 from baoctl.commands.login import processes
@@ -55,32 +55,32 @@ class WorkerConnections:
 
 @asynccontextmanager
 async def connect_workers(
-    api: Session, order: BenchOrder, access: Access, live: Object
+    api: Session, options: BenchOptions, access: Access, live: Object
 ) -> AsyncIterator[WorkerConnections]:
     """Connect all workers. The end of the block closes the connections and revokes the login.
 
     Raises RequestError.
     """
     async with AsyncExitStack() as stack:
-        target = await stack.enter_async_context(_target(api, order, access, live))
+        target = await stack.enter_async_context(_target(api, options, access, live))
         bao = await stack.enter_async_context(target.session())
-        token = await stack.enter_async_context(_token(api, order, bao, target.address))
-        workers, healths = [], []
-        for index in range(order.workers):
-            own = await stack.enter_async_context(target.session())
-            workers.append(Worker(index, own, target.address, token, api.clock))
-            healths.append(await _health(own, target.address))
-        standbys = sum(health.standby for health in healths)
-        yield WorkerConnections(target, tuple(workers), healths[0].version, standbys)
+        token = await stack.enter_async_context(_token(api, options, bao, target.address))
+        workers, health_responses = [], []
+        for index in range(options.workers):
+            session = await stack.enter_async_context(target.session())
+            workers.append(Worker(index, session, target.address, token, api.clock))
+            health_responses.append(await _health(session, target.address))
+        standbys = sum(health.standby for health in health_responses)
+        yield WorkerConnections(target, tuple(workers), health_responses[0].version, standbys)
 
 
 @asynccontextmanager
 async def _target(
-    api: Session, order: BenchOrder, access: Access, live: Object
+    api: Session, options: BenchOptions, access: Access, live: Object
 ) -> AsyncIterator[ServerAddress]:
-    server = await active_server(api, order.login, live)
-    if order.address is not None:
-        host, port = order.address
+    server = await active_server(api, options.login, live)
+    if options.address is not None:
+        host, port = options.address
         yield ServerAddress(server, await _resolve_host(host, port), port)
         return
     with tempfile.TemporaryDirectory(prefix="baoctl-") as folder:
@@ -117,39 +117,39 @@ async def _health(bao: Bao, address: str) -> ServerHealth:
 
 
 @asynccontextmanager
-async def _token(api: Session, order: BenchOrder, bao: Bao, address: str) -> AsyncIterator[str]:
+async def _token(api: Session, options: BenchOptions, bao: Bao, address: str) -> AsyncIterator[str]:
     token = environment_token()
     if token:
-        await _check_life(bao, address, order, token)
+        await _check_validity(bao, address, options, token)
         yield token
         return
-    jwt = await account_token(api, order.login)
-    async with log_in(bao, address, order.login, jwt) as issued:
-        await _check_life(bao, address, order, issued.client_token)
-        await shorten(bao, address, issued, order.load_seconds + SPARE_SECONDS)
-        yield issued.client_token
+    jwt = await account_token(api, options.login)
+    async with log_in(bao, address, options.login, jwt) as login_token:
+        await _check_validity(bao, address, options, login_token.client_token)
+        await limit_ttl(bao, address, login_token, options.load_seconds + SPARE_SECONDS)
+        yield login_token.client_token
 
 
 def environment_token() -> str:
     """Return the token in BAO_TOKEN; "" if there is none."""
-    return processes.inherited_environment().get(TOKEN, "")
+    return processes.process_environment().get(TOKEN, "")
 
 
-async def shorten(bao: Bao, address: str, issued: LoginToken, seconds: float) -> None:
+async def limit_ttl(bao: Bao, address: str, login_token: LoginToken, seconds: float) -> None:
     """Limit the validity of a token, if its policies allow it to renew itself.
 
     A run that receives SIGKILL does not revoke its token, which without token_ttl in the role is
     valid for 32 days.
     """
-    if issued.lease_duration <= seconds:
+    if login_token.lease_duration <= seconds:
         return
     body = {"increment": f"{seconds:.0f}s"}
     # The default policy of OpenBao grants this. Otherwise the token keeps the TTL of its role.
     with suppress(Denied, BaoError):
-        await bao.write(address, issued.client_token, RENEWAL, body)
+        await bao.write(address, login_token.client_token, RENEWAL, body)
 
 
-async def _check_life(bao: Bao, address: str, order: BenchOrder, token: str) -> None:
+async def _check_validity(bao: Bao, address: str, options: BenchOptions, token: str) -> None:
     """Raise RequestError if a token may expire before the keys are removed."""
     try:
         data = await bao.read(address, token, LOOKUP)
@@ -158,6 +158,6 @@ async def _check_life(bao: Bao, address: str, order: BenchOrder, token: str) -> 
         return
     except BaoError as error:
         raise response_error(error) from None
-    obstacle = token_obstacle(data, order.load_seconds + MARGIN_SECONDS)
+    obstacle = token_obstacle(data, options.load_seconds + MARGIN_SECONDS)
     if obstacle:
         raise RequestError(obstacle, ExitCode.REFUSED)

@@ -14,7 +14,7 @@ NAME: Final = "bao_bench_"
 """Prefix of the engine of a run, or of its keys in an existing engine."""
 ROOT: Final = "root"
 DESCRIPTION: Final = "made by kubectl bao bench, which removes it at its end"
-NAMED: Final = 5
+MOUNTS_MAX: Final = 5
 """Maximum number of engines of other runs in a report."""
 _OWN: Final = re.compile(rf"{NAME}[0-9a-f]{{16}}/")
 
@@ -78,7 +78,7 @@ def own_engine(run: str) -> Engine:
 
 
 def engines_of_other_runs(mounts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the mounts of other runs, sorted by name, at most NAMED.
+    """Return the mounts of other runs, sorted by name, at most MOUNTS_MAX.
 
     `mounts` is the response to GET sys/internal/ui/mounts: the mounts that the token may use.
     """
@@ -91,7 +91,7 @@ def engines_of_other_runs(mounts: Mapping[str, Any]) -> tuple[str, ...]:
         and isinstance(settings, Mapping)
         and settings.get("description") == DESCRIPTION
     )
-    return tuple(names[:NAMED])
+    return tuple(names[:MOUNTS_MAX])
 
 
 def existing_engine(mount: str, run: str, settings: Mapping[str, Any]) -> Engine | None:
@@ -103,15 +103,18 @@ def existing_engine(mount: str, run: str, settings: Mapping[str, Any]) -> Engine
     return Engine(mount, 2 if version == "2" else 1, f"{NAME}{run}")
 
 
-def missing(engine: Engine, granted: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the capabilities that a token lacks, each with its path."""
-    missing_rights = []
-    for path, needs in engine.required():
-        has = granted.get(path)
-        has = has if isinstance(has, list) else []
-        if ROOT in has:
+def missing_capabilities(engine: Engine, capabilities: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the capabilities that a token lacks, as one text for each path.
+
+    `capabilities` is the response to POST sys/capabilities-self.
+    """
+    texts = []
+    for path, required in engine.required():
+        granted = capabilities.get(path)
+        granted = granted if isinstance(granted, list) else []
+        if ROOT in granted:
             continue
-        absent = [need for need in needs if need not in has]
-        if absent:
-            missing_rights.append(f"{', '.join(absent)} at {path}")
-    return tuple(missing_rights)
+        missing = [capability for capability in required if capability not in granted]
+        if missing:
+            texts.append(f"{', '.join(missing)} at {path}")
+    return tuple(texts)

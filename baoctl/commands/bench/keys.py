@@ -16,7 +16,7 @@ from baoctl.commands.bench.engine import (
     Engine,
     engines_of_other_runs,
     existing_engine,
-    missing,
+    missing_capabilities,
     own_engine,
 )
 from baoctl.commands.bench.workload import Worker
@@ -30,7 +30,7 @@ READY_SECONDS: Final = 15.0
 REMOVAL_SECONDS: Final = 90.0
 _POLL_SECONDS: Final = 0.1
 _PAUSE_SECONDS: Final = 1.0
-_UNREADY: Final = 400
+_NOT_READY: Final = 400
 _MOUNTS: Final = "sys/internal/ui/mounts"
 
 
@@ -39,13 +39,13 @@ async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
     engine = own_engine(run) if mount is None else await _engine_at(worker, mount, run)
     paths = [path for path, _ in engine.required()]
     try:
-        granted = await worker.bao.capabilities(worker.address, worker.token, paths)
+        capabilities = await worker.bao.capabilities(worker.address, worker.token, paths)
     except Denied as error:
         raise RequestError(f"{error}; check the token", ExitCode.REFUSED) from None
     except BaoError as error:
         raise response_error(error) from None
-    missing_rights = missing(engine, granted)
-    if not missing_rights:
+    missing = missing_capabilities(engine, capabilities)
+    if not missing:
         return engine
     if engine.is_own:
         step = (
@@ -54,7 +54,7 @@ async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
         )
     else:
         step = "grant it, or use --mount with another engine"
-    raise RequestError(f"the token lacks {'; '.join(missing_rights)}; {step}", ExitCode.REFUSED)
+    raise RequestError(f"the token lacks {'; '.join(missing)}; {step}", ExitCode.REFUSED)
 
 
 async def _engine_at(worker: Worker, mount: str, run: str) -> Engine:
@@ -112,8 +112,8 @@ class Keys:
                 f"{error}; use --mount with an existing engine", ExitCode.REFUSED
             ) from None
         except BaoError as error:
-            left = await self.remove((worker,))
-            raise RequestError(f"{error}; {left or 'nothing was mounted: try again'}") from None
+            leftover = await self.remove((worker,))
+            raise RequestError(f"{error}; {leftover or 'nothing was mounted: try again'}") from None
 
     async def fill(self, workers: Sequence[Worker], value: str) -> None:
         """Write each key once. Raises RequestError."""
@@ -133,7 +133,7 @@ class Keys:
             try:
                 await self._write(worker, worker.key(0, self.count), value)
             except Denied as error:
-                if error.code != _UNREADY or not self.engine.is_own:
+                if error.code != _NOT_READY or not self.engine.is_own:
                     raise
                 await self.clock.sleep(_POLL_SECONDS)
             else:
@@ -161,7 +161,9 @@ class Keys:
                 if self.engine.is_own:
                     await self._delete(workers[0], self.engine.mount_path, reasons)
                 else:
-                    await asyncio.gather(*(self._empty(worker, reasons) for worker in workers))
+                    await asyncio.gather(
+                        *(self._delete_keys(worker, reasons) for worker in workers)
+                    )
         except TimeoutError:
             return self._leftover_text(
                 reasons[-1] if reasons else f"not done in {REMOVAL_SECONDS:g} s"
@@ -170,7 +172,7 @@ class Keys:
             return self._leftover_text(str(error))
         return ""
 
-    async def _empty(self, worker: Worker, reasons: list[str]) -> None:
+    async def _delete_keys(self, worker: Worker, reasons: list[str]) -> None:
         for key in worker.keys(self.count):
             await self._delete(worker, self.engine.removal_path(key), reasons)
 
@@ -183,7 +185,7 @@ class Keys:
             try:
                 await worker.bao.delete(worker.address, worker.token, path)
             except Denied as error:
-                if error.code != _UNREADY:
+                if error.code != _NOT_READY:
                     raise
                 reasons[:] = [str(error)]
             except BaoError as error:

@@ -37,13 +37,13 @@ def token_obstacle(data: Mapping[str, Any], seconds: float) -> str:
 
     `data` is the response to GET auth/token/lookup-self.
     """
-    life, uses = number(data.get("ttl")), number(data.get("num_uses"))
+    ttl, uses = number(data.get("ttl")), number(data.get("num_uses"))
     if uses:
         return f"the token can be used only {uses} times; use a role without token_num_uses"
     # A TTL of 0 means that the token does not expire.
-    if life and life < seconds:
+    if ttl and ttl < seconds:
         return (
-            f"the token expires in {life} s, and the run takes up to {seconds:g} s; use a shorter "
+            f"the token expires in {ttl} s, and the run takes up to {seconds:g} s; use a shorter "
             "--duration, or a role with a longer token_ttl"
         )
     return ""

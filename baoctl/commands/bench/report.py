@@ -24,7 +24,7 @@ STANDBY_NOTE = "A standby forwards requests to the leader."
 QUORUM_NOTE = "A write succeeds once a majority of the voters has it in their logs."
 
 
-def left_note(mount: str) -> str:
+def other_run_note(mount: str) -> str:
     """Return the note about the engine of another run."""
     return (
         f"{mount} is the engine of another run, which is active or was killed. If it was killed: "

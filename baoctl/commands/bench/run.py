@@ -13,7 +13,7 @@ from baoctl.commands.api_client import RequestError, Session, run_in_session
 from baoctl.commands.bench import report
 from baoctl.commands.bench.connections import WorkerConnections, connect_workers
 from baoctl.commands.bench.engine import Engine
-from baoctl.commands.bench.order import LOGINS, WRITES, BenchOrder
+from baoctl.commands.bench.options import LOGINS, WRITES, BenchOptions
 from baoctl.commands.bench.readiness import obstacles
 from baoctl.commands.bench.report import BenchReport, screen
 from baoctl.commands.bench.stages import Measurement, run_stages
@@ -21,7 +21,7 @@ from baoctl.commands.cluster.fetch import read_cluster
 from baoctl.commands.cluster.observed import number, part
 from baoctl.commands.cluster.terminal import present
 from baoctl.commands.login import processes
-from baoctl.commands.login.connection import check_kubectl, ending_signals
+from baoctl.commands.login.connection import check_kubectl, termination_signals
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from runtime.types import Object
@@ -29,25 +29,25 @@ from runtime.types import Object
 Confirm = Callable[[str], None]
 
 
-def bench(order: BenchOrder, access: Access, confirm: Confirm, output: str) -> int:
+def bench(options: BenchOptions, access: Access, confirm: Confirm, output: str) -> int:
     """Measure, print the figures, and return the exit status. Raises RequestError.
 
     It calls `confirm` with the consequence before it starts.
     """
-    if order.address is None:
+    if options.address is None:
         check_kubectl()
 
     async def run(api: Session) -> tuple[int, BenchReport | None]:
-        live = await read_cluster(api, order.login.cluster)
-        _refuse(order, live)
-        confirm(_consequence(api, order))
-        with ending_signals() as ended:
+        live = await read_cluster(api, options.login.cluster)
+        _check_readiness(options, live)
+        confirm(_consequence(api, options))
+        with termination_signals() as received:
             try:
-                return await _run(api, order, access, live)
+                return await _run(api, options, access, live)
             except asyncio.CancelledError:
-                if not ended:
+                if not received:
                     raise
-                return processes.SIGNALLED + ended[0], None
+                return processes.SIGNAL_STATUS + received[0], None
 
     status, result = run_in_session("bench", run, access)
     if result is not None:
@@ -55,30 +55,30 @@ def bench(order: BenchOrder, access: Access, confirm: Confirm, output: str) -> i
     return status
 
 
-def _refuse(order: BenchOrder, live: Object) -> None:
+def _check_readiness(options: BenchOptions, live: Object) -> None:
     reasons = list(obstacles(live))
-    if reasons and not order.force:
+    if reasons and not options.force:
         raise RequestError(
-            f"{order.login.cluster} is not measured: {', '.join(reasons)}; wait, or use --force",
+            f"{options.login.cluster} is not measured: {', '.join(reasons)}; wait, or use --force",
             ExitCode.REFUSED,
         )
 
 
-def _consequence(api: Session, order: BenchOrder) -> str:
+def _consequence(api: Session, options: BenchOptions) -> str:
     return (
-        f"{api.namespace}/{order.login.cluster} receives {', '.join(order.operations)} from "
-        f"{order.workers} workers without a rate limit for {order.load_seconds:g} s. During "
+        f"{api.namespace}/{options.login.cluster} receives {', '.join(options.operations)} from "
+        f"{options.workers} workers without a rate limit for {options.load_seconds:g} s. During "
         "this time requests of other clients take longer."
     )
 
 
 async def _run(
-    api: Session, order: BenchOrder, access: Access, live: Object
+    api: Session, options: BenchOptions, access: Access, live: Object
 ) -> tuple[int, BenchReport]:
-    async with connect_workers(api, order, access, live) as connections:
-        measurement = await run_stages(api, order, connections.workers)
-    result = _report(api, order, live, connections, measurement)
-    if measurement.left:
+    async with connect_workers(api, options, access, live) as connections:
+        measurement = await run_stages(api, options, connections.workers)
+    result = _report(api, options, live, connections, measurement)
+    if measurement.leftover:
         return ExitCode.ERROR, result
     failed = any(operation.errors for operation in measurement.operations)
     return ExitCode.NOT_READY if failed else ExitCode.GOOD, result
@@ -86,34 +86,34 @@ async def _run(
 
 def _report(
     api: Session,
-    order: BenchOrder,
+    options: BenchOptions,
     live: Object,
     connections: WorkerConnections,
     measurement: Measurement,
 ) -> BenchReport:
     return BenchReport(
         namespace=api.namespace,
-        cluster=order.login.cluster,
+        cluster=options.login.cluster,
         version=connections.version,
         servers=number(part(live, "status").get("readyReplicas")),
         leader=connections.target.server.pod,
-        path=_path(order, connections),
+        path=_path(options, connections),
         connections_to_leader=len(connections.workers) - connections.standbys,
         connections_to_standbys=connections.standbys,
-        workers=order.workers,
-        seconds=order.seconds,
-        size_bytes=order.size if measurement.engine else 0,
+        workers=options.workers,
+        seconds=options.seconds,
+        size_bytes=options.size if measurement.engine else 0,
         engine=_engine(measurement.engine),
         operations=tuple(measurement.operations),
-        notes=tuple(_notes(order, connections, measurement)),
+        notes=tuple(_notes(options, connections, measurement)),
     )
 
 
-def _path(order: BenchOrder, connections: WorkerConnections) -> str:
-    if order.address is None:
+def _path(options: BenchOptions, connections: WorkerConnections) -> str:
+    if options.address is None:
         pod = connections.target.server.pod
         return f"port-forward by the API server to {pod}"
-    host, port = order.address
+    host, port = options.address
     return f"https://{host}:{port}"
 
 
@@ -125,13 +125,13 @@ def _engine(engine: Engine | None) -> str:
 
 
 def _notes(
-    order: BenchOrder, connections: WorkerConnections, measurement: Measurement
+    options: BenchOptions, connections: WorkerConnections, measurement: Measurement
 ) -> Iterator[str]:
-    if WRITES in order.operations:
+    if WRITES in options.operations:
         yield report.QUORUM_NOTE
     if any(operation.operation == LOGINS for operation in measurement.operations):
         yield report.LOGIN_NOTE
-    if order.address is None:
+    if options.address is None:
         yield report.FORWARD_NOTE
     if connections.standbys:
         yield report.STANDBY_NOTE

@@ -15,7 +15,7 @@ from typing import Final
 from baoctl.commands.bench.engine import Engine
 from baoctl.commands.bench.figures import Samples
 from baoctl.commands.login.connection import REVOKE, raise_if_cancelled, run_to_completion
-from baoctl.commands.login.reads import LoginOrder
+from baoctl.commands.login.reads import LoginOptions
 from managers.bao.client import Bao, BaoError, Denied
 from managers.context.sensitive import SensitiveString
 from runtime.clock import Clock
@@ -37,7 +37,7 @@ class FailedRequestError(Exception):
 class Login:
     """The login of a worker."""
 
-    order: LoginOrder
+    options: LoginOptions
     jwt: SensitiveString = field(repr=False)
 
 
@@ -82,21 +82,21 @@ class Worker:
 
     def log_in(self, login: Login) -> Attempt:
         """Return the request that logs in; the token is revoked before the next one."""
-        order = login.order
-        role = order.role or order.service_account
+        options = login.options
+        role = options.role or options.service_account
 
         async def attempt(number: int) -> float:
-            path = f"auth/{order.auth_path}/login"
-            begun = self.clock.monotonic()
-            request = self.bao.login(self.address, order.auth_path, role, login.jwt.reveal())
+            path = f"auth/{options.auth_path}/login"
+            start = self.clock.monotonic()
+            request = self.bao.login(self.address, options.auth_path, role, login.jwt.reveal())
             try:
                 # Complete it even if the task is cancelled: an issued token must be revoked.
-                issued = await run_to_completion(request)
-                took = self.clock.monotonic() - begun
-                await run_to_completion(self._revoke(issued.client_token))
+                login_token = await run_to_completion(request)
+                latency = self.clock.monotonic() - start
+                await run_to_completion(self._revoke(login_token.client_token))
             except (BaoError, Denied) as error:
                 raise _failure(error, path) from None
-            return took
+            return latency
 
         return attempt
 
@@ -108,12 +108,12 @@ class Worker:
             await self.bao.write(self.address, token, REVOKE, {})
 
     async def _measure(self, path: str, request: Awaitable[object]) -> float:
-        begun = self.clock.monotonic()
+        start = self.clock.monotonic()
         try:
             await request
         except (BaoError, Denied) as error:
             raise _failure(error, path) from None
-        return self.clock.monotonic() - begun
+        return self.clock.monotonic() - start
 
 
 def _failure(error: Exception, path: str) -> FailedRequestError:

@@ -31,7 +31,7 @@ from baoctl.commands.bundle.contents import (
 )
 from baoctl.commands.cluster.doctor import report_of
 from baoctl.commands.cluster.doctor import screen as doctor_screen
-from baoctl.commands.cluster.fetch import with_surroundings
+from baoctl.commands.cluster.fetch import with_related_objects
 from baoctl.commands.cluster.observed import ClusterObservation
 from baoctl.commands.cluster.terminal import console, emit, format_structured
 from baoctl.commands.cluster.tree import node_of
@@ -50,7 +50,7 @@ SHOWN_MAX: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class BundleOrder:
+class BundleOptions:
     """The options of the verb."""
 
     cluster: str
@@ -62,15 +62,15 @@ class BundleOrder:
     redact: bool
 
 
-def bundle(order: BundleOrder, access: Access) -> ExitCode:
+def bundle(options: BundleOptions, access: Access) -> ExitCode:
     """Write the archive, and print a summary. Raises RequestError."""
 
     async def run(api: Session) -> tuple[str, Bundle, str]:
-        target = order.file or Path(f"{api.namespace}-{order.cluster}.tar.gz")
-        _check_target(target, force=order.force)
+        target = options.file or Path(f"{api.namespace}-{options.cluster}.tar.gz")
+        _check_target(target, force=options.force)
         try:
             async with Deadline(api.clock, SECONDS):
-                archive = bundle_of(await _read_contents(api, order))
+                archive = bundle_of(await _read_contents(api, options))
         except TimeoutError:
             raise RequestError(
                 f"the API server took longer than {SECONDS:g} s; try again with fewer --log-lines"
@@ -78,12 +78,12 @@ def bundle(order: BundleOrder, access: Access) -> ExitCode:
         return str(target), archive, rfc3339(api.clock.now())
 
     name, archive, created = run_in_session("bundle", run, access)
-    archive = without_secrets(archive, redact=order.redact)
+    archive = without_secrets(archive, redact=options.redact)
     text = manifest(archive, created, __version__)
     target = Path(name)
-    content = archive_bytes({**archive.files, MANIFEST: text}, order.cluster)
+    content = archive_bytes({**archive.files, MANIFEST: text}, options.cluster)
     try:
-        write_archive(target, content, force=order.force)
+        write_archive(target, content, force=options.force)
     except FileExistsError:
         raise _exists(target) from None
     except OSError as error:
@@ -104,9 +104,9 @@ def without_secrets(archive: Bundle, *, redact: bool) -> Bundle:
 
 
 def _secrets_text(secrets: tuple[SecretLocation, ...]) -> str:
-    shown = ", ".join(map(str, secrets[:SHOWN_MAX]))
+    locations = ", ".join(map(str, secrets[:SHOWN_MAX]))
     more = f" and {len(secrets) - SHOWN_MAX} more" if len(secrets) > SHOWN_MAX else ""
-    return f"{len(secrets)} secret{'s' * (len(secrets) > 1)}: {shown}{more}"
+    return f"{len(secrets)} secret{'s' * (len(secrets) > 1)}: {locations}{more}"
 
 
 def _check_target(target: Path, *, force: bool) -> None:
@@ -124,9 +124,9 @@ def _exists(target: Path) -> RequestError:
     )
 
 
-async def _read_contents(api: Session, order: BundleOrder) -> Collected:
-    reading = await collect(api, order.cluster, order.operator_namespace, order.log_lines)
-    observed = await with_surroundings(api, reading.observed, order.operator_namespace)
+async def _read_contents(api: Session, options: BundleOptions) -> Collected:
+    reading = await collect(api, options.cluster, options.operator_namespace, options.log_lines)
+    observed = await with_related_objects(api, reading.observed, options.operator_namespace)
     return replace(
         reading.collected, reports=reports_of(observed, reading.collected, reading.server_version)
     )
@@ -181,5 +181,5 @@ def _summary(name: str, archive: Bundle, size: int) -> str:
         lines.append(
             f"Replaced with [redacted]: {len(archive.redacted)} secrets, listed in {MANIFEST}"
         )
-    lines += [f"Not in the archive: {item.what}: {item.why}" for item in archive.unread]
+    lines += [f"Not in the archive: {item.part}: {item.reason}" for item in archive.unread]
     return "".join(f"{clean_message(line)}\n" for line in lines)

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from baoctl.commands.api_client import Session
 from baoctl.commands.bundle.contents import Collected, MissingPart
 from baoctl.commands.cluster import tree
-from baoctl.commands.cluster.fetch import Lists, concerns_cluster, observation_of, read_cluster
+from baoctl.commands.cluster.fetch import Lists, is_about_cluster, observation_of, read_cluster
 from baoctl.commands.cluster.observed import ClusterObservation, number, parts, text
 from baoctl.commands.cluster.rights import MissingRight
 from contracts.api.group import BACKUPS, CLUSTER_KIND, RESTORES
@@ -36,7 +36,7 @@ PODS_MAX: Final = 30
 """Maximum pods whose logs are read, of the cluster and of the operator each."""
 LOG_BYTES: Final = 256 << 10
 """Maximum bytes of the log of one container."""
-_RESTARTED: Final = {True: "&previous=true", False: ""}
+_PREVIOUS_QUERY: Final = {True: "&previous=true", False: ""}
 
 T = TypeVar("T")
 
@@ -58,11 +58,11 @@ class _Reads:
     rights: list[MissingRight] = field(default_factory=list)
     """The rights that failed lists require."""
 
-    async def attempt(self, what: str, read: Awaitable[T]) -> T | None:
+    async def attempt(self, part: str, read: Awaitable[T]) -> T | None:
         try:
             return await read
         except (ApiError, TransportError) as error:
-            self.unread.append(MissingPart(what, str(error)))
+            self.unread.append(MissingPart(part, str(error)))
             return None
 
     async def list_objects(
@@ -87,8 +87,8 @@ class _Reads:
         """Return the first objects, at most `most`, and record the rest as unread."""
         if objects is None or len(objects) <= most:
             return objects or ()
-        why = f"only the first {most} of {len(objects)} are in the archive"
-        self.unread.append(MissingPart(str(kind), why))
+        reason = f"only the first {most} of {len(objects)} are in the archive"
+        self.unread.append(MissingPart(str(kind), reason))
         return objects[:most]
 
 
@@ -120,7 +120,7 @@ async def collect(
         _config_maps(reads, selector),
         reads.attempt("version of the API server", api.client.get_raw("/version", most=LOG_BYTES)),
     )
-    secrets, events, operators = await asyncio.gather(
+    secrets, events, pods_of_operator = await asyncio.gather(
         # All Secrets of the namespace, because those that users create have no label.
         reads.list_objects(SECRET, api.namespace, ListOptions(metadata_only=True)),
         reads.list_objects(CORE_EVENT, api.namespace),
@@ -130,27 +130,27 @@ async def collect(
     )
     by_kind: Lists = {**dict(zip(KINDS, lists, strict=True)), SECRET: secrets, CORE_EVENT: events}
     objects = [obj for kind in KINDS for obj in reads.first_objects(kind, by_kind[kind])]
-    of_cluster = [
+    runs_of_cluster = [
         run
-        for kind, listed in zip(RUNS, runs, strict=True)
-        for run in reads.first_objects(kind, listed)
+        for kind, objects_of_kind in zip(RUNS, runs, strict=True)
+        for run in reads.first_objects(kind, objects_of_kind)
         if text(run, "spec", "cluster") == name
     ]
     pods = [obj for obj in objects if obj["kind"] == POD.kind]
-    running = reads.first_objects(POD, operators)
-    requests = (*log_requests(pods), *log_requests(running, "operator-"))
+    operator_pods = reads.first_objects(POD, pods_of_operator)
+    requests = (*log_requests(pods), *log_requests(operator_pods, "operator-"))
     logs = await asyncio.gather(*(_log(reads, request, log_lines) for request in requests))
     own_secrets = [
         secret for secret in secrets or () if labels_of(secret).get(labels.CLUSTER) == name
     ]
     collected = Collected(
         cluster={**live, "kind": CLUSTER_KIND},
-        objects=(*objects, *of_cluster, *maps),
+        objects=(*objects, *runs_of_cluster, *maps),
         secrets=tuple(reads.first_objects(SECRET, own_secrets)),
         events=tuple(
             event
             for event in reads.first_objects(CORE_EVENT, events, EVENTS_MAX)
-            if concerns_cluster(name, event)
+            if is_about_cluster(name, event)
         ),
         logs={
             request.file: log
@@ -198,7 +198,7 @@ async def _log(reads: _Reads, request: LogRequest, lines: int) -> str | None:
     path = POD.path(request.key.namespace, request.key.name, "log")
     query = (
         f"container={request.container}&tailLines={lines}&limitBytes={LOG_BYTES}"
-        f"{_RESTARTED[request.previous]}"
+        f"{_PREVIOUS_QUERY[request.previous]}"
     )
     content = await reads.attempt(
         f"log of {request.file}", reads.api.client.get_raw(f"{path}?{query}", most=2 * LOG_BYTES)

@@ -22,16 +22,23 @@ from runtime.types import Object, key_of
 MANIFEST: Final = "MANIFEST.json"
 FILES_MAX: Final = 32 << 20
 """Maximum bytes of all files of an archive."""
-_FOREIGN: Final = re.compile(r"[^A-Za-z0-9_.-]|^\.+")
-_OF_SECRETS: Final = ("name", "namespace", "uid", "creationTimestamp", "labels", "ownerReferences")
+_UNSAFE_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9_.-]|^\.+")
+_SECRET_METADATA: Final = (
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "labels",
+    "ownerReferences",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class MissingPart:
     """A part that is not in the archive, and the reason."""
 
-    what: str
-    why: str
+    part: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +81,15 @@ def bundle_of(collected: Collected) -> Bundle:
     """Return the files of the archive, sorted by name; files beyond FILES_MAX are omitted."""
     files: dict[str, str] = {}
     unread = list(collected.unread)
-    room = FILES_MAX
+    remaining = FILES_MAX
     for name, text in sorted(_files(collected)):
         size = len(text.encode())
-        if size > room:
+        if size > remaining:
             unread.append(
-                MissingPart(name, f"it has {size} bytes, and the archive has space for {room}")
+                MissingPart(name, f"it has {size} bytes, and the archive has space for {remaining}")
             )
             continue
-        room -= size
+        remaining -= size
         files[name] = text
     return Bundle(files, tuple(unread))
 
@@ -120,8 +127,8 @@ def manifest(bundle: Bundle, created: str, version: str) -> str:
                 for name, text in sorted(bundle.files.items())
             ],
             "unread": [
-                {"what": clean_message(item.what), "why": redact(clean_message(item.why))[0]}
-                for item in sorted(bundle.unread, key=lambda item: (item.what, item.why))
+                {"what": clean_message(item.part), "why": redact(clean_message(item.reason))[0]}
+                for item in sorted(bundle.unread, key=lambda item: (item.part, item.reason))
             ],
             "redacted": [
                 {"file": redaction.file, "line": redaction.line, "kind": redaction.kind}
@@ -165,9 +172,9 @@ def _config_map(obj: Object) -> Iterator[tuple[str, str]]:
     data = obj.get("data") or {}
     binary = obj.get("binaryData") or {}
     sizes = {key: len(str(value)) for key, value in (*data.items(), *binary.items())}
-    shape = {**obj, "data": sizes}
-    shape.pop("binaryData", None)
-    yield _object_file(obj), as_json(_trim(shape))
+    summary = {**obj, "data": sizes}
+    summary.pop("binaryData", None)
+    yield _object_file(obj), as_json(_trim(summary))
     for key, value in data.items():
         yield f"configmaps/{_segment(key_of(obj).name)}/{_segment(key)}", str(value)
 
@@ -186,9 +193,9 @@ def _trim(obj: Object) -> Object:
 def _secret(obj: Object) -> Object:
     """Return the metadata of a Secret. Values of annotations are omitted: they may repeat data."""
     metadata = obj.get("metadata") or {}
-    public = {name: metadata[name] for name in _OF_SECRETS if name in metadata}
-    return {"metadata": public, "annotations": sorted(metadata.get("annotations") or ())}
+    metadata_shown = {name: metadata[name] for name in _SECRET_METADATA if name in metadata}
+    return {"metadata": metadata_shown, "annotations": sorted(metadata.get("annotations") or ())}
 
 
 def _segment(name: str) -> str:
-    return _FOREIGN.sub("_", name) or "_"
+    return _UNSAFE_CHARACTERS.sub("_", name) or "_"

@@ -33,7 +33,7 @@ _BARE: Final = r"(?P<bare>[^\s\"'\\&,;{}\[\]()<>]{4,4096})"
 # Includes the headers of an encrypted key, and the line breaks that JSON escapes.
 _PEM: Final = r"[A-Za-z0-9+/=\s\\:,.-]"
 
-_SHAPES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
+_VALUE_PATTERNS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
     (
         "private key",
         re.compile(
@@ -77,7 +77,7 @@ _SHAPES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
         ),
     ),
 )
-_NAMED: Final[tuple[re.Pattern[str], ...]] = (
+_NAME_PATTERNS: Final[tuple[re.Pattern[str], ...]] = (
     re.compile(
         rf"{_NAME}\\?[\"']?\s{{0,8}}[:=]\s{{0,8}}(?:{_PLAIN}|{_NESTED}|{_SINGLE})", re.I | re.S
     ),
@@ -99,7 +99,7 @@ _NAMED: Final[tuple[re.Pattern[str], ...]] = (
         re.I,
     ),
 )
-_NAMED_KIND: Final = "value with the name of a secret"
+_NAME_KIND: Final = "value with the name of a secret"
 # Values that are not secrets: a boolean, a path, a variable, a digest of an audit device, a mask.
 _HARMLESS: Final = re.compile(
     r"\s*(?:true|false|null|none|\[redacted\]|<[a-z -]{1,40}>|\*+|hmac-sha256:[0-9a-f]+"
@@ -127,7 +127,7 @@ class SecretMatch:
 
 def find_secrets(text: str) -> tuple[SecretMatch, ...]:
     """Return the probable secrets of a text in their order; overlapping ones are merged."""
-    lines = [0, *(found.end() for found in re.finditer("\n", text))]
+    lines = [0, *(match.end() for match in re.finditer("\n", text))]
     merged: list[tuple[str, int, int]] = []
     for kind, start, end in sorted(_spans(text), key=lambda span: (span[1], -span[2])):
         if merged and start < merged[-1][2]:
@@ -149,30 +149,30 @@ def redact(text: str) -> tuple[str, tuple[SecretMatch, ...]]:
     for _ in range(ROUNDS_MAX):
         if not matches:
             break
-        text = _without(text, matches)
+        text = _replace_matches(text, matches)
         matches = find_secrets(text)
     return text, first
 
 
-def _without(text: str, matches: tuple[SecretMatch, ...]) -> str:
+def _replace_matches(text: str, matches: tuple[SecretMatch, ...]) -> str:
     ends = [0, *(match.end for match in matches)]
     starts = [*(match.start for match in matches), len(text)]
     return REDACTED.join(text[end:start] for end, start in zip(ends, starts, strict=True))
 
 
 def _spans(text: str) -> Iterator[tuple[str, int, int]]:
-    for kind, shape in _SHAPES:
-        for found in shape.finditer(text):
-            group = "secret" if "secret" in shape.groupindex else 0
-            yield kind, *found.span(group)
-    for pattern in _NAMED:
-        for found in pattern.finditer(text):
-            group = found.lastgroup or ""
-            if not _HARMLESS.fullmatch(found[group]) and not _names_an_entry(text, found.start()):
-                yield _NAMED_KIND, *found.span(group)
+    for kind, pattern in _VALUE_PATTERNS:
+        for match in pattern.finditer(text):
+            group = "secret" if "secret" in pattern.groupindex else 0
+            yield kind, *match.span(group)
+    for pattern in _NAME_PATTERNS:
+        for match in pattern.finditer(text):
+            group = match.lastgroup or ""
+            if not _HARMLESS.fullmatch(match[group]) and not _is_entry_name(text, match.start()):
+                yield _NAME_KIND, *match.span(group)
 
 
-def _names_an_entry(text: str, start: int) -> bool:
+def _is_entry_name(text: str, start: int) -> bool:
     if text[start : start + len(_ENTRY_FIELD)].casefold() != _ENTRY_FIELD:
         return False
     return _ENTRY_NAME.search(text, max(0, start - _BEFORE_MAX), start) is not None

@@ -11,7 +11,7 @@ import sys
 from baoctl.commands.api_client import FIELD_MANAGER, RequestError, Session, run_in_session
 from baoctl.commands.cluster.fetch import read_cluster
 from baoctl.commands.cluster.observed import number, part, text
-from baoctl.commands.cluster.run import await_end, print_object, progress_stream, run_name
+from baoctl.commands.cluster.run import print_object, progress_stream, run_name, wait_for_end
 from baoctl.commands.cluster.terminal import STRUCTURED
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
@@ -28,7 +28,7 @@ def backup(cluster: str, access: Access, *, wait: bool, seconds: float, output: 
         name, lines = key_of(live).name, progress_stream(output)
         lines.write(f"OpenBaoBackup {api.namespace}/{name} created\n")
         if wait:
-            live = await await_end(api, BACKUPS, name, seconds, lines)
+            live = await wait_for_end(api, BACKUPS, name, seconds, lines)
         if output in STRUCTURED:
             print_object(live, output)
         elif wait:

@@ -59,10 +59,10 @@ def _of_lists(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterato
 
 def _of_items(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterator[FieldChange]:
     """Yield added and removed items if the others keep their order, else the whole list."""
-    gone = [(at, item) for at, item in enumerate(before) if item not in after]
+    removed = [(at, item) for at, item in enumerate(before) if item not in after]
     new = [(at, item) for at, item in enumerate(after) if item not in before]
     if [item for item in before if item in after] == [item for item in after if item in before]:
-        yield from (FieldChange(f"{path}[{at}]", item, ABSENT) for at, item in gone)
+        yield from (FieldChange(f"{path}[{at}]", item, ABSENT) for at, item in removed)
         yield from (FieldChange(f"{path}[{at}]", ABSENT, item) for at, item in new)
     else:
         yield FieldChange(path, before, after)

@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from baoctl.commands.api_client import Session, run_in_session
-from baoctl.commands.cluster.fetch import examine, no_cluster, read_clusters
+from baoctl.commands.cluster.fetch import examine, no_clusters_text, read_clusters
 from baoctl.commands.cluster.finding import Finding
 from baoctl.commands.cluster.findings import CHECKS, diagnose
 from baoctl.commands.cluster.observed import ClusterObservation
@@ -42,9 +42,9 @@ def doctor(name: str | None, access: Access, *, output: str, operator_namespace:
     async def run(api: Session) -> list[Report] | str:
         if name is not None:
             return [report_of(await examine(api, name, operator_namespace))]
-        clusters = await read_clusters(api, every_namespace=access.every_namespace)
+        clusters = await read_clusters(api, all_namespaces=access.all_namespaces)
         if not clusters:
-            return await no_cluster(api, access)
+            return await no_clusters_text(api, access)
         reports = []
         for key in map(key_of, clusters):
             session = Session(api.client, api.clock, key.namespace)

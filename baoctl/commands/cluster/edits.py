@@ -1,7 +1,7 @@
 """The edits that verbs make to a cluster, as JSON patches of the live object.
 
 Pure. A user can also make each edit with kubectl. The patch of an edit that changes nothing is
-empty. Called by baoctl.commands.cluster.order.
+empty. Called by baoctl.commands.cluster.patch.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ class Edit:
     value: Any
     effect: str
     """The consequence, in a message for the user."""
-    follow: str = "status"
-    """Verb that shows the progress."""
 
 
 def _set_to(path: str, value: Any, effect: str) -> Callable[[Object, str], Edit]:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from baoctl.commands.api_client import Session, run_in_session
-from baoctl.commands.cluster.fetch import EVENTS_MAX, concerns_cluster, read_cluster
+from baoctl.commands.cluster.fetch import EVENTS_MAX, is_about_cluster, read_cluster
 from baoctl.commands.cluster.findings_of_operator import last_seen
 from baoctl.commands.cluster.observed import age, number, part, text
 from baoctl.commands.cluster.terminal import WARN, present, safe, table
@@ -54,10 +54,11 @@ def events(name: str, access: Access, *, output: str) -> ExitCode:
     return ExitCode.GOOD
 
 
-def rows_of(cluster: str, found: Iterable[Object], now: datetime) -> tuple[EventRow, ...]:
+def rows_of(cluster: str, objects: Iterable[Object], now: datetime) -> tuple[EventRow, ...]:
     """Return the events about a cluster, the newest last."""
-    own = [(last_seen(event) or now, event) for event in found if concerns_cluster(cluster, event)]
-    return tuple(_row(event, now - last) for last, event in sorted(own, key=lambda pair: pair[0]))
+    related = (event for event in objects if is_about_cluster(cluster, event))
+    rows = sorted(((last_seen(event) or now, event) for event in related), key=lambda row: row[0])
+    return tuple(_row(event, now - last) for last, event in rows)
 
 
 def _row(event: Object, since: timedelta) -> EventRow:

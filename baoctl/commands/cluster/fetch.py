@@ -52,7 +52,7 @@ LOG_SECONDS: Final = 120
 """Maximum age of the log lines of a ready server."""
 LOGS_MAX: Final = 3
 """Maximum number of servers whose log is read."""
-NAMED: Final = 10
+NAMES_MAX: Final = 10
 _HOLDERS: Final = {"openbaobackup": BACKUPS, "openbaorestore": RESTORES}
 
 DIAGNOSED_KINDS: Final = (POD, PVC, STATEFUL_SET, SECRET, CORE_EVENT)
@@ -108,9 +108,9 @@ class Reads:
         return None if listing is None else tuple(listing.items)
 
 
-async def read_clusters(api: Session, *, every_namespace: bool) -> tuple[Object, ...]:
+async def read_clusters(api: Session, *, all_namespaces: bool) -> tuple[Object, ...]:
     """List the clusters of the namespace, or of all namespaces."""
-    namespace = None if every_namespace else api.namespace
+    namespace = None if all_namespaces else api.namespace
     try:
         listing = await api.client.list(CLUSTERS, namespace)
     except NotFound:
@@ -118,11 +118,11 @@ async def read_clusters(api: Session, *, every_namespace: bool) -> tuple[Object,
     return tuple(sorted(listing.items, key=lambda cluster: key_of(cluster)))
 
 
-async def no_cluster(api: Session, access: Access) -> str:
+async def no_clusters_text(api: Session, access: Access) -> str:
     """Return the text for an empty list of clusters."""
-    if access.every_namespace:
+    if access.all_namespaces:
         return "There is no cluster in any namespace. Apply a manifest."
-    if await lacks_namespace(api):
+    if await namespace_is_missing(api):
         return f"There is no namespace {api.namespace}. Choose a namespace with -n, or use -A."
     return (
         f"There is no cluster in namespace {api.namespace}. Apply a manifest, or choose a "
@@ -130,7 +130,7 @@ async def no_cluster(api: Session, access: Access) -> str:
     )
 
 
-async def lacks_namespace(api: Session) -> bool:
+async def namespace_is_missing(api: Session) -> bool:
     """Whether the namespace does not exist; False if the user may not read it."""
     try:
         await api.client.get(NAMESPACE, ObjectKey("", api.namespace), metadata_only=True)
@@ -148,21 +148,21 @@ async def read_cluster(api: Session, name: str) -> Object:
         return await api.client.get(CLUSTERS, ObjectKey(api.namespace, name))
     except NotFound:
         others = [
-            key_of(cluster).name for cluster in await read_clusters(api, every_namespace=False)
+            key_of(cluster).name for cluster in await read_clusters(api, all_namespaces=False)
         ]
     raise RequestError(
-        f"there is no {CLUSTER_KIND} {name[:80]!r} in {await place_of(api, others)}; "
+        f"there is no {CLUSTER_KIND} {name[:80]!r} in {await location_text(api, others)}; "
         "choose another namespace with -n, or list all clusters with baoctl status -A",
         ExitCode.NOT_FOUND,
     )
 
 
-async def place_of(api: Session, existing: Sequence[str]) -> str:
+async def location_text(api: Session, existing: Sequence[str]) -> str:
     """Return the namespace and its objects, for the error about an object that does not exist."""
     if existing:
-        more = f" and {len(existing) - NAMED} more" if len(existing) > NAMED else ""
-        return f"namespace {api.namespace}, only {', '.join(existing[:NAMED])}{more}"
-    if await lacks_namespace(api):
+        more = f" and {len(existing) - NAMES_MAX} more" if len(existing) > NAMES_MAX else ""
+        return f"namespace {api.namespace}, only {', '.join(existing[:NAMES_MAX])}{more}"
+    if await namespace_is_missing(api):
         return f"namespace {api.namespace}, which does not exist"
     return f"namespace {api.namespace}, which has none"
 
@@ -180,7 +180,7 @@ async def observe(api: Session, name: str) -> ClusterObservation:
 async def examine(api: Session, name: str, operator_namespace: str) -> ClusterObservation:
     """Read the objects that `baoctl doctor` examines: also events, names of Secrets, logs."""
     observed = await _observe(api, name, DIAGNOSED_KINDS)
-    return await with_surroundings(api, observed, operator_namespace)
+    return await with_related_objects(api, observed, operator_namespace)
 
 
 async def _observe(api: Session, name: str, kinds: tuple[Resource, ...]) -> ClusterObservation:
@@ -219,7 +219,7 @@ def observation_of(
         stateful_sets=tuple(lists.get(STATEFUL_SET) or ()),
         secrets=None if secrets is None else tuple(key_of(secret).name for secret in secrets),
         events=tuple(
-            event for event in lists.get(CORE_EVENT) or () if concerns_cluster(name, event)
+            event for event in lists.get(CORE_EVENT) or () if is_about_cluster(name, event)
         ),
         denied=tuple(kind.plural for kind in DIAGNOSED_KINDS if lists.get(kind, ()) is None),
         missing_rights=tuple(
@@ -228,7 +228,7 @@ def observation_of(
     )
 
 
-async def with_surroundings(
+async def with_related_objects(
     api: Session, observed: ClusterObservation, operator_namespace: str
 ) -> ClusterObservation:
     """Add the logs of servers, the objects of the operator, and the holder of the lock."""
@@ -248,7 +248,7 @@ async def with_surroundings(
     )
 
 
-def concerns_cluster(cluster: str, event: Object) -> bool:
+def is_about_cluster(cluster: str, event: Object) -> bool:
     """Whether an event is about a cluster, or about an object whose name contains its name."""
     name = text(event, "involvedObject", "name")
     return name == cluster or name.startswith(f"{cluster}-") or f"-{cluster}-" in name
@@ -289,9 +289,9 @@ async def _lease(reads: Reads, namespace: str, cluster: ObjectKey) -> Object | N
 
 async def _logs(reads: Reads, observed: ClusterObservation) -> dict[str, str]:
     # Also of ready servers: a server with a full volume or without a leader is ready.
-    chosen = sorted(observed.pods, key=is_ready)[:LOGS_MAX]
-    logs = await asyncio.gather(*(_log(reads, pod) for pod in chosen))
-    return {key_of(pod).name: log for pod, log in zip(chosen, logs, strict=True) if log}
+    pods = sorted(observed.pods, key=is_ready)[:LOGS_MAX]
+    logs = await asyncio.gather(*(_log(reads, pod) for pod in pods))
+    return {key_of(pod).name: log for pod, log in zip(pods, logs, strict=True) if log}
 
 
 async def _log(reads: Reads, pod: Object) -> str:

@@ -27,7 +27,7 @@ class DiagnosisCheck:
     """Reasons of conditions that are effects of its findings."""
 
 
-_STOPPED: Final = frozenset(
+_SERVERS_DOWN: Final = frozenset(
     {
         "LeaderUnknown",
         "NoReplicasReady",
@@ -50,24 +50,31 @@ CHECKS: Final[tuple[DiagnosisCheck, ...]] = (
         "admission",
         "Does an admission rule refuse writes?",
         findings_of_operator.refused_writes,
-        _STOPPED,
+        _SERVERS_DOWN,
     ),
     DiagnosisCheck(
         "requests", "Can the operator reconcile?", findings_of_operator.failing_reconciles
     ),
-    DiagnosisCheck("creation", "Can the pods be created?", findings_of_pods.missing_pods, _STOPPED),
-    DiagnosisCheck("image", "Can the images be pulled?", findings_of_pods.image, _STOPPED),
     DiagnosisCheck(
-        "scheduling", "Can the pods be scheduled?", findings_of_pods.unschedulable_pods, _STOPPED
+        "creation", "Can the pods be created?", findings_of_pods.missing_pods, _SERVERS_DOWN
+    ),
+    DiagnosisCheck("image", "Can the images be pulled?", findings_of_pods.image, _SERVERS_DOWN),
+    DiagnosisCheck(
+        "scheduling",
+        "Can the pods be scheduled?",
+        findings_of_pods.unschedulable_pods,
+        _SERVERS_DOWN,
     ),
     DiagnosisCheck(
-        "volumes", "Are the volumes bound, and not full?", findings_of_pods.volumes, _STOPPED
+        "volumes", "Are the volumes bound, and not full?", findings_of_pods.volumes, _SERVERS_DOWN
     ),
-    DiagnosisCheck("seal", "Can the seal unseal the servers?", findings_of_status.seal, _STOPPED),
+    DiagnosisCheck(
+        "seal", "Can the seal unseal the servers?", findings_of_status.seal, _SERVERS_DOWN
+    ),
     DiagnosisCheck("certificates", "Are the certificates valid?", findings_of_status.certificates),
-    DiagnosisCheck("crashes", "Do servers crash?", findings_of_pods.crashes, _STOPPED),
+    DiagnosisCheck("crashes", "Do servers crash?", findings_of_pods.crashes, _SERVERS_DOWN),
     DiagnosisCheck(
-        "quorum", "Is there a leader with a majority?", findings_of_pods.quorum, _STOPPED
+        "quorum", "Is there a leader with a majority?", findings_of_pods.quorum, _SERVERS_DOWN
     ),
     DiagnosisCheck(
         "connections",
@@ -77,7 +84,7 @@ CHECKS: Final[tuple[DiagnosisCheck, ...]] = (
     ),
     DiagnosisCheck("lock", "Is the operation lock stale?", findings_of_status.lock),
     DiagnosisCheck(
-        "policies", "Are the admission policies installed?", findings_of_operator.policies_missing
+        "policies", "Are the admission policies installed?", findings_of_operator.missing_policies
     ),
     DiagnosisCheck(
         "spec", "Is the last change of the spec reconciled?", findings_of_operator.stale_status

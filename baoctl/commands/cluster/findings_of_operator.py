@@ -32,15 +32,15 @@ from contracts.naming.ports import API
 
 LEASE_SECONDS: Final = 15
 """Default for a Lease without leaseDurationSeconds."""
-GRACE: Final = 4
+MISSED_RENEWALS_MAX: Final = 4
 """The operator is down if it does not renew its Lease for this number of lease durations."""
-SLOW: Final = timedelta(minutes=5)
+RECENT: Final = timedelta(minutes=5)
 POLICY_PREFIX: Final = "openbao-"
 _DENIED: Final = re.compile(
     r"admission webhook|failed calling webhook|ValidatingAdmissionPolicy|denied the request", re.I
 )
-_NO_ANSWER: Final = re.compile(r"cannot connect to port|the server has not answered since")
-_UNANSWERED: Final = re.compile(r"(POST|PATCH|PUT|DELETE) .*: no response within")
+_UNREACHABLE: Final = re.compile(r"cannot connect to port|the server has not answered since")
+_NO_RESPONSE: Final = re.compile(r"(POST|PATCH|PUT|DELETE) .*: no response within")
 _NO_RIGHT: Final = re.compile(
     r'User "(?P<user>[^" ]+)" cannot (?P<verb>\w+) resource "(?P<resource>[\w/]+)"'
     r' in API group "(?P<group>[\w.]*)"(?: in the namespace "(?P<namespace>[\w-]+)")?'
@@ -78,11 +78,12 @@ def _lease(observed: ClusterObservation, where: str) -> Iterator[Finding]:
     renewed = moment(spec, "renewTime")
     if renewed is None:
         return
-    silent = observed.now - renewed
-    if silent > timedelta(seconds=GRACE * number(spec.get("leaseDurationSeconds"), LEASE_SECONDS)):
+    since_renewal = observed.now - renewed
+    lease_duration = timedelta(seconds=number(spec.get("leaseDurationSeconds"), LEASE_SECONDS))
+    if since_renewal > MISSED_RENEWALS_MAX * lease_duration:
         yield Finding(
             "The operator is down",
-            f"Lease {text(lease, 'metadata', 'name')}: not renewed for {age(silent)}",
+            f"Lease {text(lease, 'metadata', 'name')}: not renewed for {age(since_renewal)}",
             "Start the operator, or find out why it does not run; the servers run without it.",
             f"kubectl {where} get deployment,pods",
         )
@@ -108,15 +109,15 @@ def pending_deletion(observed: ClusterObservation) -> Iterator[Finding]:
     deletion = deletion_of(observed)
     if not deletion:
         return
-    foreign = [name for name in finalizers(observed.cluster) if name != FINALIZER]
+    other_finalizers = [name for name in finalizers(observed.cluster) if name != FINALIZER]
     yield Finding(
         "The cluster is being deleted",
         deletion,
-        f"Find out why the controller of {foreign[0]} does not remove its finalizer."
-        if foreign
+        f"Find out why the controller of {other_finalizers[0]} does not remove its finalizer."
+        if other_finalizers
         else "Wait for the operator; if it persists, read the operator log for this cluster.",
         f"kubectl -n {observed.namespace} describe openbaocluster {observed.name}"
-        if foreign
+        if other_finalizers
         else log_command(observed),
     )
 
@@ -138,7 +139,7 @@ def failing_reconciles(observed: ClusterObservation) -> Iterator[Finding]:
             reason,
         )
         return
-    if _UNANSWERED.match(message):
+    if _NO_RESPONSE.match(message):
         yield Finding(
             "The API server does not respond to a write of the operator",
             message,
@@ -163,7 +164,7 @@ def unreachable_servers(observed: ClusterObservation) -> Iterator[Finding]:
         text(observed.condition("RaftMembershipReady"), "message"),
         text(observed.status, "adminOps", "lastError", "message"),
     )
-    evidence = next((message for message in messages if _NO_ANSWER.search(message)), "")
+    evidence = next((message for message in messages if _UNREACHABLE.search(message)), "")
     if not evidence or not has_quorum(observed) or observed.operator is None:
         return
     yield Finding(
@@ -179,12 +180,13 @@ def stale_status(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a spec that the operator has not processed."""
     metadata = part(observed.cluster, "metadata")
     generation = number(metadata.get("generation"))
-    seen = number(observed.status.get("observedGeneration"))
-    if not observed.conditions or seen >= generation or metadata.get("deletionTimestamp"):
+    observed_generation = number(observed.status.get("observedGeneration"))
+    is_current = observed_generation >= generation
+    if not observed.conditions or is_current or metadata.get("deletionTimestamp"):
         return
     yield Finding(
         "The operator has not reconciled the last change of the spec",
-        f"generation {generation}, status.observedGeneration {seen}",
+        f"generation {generation}, status.observedGeneration {observed_generation}",
         "Wait a minute. If it persists, read the operator log for this cluster.",
         log_command(observed),
     )
@@ -199,7 +201,7 @@ def log_command(observed: ClusterObservation) -> str:
     )
 
 
-def policies_missing(observed: ClusterObservation) -> Iterator[Finding]:
+def missing_policies(observed: ClusterObservation) -> Iterator[Finding]:
     """Find an installation whose admission policies are missing."""
     reported = [
         condition
@@ -265,9 +267,9 @@ def _messages(observed: ClusterObservation) -> Iterator[tuple[str, str]]:
 
 
 def recent(observed: ClusterObservation, event: Part) -> bool:
-    """Whether an event happened within SLOW."""
+    """Whether an event is not older than RECENT."""
     last = last_seen(event)
-    return last is None or observed.now - last <= SLOW
+    return last is None or observed.now - last <= RECENT
 
 
 def last_seen(event: Part) -> datetime | None:

@@ -24,7 +24,7 @@ from baoctl.commands.cluster.observed import (
 from contracts.naming import labels
 from runtime.types import Object, key_of, labels_of
 
-_PULLS: Final = frozenset(
+_PULL_ERRORS: Final = frozenset(
     {
         "ImagePullBackOff",
         "ErrImagePull",
@@ -33,7 +33,7 @@ _PULLS: Final = frozenset(
         "ImageInspectError",
     }
 )
-_FULL: Final = re.compile(r"no space left on device|disk quota exceeded", re.I)
+_VOLUME_FULL: Final = re.compile(r"no space left on device|disk quota exceeded", re.I)
 _UNBOUND: Final = "unbound immediate PersistentVolumeClaims"
 
 
@@ -59,7 +59,7 @@ def image(observed: ClusterObservation) -> Iterator[Finding]:
     for pod in observed.pods:
         for container in _containers(pod):
             reason = text(container, "state", "waiting", "reason")
-            if reason in _PULLS:
+            if reason in _PULL_ERRORS:
                 name = key_of(pod).name
                 message = text(container, "state", "waiting", "message")
                 yield Finding(
@@ -76,7 +76,7 @@ def unschedulable_pods(observed: ClusterObservation) -> Iterator[Finding]:
     for pod in observed.pods:
         for condition in parts(pod, "status", "conditions"):
             pending = condition.get("type") == "PodScheduled" and condition.get("status") == "False"
-            if _UNBOUND in text(condition, "message") and any(map(_unbound, observed.claims)):
+            if _UNBOUND in text(condition, "message") and any(map(_is_unbound, observed.claims)):
                 continue  # `volumes` finds the cause.
             if pending and text(condition, "reason") == "Unschedulable":
                 name = key_of(pod).name
@@ -92,7 +92,7 @@ def unschedulable_pods(observed: ClusterObservation) -> Iterator[Finding]:
 def volumes(observed: ClusterObservation) -> Iterator[Finding]:
     """Find full volumes, and PVCs that are not bound."""
     for name, evidence in _messages(observed):
-        if match := _FULL.search(evidence):
+        if match := _VOLUME_FULL.search(evidence):
             line = next(part for part in evidence.splitlines() if match[0] in part)
             yield Finding(
                 f"The data volume of {name} is full",
@@ -103,7 +103,7 @@ def volumes(observed: ClusterObservation) -> Iterator[Finding]:
             )
             return
     for claim in observed.claims:
-        if _unbound(claim):
+        if _is_unbound(claim):
             name, phase = key_of(claim).name, text(claim, "status", "phase")
             yield Finding(
                 f"A server has no volume: {name} is {phase}",
@@ -147,31 +147,31 @@ def quorum(observed: ClusterObservation) -> Iterator[Finding]:
     unready = [key_of(pod).name for pod in observed.voters if not is_ready(pod)]
     details = {
         "not ready": ", ".join(unready),
-        "with an empty volume": ", ".join(_empty(observed)),
+        "with an empty volume": ", ".join(_empty_servers(observed)),
         "missing pods": str(max(0, size - len(observed.voters)) or ""),
     }
-    needed = f"{size // 2 + 1} are needed"
+    requirement = f"{size // 2 + 1} are needed"
     evidence = [
-        f"{len(observed.voters) - len(unready)} of {size} voters are ready, {needed}",
+        f"{len(observed.voters) - len(unready)} of {size} voters are ready, {requirement}",
         *(f"{what}: {which}" for what, which in details.items() if which),
     ]
-    look = f"logs {unready[0]} --tail 50" if unready else "get statefulsets,pods,events"
+    command = f"logs {unready[0]} --tail 50" if unready else "get statefulsets,pods,events"
     yield Finding(
         "There is no quorum: nothing can be read or written",
         "; ".join(evidence),
         "Start the missing servers; do not delete volumes. If a majority of the volumes is lost,"
         " restore a snapshot into a new cluster.",
-        f"kubectl -n {observed.namespace} {look}",
+        f"kubectl -n {observed.namespace} {command}",
     )
 
 
-def _empty(observed: ClusterObservation) -> Iterator[str]:
+def _empty_servers(observed: ClusterObservation) -> Iterator[str]:
     for pod in observed.voters:
         if labels.registration(labels_of(pod)).initialized is False:
             yield key_of(pod).name
 
 
-def _unbound(claim: Object) -> bool:
+def _is_unbound(claim: Object) -> bool:
     return text(claim, "status", "phase") in ("Pending", "Lost")
 
 

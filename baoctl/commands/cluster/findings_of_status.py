@@ -18,27 +18,27 @@ from baoctl.commands.cluster.observed import (
     part,
     text,
 )
-from baoctl.commands.cluster.status import SOON, days_left, view_of
+from baoctl.commands.cluster.status import EXPIRY_WARNING_DAYS, days_left, view_of
 from contracts.conditions.catalogue import REASONS
 from contracts.naming import labels, names
 from runtime.types import Object, key_of, labels_of
 
-LOCK_SILENT: Final = timedelta(minutes=15)
+LOCK_STALE_AFTER: Final = timedelta(minutes=15)
 """A lock that is not renewed for this time is stale. Holders renew it every few minutes."""
-_SEAL: Final = frozenset(
+_SEAL_REASONS: Final = frozenset(
     {"UnsealKeyMissing", "UnsealKeyChanged", "UnsealKeyRotationRefused", "CredentialsSecretMissing"}
 )
-_TLS: Final = frozenset(
+_TLS_REASONS: Final = frozenset(
     {"TLSSecretMissing", "TLSSecretInvalid", "CASecretMissing", "CertificateNotServed"}
 )
-_NO_FAULT: Final = frozenset({"Paused", "NoBackupYet", "NeverTested"})
+_IGNORED_REASONS: Final = frozenset({"Paused", "NoBackupYet", "NeverTested"})
 """Reasons that another check explains, or that every new cluster has."""
 
 
 def seal(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a missing or changed key of the seal, and servers that stay sealed."""
     for condition in observed.conditions:
-        if text(condition, "reason") in _SEAL:
+        if text(condition, "reason") in _SEAL_REASONS:
             yield _finding_of_condition(
                 observed, "The key of the seal is missing or wrong", condition
             )
@@ -73,10 +73,10 @@ def seal(observed: ClusterObservation) -> Iterator[Finding]:
 
 
 def _stays_sealed(observed: ClusterObservation, pod: Object) -> bool:
-    registered = labels.registration(labels_of(pod))
+    registration = labels.registration(labels_of(pod))
     # A server with an empty volume unseals when it joins the cluster, which requires a leader.
-    joins = registered.initialized is False and not has_quorum(observed)
-    return bool(registered.sealed) and not joins and text(pod, "status", "phase") == "Running"
+    joins = registration.initialized is False and not has_quorum(observed)
+    return bool(registration.sealed) and not joins and text(pod, "status", "phase") == "Running"
 
 
 def _seal_secret(observed: ClusterObservation) -> str:
@@ -100,12 +100,12 @@ def certificates(observed: ClusterObservation) -> Iterator[Finding]:
         return
     stalled = observed.condition("Stalled")
     # The operator issues no certificate while the cluster is stalled for another reason.
-    waits = stalled.get("status") == "True" and text(stalled, "reason") not in _TLS
-    if text(tls, "reason") in _TLS and tls.get("status") != "True" and not waits:
+    waits = stalled.get("status") == "True" and text(stalled, "reason") not in _TLS_REASONS
+    if text(tls, "reason") in _TLS_REASONS and tls.get("status") != "True" and not waits:
         yield _finding_of_condition(observed, "The certificate of the servers cannot be used", tls)
         return
     external = text(observed.spec, "tls", "mode") in ("External", "ACME")
-    if days is not None and days < SOON and external:
+    if days is not None and days < EXPIRY_WARNING_DAYS and external:
         when = {0: "today", 1: "tomorrow"}.get(days, f"in {days} days")
         yield Finding(
             f"The certificate of the servers expires {when}",
@@ -126,12 +126,13 @@ def lock(observed: ClusterObservation) -> Iterator[Finding]:
     if not operation_lock:
         return
     renewed = moment(operation_lock, "renewedAt") or moment(operation_lock, "acquiredAt")
-    silent = observed.now - renewed if renewed else timedelta(0)
+    since_renewal = observed.now - renewed if renewed else timedelta(0)
     holder = text(operation_lock, "holder")
-    gone = observed.lock_holder_exists is False
-    if not gone and silent <= LOCK_SILENT:
+    holder_is_missing = observed.lock_holder_exists is False
+    if not holder_is_missing and since_renewal <= LOCK_STALE_AFTER:
         return
-    evidence = "the holder no longer exists" if gone else f"not renewed for {age(silent)}"
+    delay = f"not renewed for {age(since_renewal)}"
+    evidence = "the holder no longer exists" if holder_is_missing else delay
     yield Finding(
         f"The operation lock of {holder} is stale",
         f"{text(operation_lock, 'operation')}: {evidence}; backups, restores and upgrades wait",
@@ -151,9 +152,10 @@ def conditions(observed: ClusterObservation) -> Iterator[Finding]:
             f"kubectl -n {observed.namespace} describe openbaocluster {observed.name}",
         )
         return
-    waits = [wait for wait in view_of(observed).waits if wait.reason not in _NO_FAULT]
+    waits = [wait for wait in view_of(observed).waits if wait.reason not in _IGNORED_REASONS]
     ready = observed.condition("Ready")
-    if not waits and ready.get("status") != "True" and text(ready, "reason") not in _NO_FAULT:
+    is_ignored = text(ready, "reason") in _IGNORED_REASONS
+    if not waits and ready.get("status") != "True" and not is_ignored:
         yield _finding_of_condition(observed, "The cluster is not ready", ready)
     for wait in waits:
         yield Finding(

@@ -61,21 +61,21 @@ class PlanForecast:
 
 
 def forecast(
-    live: Object | None, later: Object, before: Rendering | None, after: Rendering
+    live: Object | None, desired: Object, before: Rendering | None, after: Rendering
 ) -> PlanForecast:
     """Compare a cluster before and after an edit.
 
     `before` is None if there is no cluster, or if its stored spec cannot be rendered.
     """
-    key, old, new = key_of(later), _by_name(before), _by_name(after)
-    fields = _spec_changes(live or {}, later)
+    key, old, new = key_of(desired), _by_name(before), _by_name(after)
+    fields = _spec_changes(live or {}, desired)
     return PlanForecast(
         cluster=f"{key.namespace}/{key.name}",
         verb="create" if live is None else "update" if fields else "none",
         spec=() if live is None else fields,
         objects=tuple(_objects(old, new)),
-        pods=tuple(_pods(old, new, _Edit(live or {}, later))),
-        notes=() if live is None else tuple(_notes(live, later)),
+        pods=tuple(_pods(old, new, _Edit(live or {}, desired))),
+        notes=() if live is None else tuple(_notes(live, desired)),
         blocked=tuple(
             f"{outcome.reason}: {outcome.message}"
             for outcome in after.outcomes
@@ -84,15 +84,15 @@ def forecast(
     )
 
 
-def _spec_changes(live: Object, later: Object) -> tuple[FieldChange, ...]:
+def _spec_changes(live: Object, desired: Object) -> tuple[FieldChange, ...]:
     return tuple(
         change
-        for change in differences(_of_user(live), _of_user(later))
+        for change in differences(_user_fields(live), _user_fields(desired))
         if not change.path.endswith(LAST_APPLIED)
     )
 
 
-def _of_user(cluster: Object) -> Object:
+def _user_fields(cluster: Object) -> Object:
     metadata = part(cluster, "metadata")
     user_metadata = {
         name: metadata[name] for name in ("annotations", "labels") if metadata.get(name)
@@ -111,12 +111,12 @@ def _objects(
     for (kind, name), body in new.items():
         if (kind, name) not in old:
             yield ObjectChange("create", kind, name)
-        elif fields := tuple(_visible(differences(old[kind, name], body))):
+        elif fields := tuple(_without_hashes(differences(old[kind, name], body))):
             yield ObjectChange("update", kind, name, fields)
     yield from (ObjectChange("delete", *name) for name in old if name not in new)
 
 
-def _visible(fields: Iterator[FieldChange]) -> Iterator[FieldChange]:
+def _without_hashes(fields: Iterator[FieldChange]) -> Iterator[FieldChange]:
     """Omit hashes, which repeat other changes, and volumeClaimTemplates, which are immutable."""
     return (
         field
@@ -131,25 +131,25 @@ class _Edit:
     """A cluster before the edit, which is {} for a new one, and after the edit."""
 
     live: Object
-    later: Object
+    desired: Object
 
     @property
     def servers(self) -> int:
-        return number(part(self.later, "spec").get("replicas")) or 0
+        return number(part(self.desired, "spec").get("replicas")) or 0
 
     def start(self, stateful_set: str, size: int) -> str:
         """Describe the start of new servers."""
         others = self.servers - size
-        if stateful_set == key_of(self.later).name and others > 0:
+        if stateful_set == key_of(self.desired).name and others > 0:
             return f"{size} starts and initializes the cluster; then {others} more join it"
         return f"{size} start"
 
     @property
     def restart(self) -> str:
         """Describe how the servers receive a new pod template."""
-        old, new = part(self.live, "spec"), part(self.later, "spec")
+        old, new = part(self.live, "spec"), part(self.desired, "spec")
         upgraded = any(old.get(field) != new.get(field) for field in ("version", "image"))
-        if upgraded and text(self.later, "spec", "upgrade", "strategy") == "BlueGreen":
+        if upgraded and text(self.desired, "spec", "upgrade", "strategy") == "BlueGreen":
             return "new servers (green) replace them"
         if self.servers == 1:
             return "the only server restarts; the cluster is not available during the restart"
@@ -212,12 +212,12 @@ _NOTES: Final = (
 )
 
 
-def _notes(live: Object, later: Object) -> Iterator[str]:
-    key = key_of(later)
+def _notes(live: Object, desired: Object) -> Iterator[str]:
+    key = key_of(desired)
     for note in _NOTES:
         *above, last = note.field.split(".")
-        before, after = (part(cluster, "spec", *above).get(last) for cluster in (live, later))
+        before, after = (part(cluster, "spec", *above).get(last) for cluster in (live, desired))
         if before != after and note.becomes in (..., after):
             yield note.text.format(
-                cluster=f"{key.namespace}/{key.name}", version=text(later, "spec", "version")
+                cluster=f"{key.namespace}/{key.name}", version=text(desired, "spec", "version")
             )

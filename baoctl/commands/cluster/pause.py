@@ -1,6 +1,6 @@
 """`baoctl pause --for`: pauses a cluster, waits, and resumes it.
 
-Uses baoctl.commands.cluster.order. Called by baoctl.verbs.orders. The API has no timed pause, so
+Uses baoctl.commands.cluster.patch. Called by baoctl.verbs.edits. The API has no timed pause, so
 this process resumes the cluster. If it is killed, the cluster stays paused, and `status` and
 `doctor` report the pause.
 """
@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 
 from baoctl.commands.api_client import RequestError
-from baoctl.commands.cluster.order import ClusterOrder, carry_out
+from baoctl.commands.cluster.patch import EditRequest, edit_cluster
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.values.duration import parse_duration
@@ -34,14 +34,14 @@ def pause_for(
     clock: Clock | None = None,
 ) -> None:
     """Pause a cluster, and resume it after a time or an interrupt. Raises RequestError."""
-    echo(carry_out(ClusterOrder("pause", cluster), access))
+    echo(edit_cluster(EditRequest("pause", cluster), access))
     echo(f"Resumes in {seconds:g} s, or immediately with Ctrl-C.")
     try:
         asyncio.run((clock or SystemClock()).sleep(seconds))
     except KeyboardInterrupt:
         echo("Interrupted.")
     try:
-        echo(carry_out(ClusterOrder("resume", cluster), access))
+        echo(edit_cluster(EditRequest("resume", cluster), access))
     except (KeyboardInterrupt, RequestError) as error:
         code = error.exit_code if isinstance(error, RequestError) else ExitCode.ERROR
         text = (

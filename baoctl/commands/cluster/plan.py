@@ -19,7 +19,7 @@ from baoctl.commands.cluster.merge import apply_manifest, last_applied
 from baoctl.commands.cluster.plan_screen import screen
 from baoctl.commands.cluster.terminal import present
 from baoctl.commands.preconditions import version_precondition
-from baoctl.commands.rendering import RenderError, Rendering, clusters_of, rendering
+from baoctl.commands.rendering import RenderError, Rendering, clusters_of, render_objects
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from baoctl.settings import installation_from_environment
@@ -42,8 +42,8 @@ def plan(
     manifests = clusters_of(manifest)
     for document in manifests:
         # Before the dry run, because only this check suggests names for unknown fields.
-        placed = _with_namespace(document, access.namespace or _NAMESPACE)
-        rendering(placed, _options(placed, None))
+        namespaced = _with_namespace(document, access.namespace or _NAMESPACE)
+        render_objects(namespaced, _options(namespaced, None))
     if dump is not None:
         stored = {_key(cluster, _NAMESPACE): cluster for cluster in clusters_of(dump)}
         forecasts = [
@@ -68,26 +68,26 @@ def _key(manifest: Object, namespace: str) -> ObjectKey:
 
 
 def _offline(manifest: Object, stored: dict[ObjectKey, Object], namespace: str) -> PlanForecast:
-    placed = _with_namespace(manifest, namespace)
-    live = stored.get(key_of(placed))
-    return _compare(live, apply_manifest(live, placed) if live else placed, placed)
+    namespaced = _with_namespace(manifest, namespace)
+    live = stored.get(key_of(namespaced))
+    return _compare(live, apply_manifest(live, namespaced) if live else namespaced, namespaced)
 
 
 async def _live(api: Session, manifest: Object, manager: str) -> PlanForecast:
-    placed = _with_namespace(manifest, api.namespace)
+    namespaced = _with_namespace(manifest, api.namespace)
     try:
-        live: Object | None = await api.client.get(CLUSTERS, key_of(placed))
+        live: Object | None = await api.client.get(CLUSTERS, key_of(namespaced))
     except NotFound:
         live = None
     if live is None or _applies(live, manager):
         result = await api.client.apply(
-            CLUSTERS, placed, field_manager=manager, force=False, dry_run=True
+            CLUSTERS, namespaced, field_manager=manager, force=False, dry_run=True
         )
-        return _compare(live, result.object, placed)
-    later = await api.client.json_patch(
-        CLUSTERS, key_of(live), _operations(live, apply_manifest(live, placed)), dry_run=True
+        return _compare(live, result.object, namespaced)
+    desired = await api.client.json_patch(
+        CLUSTERS, key_of(live), _operations(live, apply_manifest(live, namespaced)), dry_run=True
     )
-    return _compare(live, later, placed)
+    return _compare(live, desired, namespaced)
 
 
 def _with_namespace(manifest: Object, namespace: str) -> Object:
@@ -105,32 +105,33 @@ def _applies(live: Object, manager: str) -> bool:
     return by_apply and not last_applied(live)
 
 
-def _operations(live: Object, later: Object) -> Sequence[Mapping[str, object]]:
-    changed = {"/spec": later["spec"]}
+def _operations(live: Object, desired: Object) -> Sequence[Mapping[str, object]]:
+    changed = {"/spec": desired["spec"]}
     for name in ("labels", "annotations"):
-        if name in later["metadata"]:
-            changed[f"/metadata/{name}"] = later["metadata"][name]
+        if name in desired["metadata"]:
+            changed[f"/metadata/{name}"] = desired["metadata"][name]
     return (
         *version_precondition(live),
         *({"op": "add", "path": path, "value": value} for path, value in changed.items()),
     )
 
 
-def _compare(live: Object | None, later: Object, manifest: Object) -> PlanForecast:
+def _compare(live: Object | None, desired: Object, manifest: Object) -> PlanForecast:
     """Compare the renderings. Raises RenderError if the result cannot be rendered."""
     options = _options(manifest, live)
-    return forecast(live, later, _render(live, options), rendering(_of_api(later), options))
+    after = render_objects(_with_type(desired), options)
+    return forecast(live, desired, _render(live, options), after)
 
 
 def _render(live: Object | None, options: RenderOptions) -> Rendering | None:
     try:
-        return rendering(_of_api(live), options) if live else None
+        return render_objects(_with_type(live), options) if live else None
     except RenderError:
         # The stored spec violates a rule of this release, so there is nothing to compare.
         return None
 
 
-def _of_api(cluster: Object) -> Object:
+def _with_type(cluster: Object) -> Object:
     return {**cluster, "apiVersion": API_VERSION, "kind": CLUSTER_KIND}
 
 

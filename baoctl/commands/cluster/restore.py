@@ -14,9 +14,9 @@ from typing import Final, TextIO
 from rich.table import Table
 
 from baoctl.commands.api_client import FIELD_MANAGER, RequestError, Session, run_in_session
-from baoctl.commands.cluster.fetch import NAMED, read_cluster
+from baoctl.commands.cluster.fetch import NAMES_MAX, read_cluster
 from baoctl.commands.cluster.observed import Part, age, moment, number, part, text
-from baoctl.commands.cluster.run import await_end, print_object, progress_stream, run_name
+from baoctl.commands.cluster.run import print_object, progress_stream, run_name, wait_for_end
 from baoctl.commands.cluster.run_steps import UNKNOWN
 from baoctl.commands.cluster.terminal import STRUCTURED, console, emit, safe, table
 from baoctl.exit_codes import ExitCode
@@ -51,7 +51,7 @@ class SnapshotRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RestoreOrder:
+class RestoreOptions:
     """The options of the verb."""
 
     cluster: str
@@ -64,7 +64,7 @@ class RestoreOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class Dialogue:
+class Prompts:
     """The prompts. Each raises click.UsageError for an invalid answer."""
 
     choose: Callable[[Sequence[str]], str]
@@ -73,52 +73,52 @@ class Dialogue:
     """Asks the user to type the name of the cluster."""
 
 
-def restore(order: RestoreOrder, access: Access, dialogue: Dialogue) -> ExitCode:
+def restore(options: RestoreOptions, access: Access, prompts: Prompts) -> ExitCode:
     """Ask for confirmation, create an OpenBaoRestore, print its progress. Raises RequestError."""
 
     async def run(api: Session) -> ExitCode:
-        return await _restore(api, order, dialogue)
+        return await _restore(api, options, prompts)
 
     return run_in_session("restore", run, access)
 
 
-async def _restore(api: Session, order: RestoreOrder, dialogue: Dialogue) -> ExitCode:
-    cluster = await read_cluster(api, order.cluster)
+async def _restore(api: Session, options: RestoreOptions, prompts: Prompts) -> ExitCode:
+    cluster = await read_cluster(api, options.cluster)
     backups = await api.client.list(BACKUPS, api.namespace)
-    rows = snapshots_of(order.cluster, backups.items)
-    rules = part(cluster, "spec", "backup", "retention")
-    now, lines = api.clock.now(), progress_stream(order.output)
+    rows = snapshots_of(options.cluster, backups.items)
+    retention = part(cluster, "spec", "backup", "retention")
+    now, stream = api.clock.now(), progress_stream(options.output)
     if not rows:
         raise RequestError(
-            f"{api.namespace}/{order.cluster} has no Completed OpenBaoBackup; create one with "
-            f"kubectl bao backup {order.cluster}",
+            f"{api.namespace}/{options.cluster} has no Completed OpenBaoBackup; create one with "
+            f"kubectl bao backup {options.cluster}",
             ExitCode.NOT_FOUND,
         )
-    if order.backup is None:
-        notes = [removal_note(outdated_by(row, rows, rules)) for row in rows[:SHOWN_MAX]]
-        emit(console(lines), listing(rows[:SHOWN_MAX], now, notes))
-        name = dialogue.choose([snapshot.backup for snapshot in rows[:SHOWN_MAX]])
+    if options.backup is None:
+        notes = [removal_note(retention_rule(row, rows, retention)) for row in rows[:SHOWN_MAX]]
+        emit(console(stream), listing(rows[:SHOWN_MAX], now, notes))
+        name = prompts.choose([snapshot.backup for snapshot in rows[:SHOWN_MAX]])
     else:
-        name = order.backup
-    row = select_row(rows, name, order.cluster)
-    refuse_newer(row, cluster)
-    for line in consequences(row, order.cluster, now, outdated_by(row, rows, rules)):
-        lines.write(f"{clean_message(line)}\n")
-    if not order.dry_run:
-        dialogue.confirm(order.cluster)
-    body = manifest(run_name(api, order.cluster, "restore"), api.namespace, order.cluster, row)
+        name = options.backup
+    row = select_row(rows, name, options.cluster)
+    check_version(row, cluster)
+    for line in consequences(row, options.cluster, now, retention_rule(row, rows, retention)):
+        stream.write(f"{clean_message(line)}\n")
+    if not options.dry_run:
+        prompts.confirm(options.cluster)
+    body = manifest(run_name(api, options.cluster, "restore"), api.namespace, options.cluster, row)
     live = await api.client.create(
-        RESTORES, body, field_manager=FIELD_MANAGER, dry_run=order.dry_run
+        RESTORES, body, field_manager=FIELD_MANAGER, dry_run=options.dry_run
     )
-    result = "would be created" if order.dry_run else "created"
+    result = "would be created" if options.dry_run else "created"
     restore_name = body["metadata"]["name"]
-    lines.write(f"{RESTORE_KIND} {api.namespace}/{restore_name} {result}\n")
-    ends = order.wait and not order.dry_run
-    if ends:
-        live = await await_end(api, RESTORES, restore_name, order.seconds, lines)
-    if order.output in STRUCTURED:
-        print_object(live, order.output)
-    return _end(live, lines) if ends else ExitCode.GOOD
+    stream.write(f"{RESTORE_KIND} {api.namespace}/{restore_name} {result}\n")
+    wait = options.wait and not options.dry_run
+    if wait:
+        live = await wait_for_end(api, RESTORES, restore_name, options.seconds, stream)
+    if options.output in STRUCTURED:
+        print_object(live, options.output)
+    return _exit_code(live, stream) if wait else ExitCode.GOOD
 
 
 def snapshots_of(cluster: str, backups: Iterable[Object]) -> tuple[SnapshotRow, ...]:
@@ -140,27 +140,27 @@ def snapshots_of(cluster: str, backups: Iterable[Object]) -> tuple[SnapshotRow, 
     return tuple(sorted(rows, key=lambda row: row.taken_at or _NEVER, reverse=True))
 
 
-def outdated_by(row: SnapshotRow, rows: Sequence[SnapshotRow], rules: Part) -> str:
+def retention_rule(row: SnapshotRow, rows: Sequence[SnapshotRow], retention: Part) -> str:
     """Return the field of spec.backup.retention that removes a snapshot; "" for none.
 
     `rows` are all Completed backups, the newest first. The Job of each backup applies the rules to
     the objects in the store. A snapshot may exist longer: its deletion failed, it is in use, or no
     backup has completed since the rules were set.
     """
-    counted = [other for other in rows if not other.before_upgrade]
-    if row not in counted or rules.get("dryRun") is True:
+    candidates = [other for other in rows if not other.before_upgrade]
+    if row not in candidates or retention.get("dryRun") is True:
         return ""
-    tested = next((other for other in counted if other.tested), None)
-    snapshots = [RetentionCandidate(other.taken_at, other == tested) for other in counted]
-    exceeded = exceeded_limits(snapshots, _limits(rules), counted[0].taken_at)
-    limit = exceeded[counted.index(row)]
-    return f"spec.backup.retention.{limit}={rules[limit]}" if limit else ""
+    tested = next((other for other in candidates if other.tested), None)
+    snapshots = [RetentionCandidate(other.taken_at, other == tested) for other in candidates]
+    exceeded = exceeded_limits(snapshots, _limits(retention), candidates[0].taken_at)
+    limit = exceeded[candidates.index(row)]
+    return f"spec.backup.retention.{limit}={retention[limit]}" if limit else ""
 
 
-def _limits(rules: Part) -> RetentionLimits:
+def _limits(retention: Part) -> RetentionLimits:
     # A duration that overflows is longer than any age, so there is no limit.
-    max_age = counted_duration(text(rules, "maxAge")) or timedelta(0)
-    return RetentionLimits(number(rules.get("maxCount")) or 0, max_age)
+    max_age = counted_duration(text(retention, "maxAge")) or timedelta(0)
+    return RetentionLimits(number(retention.get("maxCount")) or 0, max_age)
 
 
 def removal_note(rule: str) -> str:
@@ -173,14 +173,14 @@ def select_row(rows: Sequence[SnapshotRow], name: str, cluster: str) -> Snapshot
     for row in rows:
         if row.backup == name:
             return row
-    names = ", ".join(row.backup for row in rows[:NAMED])
+    names = ", ".join(row.backup for row in rows[:NAMES_MAX])
     raise RequestError(
         f"{cluster} has no Completed OpenBaoBackup {name[:80]!r}; choose one of {names}",
         ExitCode.NOT_FOUND,
     )
 
 
-def refuse_newer(row: SnapshotRow, cluster: Object) -> None:
+def check_version(row: SnapshotRow, cluster: Object) -> None:
     """Raise RequestError if the servers cannot read the snapshot.
 
     The Job of the restore compares the versions too, after it has downloaded the snapshot.
@@ -204,17 +204,15 @@ def listing(rows: Sequence[SnapshotRow], now: datetime, notes: Sequence[str]) ->
     return backups
 
 
-def consequences(
-    row: SnapshotRow, cluster: str, now: datetime, outdated_by_rule: str
-) -> tuple[str, ...]:
+def consequences(row: SnapshotRow, cluster: str, now: datetime, rule: str) -> tuple[str, ...]:
     """Return the consequences of a restore, one sentence or warning each."""
     missing = (
         f"Warning: the snapshot of {row.backup} may no longer exist, because "
-        f"{outdated_by_rule} removes it. If the store does not have it, the restore fails and "
+        f"{rule} removes it. If the store does not have it, the restore fails and "
         "changes nothing."
     )
     return (
-        *((missing,) if outdated_by_rule else ()),
+        *((missing,) if rule else ()),
         f"The data of {cluster} is replaced by {row.backup}, which is {_age(row, now)}.",
         "Everything written since then is lost. To keep it, run kubectl bao backup first.",
         "At the end all servers restart at the same time: the cluster is down for some seconds.",
@@ -239,12 +237,12 @@ def _age(row: SnapshotRow, now: datetime) -> str:
     return f"{age(now - row.taken_at)} old" if row.taken_at else "of unknown age"
 
 
-def _end(live: Object, lines: TextIO) -> ExitCode:
+def _exit_code(live: Object, stream: TextIO) -> ExitCode:
     phase = text(live, "status", "phase")
     if phase == UNKNOWN:
         operation = text(live, "status", "execution", "operationID")
         key = key_of(live)
-        lines.write(
+        stream.write(
             "Check the data. Then acknowledge the outcome: Resume continues, Abandon ends it:\n"
             f"kubectl -n {key.namespace} annotate {RESTORES.plural} {key.name} "
             f"{RESTORE_ACKNOWLEDGE}={clean_message(operation)}/Resume\n"

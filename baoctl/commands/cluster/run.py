@@ -11,7 +11,7 @@ from datetime import UTC
 from typing import Final, TextIO
 
 from baoctl.commands.api_client import RequestError, Session
-from baoctl.commands.cluster.run_steps import ENDS, progress_of
+from baoctl.commands.cluster.run_steps import FINAL_PHASES, progress_of
 from baoctl.commands.cluster.run_view import run_view
 from baoctl.commands.cluster.terminal import STRUCTURED, format_structured
 from baoctl.exit_codes import ExitCode
@@ -34,33 +34,33 @@ def progress_stream(output: str) -> TextIO:
     return sys.stderr if output in STRUCTURED else sys.stdout
 
 
-async def await_end(
-    api: Session, kind: Resource, name: str, seconds: float, lines: TextIO | None = None
+async def wait_for_end(
+    api: Session, kind: Resource, name: str, seconds: float, stream: TextIO | None = None
 ) -> Object:
     """Show the progress, and return the object once its phase is final.
 
     The API server may be unavailable for a time, for example during its upgrade. Raises
     RequestError if the phase is not final within `seconds`.
     """
-    problem = ""
+    last_error = ""
     try:
         async with Deadline(api.clock, seconds):
-            with run_view(api.clock, lines) as show:
+            with run_view(api.clock, stream) as show:
                 while True:
                     try:
                         live = await api.client.get(kind, ObjectKey(api.namespace, name))
                     except Transient as error:
-                        problem = f"; the last request failed: {error}"
+                        last_error = f"; the last request failed: {error}"
                     else:
-                        problem, progress = "", progress_of(kind, live)
+                        last_error, progress = "", progress_of(kind, live)
                         show(progress)
-                        if progress.phase in ENDS:
+                        if progress.phase in FINAL_PHASES:
                             return live
                     await api.clock.sleep(PERIOD)
     except TimeoutError:
         text = (
             f"{kind.kind} {name} has not finished in {seconds:g} s and continues: "
-            f"kubectl -n {api.namespace} get {kind.plural} {name}{clean_message(problem)}"
+            f"kubectl -n {api.namespace} get {kind.plural} {name}{clean_message(last_error)}"
         )
         raise RequestError(text, ExitCode.NOT_READY) from None
 

@@ -16,7 +16,7 @@ from contracts.conditions.message import clean_message
 from runtime.types import Object, Resource
 
 UNKNOWN: Final = "Unknown"
-ENDS: Final = frozenset({"Completed", "Failed", UNKNOWN})
+FINAL_PHASES: Final = frozenset({"Completed", "Failed", UNKNOWN})
 """Final phases. An Unknown restore waits for the acknowledgment of a user."""
 BACKUP_STEPS: Final = ("Preconditions", "Reservation", "Job", "Cleanup")
 RESTORE_STEPS: Final = ("Validation", "Reservation", "Job", "Submission", "Recovery")

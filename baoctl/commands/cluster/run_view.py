@@ -31,18 +31,18 @@ from runtime.clock import Clock
 FRAMES_PER_SECOND: Final = 8
 
 
-Show = Callable[[RunProgress], None]
+ShowProgress = Callable[[RunProgress], None]
 
 
 @contextmanager
-def run_view(clock: Clock, lines: TextIO | None = None) -> Iterator[Show]:
+def run_view(clock: Clock, lines: TextIO | None = None) -> Iterator[ShowProgress]:
     """Show the progress on the standard streams; call the function that it yields with each state.
 
     `lines` is the stream for lines, by default standard output.
     """
     lines = lines or sys.stdout
     out = console(sys.stderr)
-    if not _is_drawn(out):
+    if not _supports_progress_bar(out):
         yield LineView(lines).show
         return
     view = StepView(out, clock)
@@ -59,7 +59,7 @@ def run_view(clock: Clock, lines: TextIO | None = None) -> Iterator[Show]:
         _print(view.line, lines)
 
 
-def _is_drawn(out: Console) -> bool:
+def _supports_progress_bar(out: Console) -> bool:
     terminal = sys.stdout.isatty() and sys.stderr.isatty()
     return terminal and out.is_interactive and not out.no_color
 

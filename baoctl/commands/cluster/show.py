@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.text import Text
 
 from baoctl.commands.api_client import Session, error_of, run_in_session
-from baoctl.commands.cluster.fetch import no_cluster, observe, read_clusters
+from baoctl.commands.cluster.fetch import no_clusters_text, observe, read_clusters
 from baoctl.commands.cluster.status import StatusView, list_row, view_of
 from baoctl.commands.cluster.status_screen import listing, screen
 from baoctl.commands.cluster.terminal import DIM, console, emit, present, report_empty
@@ -44,36 +44,36 @@ def show(name: str | None, access: Access, *, output: str, watch: bool) -> ExitC
         async def read() -> CommandResult:
             if name is None:
                 return await _list(api, access, wide=output == "wide")
-            return _one(view_of(await observe(api, name)), wide=output == "wide")
+            return _single(view_of(await observe(api, name)), wide=output == "wide")
 
         out = console()
         if watch:
-            return await _follow(api, read, out)
-        shown = await read()
-        if not shown.value:
-            report_empty(str(shown.text), shown.value, output)
-            return shown.exit_code
-        present(shown.value, shown.text, output, out)
-        return shown.exit_code
+            return await _watch(api, read, out)
+        result = await read()
+        if not result.value:
+            report_empty(str(result.text), result.value, output)
+            return result.exit_code
+        present(result.value, result.text, output, out)
+        return result.exit_code
 
     return run_in_session("status", run, access)
 
 
-def _one(view: StatusView, *, wide: bool) -> CommandResult:
+def _single(view: StatusView, *, wide: bool) -> CommandResult:
     return CommandResult(view, screen(view, wide=wide), view.exit_code)
 
 
 async def _list(api: Session, access: Access, *, wide: bool) -> CommandResult:
-    clusters = await read_clusters(api, every_namespace=access.every_namespace)
+    clusters = await read_clusters(api, all_namespaces=access.all_namespaces)
     rows = [list_row(cluster, api.clock.now()) for cluster in clusters]
     if not rows:
-        return CommandResult(rows, Text(await no_cluster(api, access)), ExitCode.GOOD)
+        return CommandResult(rows, Text(await no_clusters_text(api, access)), ExitCode.GOOD)
     good = all(row.ready for row in rows)
-    table = listing(rows, wide=wide, namespaces=access.every_namespace)
+    table = listing(rows, wide=wide, namespaces=access.all_namespaces)
     return CommandResult(rows, table, ExitCode.GOOD if good else ExitCode.NOT_READY)
 
 
-async def _follow(
+async def _watch(
     api: Session, read: Callable[[], Awaitable[CommandResult]], out: Console
 ) -> ExitCode:
     """Print the result after every change, until the user interrupts the verb."""
@@ -81,17 +81,17 @@ async def _follow(
     with Live(console=out, auto_refresh=False, screen=out.is_terminal) as live:
         while True:
             try:
-                shown = await read()
+                result = await read()
             except Transient as error:
                 if last is None:
                     raise
                 live.update(Text(f"{_line(error)}; trying again", DIM), refresh=True)
             else:
                 if out.is_terminal:
-                    live.update(shown.text, refresh=True)
-                elif shown.value != last:
-                    emit(out, shown.text)
-                last = shown.value
+                    live.update(result.text, refresh=True)
+                elif result.value != last:
+                    emit(out, result.text)
+                last = result.value
             await api.clock.sleep(PERIOD)
 
 

@@ -36,8 +36,8 @@ SUMMARIES: Final = frozenset({"Ready", "Reconciling", "Degraded"})
 ADVICE: Final = frozenset({"ProductionReady", "SecurityRisk"})
 """Conditions about the settings, and not about the health."""
 _DESIRED: Final = {"good": "True", "bad": "False"}
-_UNTIL: Final = re.compile(r"valid until (\d{4}-\d{2}-\d{2})")
-_ENDED: Final = re.compile(r"(?:expired|ended) at (\d{4}-\d{2}-\d{2})")
+_VALID_UNTIL: Final = re.compile(r"valid until (\d{4}-\d{2}-\d{2})")
+_EXPIRED_AT: Final = re.compile(r"(?:expired|ended) at (\d{4}-\d{2}-\d{2})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,8 @@ def view_of(observed: ClusterObservation) -> StatusView:
         operation=_operation(observed),
         lock=_lock(observed),
         pods=tuple(_row(observed, pod) for pod in observed.pods),
-        waits=tuple(_concerns(observed, advice=False)),
-        advice=tuple(_concerns(observed, advice=True)),
+        waits=tuple(_unmet_conditions(observed, advice=False)),
+        advice=tuple(_unmet_conditions(observed, advice=True)),
         stale=stale,
         denied=observed.denied,
         missing_rights=observed.missing_rights,
@@ -155,9 +155,9 @@ def days_left(observed: ClusterObservation) -> int | None:
     0 on the last day, and less than 0 once it has expired.
     """
     message = text(observed.condition("TLSReady"), "message")
-    if expired := _ENDED.search(message):
+    if expired := _EXPIRED_AT.search(message):
         return min(-1, (_day(expired[1]) - observed.now).days)
-    if until := _UNTIL.search(message):
+    if until := _VALID_UNTIL.search(message):
         return (_day(until[1]) + timedelta(days=1) - observed.now).days
     return None
 
@@ -166,8 +166,8 @@ def _day(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def _since(observed: ClusterObservation, begun: datetime | None) -> str:
-    return "" if begun is None else age(observed.now - begun)
+def _since(observed: ClusterObservation, start: datetime | None) -> str:
+    return "" if start is None else age(observed.now - start)
 
 
 def _voters(observed: ClusterObservation) -> int | None:
@@ -176,21 +176,21 @@ def _voters(observed: ClusterObservation) -> int | None:
 
 
 def _row(observed: ClusterObservation, pod: Object) -> ServerRow:
-    registered = labels.registration(labels_of(pod))
+    registration = labels.registration(labels_of(pod))
     containers = parts(pod, "status", "containerStatuses")
     ready, voter = is_ready(pod), is_voter(pod)
     name = key_of(pod).name
-    leads = name == text(observed.status, "activeLeader")
-    role = "leader" if leads else "standby" if voter else "read replica"
+    is_leader = name == text(observed.status, "activeLeader")
+    role = "leader" if is_leader else "standby" if voter else "read replica"
     voters = _voters(observed)
     has_vote = "unknown" if voters is None or voters < len(observed.voters) else "yes"
     return ServerRow(
         pod=name,
         ready=ready,
-        role=role if ready or leads else "-",
+        role=role if ready or is_leader else "-",
         voter=has_vote if voter else "no",
-        sealed={True: "yes", False: "no", None: "unknown"}[registered.sealed],
-        version=registered.version or "",
+        sealed={True: "yes", False: "no", None: "unknown"}[registration.sealed],
+        version=registration.version or "",
         restarts=sum(number(container.get("restartCount")) for container in containers),
         node=text(pod, "spec", "nodeName"),
         age=_since(observed, moment(pod, "metadata", "creationTimestamp")),
@@ -226,9 +226,9 @@ def _backup(observed: ClusterObservation) -> str:
         words.append(_size(size))
     if failures := number(backup.get("consecutiveFailures")):
         words.append(f"{failures} failed since ({text(backup, 'lastFailureReason')})")
-    following = moment(backup, "nextScheduledBackup")
-    if following:
-        words.append(f"next in {age(following - observed.now)}")
+    next_backup = moment(backup, "nextScheduledBackup")
+    if next_backup:
+        words.append(f"next in {age(next_backup - observed.now)}")
     elif schedule:
         words.append(f"schedule {schedule}")
     return ", ".join(words)
@@ -272,19 +272,19 @@ def _lock(observed: ClusterObservation) -> str:
     return f"{text(lock, 'operation')} by {text(lock, 'holder')}{since}"
 
 
-def _concerns(observed: ClusterObservation, *, advice: bool) -> Iterator[UnmetCondition]:
+def _unmet_conditions(observed: ClusterObservation, *, advice: bool) -> Iterator[UnmetCondition]:
     by_type = {condition.get("type"): condition for condition in observed.conditions}
     for kind in TYPES:
-        stated, desired = by_type.get(kind.name), _DESIRED.get(kind.polarity)
-        if stated is None or kind.name in SUMMARIES or (kind.name in ADVICE) is not advice:
+        condition, desired = by_type.get(kind.name), _DESIRED.get(kind.polarity)
+        if condition is None or kind.name in SUMMARIES or (kind.name in ADVICE) is not advice:
             continue
         on_request = kind.name in ("Paused", "Hibernated", "PodsFenced", "Maintenance")
-        if stated.get("status") == desired or (desired is None and not on_request):
+        if condition.get("status") == desired or (desired is None and not on_request):
             continue
-        reason = text(stated, "reason")
+        reason = text(condition, "reason")
         known = REASONS.get(reason)
         step = known.next_step if known and known.next_step != NO_ACTION else ""
-        yield UnmetCondition(kind.name, reason, text(stated, "message"), step)
+        yield UnmetCondition(kind.name, reason, text(condition, "message"), step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,5 +324,5 @@ def list_row(cluster: Object, now: datetime) -> ListRow:
     )
 
 
-SOON: Final = timedelta(days=14).days
+EXPIRY_WARNING_DAYS: Final = timedelta(days=14).days
 """A certificate that is valid for fewer days is highlighted."""

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from baoctl.commands.cluster.rights import unread_text
-from baoctl.commands.cluster.status import SOON, ListRow, StatusView, UnmetCondition
+from baoctl.commands.cluster.status import EXPIRY_WARNING_DAYS, ListRow, StatusView, UnmetCondition
 from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, WARN, safe, table
 
 
@@ -36,10 +36,10 @@ def _parts(view: StatusView, *, wide: bool) -> Iterator[RenderableType]:
     yield _servers(view, wide=wide)
     if view.waits:
         yield Text("\nConditions not met", BOLD)
-        yield from map(_concern, _by_reason(view.waits))
+        yield from map(_condition_text, _by_reason(view.waits))
     if view.advice and wide:
         yield Text("\nAdvice", BOLD)
-        yield from map(_concern, _by_reason(view.advice))
+        yield from map(_condition_text, _by_reason(view.advice))
     if unread := unread_text("Not shown", view.denied, view.missing_rights):
         yield Text(f"\n{unread}", DIM)
 
@@ -69,7 +69,7 @@ def _facts(view: StatusView) -> Table:
 def _certificate(view: StatusView) -> Text:
     if view.days_left is None:
         return safe(view.certificate or "unknown")
-    style = BAD if view.days_left < 0 else WARN if view.days_left < SOON else ""
+    style = BAD if view.days_left < 0 else WARN if view.days_left < EXPIRY_WARNING_DAYS else ""
     word = f"{view.days_left} days left" if view.days_left >= 0 else "expired"
     return Text(word, style)
 
@@ -95,21 +95,22 @@ def _servers(view: StatusView, *, wide: bool) -> Table | Text:
     return servers
 
 
-def _by_reason(concerns: Sequence[UnmetCondition]) -> list[UnmetCondition]:
+def _by_reason(conditions: Sequence[UnmetCondition]) -> list[UnmetCondition]:
     """Merge the conditions with the same reason into one that has the names of all of them.
 
     The message is that of the condition with the name of the reason, otherwise of the first one.
     """
     by_reason: dict[str, UnmetCondition] = {}
-    for concern in concerns:
-        above = by_reason.get(concern.reason, concern)
-        names = concern.condition if above is concern else f"{above.condition}, {concern.condition}"
-        best = concern if concern.condition == concern.reason else above
-        by_reason[concern.reason] = replace(best, condition=names)
+    for condition in conditions:
+        previous = by_reason.get(condition.reason, condition)
+        own_name = condition.condition
+        names = own_name if previous is condition else f"{previous.condition}, {own_name}"
+        with_message = condition if own_name == condition.reason else previous
+        by_reason[condition.reason] = replace(with_message, condition=names)
     return list(by_reason.values())
 
 
-def _concern(condition: UnmetCondition) -> RenderableType:
+def _condition_text(condition: UnmetCondition) -> RenderableType:
     lines = Text.assemble((condition.condition, WARN), f"  {condition.reason}")
     detail = [safe(condition.message)]
     if condition.next_step:

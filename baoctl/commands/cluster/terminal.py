@@ -22,7 +22,7 @@ from contracts.conditions.message import clean_message
 
 WIDTH: Final = 120
 """Default width of an output that is not a terminal."""
-FOLDED: Final = 24
+LAST_COLUMN_MIN_WIDTH: Final = 24
 """Minimum width of the last column, which folds long texts."""
 STRUCTURED: Final = ("json", "yaml")
 GOOD, BAD, WARN, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
@@ -82,7 +82,7 @@ def table(*columns: str) -> Table:
     plain = WideTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=DIM)
     for name in columns[:-1]:
         plain.add_column(name, no_wrap=True)
-    plain.add_column(columns[-1], overflow="fold", min_width=FOLDED)
+    plain.add_column(columns[-1], overflow="fold", min_width=LAST_COLUMN_MIN_WIDTH)
     return plain
 
 

@@ -80,29 +80,30 @@ def tree(name: str, access: Access, *, output: str) -> ExitCode:
 
 
 async def _list(reads: Reads, kind: Resource, cluster: str) -> tuple[Object, ...]:
-    only = kind.kind in _METADATA_ONLY
-    options = ListOptions(label_selector=f"{labels.CLUSTER}={cluster}", metadata_only=only)
+    options = ListOptions(
+        label_selector=f"{labels.CLUSTER}={cluster}", metadata_only=kind.kind in _METADATA_ONLY
+    )
     items = await reads.list_objects(kind, reads.api.namespace, options)
     return tuple({**item, "kind": kind.kind} for item in items or ())
 
 
 def node_of(cluster: Object, objects: Sequence[Object], now: datetime) -> Node:
     """Return the tree of a cluster; objects whose owner is not shown are on the first level."""
-    shown = {uid_of(obj) for obj in objects}
+    uids = {uid_of(obj) for obj in objects}
     below: dict[str, list[Object]] = {}
     for obj in objects:
         owners = part(obj, "metadata").get("ownerReferences") or ()
-        owner = next((ref.get("uid") for ref in owners if ref.get("uid") in shown), "")
+        owner = next((ref.get("uid") for ref in owners if ref.get("uid") in uids), "")
         below.setdefault(str(owner), []).append(obj)
     return _node(cluster, below, now, frozenset())
 
 
 def _node(
-    obj: Object, below: Mapping[str, list[Object]], now: datetime, above: frozenset[str]
+    obj: Object, below: Mapping[str, list[Object]], now: datetime, ancestors: frozenset[str]
 ) -> Node:
     root = obj.get("kind") == CLUSTER_KIND
     uid = "" if root else uid_of(obj)
-    owned = () if uid in above else below.get(uid, ())
+    owned = () if uid in ancestors else below.get(uid, ())
     created = moment(obj, "metadata", "creationTimestamp")
     state, good = _state(obj)
     return Node(
@@ -111,15 +112,15 @@ def _node(
         state=state,
         good=good,
         age=age(now - created) if created else "",
-        below=tuple(_node(child, below, now, above | {uid}) for child in owned),
+        below=tuple(_node(child, below, now, ancestors | {uid}) for child in owned),
     )
 
 
 def _state(obj: Object) -> tuple[str, bool | None]:
     status, kind = part(obj, "status"), obj.get("kind")
     if kind == POD.kind:
-        ended = text(status, "phase") == "Succeeded"
-        return ("ended", None) if ended else _pod_state(obj)
+        completed = text(status, "phase") == "Succeeded"
+        return ("ended", None) if completed else _pod_state(obj)
     if kind == STATEFUL_SET.kind:
         desired = number(part(obj, "spec").get("replicas"))
         ready = number(status.get("readyReplicas"))
@@ -137,13 +138,13 @@ def _pod_state(pod: Object) -> tuple[str, bool]:
 def screen(root: Node, unread: str = "") -> RenderableType:
     """Return the tree as text, followed by `unread`."""
     top = Tree(_line(root), guide_style=DIM)
-    _grow(top, root)
+    _add_children(top, root)
     return Group(top, Text(f"\n{unread}", DIM)) if unread else top
 
 
-def _grow(branch: Tree, node: Node) -> None:
+def _add_children(branch: Tree, node: Node) -> None:
     for child in node.below:
-        _grow(branch.add(_line(child)), child)
+        _add_children(branch.add(_line(child)), child)
 
 
 def _line(node: Node) -> Text:

@@ -15,8 +15,8 @@ from baoctl.commands.api_client import Session, run_in_session
 from baoctl.commands.cluster.fetch import (
     OPERATOR,
     Reads,
-    lacks_namespace,
-    no_cluster,
+    namespace_is_missing,
+    no_clusters_text,
     read_clusters,
 )
 from baoctl.commands.cluster.observed import parts, text
@@ -49,9 +49,9 @@ def versions(access: Access, *, client_only: bool, output: str, operator_namespa
     else:
 
         async def run(api: Session) -> Versions:
-            clusters = await read_clusters(api, every_namespace=access.every_namespace)
-            if not clusters and not access.every_namespace and await lacks_namespace(api):
-                click.echo(await no_cluster(api, access), err=True)
+            clusters = await read_clusters(api, all_namespaces=access.all_namespaces)
+            if not clusters and not access.all_namespaces and await namespace_is_missing(api):
+                click.echo(await no_clusters_text(api, access), err=True)
             reads, key = Reads(api), ObjectKey(operator_namespace, OPERATOR)
             right = MissingRight(operator_namespace, "get", str(DEPLOYMENT))
             deployment: Object | None = await reads.attempt(

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from baoctl.commands.api_client import RequestError, Session
 from baoctl.commands.login import processes
-from baoctl.commands.login.reads import LoginOrder, read_authority
+from baoctl.commands.login.reads import LoginOptions, read_authority
 from baoctl.commands.login.target import LOOPBACK, leader_of, trust_of
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
@@ -67,13 +67,13 @@ def check_kubectl() -> None:
         raise RequestError("there is no kubectl on PATH to forward the port; install it")
 
 
-async def active_server(api: Session, order: LoginOrder, live: Object) -> ActiveServer:
+async def active_server(api: Session, options: LoginOptions, live: Object) -> ActiveServer:
     """Return the active server of a cluster. Raises RequestError with the reason for none."""
     trust = trust_of(live)
-    servers = ListOptions(label_selector=labels.selector_text(labels.servers(order.cluster)))
+    servers = ListOptions(label_selector=labels.selector_text(labels.servers(options.cluster)))
     pods = await api.client.list(POD, api.namespace, options=servers)
-    pod = leader_of(order.cluster, pods.items)
-    return ActiveServer(pod, trust.server_name, await read_authority(api, order, trust, live))
+    pod = leader_of(options.cluster, pods.items)
+    return ActiveServer(pod, trust.server_name, await read_authority(api, options, trust, live))
 
 
 @asynccontextmanager
@@ -87,7 +87,7 @@ async def forward_port(
 
 
 @contextmanager
-def ending_signals() -> Iterator[list[int]]:
+def termination_signals() -> Iterator[list[int]]:
     """Cancel this task on the first SIGTERM, SIGHUP or SIGINT.
 
     The list that it yields receives the number of the signal.
@@ -111,21 +111,24 @@ def ending_signals() -> Iterator[list[int]]:
 
 @asynccontextmanager
 async def log_in(
-    bao: Bao, address: str, order: LoginOrder, jwt: SensitiveString
+    bao: Bao, address: str, options: LoginOptions, jwt: SensitiveString
 ) -> AsyncIterator[LoginToken]:
     """Log in, and revoke the token at the end of the block. Raises RequestError."""
-    role = order.role or order.service_account
+    role = options.role or options.service_account
     try:
         health = await bao.health(address)
         if health.sealed:
             raise RequestError(
-                f"{order.cluster} is sealed; kubectl bao doctor names the cause", ExitCode.NOT_READY
+                f"{options.cluster} is sealed; kubectl bao doctor names the cause",
+                ExitCode.NOT_READY,
             )
         # Complete it even if the task is cancelled: an issued token must be revoked.
-        issued = await run_to_completion(bao.login(address, order.auth_path, role, jwt.reveal()))
+        login_token = await run_to_completion(
+            bao.login(address, options.auth_path, role, jwt.reveal())
+        )
     except Denied as error:
         raise RequestError(
-            f"role {role} of ServiceAccount {order.service_account}: {error}; check --role, "
+            f"role {role} of ServiceAccount {options.service_account}: {error}; check --role, "
             "--auth-path and --audience against the role",
             ExitCode.REFUSED,
         ) from None
@@ -133,9 +136,9 @@ async def log_in(
         raise response_error(error) from None
     try:
         raise_if_cancelled()
-        yield issued
+        yield login_token
     finally:
-        await _revoke(bao, address, issued)
+        await _revoke(bao, address, login_token)
 
 
 def response_error(error: BaoError) -> RequestError:
@@ -163,13 +166,13 @@ def raise_if_cancelled() -> None:
         raise asyncio.CancelledError
 
 
-async def _revoke(bao: Bao, address: str, issued: LoginToken) -> None:
+async def _revoke(bao: Bao, address: str, login_token: LoginToken) -> None:
     try:
-        await bao.write(address, issued.client_token, REVOKE, {})
+        await bao.write(address, login_token.client_token, REVOKE, {})
     except (BaoError, Denied) as error:
         processes.warn(
             clean_message(
-                f"The token was not revoked: {error}; it expires {issued.lease_duration} s after "
-                "the login."
+                f"The token was not revoked: {error}; it expires {login_token.lease_duration} s "
+                "after the login."
             )
         )

@@ -29,11 +29,11 @@ OUTPUT_MAX: Final = 16 << 10
 """Maximum bytes of the output of kubectl that are read."""
 POLL_SECONDS: Final = 0.05
 SHELL: Final = "/bin/sh"
-SIGNALLED: Final = 128
+SIGNAL_STATUS: Final = 128
 """Added to the number of the signal that ended a process, as shells do."""
 
 
-def inherited_environment() -> Mapping[str, str]:
+def process_environment() -> Mapping[str, str]:
     """Return the environment of this process."""
     return dict(os.environ)
 
@@ -45,8 +45,8 @@ def user_shell(environ: Mapping[str, str]) -> str:
 
 def kubectl_arguments(access: Access, namespace: str, pod: str, port: int) -> list[str]:
     """Return the command that forwards a free local port to a pod."""
-    chosen = {"--kubeconfig": access.kubeconfig, "--context": access.context}
-    options = [word for name, value in chosen.items() if value for word in (name, value)]
+    flags = {"--kubeconfig": access.kubeconfig, "--context": access.context}
+    options = [word for name, value in flags.items() if value for word in (name, value)]
     return [
         "kubectl", *options, "--namespace", namespace, "port-forward", "--address", LOOPBACK,
         f"pod/{pod}", f":{port}",
@@ -95,11 +95,11 @@ async def _local_port(
     try:
         async with Deadline(clock, START_SECONDS):
             while True:
-                ended = process.returncode is not None
+                has_ended = process.returncode is not None
                 with log.open("rb") as file:
                     output = file.read(OUTPUT_MAX).decode(errors="replace")
                 port = forwarded_port(output)
-                if ended:
+                if has_ended:
                     raise forward_error(pod, output)
                 if port is not None:
                     return port
@@ -113,12 +113,12 @@ async def _local_port(
 
 
 async def run(
-    arguments: Sequence[str], environment: Mapping[str, str], clock: Clock, *, ending: int
+    arguments: Sequence[str], environment: Mapping[str, str], clock: Clock, *, end_signal: int
 ) -> int:
     """Run a command of the user in this terminal; return its exit status as a shell does.
 
-    If the task is cancelled, the command receives the signal `ending`, and SIGKILL if it still runs
-    after END_SECONDS. Raises RequestError if the command cannot be started.
+    If the task is cancelled, the command receives `end_signal`, and SIGKILL if it still runs after
+    END_SECONDS. Raises RequestError if the command cannot be started.
     """
     try:
         process = await asyncio.create_subprocess_exec(*arguments, env=dict(environment))
@@ -127,16 +127,16 @@ async def run(
     try:
         status = await process.wait()
     finally:
-        await end(process, ending, clock)
-    return status if status >= 0 else SIGNALLED - status
+        await end(process, end_signal, clock)
+    return status if status >= 0 else SIGNAL_STATUS - status
 
 
-async def end(process: asyncio.subprocess.Process, ending: int, clock: Clock) -> None:
-    """Send the signal `ending` to a process that still runs, and SIGKILL after END_SECONDS."""
+async def end(process: asyncio.subprocess.Process, end_signal: int, clock: Clock) -> None:
+    """Send `end_signal` to a process that still runs, and SIGKILL after END_SECONDS."""
     if process.returncode is not None:
         return
     with suppress(ProcessLookupError):
-        process.send_signal(ending)
+        process.send_signal(end_signal)
     try:
         async with Deadline(clock, END_SECONDS):
             await process.wait()

@@ -27,12 +27,12 @@ from runtime.types import Object, ObjectKey, uid_of
 
 
 @dataclass(frozen=True, slots=True)
-class LoginOrder:
-    """A login, and the command to run."""
+class LoginOptions:
+    """The options of a login, and the command to run."""
 
     cluster: str
     command: tuple[str, ...]
-    """Empty for the shell of the user."""
+    """The command and its arguments; empty for the shell of the user."""
     service_account: str
     role: str | None
     """None: the name of the ServiceAccount."""
@@ -43,18 +43,18 @@ class LoginOrder:
 
 
 async def read_authority(
-    api: Session, order: LoginOrder, trust: ServerAuthority, live: Object
+    api: Session, options: LoginOptions, trust: ServerAuthority, live: Object
 ) -> str:
     """Return the CA of the servers in PEM; "" for the CAs of this machine. Raises RequestError."""
-    if order.ca_file is not None:
-        return _authority_of_file(order.ca_file)
+    if options.ca_file is not None:
+        return _authority_of_file(options.ca_file)
     if trust.secret is None:
         return ""
     key = ObjectKey(api.namespace, trust.secret)
     try:
         secret = await api.client.get(SECRET, key)
     except Forbidden as error:
-        shared = await _shared_authority(api, order.cluster, live)
+        shared = await _shared_authority(api, options.cluster, live)
         if shared:
             return shared
         raise RequestError(
@@ -91,11 +91,11 @@ async def _shared_authority(api: Session, cluster: str, live: Object) -> str:
     )
 
 
-async def account_token(api: Session, order: LoginOrder) -> SensitiveString:
+async def account_token(api: Session, options: LoginOptions) -> SensitiveString:
     """Return a token of the ServiceAccount for the servers of this cluster. Raises RequestError."""
-    account = ObjectKey(api.namespace, order.service_account)
-    cluster = ObjectKey(api.namespace, order.cluster)
-    audience = order.audience or installation_from_environment().audience_of(cluster)
+    account = ObjectKey(api.namespace, options.service_account)
+    cluster = ObjectKey(api.namespace, options.cluster)
+    audience = options.audience or installation_from_environment().audience_of(cluster)
     try:
         return await AccountTokens(api.client, api.clock, account, audience).get()
     except NotFound:

@@ -19,39 +19,39 @@ from baoctl.commands.login import processes
 from baoctl.commands.login.connection import (
     active_server,
     check_kubectl,
-    ending_signals,
     forward_port,
     log_in,
+    termination_signals,
 )
-from baoctl.commands.login.reads import LoginOrder, account_token
+from baoctl.commands.login.reads import LoginOptions, account_token
 from baoctl.commands.login.target import Connection, environment_of
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 
 
-def login(order: LoginOrder, access: Access) -> int:
+def login(options: LoginOptions, access: Access) -> int:
     """Run the command or the shell; return its exit status. Raises RequestError."""
     check_kubectl()
-    if order.command and not shutil.which(order.command[0]):
+    if options.command and not shutil.which(options.command[0]):
         raise RequestError(
-            f"there is no command {order.command[0][:80]!r}; check PATH", ExitCode.USAGE
+            f"there is no command {options.command[0][:80]!r}; check PATH", ExitCode.USAGE
         )
 
     async def run(api: Session) -> int:
-        with ending_signals() as ended:
+        with termination_signals() as received:
             try:
-                return await _session(api, order, access)
+                return await _session(api, options, access)
             except asyncio.CancelledError:
-                if not ended:
+                if not received:
                     raise
-                return processes.SIGNALLED + ended[0]
+                return processes.SIGNAL_STATUS + received[0]
 
     return run_in_session("login", run, access)
 
 
-async def _session(api: Session, order: LoginOrder, access: Access) -> int:
-    server = await active_server(api, order, await read_cluster(api, order.cluster))
-    jwt = await account_token(api, order)
+async def _session(api: Session, options: LoginOptions, access: Access) -> int:
+    server = await active_server(api, options, await read_cluster(api, options.cluster))
+    jwt = await account_token(api, options)
     async with AsyncExitStack() as stack:
         # tempfile creates the directory with mode 0700.
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="baoctl-")))
@@ -60,30 +60,30 @@ async def _session(api: Session, order: LoginOrder, access: Access) -> int:
             ca_file.write_text(server.authority, encoding="ascii")
         target = await stack.enter_async_context(forward_port(api, access, server, folder))
         bao = await stack.enter_async_context(target.session())
-        token = await stack.enter_async_context(log_in(bao, target.address, order, jwt))
+        token = await stack.enter_async_context(log_in(bao, target.address, options, jwt))
         connection = Connection(
             target.port,
             server.server_name,
             str(ca_file) if server.authority else None,
             token.client_token,
         )
-        return await _run(api, order, connection)
+        return await _run(api, options, connection)
 
 
-async def _run(api: Session, order: LoginOrder, connection: Connection) -> int:
-    inherited = processes.inherited_environment()
-    environment = environment_of(inherited, connection)
-    if order.command:
-        ending: int = signal.SIGTERM
-        arguments = order.command
+async def _run(api: Session, options: LoginOptions, connection: Connection) -> int:
+    user_environment = processes.process_environment()
+    environment = environment_of(user_environment, connection)
+    if options.command:
+        end_signal: int = signal.SIGTERM
+        arguments = options.command
     else:
         # An interactive shell ignores SIGTERM.
-        ending = signal.SIGHUP
-        arguments = (processes.user_shell(inherited),)
+        end_signal = signal.SIGHUP
+        arguments = (processes.user_shell(user_environment),)
         processes.warn(
-            f"Logged in to {api.namespace}/{order.cluster} as {order.service_account}; the token "
-            "is revoked when this shell ends."
+            f"Logged in to {api.namespace}/{options.cluster} as {options.service_account}; the "
+            "token is revoked when this shell ends."
         )
     # The terminal also sends SIGINT to the command, which handles it.
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, lambda: None)
-    return await processes.run(arguments, environment, api.clock, ending=ending)
+    return await processes.run(arguments, environment, api.clock, end_signal=end_signal)

@@ -53,16 +53,16 @@ class Connection:
 
 def leader_of(cluster: str, pods: Sequence[Object]) -> str:
     """Return the pod of the active server. Raises RequestError with the reason if there is none."""
-    alive = [pod for pod in pods if not text(pod, "metadata", "deletionTimestamp")]
-    states = [labels.registration(labels_of(pod)) for pod in alive]
+    running_pods = [pod for pod in pods if not text(pod, "metadata", "deletionTimestamp")]
+    states = [labels.registration(labels_of(pod)) for pod in running_pods]
     active = [
         key_of(pod).name
-        for pod, state in zip(alive, states, strict=True)
+        for pod, state in zip(running_pods, states, strict=True)
         if state.active and is_ready(pod)
     ]
     if active:
         return active[0]
-    if not alive:
+    if not running_pods:
         why = "has no server; kubectl bao status shows whether it is hibernated"
     elif all(state.sealed for state in states):
         why = "is sealed on every server; kubectl bao doctor names the cause"
@@ -125,13 +125,13 @@ def forward_error(pod: str, output: str) -> RequestError:
     return RequestError(f"port-forward to {pod}: {reason}; try again, then see kubectl bao doctor")
 
 
-def environment_of(inherited: Mapping[str, str], connection: Connection) -> dict[str, str]:
+def environment_of(user_environment: Mapping[str, str], connection: Connection) -> dict[str, str]:
     """Return the environment of the user, with the client settings of this connection.
 
     Client settings that the user has set, such as VAULT_ADDR, are removed.
     """
     replaced = {f"{client}_{name}" for client in ("BAO", "VAULT") for name in _SETTINGS}
-    environment = {name: value for name, value in inherited.items() if name not in replaced}
+    environment = {name: value for name, value in user_environment.items() if name not in replaced}
     trusted = {"BAO_CACERT": connection.ca_file} if connection.ca_file else {}
     return {
         **environment,

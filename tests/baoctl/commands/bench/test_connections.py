@@ -9,10 +9,10 @@ import pytest
 
 from baoctl.commands.api_client import Session
 from baoctl.commands.bench import connections
-from baoctl.commands.bench.connections import LOOKUP, RENEWAL, SPARE_SECONDS, TOKEN, shorten
-from baoctl.commands.bench.order import READS, BenchOrder
+from baoctl.commands.bench.connections import LOOKUP, RENEWAL, SPARE_SECONDS, TOKEN, limit_ttl
+from baoctl.commands.bench.options import READS, BenchOptions
 from baoctl.commands.login.connection import ActiveServer
-from baoctl.commands.login.reads import LoginOrder
+from baoctl.commands.login.reads import LoginOptions
 from baoctl.options import Access
 from managers.bao.models import LoginToken
 from managers.context.sensitive import SensitiveString
@@ -39,7 +39,7 @@ async def test_a_token_outlives_a_run_by_little(
 ) -> None:
     token = LoginToken(client_token="t", lease_duration=life)
     async with serving(tmp_path, {RENEWAL: answer}) as server, server.client() as bao:
-        await shorten(bao, ADDRESS, token, 930.0)
+        await limit_ttl(bao, ADDRESS, token, 930.0)
     bodies = [(request.path, request.body) for request in server.requests]
     assert bodies == ([(f"/v1/{RENEWAL}", {"increment": "930s"})] if is_requested else [])
 
@@ -54,7 +54,7 @@ async def test_the_token_of_a_run_lives_longer_than_its_load(
         LOOKUP: DENIED,
         RENEWAL: RENEWED,
     }
-    login = LoginOrder("first", (), "app", None, "jwt-operator", None, None)
+    login = LoginOptions("first", (), "app", None, "jwt-operator", None, None)
     monkeypatch.delenv(TOKEN, raising=False)
     async with serving(tmp_path, answers) as server:
 
@@ -67,9 +67,9 @@ async def test_the_token_of_a_run_lives_longer_than_its_load(
         monkeypatch.setattr(connections, "active_server", active_server)
         monkeypatch.setattr(connections, "account_token", account_token)
         address = (ADDRESS, server.port)
-        order = BenchOrder(login, (READS,), 30.0, 1, 64, None, address, force=False)
+        options = BenchOptions(login, (READS,), 30.0, 1, 64, None, address, force=False)
         api = Session(cast(Client, None), ManualClock(), "default")
-        async with connections.connect_workers(api, order, Access(), {}) as connected:
+        async with connections.connect_workers(api, options, Access(), {}) as connected:
             assert [worker.token for worker in connected.workers] == ["t"]
     renewals = [request.body for request in server.requests if request.path.endswith(RENEWAL)]
     assert renewals == [{"increment": f"{30.0 + SPARE_SECONDS:.0f}s"}]

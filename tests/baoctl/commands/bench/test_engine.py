@@ -8,11 +8,11 @@ import pytest
 
 from baoctl.commands.bench.engine import (
     DESCRIPTION,
-    NAMED,
+    MOUNTS_MAX,
     Engine,
     engines_of_other_runs,
     existing_engine,
-    missing,
+    missing_capabilities,
     own_engine,
 )
 
@@ -71,7 +71,7 @@ MOUNTS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "a name that is an order": (mount_response("bao_bench_; rm -rf ~ #/"), ()),
     "too many": (
         mount_response(*(f"bao_bench_{number:016x}/" for number in range(9))),
-        tuple(f"bao_bench_{number:016x}" for number in range(NAMED)),
+        tuple(f"bao_bench_{number:016x}" for number in range(MOUNTS_MAX)),
     ),
     "no answer": ({}, ()),
     "an answer that is none": ({"secret": [RUN]}, ()),
@@ -96,19 +96,19 @@ def granted_capabilities(engine: Engine, **changed: list[str]) -> dict[str, Any]
 
 @pytest.mark.parametrize("engine", [OWN, FIRST, SECOND])
 def test_nothing_is_missing(engine: Engine) -> None:
-    assert missing(engine, granted_capabilities(engine)) == ()
-    assert missing(engine, {path: ["root"] for path, _ in engine.required()}) == ()
+    assert missing_capabilities(engine, granted_capabilities(engine)) == ()
+    assert missing_capabilities(engine, {path: ["root"] for path, _ in engine.required()}) == ()
 
 
 def test_each_missing_capability_is_named_with_its_path() -> None:
-    assert missing(OWN, granted_capabilities(OWN, bao_bench_0123=["deny"])) == (
+    assert missing_capabilities(OWN, granted_capabilities(OWN, bao_bench_0123=["deny"])) == (
         "update, delete at sys/mounts/bao_bench_0123",
     )
-    assert missing(OWN, granted_capabilities(OWN, w0k0=["create", "read"])) == (
+    assert missing_capabilities(OWN, granted_capabilities(OWN, w0k0=["create", "read"])) == (
         "update at bao_bench_0123/data/w0k0",
     )
-    assert missing(FIRST, {}) == (
+    assert missing_capabilities(FIRST, {}) == (
         "create, update, read at secret/bao_bench_0123/w0k0",
         "delete at secret/bao_bench_0123/w0k0",
     )
-    assert missing(SECOND, {path: "root" for path, _ in SECOND.required()}) != ()
+    assert missing_capabilities(SECOND, {path: "root" for path, _ in SECOND.required()}) != ()

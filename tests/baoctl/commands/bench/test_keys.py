@@ -11,10 +11,10 @@ import pytest
 from baoctl.commands.api_client import RequestError, Session
 from baoctl.commands.bench.engine import Engine, own_engine
 from baoctl.commands.bench.keys import REMOVAL_SECONDS, Keys, engine_of, other_runs
-from baoctl.commands.bench.order import READS, BenchOrder
+from baoctl.commands.bench.options import READS, BenchOptions
 from baoctl.commands.bench.stages import run_stages
 from baoctl.commands.bench.workload import Worker
-from baoctl.commands.login.reads import LoginOrder
+from baoctl.commands.login.reads import LoginOptions
 from baoctl.exit_codes import ExitCode
 from managers.bao.client import Bao
 from runtime.client.client import Client
@@ -127,14 +127,14 @@ async def test_why_there_is_no_engine(
 
 
 async def test_a_run_ends_before_its_load_if_its_token_lacks_a_right(tmp_path: Path) -> None:
-    login = LoginOrder("first", (), "app", None, "jwt-operator", None, None)
-    order = BenchOrder(login, (READS,), 1.0, 1, 64, None, None, force=False)
+    login = LoginOptions("first", (), "app", None, "jwt-operator", None, None)
+    options = BenchOptions(login, (READS,), 1.0, 1, 64, None, None, force=False)
     clock = ManualClock()
     api = Session(cast(Client, None), clock, "default")
     answers: dict[str, tuple[int, object]] = {CAPABILITIES: (200, {"data": {}})}
     async with serving(tmp_path, answers) as server, server.client() as bao:
         with pytest.raises(RequestError, match="lacks update, delete at sys/mounts"):
-            await run_stages(api, order, (worker(bao, clock),))
+            await run_stages(api, options, (worker(bao, clock),))
 
 
 @pytest.mark.parametrize("answer", [DENIED, (502, {}), (200, {"data": {"secret": {}}})])

@@ -17,7 +17,7 @@ from baoctl.commands.bench.workload import (
     measure,
 )
 from baoctl.commands.login.connection import REVOKE, run_to_completion
-from baoctl.commands.login.reads import LoginOrder
+from baoctl.commands.login.reads import LoginOptions
 from managers.context.sensitive import SensitiveString
 from runtime.testing.clock import ManualClock
 from tests.managers.bao.servers import ADDRESS, serving
@@ -84,15 +84,15 @@ LOGIN = "auth/jwt-operator/login"
 ISSUED = (200, {"auth": {"client_token": "issued", "lease_duration": 60}})
 
 
-def order() -> Login:
-    login = LoginOrder("first", (), "app", None, "jwt-operator", None, None)
+def login_options() -> Login:
+    login = LoginOptions("first", (), "app", None, "jwt-operator", None, None)
     return Login(login, SensitiveString("jwt"))
 
 
 async def test_the_token_of_a_login_is_revoked_before_the_next_request(tmp_path: Path) -> None:
     answers = {LOGIN: ISSUED, REVOKE: (204, None)}
     async with serving(tmp_path, answers) as server, server.client() as bao:
-        await Worker(0, bao, ADDRESS, "token", ManualClock()).log_in(order())(0)
+        await Worker(0, bao, ADDRESS, "token", ManualClock()).log_in(login_options())(0)
     assert [(request.path, request.token) for request in server.requests] == [
         (f"/v1/{LOGIN}", ""),
         (f"/v1/{REVOKE}", "issued"),
@@ -105,7 +105,7 @@ async def test_a_revocation_without_an_answer_is_sent_once_more_and_counts_as_an
 ) -> None:
     answers = {LOGIN: ISSUED, REVOKE: (502, None)}
     async with serving(tmp_path, answers) as server, server.client() as bao:
-        attempt = Worker(0, bao, ADDRESS, "token", ManualClock()).log_in(order())
+        attempt = Worker(0, bao, ADDRESS, "token", ManualClock()).log_in(login_options())
         with pytest.raises(FailedRequestError, match="502"):
             await attempt(0)
     assert [request.path for request in server.requests[1:]] == [f"/v1/{REVOKE}"] * 2

@@ -65,7 +65,7 @@ def test_what_has_no_room_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "FILES_MAX", 1000)
     bundle = bundle_of(Collected(cluster(), logs={"first-0.openbao": 2000 * "x"}))
     assert "logs/first-0.openbao.log" not in bundle.files
-    assert [part.what for part in bundle.unread] == ["logs/first-0.openbao.log"]
+    assert [part.part for part in bundle.unread] == ["logs/first-0.openbao.log"]
 
 
 def test_the_manifest_names_each_file_and_what_is_not_there() -> None:

@@ -11,7 +11,7 @@ import pytest
 from baoctl.commands.cluster.restore import (
     SnapshotRow,
     manifest,
-    outdated_by,
+    retention_rule,
     snapshots_of,
 )
 from baoctl.exit_codes import ExitCode
@@ -141,7 +141,7 @@ OUTDATED: dict[str, tuple[tuple[SnapshotRow, ...], Object, list[str]]] = {
 def test_backups_that_retention_removes_show_its_rule(
     rows: tuple[SnapshotRow, ...], rules: Object, removes: list[str]
 ) -> None:
-    assert [outdated_by(row, rows, rules) for row in rows] == removes
+    assert [retention_rule(row, rows, rules) for row in rows] == removes
 
 
 async def test_a_backup_that_retention_may_have_removed_is_marked(tmp_path: Path) -> None:

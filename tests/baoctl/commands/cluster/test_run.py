@@ -16,8 +16,8 @@ import pytest
 from rich.console import Console
 
 from baoctl.commands.api_client import RequestError, Session
-from baoctl.commands.cluster.run import await_end
-from baoctl.commands.cluster.run_steps import BACKUP_STEPS, ENDS, RESTORE_STEPS, progress_of
+from baoctl.commands.cluster.run import wait_for_end
+from baoctl.commands.cluster.run_steps import BACKUP_STEPS, FINAL_PHASES, RESTORE_STEPS, progress_of
 from baoctl.commands.cluster.run_view import LineView, StepView
 from contracts.api.backup import TERMINAL
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
@@ -83,7 +83,7 @@ def test_a_status_is_at_a_step(
 
 
 def test_the_phases_that_end_are_those_of_the_api() -> None:
-    assert ENDS == TERMINAL == {*ENDED, "Unknown"}
+    assert FINAL_PHASES == TERMINAL == {*ENDED, "Unknown"}
 
 
 # sentence: (status, seconds, screen)
@@ -179,7 +179,7 @@ class Unavailable(FakeApi):
 async def test_a_restart_of_the_api_server_does_not_end_the_wait() -> None:
     clock = ManualClock()
     waiting = asyncio.create_task(
-        await_end(Session(Unavailable(9), clock, "ns"), RESTORES, "r1", 60)
+        wait_for_end(Session(Unavailable(9), clock, "ns"), RESTORES, "r1", 60)
     )
     await clock.advance(10)
     assert (await waiting)["status"] == RUN["status"]
@@ -188,7 +188,7 @@ async def test_a_restart_of_the_api_server_does_not_end_the_wait() -> None:
 async def test_a_wait_that_ends_names_the_last_failed_request() -> None:
     clock = ManualClock()
     waiting = asyncio.create_task(
-        await_end(Session(Unavailable(1000), clock, "ns"), RESTORES, "r1", 60)
+        wait_for_end(Session(Unavailable(1000), clock, "ns"), RESTORES, "r1", 60)
     )
     await clock.advance(60)
     with pytest.raises(RequestError, match="get openbaorestores r1; the last request failed: conn"):

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from baoctl.commands.login.connection import ending_signals
+from baoctl.commands.login.connection import termination_signals
 from runtime.testing.wait import eventually
 
 
@@ -17,7 +17,7 @@ async def test_a_signal_cancels_the_task_of_the_block_and_is_returned() -> None:
 
     async def block() -> None:
         nonlocal numbers
-        with ending_signals() as numbers:
+        with termination_signals() as numbers:
             os.kill(os.getpid(), signal.SIGTERM)
             await eventually(lambda: numbers)
 

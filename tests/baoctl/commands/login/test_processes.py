@@ -35,15 +35,15 @@ WAITS = (
     "import pathlib, signal, sys\n"
     "def end(number, frame):\n"
     "    pathlib.Path({folder!r}, 'ended').write_text(str(number)); sys.exit(0)\n"
-    "signal.signal({ending}, end)\n"
+    "signal.signal({end_signal}, end)\n"
     "print({line!r}, flush=True)\n"
     "pathlib.Path({folder!r}, 'began').touch()\n"
     "signal.pause()\n"
 )
 
 
-def waits(folder: Path, ending: str = "signal.SIGTERM", line: str = FORWARDING) -> list[str]:
-    return python(WAITS.format(folder=str(folder), ending=ending, line=line))
+def waits(folder: Path, end_signal: str = "signal.SIGTERM", line: str = FORWARDING) -> list[str]:
+    return python(WAITS.format(folder=str(folder), end_signal=end_signal, line=line))
 
 
 def test_kubectl_gets_what_the_user_chose() -> None:
@@ -106,20 +106,20 @@ async def test_kubectl_that_says_nothing_is_given_up_in_time(tmp_path: Path) -> 
 @pytest.mark.parametrize(("code", "status"), [("sys.exit(7)", 7), ("os.abort()", 134)])
 async def test_the_status_is_told_as_a_shell_tells_it(code: str, status: int) -> None:
     command = python(f"import os, sys; {code}")
-    assert await run(command, {}, CLOCK, ending=signal.SIGTERM) == status
+    assert await run(command, {}, CLOCK, end_signal=signal.SIGTERM) == status
 
 
 async def test_a_command_gets_its_environment_alone(tmp_path: Path) -> None:
     file = tmp_path / "environ"
     code = f"import os; open({str(file)!r}, 'w').write(','.join(os.environ))"
-    await run(python(code), {"BAO_ADDR": "x"}, CLOCK, ending=signal.SIGTERM)
+    await run(python(code), {"BAO_ADDR": "x"}, CLOCK, end_signal=signal.SIGTERM)
     assert "BAO_ADDR" in file.read_text().split(",")
     assert "PATH" not in file.read_text().split(",")
 
 
 async def test_a_command_ends_with_its_task(tmp_path: Path) -> None:
     command = waits(tmp_path, "signal.SIGHUP")
-    task = asyncio.create_task(run(command, {}, CLOCK, ending=signal.SIGHUP))
+    task = asyncio.create_task(run(command, {}, CLOCK, end_signal=signal.SIGHUP))
     await began(tmp_path)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -135,7 +135,7 @@ async def test_a_command_that_ignores_the_signal_is_killed(tmp_path: Path) -> No
         "while True: signal.pause()\n"
     )
     clock = ManualClock()
-    task = asyncio.create_task(run(python(code), {}, clock, ending=signal.SIGTERM))
+    task = asyncio.create_task(run(python(code), {}, clock, end_signal=signal.SIGTERM))
     await began(tmp_path)
     task.cancel()
     # Until the wait for its end has begun.
@@ -148,4 +148,4 @@ async def test_a_command_that_ignores_the_signal_is_killed(tmp_path: Path) -> No
 
 async def test_a_command_that_cannot_be_started_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(VerbError, match="check the command"):
-        await run([str(tmp_path)], {}, CLOCK, ending=signal.SIGTERM)
+        await run([str(tmp_path)], {}, CLOCK, end_signal=signal.SIGTERM)

@@ -8,17 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from baoctl.commands.login.reads import LoginOrder
+from baoctl.commands.login.reads import LoginOptions
 
 WRITES, READS, LOGINS = "writes", "reads", "logins"
 OPERATIONS: Final = (WRITES, READS, LOGINS)
 
 
 @dataclass(frozen=True, slots=True)
-class BenchOrder:
+class BenchOptions:
     """The options of a measurement, and those of its login."""
 
-    login: LoginOrder
+    login: LoginOptions
     operations: tuple[str, ...]
     seconds: float
     """Duration of each operation."""

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from baoctl.cli import main
 from baoctl.commands.api_client import Session
 from baoctl.commands.cluster.edits import EDITS, as_kubectl, edit_of, operations
-from baoctl.commands.cluster.order import ClusterOrder, apply_edit
+from baoctl.commands.cluster.patch import EditRequest, apply_edit
 from baoctl.exit_codes import VerbError
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS
@@ -245,7 +245,7 @@ async def test_an_order_asks_once_although_the_cluster_changes_meanwhile() -> No
         server.put(CLUSTERS, {**live, "spec": {**live["spec"], "paused": True}})
 
     api = Session(client_of(FakeWire(server, random.Random(1))), SystemClock(), "default")
-    result = await apply_edit(api, ClusterOrder("hibernate", "first"), confirm)
+    result = await apply_edit(api, EditRequest("hibernate", "first"), confirm)
     assert (names, "patched" in result) == (["first"], True)
     live = gen.present(server.get(CLUSTERS, KEY))
     assert (live["spec"]["paused"], live["spec"]["hibernate"]) == (True, True)

@@ -1,6 +1,6 @@
 """Applies the edit of a verb to a cluster, and reports the result.
 
-Uses runtime.client.client and baoctl.commands.cluster.edits. Called by baoctl.verbs.orders and
+Uses runtime.client.client and baoctl.commands.cluster.edits. Called by baoctl.verbs.edits and
 baoctl.commands.cluster.pause.
 """
 
@@ -14,7 +14,7 @@ from baoctl.commands.api_client import FIELD_MANAGER, RequestError, Session, run
 from baoctl.commands.cluster.edits import as_kubectl, edit_of, operations
 from baoctl.commands.cluster.fetch import (
     SERVERS,
-    place_of,
+    location_text,
     read_cluster,
     read_clusters,
 )
@@ -29,13 +29,13 @@ from runtime.builtin_kinds import POD
 from runtime.errors import Conflict, NotFound, PatchFailed
 from runtime.types import Object, ObjectKey, key_of, labels_of
 
-TRIES: Final = 5
+ATTEMPTS_MAX: Final = 5
 Confirm = Callable[[str], None]
 """Asks the user to type the name of a cluster. Raises click.UsageError for another name."""
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterOrder:
+class EditRequest:
     """A verb and its target."""
 
     verb: str
@@ -45,40 +45,43 @@ class ClusterOrder:
     dry_run: bool = False
 
 
-def carry_out(order: ClusterOrder, access: Access, confirm: Confirm | None = None) -> str:
+def edit_cluster(request: EditRequest, access: Access, confirm: Confirm | None = None) -> str:
     """Apply the edit; return the result and the kubectl command. Raises RequestError."""
 
     async def run(api: Session) -> str:
-        return await apply_edit(api, order, confirm)
+        return await apply_edit(api, request, confirm)
 
-    return run_in_session(order.verb, run, access)
+    return run_in_session(request.verb, run, access)
 
 
-async def apply_edit(api: Session, order: ClusterOrder, confirm: Confirm | None = None) -> str:
+async def apply_edit(api: Session, request: EditRequest, confirm: Confirm | None = None) -> str:
     """Apply the edit. Raises VerbError, and the errors of the client.
 
     It calls `confirm` once, before the first write, and only if the edit changes the cluster.
     """
-    name = order.cluster or await _cluster_of(api, order.pod)
-    for _ in range(TRIES):
+    name = request.cluster or await _cluster_of(api, request.pod)
+    for _ in range(ATTEMPTS_MAX):
         live = await read_cluster(api, name)
-        edit = edit_of(order.verb, live, order.pod or rfc3339(api.clock.now()))
+        edit = edit_of(request.verb, live, request.pod or rfc3339(api.clock.now()))
         ops = operations(live, edit)
-        home = f"{api.namespace}/{name}"
+        qualified_name = f"{api.namespace}/{name}"
         if not ops:
-            return clean_message(f"{home} unchanged: the spec already has this value")
-        if confirm is not None and not order.dry_run:
+            return clean_message(f"{qualified_name} unchanged: the spec already has this value")
+        if confirm is not None and not request.dry_run:
             confirm(name)
             confirm = None
         try:
             await api.client.json_patch(
-                CLUSTERS, key_of(live), ops, field_manager=FIELD_MANAGER, dry_run=order.dry_run
+                CLUSTERS, key_of(live), ops, field_manager=FIELD_MANAGER, dry_run=request.dry_run
             )
         except (Conflict, PatchFailed):
             continue
-        result = "would be patched" if order.dry_run else "patched"
-        return f"{clean_message(f'{home} {result}: {edit.effect}')}\n{as_kubectl(live, edit)}"
-    raise RequestError(f"{name}: other clients changed it during {TRIES} attempts; try again")
+        result = "would be patched" if request.dry_run else "patched"
+        message = clean_message(f"{qualified_name} {result}: {edit.effect}")
+        return f"{message}\n{as_kubectl(live, edit)}"
+    raise RequestError(
+        f"{name}: other clients changed it during {ATTEMPTS_MAX} attempts; try again"
+    )
 
 
 async def _cluster_of(api: Session, pod: str) -> str:
@@ -92,7 +95,7 @@ async def _cluster_of(api: Session, pod: str) -> str:
     # A fenced pod may not exist, but the spec of its cluster contains its name.
     fenced = {
         name: key_of(cluster).name
-        for cluster in await read_clusters(api, every_namespace=False)
+        for cluster in await read_clusters(api, all_namespaces=False)
         for name in fenced_pods(cluster)
     }
     if pod in fenced:
@@ -100,6 +103,6 @@ async def _cluster_of(api: Session, pod: str) -> str:
     servers = await api.client.list(POD, api.namespace, options=SERVERS)
     existing = sorted({*fenced, *(key_of(server).name for server in servers.items)})
     raise RequestError(
-        f"{pod[:80]!r} is not a server in {await place_of(api, existing)}; see baoctl status",
+        f"{pod[:80]!r} is not a server in {await location_text(api, existing)}; see baoctl status",
         ExitCode.NOT_FOUND,
     )

@@ -16,10 +16,10 @@ from baoctl.verbs.access_options import cluster_options, names_of
 from baoctl.verbs.cluster_argument import CLUSTER, IS_NAME
 
 
-def _order(access: Access, confirm: Callable[[str], None] | None = None, **order: Any) -> None:
-    from baoctl.commands.cluster.order import ClusterOrder, carry_out
+def _edit(access: Access, confirm: Callable[[str], None] | None = None, **request: Any) -> None:
+    from baoctl.commands.cluster.patch import EditRequest, edit_cluster
 
-    click.echo(carry_out(ClusterOrder(**order), access, confirm))
+    click.echo(edit_cluster(EditRequest(**request), access, confirm))
 
 
 _TARGETS: Final = {
@@ -29,18 +29,18 @@ _TARGETS: Final = {
 """The arguments of the verbs that take a pod instead of a cluster."""
 
 
-def _simple(verb: str, help_text: str) -> click.Command:
+def _edit_command(verb: str, help_text: str) -> click.Command:
     @click.command(verb, help=help_text)
     @_TARGETS.get(verb, CLUSTER)
     @DRY_RUN
     @cluster_options
-    def command(dry_run: bool, *, access: Access, **named: Any) -> None:
-        _order(access, verb=verb, dry_run=dry_run, **named)
+    def command(dry_run: bool, *, access: Access, **target: Any) -> None:
+        _edit(access, verb=verb, dry_run=dry_run, **target)
 
     return command
 
 
-def _confirmed(verb: str, help_text: str, consequence: str) -> click.Command:
+def _command_with_confirmation(verb: str, help_text: str, consequence: str) -> click.Command:
     @click.command(verb, help=help_text)
     @CLUSTER
     @DRY_RUN
@@ -48,24 +48,24 @@ def _confirmed(verb: str, help_text: str, consequence: str) -> click.Command:
     @cluster_options
     def command(cluster: str, dry_run: bool, yes: bool, *, access: Access) -> None:
         confirm = None if yes else functools.partial(confirm_name, consequence=consequence)
-        _order(access, confirm, verb=verb, cluster=cluster, dry_run=dry_run)
+        _edit(access, confirm, verb=verb, cluster=cluster, dry_run=dry_run)
 
     return command
 
 
-_SIMPLE: Final[Mapping[str, str]] = {
+_CLUSTER_TEXTS: Final[Mapping[str, str]] = {
     "restart": "Restart the servers of CLUSTER one at a time.",
     "resume": "Resume the paused CLUSTER.",
     "wake": "Start the servers of a hibernated CLUSTER.",
 }
-_OF_PODS: Final[Mapping[str, str]] = {
+_POD_TEXTS: Final[Mapping[str, str]] = {
     "fence": (
         "Stop the server in POD, and keep it stopped. A leader steps down first. The volume stays. "
         "kubectl bao unfence starts the server again."
     ),
     "unfence": "Start the server in a fenced POD again.",
 }
-_OF_UPGRADES: Final[Mapping[str, str]] = {
+_UPGRADE_TEXTS: Final[Mapping[str, str]] = {
     "retry": "Retry the failed step of the upgrade of CLUSTER.",
     "promote": (
         "Promote the green servers of CLUSTER. This approves a blue/green upgrade that waits for "
@@ -73,17 +73,17 @@ _OF_UPGRADES: Final[Mapping[str, str]] = {
     ),
     "rollback": "Roll back the blue/green upgrade of CLUSTER.",
 }
-_HIBERNATE: Final = (
+_HIBERNATE_TEXT: Final = (
     "Stop all servers of CLUSTER, and keep their volumes.\n\nAsks you to type the name of the "
     "cluster. kubectl bao wake starts the servers again."
 )
-_CLEANUP: Final = (
+_CLEANUP_TEXT: Final = (
     "Delete the blue servers of CLUSTER after an upgrade. This cannot be undone.\n\nAsks you to "
     "type the name of the cluster. A rollback is possible until then."
 )
 
 
-_ROTATIONS: Final[Mapping[str, str]] = {
+_ROTATION_TEXTS: Final[Mapping[str, str]] = {
     "ca": (
         "Rotate the CA of CLUSTER. The operator creates a second CA, which replaces the first "
         "after two overlaps (spec.tls.caOverlap)."
@@ -95,17 +95,17 @@ _ROTATIONS: Final[Mapping[str, str]] = {
 
 
 def _commands(texts: Mapping[str, str]) -> tuple[click.Command, ...]:
-    return tuple(_simple(verb, text) for verb, text in texts.items())
+    return tuple(_edit_command(verb, text) for verb, text in texts.items())
 
 
 @click.command("pause")
 @CLUSTER
 @click.option(
-    "--for", "period", metavar="TIME", help="Resume CLUSTER after this time, for example 30m."
+    "--for", "duration", metavar="TIME", help="Resume CLUSTER after this time, for example 30m."
 )
 @DRY_RUN
 @cluster_options
-def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Access) -> None:
+def pause_command(cluster: str, duration: str | None, dry_run: bool, *, access: Access) -> None:
     """Pause CLUSTER: the operator makes no changes and no repairs.
 
     kubectl bao resume ends the pause. With --for, this command waits, and resumes the cluster after
@@ -113,11 +113,11 @@ def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Ac
     """
     from baoctl.commands.cluster.pause import pause_for, seconds_of
 
-    if period is None:
-        _order(access, verb="pause", cluster=cluster, dry_run=dry_run)
+    if duration is None:
+        _edit(access, verb="pause", cluster=cluster, dry_run=dry_run)
         return
     try:
-        seconds = seconds_of(period)
+        seconds = seconds_of(duration)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--for") from None
     if dry_run:
@@ -131,18 +131,18 @@ def rotate_group() -> None:
 
 
 COMMANDS: Final[tuple[click.Command, ...]] = (
-    _confirmed("hibernate", _HIBERNATE, "All servers stop."),
+    _command_with_confirmation("hibernate", _HIBERNATE_TEXT, "All servers stop."),
     pause_command,
-    *_commands(_SIMPLE),
-    *_commands(_OF_PODS),
+    *_commands(_CLUSTER_TEXTS),
+    *_commands(_POD_TEXTS),
     rotate_group,
 )
-PROMOTE: Final = _simple("promote", _OF_UPGRADES["promote"])
+PROMOTE: Final = _edit_command("promote", _UPGRADE_TEXTS["promote"])
 UPGRADE_COMMANDS: Final[tuple[click.Command, ...]] = (
-    *_commands(_OF_UPGRADES),
-    _confirmed(
-        "cleanup", _CLEANUP, "The blue servers are deleted, and a rollback becomes impossible."
+    *_commands(_UPGRADE_TEXTS),
+    _command_with_confirmation(
+        "cleanup", _CLEANUP_TEXT, "The blue servers are deleted, and a rollback becomes impossible."
     ),
 )
-for _rotation in _commands(_ROTATIONS):
+for _rotation in _commands(_ROTATION_TEXTS):
     rotate_group.add_command(_rotation)
