@@ -71,7 +71,7 @@ def assume_observed(cluster: OpenBaoCluster, options: RenderOptions) -> Observed
 
 
 def _read_replica_pool(cluster: OpenBaoCluster, options: RenderOptions) -> PoolFacts:
-    """Assume that the read replicas have a leader: the operator adds no replicas before that."""
+    """Assume that the read replicas run: the operator adds none while there is no leader."""
     replicas = cluster.spec.servers - cluster.spec.replicas
     if options.phase == "first-boot" or not replicas:
         return PoolFacts()

@@ -178,7 +178,7 @@ RULES: Final[tuple[MigrationRule, ...]] = (
     ),
     MigrationRule(
         "spec.network.ingressRules",
-        "in profile Hardened, ingressRules require a verb, and trustedIngressPeers do not",
+        "in profile Hardened, ingressRules require an RBAC verb, and trustedIngressPeers do not",
         _ingress_rules,
     ),
 )

@@ -64,7 +64,7 @@ class ServerAddress:
 def check_kubectl() -> None:
     """Raise RequestError if kubectl, which forwards the port, is missing."""
     if not shutil.which("kubectl"):
-        raise RequestError("there is no kubectl on PATH to forward the port; install it")
+        raise RequestError("kubectl is not on PATH; install it to forward the port")
 
 
 async def active_server(api: Session, options: LoginOptions, live: Object) -> ActiveServer:

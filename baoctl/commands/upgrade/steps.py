@@ -29,7 +29,8 @@ Range = tuple[int, int]
 _ONE_SERVER: Final = (10, 60)
 _SNAPSHOT: Final = (5, 120)
 _NOTHING: Final = (0, 0)
-# The green servers start in parallel; raft promotes and demotes voters every ten seconds.
+# The green servers start in parallel. The autopilot of OpenBao promotes and demotes voters every
+# ten seconds.
 _PHASES: Final[Mapping[BlueGreenPhase, Range]] = {
     "Idle": _NOTHING,
     "DeployingGreen": (15, 120),

@@ -37,4 +37,4 @@ def test_an_option_out_of_its_bounds_is_refused(tmp_path: Path, option: str, val
 
 def test_without_kubectl_the_next_step_is_to_install_it(tmp_path: Path) -> None:
     code, text = call(tmp_path)
-    assert (code, "no kubectl on PATH" in text) == (1, True)
+    assert (code, "kubectl is not on PATH" in text) == (1, True)

@@ -18,7 +18,7 @@ def call(path: Path, *arguments: str) -> tuple[int, str]:
 
 def test_without_kubectl_the_next_step_is_to_install_it(tmp_path: Path) -> None:
     code, text = call(tmp_path)
-    assert (code, "no kubectl on PATH" in text) == (1, True)
+    assert (code, "kubectl is not on PATH" in text) == (1, True)
 
 
 def test_a_command_that_is_none_is_told_before_anything_is_made(tmp_path: Path) -> None:
