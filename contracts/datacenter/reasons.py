@@ -50,7 +50,7 @@ _REASONS = (
         "Wait; the message names the remaining services. In state Maintenance or Offline nothing "
         "is deleted: set spec.state to Draining.",
     ),
-    Reason("AllAnswer", "Every source of services returned a valid list.", NO_ACTION),
+    Reason("AllSourcesReady", "Every source of services returned a valid list.", NO_ACTION),
     Reason(
         "SourceDegraded",
         "A source failed or returned services that violate a rule; its last valid services are "

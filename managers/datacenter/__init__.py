@@ -1,4 +1,4 @@
-"""Shared services of a datacenter: from sources to running workloads, and their removal.
+"""Shared services of datacenters: collects them from sources, runs them and removes them.
 
     sources -> merge -> records -> observe -> decide -> provision or deprovision -> progress
 

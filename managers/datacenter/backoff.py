@@ -1,7 +1,7 @@
-"""Backoff of failed attempts to provision or retire a service. Pure.
+"""Computes the backoff after failed attempts to provision or retire a service. Pure.
 
-Uses contracts.datacenter. Called by managers.datacenter.lifecycle.state_machine and
-managers.datacenter.lifecycle.service. An attempt has a goal: the desired digest, or RETIRE.
+Uses contracts.datacenter. Called by managers.datacenter.lifecycle.driver and
+managers.datacenter.lifecycle.state_machine. An attempt has a goal: the desired digest, or RETIRE.
 A new goal resets the backoff. Times are in whole seconds, the resolution of the API server.
 """
 
@@ -20,11 +20,11 @@ CAP: Final = timedelta(minutes=10)
 JITTER: Final = 0.2
 """Fraction of a delay that is added or subtracted at random."""
 STABLE_AFTER: Final = timedelta(minutes=10)
-"""After running this long, a service has its failure count reset."""
+"""After this time in state Running, the failure count of a service is reset."""
 RETIRE: Final = ""
 """The goal of a retiring record."""
 FORBIDDEN: Final = "Forbidden"
-"""The only terminal reason that is retried: granting RBAC causes no event."""
+"""The only terminal reason that is retried, because no event reports that RBAC was granted."""
 REASON_MAX: Final = 128
 _DOUBLINGS: Final = 7
 
@@ -35,7 +35,7 @@ def goal_of(record: ServiceRecord) -> str:
 
 
 def failure_of(progress: ServiceProgress, goal: str) -> Failure | None:
-    """Return the failure of the last attempt at this goal; None without one."""
+    """Return the failure of the last attempt at this goal; None if there is none."""
     return progress.failure if progress.digest == goal else None
 
 
@@ -47,13 +47,13 @@ def due(progress: ServiceProgress, goal: str, now: datetime) -> bool:
 
 
 def delay(attempts: int, rng_unit: float) -> timedelta:
-    """Return the delay after that many failures, at least one; `rng_unit` is in [0, 1)."""
+    """Return the delay after `attempts` failures, at least 1; `rng_unit` is in [0, 1)."""
     doubled = min(BASE * (1 << min(attempts - 1, _DOUBLINGS)), CAP)
     return doubled * (1 - JITTER + 2 * JITTER * rng_unit)
 
 
 def ran_stably(progress: ServiceProgress, now: datetime) -> bool:
-    """Return whether it has been Running for so long that earlier failures do not count."""
+    """Return whether the service has been Running for at least STABLE_AFTER."""
     return progress.running_since is not None and now - progress.running_since >= STABLE_AFTER
 
 
@@ -62,11 +62,12 @@ def after_failure(
 ) -> ServiceProgress:
     """Return the progress after an attempt at `goal` failed at `now`.
 
-    The time of the failure is the first with its reason and message. A terminal one has no next
-    attempt, except FORBIDDEN, which waits CAP.
+    A failure that repeats with the same reason and message keeps the time of its first occurrence.
+    After a terminal failure there is no next attempt, except after FORBIDDEN, which is retried
+    after about CAP.
     """
-    fresh = progress.digest != goal or ran_stably(progress, now)
-    attempts = 1 if fresh else progress.attempts + 1
+    restart_count = progress.digest != goal or ran_stably(progress, now)
+    attempts = 1 if restart_count else progress.attempts + 1
     reason, message = error.reason[:REASON_MAX], clean_message(error.message)
     before = failure_of(progress, goal)
     same = before is not None and (before.reason, before.message) == (reason, message)
@@ -76,31 +77,33 @@ def after_failure(
         message=message,
         digest=goal,
         attempts=attempts,
-        next_retry=_next(error, attempts, now, rng_unit),
+        next_retry=_next_retry(error, attempts, now, rng_unit),
         failure=before if same else Failure(reason, message, now.replace(microsecond=0)),
         running_since=None,
     )
 
 
 def after_success(progress: ServiceProgress, goal: str) -> ServiceProgress:
-    """Return the progress once `goal` is reached, or an attempt at a new goal begins.
+    """Return the progress when `goal` is reached, or when an attempt at a new goal starts.
 
-    Attempts at the same goal stay counted until it has been Running for STABLE_AFTER, so that a
-    flapping service is retried with increasing delays.
+    The count of attempts at the same goal is kept until the service has been Running for
+    STABLE_AFTER, so that the delays of a flapping service keep increasing.
     """
     attempts = progress.attempts if progress.digest == goal else 0
     return replace(progress, digest=goal, attempts=attempts, failure=None, next_retry=None)
 
 
-def _next(error: ProviderError, attempts: int, now: datetime, rng_unit: float) -> datetime | None:
+def _next_retry(
+    error: ProviderError, attempts: int, now: datetime, rng_unit: float
+) -> datetime | None:
     if error.reason == FORBIDDEN:
-        return _whole(now + delay(_DOUBLINGS + 1, rng_unit))
+        return _round_up(now + delay(_DOUBLINGS + 1, rng_unit))
     if error.terminal:
         return None
-    return _whole(now + delay(attempts, rng_unit))
+    return _round_up(now + delay(attempts, rng_unit))
 
 
-def _whole(moment: datetime) -> datetime:
-    """Round up: an attempt is never sooner than its delay."""
-    cut = moment.replace(microsecond=0)
-    return cut if cut == moment else cut + timedelta(seconds=1)
+def _round_up(time: datetime) -> datetime:
+    """Round up to a whole second, so that no attempt starts before its delay has passed."""
+    second = time.replace(microsecond=0)
+    return second if second == time else second + timedelta(seconds=1)

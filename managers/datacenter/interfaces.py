@@ -19,14 +19,14 @@ from contracts.datacenter.workload_records import (
 
 
 class StoreConflictError(Exception):
-    """The record was changed or created since it was read; read it again."""
+    """The record was changed or created since it was read: the caller has to read it again."""
 
 
 class ProviderError(Exception):
     """An operation of a provider failed.
 
-    `terminal`: only a change of the desired service or of the environment justifies a retry.
-    Attribute `reason` is one CamelCase word, `message` a sentence for users.
+    `terminal`: a retry fails again until the desired service or its environment changes. `reason`
+    is one CamelCase word, `message` a sentence for users.
     """
 
     def __init__(self, reason: str, message: str, *, terminal: bool = False) -> None:
@@ -38,19 +38,20 @@ class WorkloadStore(Protocol):
     """Stores service records; (datacenter, name) is unique.
 
     Every write raises StoreConflictError if the record changed since it was read, and may raise
-    errors of its medium. Reads may lag behind writes, but never go back in time for one record.
+    the errors of its backend. A read may be stale, but never returns an older version of a record
+    than an earlier read.
     """
 
     async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[ServiceRecord, ...]:
-        """Return its records, sorted by name."""
+        """Return the records of a datacenter, sorted by name."""
         ...
 
     async def get(self, record_id: str) -> ServiceRecord | None:
-        """Return a record by its id; None when it is gone."""
+        """Return a record by its id; None if it does not exist."""
         ...
 
     async def get_by_name(self, datacenter: DatacenterInfo, name: str) -> ServiceRecord | None:
-        """Return a record by the name of its service; None without one."""
+        """Return a record by the name of its service; None if it does not exist."""
         ...
 
     async def insert(self, datacenter: DatacenterInfo, desired: DesiredService) -> ServiceRecord:
@@ -66,20 +67,23 @@ class WorkloadStore(Protocol):
         ...
 
     async def record(self, record: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
-        """Store the progress of a record; no write without a difference."""
+        """Store the progress of a record; write nothing if it is unchanged."""
         ...
 
     async def remove(self, record: ServiceRecord) -> bool:
-        """Delete a retiring record; False if it was gone already, so that events are sent once."""
+        """Delete a retiring record.
+
+        Returns False if it was already deleted, so that the caller sends its events only once.
+        """
         ...
 
 
 class Provider(Protocol):
-    """Runs services somewhere. Every method is idempotent, and raises ProviderError."""
+    """Runs services on one platform. Every method is idempotent, and raises ProviderError."""
 
     @property
     def name(self) -> str:
-        """The value of spec.provider of a datacenter that selects it."""
+        """The value of spec.provider of a Datacenter that selects this provider."""
         ...
 
     async def observe(self, record: ServiceRecord) -> Observation:
@@ -87,16 +91,18 @@ class Provider(Protocol):
         ...
 
     async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
-        """Create or update all objects of the record in place; never delete to recreate.
+        """Create or update all objects of the record.
 
-        `vaults`: passed to a service that depends on `openbao:ready`, sorted by service.
+        Objects are updated in place, and recreated only if an immutable field differs. Volumes are
+        kept. `vaults`: passed to a service that depends on `openbao:ready`, sorted by service.
         """
         ...
 
     async def deprovision(self, record: ServiceRecord) -> bool:
-        """Delete the objects of the record; True once all of them are confirmed gone.
+        """Delete the objects of the record; return True when none of them exists any more.
 
-        In reverse order of creation, each by its UID. Volumes stay unless the body requests their
-        deletion; with deletionPolicy Orphan the objects stay, without our ownership metadata.
+        Objects are deleted in reverse order of their creation, each by its UID. Volumes are kept
+        unless the body requests their deletion. With deletionPolicy Orphan the objects are kept,
+        without our ownership metadata.
         """
         ...

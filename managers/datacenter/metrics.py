@@ -1,8 +1,8 @@
 """Prometheus metrics of datacenters.
 
-Read from the caches at each scrape, so none outlives its datacenter; only the leader exports them.
-Labels are names of datacenters and values of a fixed set: two series per datacenter, and one per
-state in total. docs/datacenters.md lists them.
+All values are read from the caches at each scrape, so the metrics of a deleted datacenter
+disappear. Only the leader exports them. Labels are names of datacenters and values of a fixed set:
+two series per datacenter, and one per state in total. docs/datacenters.md lists the metrics.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class DatacenterMetrics:
             metrics.read_gauge(name, meaning, (label,), read)
 
     def _states(self) -> Iterator[Reading]:
-        counted = Counter(
+        counts = Counter(
             _state(_map(workload.get("status"))) for workload in self._workloads.list()
         )
-        yield from (((state,), float(counted[state])) for state in STATES)
+        yield from (((state,), float(counts[state])) for state in STATES)
 
     def _ready(self) -> Iterator[Reading]:
         for name, status in self._statuses():
@@ -63,7 +63,7 @@ def _map(value: Any) -> Object:
 
 
 def _state(status: Object) -> str:
-    """Return the state of a workload; Pending without a valid one."""
+    """Return the state of a workload; Pending if the status has no valid state."""
     return next((state for state in STATES if state == status.get("state")), PENDING)
 
 

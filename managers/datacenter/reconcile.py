@@ -55,11 +55,11 @@ from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.types import Object, ObjectKey, Request, is_terminating, key_of, uid_of
 
 HOOK_INTERVAL: Final = 300.0
-"""Seconds between two calls of the hooks: a change of their result causes no event."""
+"""Seconds between two calls of the hooks, because no event reports a change of their results."""
 DEGRADED_HOOK_INTERVAL: Final = 30.0
 """The same while a source fails."""
 FIRST_STATUS_DELAY: Final = 5.0
-"""Seconds to the first status of a new datacenter, unless its records trigger it before."""
+"""Seconds to the first status of a new datacenter, unless a change of its records triggers it."""
 DELETION_REQUEUE: Final = 10.0
 PARSED_MAX: Final = 4096
 """Maximum number of parsed Datacenters in the cache."""
@@ -75,7 +75,7 @@ class NotRecordedError(Transient):
 
 @dataclass(frozen=True, slots=True)
 class ValidDatacenter:
-    """A valid Datacenter: its info for hooks, its spec and its declaration."""
+    """A valid Datacenter: its info for hooks, its spec and its declared services."""
 
     info: DatacenterInfo
     spec: DatacenterSpec
@@ -91,7 +91,7 @@ class InvalidDatacenter:
 
 
 def read(live: Object) -> ValidDatacenter | InvalidDatacenter:
-    """Parse and validate an object; an invalid object is a value, too, so that it is cached."""
+    """Parse and validate an object. An invalid one is returned as a value, so that it is cached."""
     try:
         datacenter = Datacenter.from_object(live, parse_cached)
         violations = datacenter_violations(datacenter)
@@ -127,11 +127,11 @@ def info_of(datacenter: Datacenter) -> DatacenterInfo:
 def _fallback_info(live: Object) -> DatacenterInfo:
     """Return the info of a datacenter with an invalid spec: its state and its permissions.
 
-    Its records have the namespace and the provider.
+    The namespace and the provider are in its records.
     """
     spec: Any = live.get("spec")
     requested = (spec if isinstance(spec, dict) else {}).get("state", "Active")
-    # A newer version may have a state that forbids changes.
+    # An unknown state may come from a newer version, and may forbid changes.
     state = next((name for name in GATES if name == requested), FALLBACK_STATE)
     allowed = spec if isinstance(spec, dict) else {}
     return DatacenterInfo(
@@ -174,7 +174,7 @@ class DatacenterReconciler:
         self._finalizer = Finalizer(client, DATACENTERS, names.DATACENTER_FINALIZER, FIELD_MANAGER)
 
     async def __call__(self, request: Request) -> Outcome:
-        """Run one pass. Raises transient errors, which the controller retries with backoff."""
+        """Reconcile a Datacenter. Raises transient errors, which the controller retries."""
         live = self._datacenters.get(request)
         if live is None:
             return Done()
@@ -200,7 +200,7 @@ class DatacenterReconciler:
 
     async def _reconcile_sources(self, live: Object) -> Outcome:
         if live is not self._datacenters.get(key_of(live)):
-            # It is the response to the patch that added the finalizer.
+            # `live` is the response to the patch that added the finalizer.
             live = as_cached(self._datacenters, live)
         datacenter = _read(live)
         if isinstance(datacenter, InvalidDatacenter):
@@ -220,7 +220,7 @@ class DatacenterReconciler:
     async def _finalize(self, live: Object) -> Outcome:
         info = _read(live).info
         records = await self._store.list_by_datacenter(info)
-        # The garbage collector would delete invalid ones with the Datacenter, in every state.
+        # Include invalid records: the garbage collector would delete them in every state.
         remaining = [*(record.name for record in records), *self._store.invalid(info)]
         if remaining and not GATES[info.state].writes:
             message = (
@@ -245,15 +245,15 @@ class DatacenterReconciler:
 
 
 def _just_created(live: Object, report: DatacenterReport) -> bool:
-    """Return whether this pass created the records of a new datacenter.
+    """Return whether this reconcile created the records of a new datacenter.
 
-    Their state follows within seconds: one status write instead of two.
+    Their state changes within seconds, so the status is written then, once instead of twice.
     """
     return not live.get("status") and bool(report.planned.insert) and not report.failures
 
 
 def _raise_failures(report: DatacenterReport) -> None:
-    """Raise if a record could not be written, so that the pass is retried with backoff."""
+    """Raise if a record could not be written, so that the reconcile is retried with backoff."""
     if report.failures:
         raise NotRecordedError(
             "; ".join(f"{failure.name}: {failure.message}" for failure in report.failures)
@@ -268,7 +268,7 @@ def _next_hook_call(report: DatacenterReport) -> float:
 class BootstrapWorkloadReconciler:
     """Reconciles one BootstrapWorkload.
 
-    One whose Datacenter is gone is being garbage-collected; its own spec is used then.
+    If its Datacenter is gone, the garbage collector deletes it; its own spec is used then.
     """
 
     def __init__(
@@ -284,7 +284,7 @@ class BootstrapWorkloadReconciler:
         self._service = service
 
     async def __call__(self, request: Request) -> Outcome:
-        """Run one pass. Raises transient errors, which the controller retries with backoff."""
+        """Reconcile a BootstrapWorkload. Raises transient errors, which the controller retries."""
         live = self._workloads.get(request)
         if live is None:
             return Done()
@@ -297,7 +297,7 @@ class BootstrapWorkloadReconciler:
         return Done() if current is None else await self._service.drive(current, records)
 
     def _datacenter(self, name: str) -> DatacenterInfo:
-        """Return the current datacenter; if it is gone, its records have enough to be removed."""
+        """Return the current datacenter; if it is gone, its name: the records have the rest."""
         live = self._datacenters.get(ObjectKey("", name))
         return DatacenterInfo(name, "", "") if live is None else _read(live).info
 

@@ -22,7 +22,7 @@ from managers.datacenter.sources.merge import MergeResult, SourceReport
 from runtime.types import Object
 
 NAMES_MAX: Final = 5
-"""Most services, sources or conflicts that a message names."""
+"""Maximum number of services, sources or conflicts in a message."""
 
 ConditionStatus = Literal["True", "False", "Unknown"]
 
@@ -42,7 +42,7 @@ class DatacenterCondition:
 
 @dataclass(frozen=True, slots=True)
 class DatacenterSummary:
-    """The result of a pass: services, and sources if they were called."""
+    """The result of a reconcile: services, and sources if they were called."""
 
     ready: DatacenterCondition
     records: tuple[ServiceRecord, ...] = ()
@@ -50,7 +50,7 @@ class DatacenterSummary:
 
 
 def summarize(report: DatacenterReport, state: State) -> DatacenterSummary:
-    """Summarize a pass over the sources and records of a datacenter."""
+    """Summarize a reconcile of the sources and records of a datacenter."""
     return DatacenterSummary(_ready(report, state), report.records, report.merge_result)
 
 
@@ -140,13 +140,15 @@ def _of_sources(merge_result: MergeResult | None) -> dict[str, DatacenterConditi
         return {}
     failing = [source for source in merge_result.sources if source.error]
     degraded = DatacenterCondition(
-        "False", "SourceDegraded", _list(f"{o.source.name}: {o.error}" for o in failing)
+        "False",
+        "SourceDegraded",
+        _list(f"{source.source.name}: {source.error}" for source in failing),
     )
     conflicting = DatacenterCondition(
         "False", "Conflict", _list(conflict.message for conflict in merge_result.conflicts)
     )
     return {
-        SOURCES_READY: degraded if failing else DatacenterCondition("True", "AllAnswer"),
+        SOURCES_READY: degraded if failing else DatacenterCondition("True", "AllSourcesReady"),
         NO_CONFLICTS: conflicting
         if merge_result.conflicts
         else DatacenterCondition("True", "NoConflict"),

@@ -1,8 +1,8 @@
 """Audit records of the services of datacenters: one log line with audit=True per change.
 
 Uses structlog, as the audit records of backups do. Called by managers.datacenter.lifecycle.service
-and managers.datacenter.lifecycle.driver, after the change is stored. A failed write and a pass
-without a change leave no audit record.
+and managers.datacenter.lifecycle.driver, after the change is stored. A failed write and a reconcile
+without a change write no audit record.
 """
 
 from __future__ import annotations

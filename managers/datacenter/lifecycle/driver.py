@@ -4,7 +4,7 @@
 
 Uses a store and providers (managers.datacenter.interfaces), a clock and randomness; it decides with
 managers.datacenter.lifecycle.state_machine and managers.datacenter.backoff. Called by
-managers.datacenter.lifecycle.service. It has no state between calls.
+managers.datacenter.lifecycle.service. It keeps no state between calls.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ EventCallback = Callable[
 
 SUPERSEDED: Final = "Superseded"
 REQUEUE_SOON: Final = 1.0
-"""Seconds to the next pass after a conflict, or after a name became available."""
+"""Seconds to the next reconcile after a conflict, or after a name became available."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class _ObservedService:
 
 
 class Driver:
-    """Executes the state machine. Two drivers may share a store."""
+    """Executes the state machine. Several drivers may share a store."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Driver:
         rng: random.Random,
         emit: EventCallback,
     ) -> None:
-        """`providers` by value of spec.provider."""
+        """`providers` has each provider by its value of spec.provider."""
         self._store = store
         self._providers = providers
         self._clock = clock
@@ -88,9 +88,7 @@ class Driver:
         self._emit = emit
 
     async def drive(self, record: ServiceRecord, records: tuple[ServiceRecord, ...]) -> Outcome:
-        """Reconcile a record; see
-        managers.datacenter.lifecycle.service.DatacenterService.drive.
-        """
+        """Reconcile a record, as documented at DatacenterService.drive."""
         try:
             return await self._drive(record, records)
         except StoreConflictError as error:
@@ -104,9 +102,9 @@ class Driver:
         provider = self._providers.get(record.datacenter.provider)
         if provider is None:
             return await self._without_provider(record)
-        refused = refusal(record)
-        if refused is not None:
-            return await self._refuse(record, refused)
+        permission_error = refusal(record)
+        if permission_error is not None:
+            return await self._refuse(record, permission_error)
         try:
             observed = await self._observe(provider, record, records)
         except ProviderError as error:
@@ -130,7 +128,7 @@ class Driver:
     async def _observe(
         self, provider: Provider, record: ServiceRecord, records: tuple[ServiceRecord, ...]
     ) -> _ObservedService:
-        """Observe a record, and its dependencies if something has to be created."""
+        """Observe a record and, unless it is up to date, its dependencies."""
         observation = await _call_provider(provider.observe(record))
         facts = ServiceFacts(
             record,
@@ -147,7 +145,7 @@ class Driver:
             for name, (other, dependency_state) in observed_dependencies.items()
             if _is_running(other, dependency_state)
         }
-        waits = unmet_dependencies(record, records, running.__contains__)
+        unmet = unmet_dependencies(record, records, running.__contains__)
         vaults = tuple(
             dependency_state.vault
             for _, (_, dependency_state) in sorted(observed_dependencies.items())
@@ -155,7 +153,7 @@ class Driver:
         )
         uses_vaults = OPENBAO_READY in record.desired.service.depends_on
         return _ObservedService(
-            replace(facts, unmet_dependencies=waits), vaults if uses_vaults else ()
+            replace(facts, unmet_dependencies=unmet), vaults if uses_vaults else ()
         )
 
     async def _observe_dependencies(
@@ -201,8 +199,8 @@ class Driver:
         verdict = decide_service(facts)
         if verdict.action == REMOVE:
             return await self._remove(record)
-        recorded = await self._record(record, progress_of(facts, verdict))
-        recheck = requeue_after(verdict.state, recorded.progress, facts.datacenter_state, facts.now)
+        current = await self._record(record, progress_of(facts, verdict))
+        recheck = requeue_after(verdict.state, current.progress, facts.datacenter_state, facts.now)
         if verdict.state == RUNNING:
             return Done(recheck)
         return Wait(verdict.state, verdict.message, recheck)
@@ -226,10 +224,10 @@ class Driver:
         return self._retry_later(record)
 
     async def _refuse(self, record: ServiceRecord, error: ProviderError) -> Outcome:
-        """Store a refusal, once: repeating it is not another attempt."""
-        stored = failure_of(record.progress, goal_of(record))
-        refused = error.reason, clean_message(error.message)
-        if stored is not None and (stored.reason, stored.message) == refused:
+        """Store a refusal once: the same refusal is not another attempt."""
+        last = failure_of(record.progress, goal_of(record))
+        refusal_text = error.reason, clean_message(error.message)
+        if last is not None and (last.reason, last.message) == refusal_text:
             return self._retry_later(record)
         return await self._record_failure(record, error)
 
@@ -237,7 +235,7 @@ class Driver:
         name = record.datacenter.provider
         providers = ", ".join(sorted(self._providers)) or "none"
         if record.retiring and not record.progress.provider_ref:
-            # It never had an object.
+            # No object was ever created for it.
             return await self._remove(record)
         failure = failure_of(record.progress, goal_of(record))
         if failure is not None and failure.reason == UNKNOWN_PROVIDER:
@@ -257,11 +255,11 @@ class Driver:
 
     async def _record(self, record: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
         """Store the progress of a record, then send its events and write its audit record."""
-        recorded = await self._store.record(record, progress)
-        audit_progress(record.progress, recorded)
+        current = await self._store.record(record, progress)
+        audit_progress(record.progress, current)
         for event in events_for(record, progress):
-            self._emit(recorded, event.kind, event.reason, event.text)
-        return recorded
+            self._emit(current, event.kind, event.reason, event.text)
+        return current
 
 
 def _is_running(record: ServiceRecord, observation: Observation) -> bool:

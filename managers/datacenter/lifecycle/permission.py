@@ -19,7 +19,7 @@ from contracts.datacenter.workload_records import ServiceRecord
 from managers.datacenter.interfaces import ProviderError
 
 VIOLATIONS_MAX: Final = 5
-"""Most violations that a message names."""
+"""Maximum number of violations in a message."""
 UNCHANGED: Final = "; existing objects stay unchanged until no source requests the service"
 
 

@@ -24,9 +24,9 @@ class DatacenterGate:
     """The changes that a state of a datacenter allows."""
 
     writes: bool
-    """Records may be inserted and updated, and retire when the datacenter is deleted."""
+    """Records may be inserted and updated, and are retired when the datacenter is deleted."""
     prunes: bool
-    """A record retires when no source requests it any more."""
+    """A record is retired when no source requests it any more."""
 
 
 GATES: Final[Mapping[State, DatacenterGate]] = {
@@ -39,7 +39,7 @@ GATES: Final[Mapping[State, DatacenterGate]] = {
 
 @dataclass(frozen=True, slots=True)
 class RecordPlan:
-    """The writes that bring the records to the desired state, by name; empty without a change.
+    """The writes that bring the records to the desired state, sorted by name.
 
     `blocked` is the message about changes that the state of the datacenter blocks; "" without any.
     """
@@ -59,7 +59,7 @@ def plan(
     """Compare the desired services with the records.
 
     A retiring record is not changed; if its name is requested again, it is recreated after its
-    removal. With `deleting` every record retires.
+    removal. If `deleting`, every record is retired.
     """
     existing = sorted(records, key=lambda record: record.name)
     gate = GATES[datacenter.state]
@@ -87,21 +87,21 @@ def _retire_all(records: Iterable[ServiceRecord]) -> RecordPlan:
 def _compare(services: Iterable[DesiredService], records: Iterable[ServiceRecord]) -> RecordPlan:
     desired = {service.name: service for service in services}
     names = {record.name for record in records}
-    staying = [record for record in records if not record.retiring]
+    active = [record for record in records if not record.retiring]
     return RecordPlan(
         insert=tuple(desired[name] for name in sorted(desired.keys() - names)),
         update=tuple(
             (record, desired[record.name])
-            for record in staying
+            for record in active
             if record.name in desired
             and (record.provider_changed or _differs(record.desired, desired[record.name]))
         ),
-        retire=tuple(record for record in staying if record.name not in desired),
+        retire=tuple(record for record in active if record.name not in desired),
     )
 
 
 def _differs(before: DesiredService, after: DesiredService) -> bool:
-    # By digest: bodies that differ only in notation are equal.
+    # Compare digests: bodies that differ only in notation are equal.
     return before.source != after.source or before.digest != after.digest
 
 

@@ -5,7 +5,7 @@
 
 Uses a store, a registry of sources, and managers.datacenter.lifecycle.driver for `drive`. Called by
 the two reconcilers of managers.datacenter.reconcile, one for each of these; `reconcile` does both,
-for programs that embed it. Between calls it keeps only which warnings about sources were sent.
+for programs that embed it. Between calls it stores only which warnings about sources it reported.
 """
 
 from __future__ import annotations
@@ -42,16 +42,19 @@ from runtime.outcome import Outcome, Wait, combine
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 DeclaredServices = Sequence[Body] | SourceResult | None
-"""The services that a datacenter declares: not validated, validated, or none declared."""
+"""The services that a datacenter declares: unvalidated, validated, or None for an omitted field."""
 
 WRITE_FAILED: Final = "WriteFailed"
 FAILURE_REQUEUE: Final = 5.0
-"""Seconds to the next pass after the store failed."""
+"""Seconds to the next reconcile after a write failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReconcileOptions:
-    """Further options of a datacenter: redeploy tokens by service, sources to forget, deletion."""
+    """Options of a reconcile: redeploy tokens by service, and names of sources to forget.
+
+    `deleting`: the datacenter is being deleted.
+    """
 
     redeploy: Mapping[str, str] = field(default_factory=dict)
     forget: frozenset[str] = frozenset()
@@ -71,10 +74,10 @@ class ServiceFailure:
 
 @dataclass(frozen=True, slots=True)
 class DatacenterReport:
-    """The result of a pass over a datacenter. `records` are those after it, sorted by name.
+    """The result of a reconcile of a datacenter.
 
-    `outcomes` are those of single records, by name; empty after `converge`. `planned` are the
-    writes that were planned.
+    `planned` are the writes that were planned, `records` the records after these writes, sorted by
+    name. `outcomes` has the outcome of each record by its name; it is empty after `converge`.
     """
 
     merge_result: MergeResult
@@ -85,22 +88,25 @@ class DatacenterReport:
 
     @property
     def outcome(self) -> Outcome:
-        """The combined outcome of the pass, with the time of the next one."""
+        """The combined outcome, with the time of the next reconcile."""
         parts = list(self.outcomes.values())
         if self.failures:
             text = "; ".join(f"{failure.name}: {failure.message}" for failure in self.failures)
             parts.append(Wait(WRITE_FAILED, text, FAILURE_REQUEUE))
         names = {record.name for record in self.records}
-        free = [desired.name for desired in self.merge_result.services if desired.name not in names]
-        if free and not self.planned.blocked:
-            parts.append(Wait(SUPERSEDED, f"to be recreated: {', '.join(free)}", REQUEUE_SOON))
+        absent = [
+            desired.name for desired in self.merge_result.services if desired.name not in names
+        ]
+        if absent and not self.planned.blocked:
+            text = f"services to be recreated: {', '.join(absent)}"
+            parts.append(Wait(SUPERSEDED, text, REQUEUE_SOON))
         return combine(*parts)
 
 
 class DatacenterService:
-    """Reconciles the services of datacenters, one action per call; calls are idempotent.
+    """Reconciles the services of datacenters. Every call is idempotent.
 
-    LeaseLost and the caller's cancellation pass through every method.
+    Every method propagates LeaseLost and the cancellation of its caller.
     """
 
     def __init__(
@@ -112,7 +118,7 @@ class DatacenterService:
         rng: random.Random,
         emit: EventCallback,
     ) -> None:
-        """`providers` by value of spec.provider."""
+        """`providers` has each provider by its value of spec.provider."""
         self._store = store
         self._registry = registry
         self._clock = clock
@@ -130,12 +136,12 @@ class DatacenterService:
 
         `declared` is None if the datacenter omits the field, which keeps the services that it
         declared before; a SourceResult was validated by the caller.
-        Raises what the store raises when its records cannot be listed.
+        Raises the errors of the store if its records cannot be listed.
         """
         report = await self.converge(datacenter, declared, options)
         outcomes: dict[str, Outcome] = {}
         failures = list(report.failures)
-        for name in _driving_order(report.records):
+        for name in _reconcile_order(report.records):
             records = await self._store.list_by_datacenter(datacenter)
             record = next((candidate for candidate in records if candidate.name == name), None)
             if record is None:
@@ -157,7 +163,7 @@ class DatacenterService:
     ) -> DatacenterReport:
         """Call the sources of a datacenter, and insert, update and retire its records.
 
-        Raises what the store raises when its records cannot be listed.
+        Raises the errors of the store if its records cannot be listed.
         """
         results = () if options.deleting else await self._call_sources(datacenter, declared)
         records = await self._store.list_by_datacenter(datacenter)
@@ -173,12 +179,12 @@ class DatacenterService:
         return DatacenterReport(merge_result, planned, records, failures)
 
     async def drive(self, record: ServiceRecord, records: Iterable[ServiceRecord]) -> Outcome:
-        """Reconcile one record; `records` are those of its datacenter, itself included.
+        """Reconcile one record; `records` are all records of its datacenter.
 
         `record.datacenter.state` must be current, as list_by_datacenter returns it. Returns
         Done when the service runs or is removed, else Wait, with its state as reason and the time
-        of the next pass.
-        Raises what the medium of the store raises.
+        of the next reconcile.
+        Raises the errors of the backend of the store.
         """
         return await self._driver.drive(record, tuple(records))
 
@@ -187,7 +193,7 @@ class DatacenterService:
         return await self._store.list_by_datacenter(datacenter)
 
     async def get(self, record_id: str) -> ServiceRecord | None:
-        """Return a record by its id; None when it is gone."""
+        """Return a record by its id; None if it does not exist."""
         return await self._store.get(record_id)
 
     # --- from sources to records ------------------------------------------------------------------
@@ -233,9 +239,10 @@ class DatacenterService:
         return tuple(failures)
 
     def _report_sources(self, datacenter: DatacenterInfo, merge_result: MergeResult) -> None:
-        """Log and send events for warnings that are new since the last pass over this datacenter.
+        """Log each new warning about a source, and send an event for it.
 
-        Not in every pass: one broken hook would flood the log with a line per datacenter.
+        A warning is not repeated in every reconcile: otherwise one broken hook would write a log
+        line for each datacenter every time.
         """
         warnings: dict[tuple[str, ...], str] = {
             ("SourceDegraded", source.source.name): f"source {source.source.name}: {source.error}"
@@ -249,7 +256,12 @@ class DatacenterService:
             self._reported[datacenter.name] = frozenset(warnings)
         for key in sorted(warnings.keys() - before):
             reason, message = key[0], warnings[key]
-            log.warning("sources", datacenter=datacenter.name, reason=reason, message=message)
+            log.warning(
+                "problem with a source of services",
+                datacenter=datacenter.name,
+                reason=reason,
+                message=message,
+            )
             self._emit(datacenter, "Warning", reason, message)
 
 
@@ -267,8 +279,12 @@ def _declared_result(datacenter: DatacenterInfo, declared: DeclaredServices) -> 
         return SourceResult(source, None, error_text(error))
 
 
-def _driving_order(records: Sequence[ServiceRecord]) -> list[str]:
-    """Order records: retiring ones first, in reverse; then each after its dependencies."""
+def _reconcile_order(records: Sequence[ServiceRecord]) -> list[str]:
+    """Return the names in the order of their reconciles.
+
+    Retiring records are first, each before its dependencies; each of the others is after its
+    dependencies.
+    """
     order = [
         service.name for service in creation_order(record.desired.service for record in records)
     ]

@@ -11,9 +11,9 @@
 
 Uses contracts.state_machine, contracts.datacenter and managers.datacenter.backoff. Called by
 managers.datacenter.lifecycle.driver. The state is derived from the observation and from the failure
-stored for the current goal. Whether it was Running before only selects between Running and
-Provisioning as start state, which lead to the same result. The stored state is used only while
-nothing is observed.
+stored for the current goal. Whether the service was Running before only selects the initial state,
+Running or Provisioning; both lead to the same result. The stored state is used only while nothing
+is observed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ STATES: Final[tuple[ServiceState, ...]] = get_args(ServiceState)
 UNKNOWN_PROVIDER: Final = "UnknownProvider"
 """The provider of the record is not installed; cleared by the next observation."""
 REFUSALS: Final = frozenset({UNKNOWN_PROVIDER, NODE_ACCESS_DENIED, OBJECT_KIND_DENIED})
-"""Failures without an attempt: checked in each pass, and cleared when the check succeeds."""
+"""Failures without an attempt: checked in each reconcile, and cleared when the check succeeds."""
 
 REQUEUE_AFTER: Final = {
     PENDING: 60.0,
@@ -63,7 +63,7 @@ REQUEUE_AFTER: Final = {
     FAILED: 600.0,
     RETIRING: 5.0,
 }
-"""Seconds to the next pass without an event or a retry."""
+"""Seconds to the next reconcile without an event or a retry."""
 BLOCKED_REQUEUE: Final = 600.0
 """The same while the datacenter allows no changes."""
 
@@ -72,9 +72,9 @@ BLOCKED_REQUEUE: Final = 600.0
 class ServiceFacts:
     """The input of the guards.
 
-    `observation` is None if nothing was observed. `unmet_dependencies` are those that are not
-    Running, `dependents` the services that depend on this one. `gone`: deprovision has confirmed
-    that no object is left.
+    `observation` is None if nothing was observed. `unmet_dependencies` are the dependencies that
+    are not Running, `dependents` the services that depend on this one. `gone`: deprovision
+    confirmed that no object is left.
     """
 
     record: ServiceRecord
@@ -144,11 +144,9 @@ def _failed(facts: ServiceFacts) -> str | None:
     return None if facts.failure is None else facts.failure.message
 
 
-def _failed_lately(facts: ServiceFacts) -> str | None:
-    later = facts.failure is not None and not due(
-        facts.record.progress, goal_of(facts.record), facts.now
-    )
-    return _failed(facts) if later else None
+def _backing_off(facts: ServiceFacts) -> str | None:
+    is_due = due(facts.record.progress, goal_of(facts.record), facts.now)
+    return None if is_due else _failed(facts)
 
 
 def _changes_blocked(facts: ServiceFacts) -> str | None:
@@ -159,7 +157,7 @@ def _changes_blocked(facts: ServiceFacts) -> str | None:
 
 def _dependencies_unmet(facts: ServiceFacts) -> str | None:
     return (
-        f"waits until these are Running: {_names(facts.unmet_dependencies)}"
+        f"waiting for these services to run: {_names(facts.unmet_dependencies)}"
         if facts.unmet_dependencies
         else None
     )
@@ -168,7 +166,7 @@ def _dependencies_unmet(facts: ServiceFacts) -> str | None:
 def _has_dependents(facts: ServiceFacts) -> str | None:
     if not facts.dependents:
         return None
-    return f"waits until these are deleted: {_names(facts.dependents)}"
+    return f"waiting for the deletion of these services: {_names(facts.dependents)}"
 
 
 def _gone(facts: ServiceFacts) -> str | None:
@@ -209,14 +207,14 @@ TABLE: Final[tuple[state_machine.Transition[ServiceFacts], ...]] = (
     state_machine.Transition(RUNNING, _healthy, "up to date and healthy"),
     state_machine.Transition(RUNNING, always, "unhealthy, outdated or incomplete", PROVISIONING),
     #
-    state_machine.Transition(FAILED, _failed_lately, "the next attempt is not due"),
+    state_machine.Transition(FAILED, _backing_off, "the next attempt is not due"),
     state_machine.Transition(FAILED, _changes_blocked, "the datacenter blocks changes"),
     state_machine.Transition(FAILED, _UPDATE, "the next attempt is due", PROVISIONING, PROVISION),
     #
     state_machine.Transition(RETIRING, _gone, "all objects are deleted", RETIRED, REMOVE),
     state_machine.Transition(RETIRING, _changes_blocked, "the datacenter blocks changes"),
     state_machine.Transition(RETIRING, _has_dependents, "other services depend on it"),
-    state_machine.Transition(RETIRING, _failed_lately, "the next attempt is not due"),
+    state_machine.Transition(RETIRING, _backing_off, "the next attempt is not due"),
     state_machine.Transition(RETIRING, _DELETE, "no service depends on it", action=DEPROVISION),
     #
     state_machine.Transition(RETIRED, always, "the BootstrapWorkload is removed"),
@@ -235,7 +233,7 @@ def initial_state(facts: ServiceFacts) -> ServiceState:
 def decide_service(facts: ServiceFacts) -> ServiceVerdict:
     """Return the state of a record and its next action, by the transitions of TABLE.
 
-    A transition to another state without an action is followed at once.
+    Transitions to another state are followed until one has an action or the state remains.
     """
     state: str = initial_state(facts)
     while True:
@@ -248,9 +246,9 @@ def decide_service(facts: ServiceFacts) -> ServiceVerdict:
 
 
 def progress_of(facts: ServiceFacts, verdict: ServiceVerdict) -> ServiceProgress:
-    """Return the progress to store for a record; equal to the stored one without a change.
+    """Return the progress to store for a record; equal to the stored progress if nothing changed.
 
-    A new goal that is attempted or reached clears the failures of the previous one.
+    A new goal that is attempted or reached clears the failures of the previous goal.
     """
     before = facts.record.progress
     if facts.observation is None:
@@ -274,18 +272,18 @@ def progress_of(facts: ServiceFacts, verdict: ServiceVerdict) -> ServiceProgress
 
 
 def events_for(record: ServiceRecord, after: ServiceProgress) -> tuple[EventRecord, ...]:
-    """Return the events for the change from the stored progress of a record to another one."""
+    """Return the events for the change from the stored progress of a record to `after`."""
     before = record.progress
     events = []
-    other = before.digest != after.digest
-    if after.state == PROVISIONING and other:
+    new_goal = before.digest != after.digest
+    if after.state == PROVISIONING and new_goal:
         events.append(
             EventRecord("Normal", "Started", f"service {record.name} is being provisioned")
         )
     if after.state == RUNNING != before.state:
         events.append(EventRecord("Normal", "Succeeded", f"service {record.name} is Running"))
     failure = after.failure
-    old_reason = None if other or before.failure is None else before.failure.reason
+    old_reason = None if new_goal or before.failure is None else before.failure.reason
     if failure is not None and failure.reason != old_reason:
         text = f"service {record.name}: {failure.reason}: {failure.message}"
         events.append(EventRecord("Warning", "Failed", text))
@@ -295,7 +293,7 @@ def events_for(record: ServiceRecord, after: ServiceProgress) -> tuple[EventReco
 def requeue_after(
     state: ServiceState, progress: ServiceProgress, datacenter_state: State, now: datetime
 ) -> float:
-    """Return the seconds until a record is driven again without an event."""
+    """Return the seconds to the next reconcile of a record without an event."""
     if not GATES[datacenter_state].writes:
         return BLOCKED_REQUEUE
     if progress.failure is None or state not in (FAILED, RETIRING):

@@ -13,7 +13,7 @@ from managers.datacenter.provider.other_kinds import ObjectsProvider
 
 
 class ServicesProvider:
-    """A managers.datacenter.interfaces.Provider."""
+    """Implements managers.datacenter.interfaces.Provider for all kinds of services."""
 
     def __init__(self, workloads: Provider, others: ObjectsProvider) -> None:
         self._workloads = workloads
@@ -21,13 +21,13 @@ class ServicesProvider:
 
     @property
     def name(self) -> str:
-        """The value of spec.provider of a datacenter that selects it."""
+        """The value of spec.provider of a Datacenter that selects this provider."""
         return self._workloads.name
 
     async def observe(self, record: ServiceRecord) -> Observation:
-        """Read the state of the service; if its kind became another one, only that it exists."""
+        """Read the state of the service; after a change of its kind, return only that it exists."""
         if _is_kind_changed(record):
-            # Stored before each attempt: only the reference records the provider.
+            # Keep the references: provider_ref is the only record of the provider of the objects.
             progress = record.progress
             return Observation(
                 present=True,
@@ -68,6 +68,6 @@ def _is_kind_changed(record: ServiceRecord) -> bool:
 
 
 def _has_objects(record: ServiceRecord) -> bool:
-    """Return whether what exists is of kind Objects; if nothing does, whether the service is."""
+    """Return whether the existing objects are of kind Objects; if none exist, check the spec."""
     ref = record.progress.provider_ref
     return ref.startswith(f"{OBJECTS_KIND} ") if ref else _is_objects(record)

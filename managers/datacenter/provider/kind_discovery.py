@@ -1,4 +1,4 @@
-"""Discovers the resource of a kind by its apiVersion and name, as a RESTMapper.
+"""Discovers the resource of an apiVersion and kind, as a RESTMapper does.
 
 Uses the discovery documents of the API server (Kubernetes API reference, APIResourceList), which
 every authenticated user may read. Called by managers.datacenter.provider.other_kinds.
@@ -27,18 +27,18 @@ class KindDiscovery:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._known: dict[tuple[str, str], Resource] = {}
+        self._cache: dict[tuple[str, str], Resource] = {}
 
     async def resource(self, api_version: str, kind: str) -> Resource:
         """Return the resource of a kind; raises ProviderError KindNotServed."""
-        known = self._known.get((api_version, kind))
-        if known is not None:
-            return known
+        cached = self._cache.get((api_version, kind))
+        if cached is not None:
+            return cached
         for resource in await self._served_resources(api_version):
             if resource.kind == kind:
-                if len(self._known) >= CACHE_SIZE:
-                    self._known.clear()
-                self._known[api_version, kind] = resource
+                if len(self._cache) >= CACHE_SIZE:
+                    self._cache.clear()
+                self._cache[api_version, kind] = resource
                 return resource
         message = (
             f"the API server does not serve kind {kind} in {api_version}; install its "
@@ -48,19 +48,20 @@ class KindDiscovery:
 
     def forget(self, resource: Resource) -> None:
         """Drop a resource that the API server does not serve any more."""
-        self._known.pop((resource.api_version, resource.kind), None)
+        self._cache.pop((resource.api_version, resource.kind), None)
 
     async def preferred(self, group: str, kind: str) -> Resource | None:
         """Return the resource of a kind in the version that the API server prefers, if any."""
         if not group:
-            return await self._maybe("v1", kind)
+            return await self._resource_or_none("v1", kind)
         try:
             group_document: Any = orjson.loads(await self._client.get_raw(f"/apis/{group}"))
         except NotFound:
             return None
-        return await self._maybe(group_document["preferredVersion"]["groupVersion"], kind)
+        version = group_document["preferredVersion"]["groupVersion"]
+        return await self._resource_or_none(version, kind)
 
-    async def _maybe(self, api_version: str, kind: str) -> Resource | None:
+    async def _resource_or_none(self, api_version: str, kind: str) -> Resource | None:
         try:
             return await self.resource(api_version, kind)
         except ProviderError:
@@ -74,7 +75,7 @@ class KindDiscovery:
         group, version = parts[1] or "", parts[2]
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
         try:
-            listed: Any = orjson.loads(await self._client.get_raw(path))
+            document: Any = orjson.loads(await self._client.get_raw(path))
         except NotFound:
             return []
         return [
@@ -85,6 +86,6 @@ class KindDiscovery:
                 resource["name"],
                 namespaced=resource["namespaced"],
             )
-            for resource in listed.get("resources") or ()
+            for resource in document.get("resources") or ()
             if "/" not in resource["name"]
         ]

@@ -1,12 +1,12 @@
 """Runs services as objects of the Kubernetes cluster that the operator itself runs in.
 
 Uses runtime.apply.apply to create objects, and managers.datacenter.provider.objects to render them.
-Called by managers.datacenter.lifecycle.driver. It reads caches; only before it
-reports all objects as deleted, it reads them from the API server.
+Called by managers.datacenter.provider.by_kind. It reads from caches; before it reports that all
+objects are deleted, it also reads them from the API server.
 
-An object belongs to a record by the UID of its controller owner reference. If an object has to be
-deleted first (a StatefulSet that is recreated), the next call continues, after the watch has
-delivered the deletion.
+An object belongs to the record whose UID is in the controller owner reference of the object. If an
+object has to be deleted before it is recreated, such as a StatefulSet, the next call continues
+after the watch has delivered the deletion.
 """
 
 from __future__ import annotations
@@ -94,11 +94,14 @@ class KubernetesProvider:
 
     @property
     def name(self) -> str:
-        """The value of spec.provider of a datacenter that selects it."""
+        """The value of spec.provider of a Datacenter that selects this provider."""
         return KUBERNETES
 
     async def observe(self, record: ServiceRecord) -> Observation:
-        """Read the caches; ProviderError Rejected for a record that cannot be rendered."""
+        """Read the state of the objects from the caches.
+
+        Raises ProviderError Rejected for a record that cannot be rendered.
+        """
         owned = {(resource, key_of(live)): live for resource, live in self._cached_objects(record)}
         digest = applied_digest(record, owned)
         if digest == record.desired.digest and not self._is_verified(record, owned):
@@ -106,10 +109,10 @@ class KubernetesProvider:
         return summarize(record, owned, digest)
 
     async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
-        """Create or update all objects in place; no request if they are up to date.
+        """Create or update all objects; no request if they are up to date.
 
-        ProviderErrors: Foreign, Rejected, Forbidden and KindFixed are terminal; Terminating,
-        NamespaceNotFound, QuotaExceeded and Unavailable are not. LeaseLost passes through.
+        Raises ProviderError: Foreign, Rejected, Forbidden and KindFixed are terminal; Terminating,
+        NamespaceNotFound, QuotaExceeded and Unavailable are not. LeaseLost propagates.
         """
         with as_provider_error():
             self._require_same_kind(record)
@@ -124,15 +127,15 @@ class KubernetesProvider:
                     return
                 applied[(intent.resource, intent.key)] = live
             await self._prune(record, applied)
-            # The API server may store a value in another form than was sent.
+            # Not the intents: the API server may store a value in another form than it was sent.
             self._verified[record.id] = _VerifiedState(
                 record.desired.digest, used_vaults, _fingerprints(applied)
             )
 
     async def deprovision(self, record: ServiceRecord) -> bool:
-        """Delete the objects of the record, workloads first; True once all are confirmed gone.
+        """Delete the objects of the record, workloads first; True when none exists any more.
 
-        ProviderErrors: Forbidden is terminal; Unavailable is not. LeaseLost passes through.
+        Raises ProviderError: Forbidden is terminal; Unavailable is not. LeaseLost propagates.
         """
         self._verified.pop(record.id, None)
         with as_provider_error():
@@ -161,7 +164,7 @@ class KubernetesProvider:
         ]
 
     async def _live(self, record: ServiceRecord) -> list[OwnedObject]:
-        """Return the same from the API server, for all possible objects of the record."""
+        """Read all objects that the record may have from the API server."""
         objects: list[OwnedObject] = []
         owner = owner_of(record)
         for resource, key in reversed(object_refs(record)):
@@ -227,17 +230,17 @@ class KubernetesProvider:
 
         The pods and volumes of a StatefulSet are orphaned, and the new one adopts them.
         """
-        waits = False
+        pending = False
         for intent in intents:
             live = self._own(record, (intent.resource, intent.key))
             if live is None:
                 continue
             if is_terminating(live):
-                waits = waits or ORPHANING in (live["metadata"].get("finalizers") or ())
+                pending = pending or ORPHANING in (live["metadata"].get("finalizers") or ())
             elif immutable_difference(intent, live):
                 await self._recreate(intent.resource, live)
-                waits = True
-        return waits
+                pending = True
+        return pending
 
     async def _ensure(self, record: ServiceRecord, intent: Intent) -> Object | None:
         """Apply one object; None if its StatefulSet has to be recreated first."""
@@ -293,7 +296,7 @@ class KubernetesProvider:
                 resource,
                 key_of(live),
                 uid=uid_of(live),
-                # The status of a cluster changes often, and is not compared here.
+                # No precondition for a cluster: its status changes often.
                 resource_version=None if resource == CLUSTERS else resource_version_of(live),
                 propagation=propagation,
             )
@@ -307,13 +310,13 @@ class KubernetesProvider:
         return not self._cached_objects(record) and not await self._live(record)
 
     async def _patch(self, resource: Resource, live: Object, ops: list[dict[str, Any]]) -> None:
-        same = {"op": "test", "path": "/metadata/uid", "value": uid_of(live)}
+        test = {"op": "test", "path": "/metadata/uid", "value": uid_of(live)}
         key = key_of(live)
         with contextlib.suppress(NotFound, Conflict, PatchFailed):
-            done = await self._client.json_patch(
-                resource, key, [same, *ops], field_manager=FIELD_MANAGER
+            patched = await self._client.json_patch(
+                resource, key, [test, *ops], field_manager=FIELD_MANAGER
             )
-            self._caches[resource].observe(done)
+            self._caches[resource].observe(patched)
         self._caches[resource].invalidate(key)
 
 
@@ -375,7 +378,7 @@ def apply_error(applied: Applied) -> ProviderError:
 
 @contextlib.contextmanager
 def as_provider_error() -> Iterator[None]:
-    """Convert errors of the API server to ProviderError; others pass through."""
+    """Convert errors of the API server to ProviderError; other errors propagate."""
     try:
         yield
     except (ApiError, Transient, TerminalError) as error:

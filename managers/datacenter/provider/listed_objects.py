@@ -33,10 +33,10 @@ class ListedObjects:
         return []
 
     def add_index(self, name: str, fn: IndexFunction) -> None:
-        """Ignore it."""
+        """Do nothing: there are no indexes."""
 
     def add_handler(self, handler: EventHandler, /) -> object:
-        """Ignore it: without a watch there are no events."""
+        """Do nothing: without a watch there are no events."""
         return None
 
     def observe(self, obj: Object) -> None:
@@ -52,5 +52,5 @@ class ListedObjects:
         self._objects.pop(key, None)
 
     async def wait_synced(self, timeout: float, /) -> object:  # noqa: ASYNC109 - as Informer has it
-        """Return at once."""
+        """Return immediately: the list is complete."""
         return None

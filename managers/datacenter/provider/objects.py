@@ -96,11 +96,12 @@ def required_refs(record: ServiceRecord) -> tuple[frozenset[ObjectRef], frozense
 
 
 def immutable_difference(intent: Intent, live: Object) -> tuple[str, ...]:
-    """Return the immutable fields that differ: the object has to be recreated."""
-    fixed_fields = _FIXED.get(intent.resource)
-    if fixed_fields is None:
+    """Return the immutable fields that differ; if any, the object has to be recreated."""
+    immutable_fields = _IMMUTABLE.get(intent.resource)
+    if immutable_fields is None:
         return ()
-    observed, desired = fixed_fields(live.get("spec") or {}), fixed_fields(intent.body["spec"])
+    observed = immutable_fields(live.get("spec") or {})
+    desired = immutable_fields(intent.body["spec"])
     return tuple(field for field, value in desired.items() if observed[field] != value)
 
 
@@ -160,7 +161,7 @@ def _object(
 def _service(record: ServiceRecord, ports: list[Object]) -> Object:
     spec: Object = {"selector": _selector_labels(record), "ports": ports}
     if record.desired.service.kind == "StatefulSet":
-        # A DNS name for each pod.
+        # A headless Service gives each pod a DNS name.
         spec["clusterIP"] = _HEADLESS
     else:
         spec["type"] = "ClusterIP"
@@ -225,7 +226,8 @@ def _of_stateful_set(record: ServiceRecord) -> Object:
     return {
         # Set without ports, too: it is immutable, and ports may be added later.
         "serviceName": object_name(record),
-        # With OrderedReady a pod that never becomes ready blocks its own update (67250).
+        # With OrderedReady a pod that never becomes ready blocks its own update
+        # (kubernetes/kubernetes 67250).
         "podManagementPolicy": "Parallel",
         "persistentVolumeClaimRetentionPolicy": {
             "whenDeleted": service.volume_policy,
@@ -257,24 +259,24 @@ def _selector_labels(record: ServiceRecord) -> dict[str, str]:
     return names.selector_labels(record.datacenter.name, record.name)
 
 
-def _fixed_of_service(spec: Mapping[str, Any]) -> dict[str, Any]:
+def _immutable_of_service(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {"spec.clusterIP": spec.get("clusterIP") == _HEADLESS}
 
 
-def _fixed_of_stateful_set(spec: Mapping[str, Any]) -> dict[str, Any]:
+def _immutable_of_stateful_set(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "spec.serviceName": spec.get("serviceName"),
         "spec.podManagementPolicy": spec.get("podManagementPolicy"),
         "spec.volumeClaimTemplates": [
-            _fixed_of_claim(claim) for claim in spec.get("volumeClaimTemplates") or ()
+            _immutable_of_claim(claim) for claim in spec.get("volumeClaimTemplates") or ()
         ],
     }
 
 
-def _fixed_of_claim(claim: Mapping[str, Any]) -> tuple[Any, ...]:
+def _immutable_of_claim(claim: Mapping[str, Any]) -> tuple[Any, ...]:
     metadata, spec = claim.get("metadata") or {}, claim.get("spec") or {}
     storage = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     return metadata.get("name"), storage, spec.get("storageClassName")
 
 
-_FIXED: Final = {SERVICE: _fixed_of_service, STATEFUL_SET: _fixed_of_stateful_set}
+_IMMUTABLE: Final = {SERVICE: _immutable_of_service, STATEFUL_SET: _immutable_of_stateful_set}

@@ -3,8 +3,8 @@
 Uses runtime.apply.apply to write them and managers.datacenter.provider.kind_discovery to find their
 resources. Called by managers.datacenter.provider.by_kind. No informer watches these kinds:
 each observation lists the objects of a record by label. An object that is retained after its
-service (a CustomResourceDefinition) has no owner reference: garbage collection of it would delete
-all objects of its kind.
+service (a CustomResourceDefinition) has no owner reference: its garbage collection would delete all
+objects of its kind.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _State:
     live: Mapping[ObjectRef, Object]
 
     @property
-    def leftovers(self) -> list[ObjectRef]:
+    def obsolete(self) -> list[ObjectRef]:
         """Return the live objects of a previous body."""
         keep = {(intent.resource, intent.key) for intent in self.desired}
         return [ref for ref in self.live if ref not in keep]
@@ -77,7 +77,7 @@ class ObjectsProvider:
     async def observe(self, record: ServiceRecord) -> Observation:
         """List the objects of a record by label, and compare them with its body.
 
-        A kind that is not served is no error here: a dependency may install its definition.
+        A kind that is not served is not an error here: a dependency may install its definition.
         """
         with as_provider_error():
             if record.retiring:
@@ -87,15 +87,15 @@ class ObjectsProvider:
             except ProviderError as error:
                 if error.reason != KIND_NOT_SERVED:
                     raise
-                served = _State((), await self._present(record))
-                observed = _observation(record, served, complete=False)
-                return replace(observed, healthy=False, message=error.message)
+                state = _State((), await self._present(record))
+                observation = _observation(record, state, complete=False)
+                return replace(observation, healthy=False, message=error.message)
         return _observation(record, state, complete=self._is_complete(record, state))
 
     async def provision(self, record: ServiceRecord) -> None:
         """Apply all objects, in their order, and delete those of a previous body.
 
-        ProviderErrors: KindNotServed is not terminal; for the others see KubernetesProvider.
+        Raises ProviderError: KindNotServed is not terminal; for the others see KubernetesProvider.
         """
         with as_provider_error():
             state = await self._find(record)
@@ -110,10 +110,10 @@ class ObjectsProvider:
                 if not result.in_place or result.live is None:
                     raise apply_error(result)
                 applied[ref] = result.live
-            for ref in state.leftovers:
+            for ref in state.obsolete:
                 await self._delete_or_orphan(record, ref[0], state.live[ref])
                 applied.pop(ref)
-            # The API server may store a value in another form than was sent.
+            # Not the intents: the API server may store a value in another form than it was sent.
             self._verified[record.id] = (record.desired.digest, _versions(applied))
 
     async def deprovision(self, record: ServiceRecord) -> bool:
@@ -140,7 +140,7 @@ class ObjectsProvider:
         return _State(tuple(intents), await self._list(record, kinds))
 
     async def _present(self, record: ServiceRecord) -> Mapping[ObjectRef, Object]:
-        """Return the live objects of a record that is being removed."""
+        """Return the live objects of a record, of all kinds that are still served."""
         kinds: dict[Resource, None] = {}
         for body in record.desired.service.objects or ():
             group, kind = kind_of(body)
@@ -163,32 +163,32 @@ class ObjectsProvider:
                 continue
             former = await self._discovery.preferred(allowed.group, allowed.kind)
             if former is not None:
-                # Without the permission to list them, none was ever created.
+                # Without the permission to list this kind, the operator created none of it.
                 with contextlib.suppress(Forbidden):
                     live |= await self._of_kind(record, former)
         return live
 
     async def _of_kind(self, record: ServiceRecord, resource: Resource) -> dict[ObjectRef, Object]:
-        marks = names.selector_labels(record.datacenter.name, record.name)
-        selector = ",".join(f"{key}={value}" for key, value in sorted(marks.items()))
+        match_labels = names.selector_labels(record.datacenter.name, record.name)
+        selector = ",".join(f"{key}={value}" for key, value in sorted(match_labels.items()))
         namespace = record.datacenter.namespace if resource.namespaced else None
         options = ListOptions(label_selector=selector)
         try:
-            listed = await self._client.list(resource, namespace, options=options)
+            response = await self._client.list(resource, namespace, options=options)
         except NotFound:
-            # Of a missing namespace it would be an empty list.
+            # The kind is not served any more: in a missing namespace the list is empty.
             self._discovery.forget(resource)
             return {}
         owner = owner_of(record)
         return {
             (resource, key_of(item)): item
-            for item in listed.items
+            for item in response.items
             if ownership_of(item, owner, MARKS) is Ownership.MINE
         }
 
     def _is_complete(self, record: ServiceRecord, state: _State) -> bool:
         """Return whether the objects match the body; an unchanged state is not compared again."""
-        if state.leftovers or any(is_terminating(live) for live in state.live.values()):
+        if state.obsolete or any(is_terminating(live) for live in state.live.values()):
             return False
         verified = record.desired.digest, _versions(state.live)
         if self._verified.get(record.id) == verified:
@@ -208,7 +208,7 @@ class ObjectsProvider:
     async def _delete_or_orphan(
         self, record: ServiceRecord, resource: Resource, live: Object
     ) -> None:
-        """Delete an object in the observed version, or orphan it by its policy."""
+        """Delete the observed version of an object, or orphan it, as its policy requires."""
         if is_terminating(live):
             return
         service = record.desired.service
@@ -236,20 +236,20 @@ class ObjectsProvider:
 def _intent(record: ServiceRecord, resource: Resource, body: dict[str, Any]) -> Intent:
     """Build the intent of an object: its body with namespace and our labels."""
     metadata = body["metadata"]
-    place: Object = {"namespace": record.datacenter.namespace} if resource.namespaced else {}
-    users = metadata.get("labels") or {}
-    whole = {
+    namespace: Object = {"namespace": record.datacenter.namespace} if resource.namespaced else {}
+    user_labels = metadata.get("labels") or {}
+    manifest = {
         **body,
         "metadata": {
             "name": metadata["name"],
-            **place,
-            "labels": names.object_labels(record.datacenter.name, record.name, users),
+            **namespace,
+            "labels": names.object_labels(record.datacenter.name, record.name, user_labels),
             "annotations": labels.users_own(metadata.get("annotations") or {}),
         },
     }
     # An empty value may be significant in an unknown kind.
     return Intent(
-        resource, whole, frozenset(_names_in(body)), outlives_owner=_retains(record, resource)
+        resource, manifest, frozenset(_names_in(body)), outlives_owner=_retains(record, resource)
     )
 
 
@@ -267,18 +267,18 @@ def _retains(record: ServiceRecord, resource: Resource) -> bool:
     """Return whether objects of a kind are retained; a kind that is no longer allowed has its
     default policy."""
     kind = resource.group, resource.kind
-    named = (
+    matches = (
         object_kind
         for object_kind in record.datacenter.object_kinds
         if (object_kind.group, object_kind.kind) == kind
     )
-    return next(named, ObjectKind(group=kind[0], kind=kind[1])).retains
+    return next(matches, ObjectKind(group=kind[0], kind=kind[1])).retains
 
 
 def _creation_index(order: list[tuple[tuple[str, str], str]], ref: ObjectRef) -> int:
     resource, key = ref
-    mark = (resource.group, resource.kind), key.name
-    return order.index(mark) if mark in order else len(order)
+    entry = (resource.group, resource.kind), key.name
+    return order.index(entry) if entry in order else len(order)
 
 
 def _versions(live: Mapping[ObjectRef, Object]) -> dict[ObjectRef, str]:
@@ -286,13 +286,13 @@ def _versions(live: Mapping[ObjectRef, Object]) -> dict[ObjectRef, str]:
 
 
 def _generation(live: Object) -> str:
-    # For a kind without generations, the resourceVersion.
+    # Some kinds have no generation; use their resourceVersion.
     generation = live["metadata"].get("generation")
     return f"g{generation}" if generation else resource_version_of(live)
 
 
 def _observation(record: ServiceRecord, state: _State, *, complete: bool) -> Observation:
-    waits = [
+    not_ready = [
         f"{resource.kind} {key}"
         for (resource, key) in ((intent.resource, intent.key) for intent in state.desired)
         if not _is_ready(resource, state.live.get((resource, key)))
@@ -301,17 +301,17 @@ def _observation(record: ServiceRecord, state: _State, *, complete: bool) -> Obs
     return Observation(
         present=bool(state.live),
         digest=record.desired.digest if complete else "",
-        healthy=not waits,
-        ready=len(state.desired) - len(waits),
+        healthy=not not_ready,
+        ready=len(state.desired) - len(not_ready),
         desired=len(state.desired),
-        message=f"waits for {', '.join(waits[:NAMES_MAX])}" if waits else "",
+        message=f"waiting for {', '.join(not_ready[:NAMES_MAX])}" if not_ready else "",
         provider_ref=f"{OBJECTS_KIND} {record.name}" if state.live else "",
         service_refs=tuple(sorted(refs.items())),
     )
 
 
 def _is_ready(resource: Resource, live: Object | None) -> bool:
-    """Return whether an object exists; of a definition, whether it is established."""
+    """Return whether an object exists and, for a CustomResourceDefinition, is established."""
     if live is None or is_terminating(live):
         return False
     if resource.kind != _DEFINITION:

@@ -1,10 +1,12 @@
 """Builds the pod template of a shared service. Pure.
 
-It meets Pod Security Standard "restricted", except for what spec.nodeAccess of its datacenter
-allows and the service requests: root without capabilities, and read-only directories of the node.
+It complies with the Pod Security Standard "restricted". A service may request two exceptions if
+spec.nodeAccess of its datacenter allows them: root without capabilities, and read-only directories
+of the node.
 
-Called by managers.datacenter.provider.objects. Sidecars are native ones (init containers that are
-restarted; Kubernetes 1.29), so that they start in order and never keep a pod from completing.
+Called by managers.datacenter.provider.objects. Sidecars are native sidecar containers (init
+containers with restartPolicy Always, Kubernetes 1.29), so that they start in order and never keep a
+pod from completing.
 """
 
 from __future__ import annotations
@@ -50,10 +52,11 @@ def pod_template(record: ServiceRecord, vaults: tuple[Vault, ...]) -> Object:
         annotations[names.FILES] = digest(files)
     if record.desired.redeploy:
         annotations[names.REDEPLOY] = record.desired.redeploy
-    users = labels.users_own(service.labels)
-    # This label marks servers and jobs of clusters.
-    users.pop(labels.MANAGED_BY, None)
-    metadata: Object = {"labels": {**users, **names.selector_labels(datacenter.name, service.name)}}
+    user_labels = labels.users_own(service.labels)
+    # This label is reserved for the servers and Jobs of clusters.
+    user_labels.pop(labels.MANAGED_BY, None)
+    selector = names.selector_labels(datacenter.name, service.name)
+    metadata: Object = {"labels": {**user_labels, **selector}}
     if annotations:
         metadata["annotations"] = annotations
     name = names.object_name(datacenter.name, service.name)
@@ -110,11 +113,11 @@ def _spec(service: BootstrapService, name: str, vault_part: PodPart) -> Object:
 
 
 def _pod_security(user: int | None) -> Object:
-    chosen: Object = {"runAsNonRoot": user != 0, "seccompProfile": {"type": "RuntimeDefault"}}
+    context: Object = {"runAsNonRoot": user != 0, "seccompProfile": {"type": "RuntimeDefault"}}
     if user is not None:
         # Otherwise only root could write to a volume.
-        chosen |= {"runAsUser": user, "fsGroup": user, "fsGroupChangePolicy": "OnRootMismatch"}
-    return chosen
+        context |= {"runAsUser": user, "fsGroup": user, "fsGroupChangePolicy": "OnRootMismatch"}
+    return context
 
 
 def _container(container: ServiceContainer, vault_part: PodPart) -> Object:
@@ -144,8 +147,8 @@ def _container(container: ServiceContainer, vault_part: PodPart) -> Object:
 
 def _environment(container: ServiceContainer, vault_part: PodPart) -> Iterator[Object]:
     """Yield our variables first, so that those of the user may refer to or override them."""
-    chosen = {variable.name for variable in container.env}
-    yield from (dict(ours) for ours in vault_part.env if ours["name"] not in chosen)
+    user_variables = {variable.name for variable in container.env}
+    yield from (dict(ours) for ours in vault_part.env if ours["name"] not in user_variables)
     yield from map(_variable, container.env)
 
 

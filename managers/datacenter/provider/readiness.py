@@ -94,10 +94,10 @@ def evaluate(kind: Kind, live: Object) -> Observation:
 
 
 def _status(live: Object) -> Status:
-    """Return the status, with `seen`: whether it is of the current generation."""
+    """Return the status, with `current`: whether it is of the current generation."""
     status = live.get("status") or {}
     generation = live["metadata"].get("generation") or 0
-    return {**status, "seen": (status.get("observedGeneration") or 0) >= generation}
+    return {**status, "current": (status.get("observedGeneration") or 0) >= generation}
 
 
 def _deployment(spec: Status, status: Status) -> Observation:
@@ -109,7 +109,7 @@ def _deployment(spec: Status, status: Status) -> Observation:
     late = progressing.get("status") == "False" and progressing.get("reason") == REASON_LATE
     return _observation(
         (_count(status, "readyReplicas"), desired),
-        (not status["seen"], NOT_OBSERVED),
+        (not status["current"], NOT_OBSERVED),
         (failure.get("status") == "True", _text(failure)),
         (late, _text(progressing)),
         *_rollout_checks(desired, updated, all_pods),
@@ -124,7 +124,7 @@ def _stateful_set(spec: Status, status: Status) -> Observation:
     revisions = status.get("currentRevision"), status.get("updateRevision")
     return _observation(
         (ready, desired),
-        (not status["seen"], NOT_OBSERVED),
+        (not status["current"], NOT_OBSERVED),
         *_rollout_checks(desired, updated, all_pods),
         (ready != desired, f"{ready} of {desired} pods are ready"),
         (revisions[0] != revisions[1], "its controller has not completed the update"),
@@ -137,7 +137,7 @@ def _daemon_set(spec: Status, status: Status) -> Observation:
     available = _count(status, "numberAvailable")
     return _observation(
         (_count(status, "numberReady"), desired),
-        (not status["seen"], NOT_OBSERVED),
+        (not status["current"], NOT_OBSERVED),
         (updated != desired, f"{updated} of {desired} pods have the current spec"),
         (available != desired, f"{available} of {desired} pods are available"),
     )
@@ -147,7 +147,7 @@ def _openbao_cluster(spec: Status, status: Status) -> Observation:
     ready, available = _condition(status, "Ready"), _condition(status, "Available")
     return _observation(
         (_count(status, "readyReplicas"), _replicas(spec, 3)),
-        (not status["seen"], NOT_OBSERVED),
+        (not status["current"], NOT_OBSERVED),
         (ready.get("status") != "True", _text(ready)),
         (available.get("status") != "True", _text(available)),
     )
@@ -166,21 +166,21 @@ def _rollout_checks(desired: int, updated: int, all_pods: int) -> tuple[Check, C
         (updated != desired, f"{updated} of {desired} pods have the current spec"),
         (
             all_pods != desired,
-            f"pods of the previous spec that have to terminate: {all_pods - desired}",
+            f"waiting for the termination of pods of the previous spec: {all_pods - desired}",
         ),
     )
 
 
 def _observation(counts: tuple[int, int], *checks: Check) -> Observation:
-    """Return the observation; the first failing check is the message, none is healthy."""
+    """Return the observation, with the message of the first failing check; without one, healthy."""
     ready, desired = counts
     message = next((text for failing, text in checks if failing), "")
     return Observation(healthy=not message, ready=ready, desired=desired, message=message)
 
 
 def _replicas(spec: Status, default: int = 1) -> int:
-    chosen = spec.get("replicas")
-    return default if chosen is None else int(chosen)
+    replicas = spec.get("replicas")
+    return default if replicas is None else int(replicas)
 
 
 def _count(status: Status, field: str) -> int:

@@ -41,7 +41,7 @@ def cluster(record: ServiceRecord) -> Intent:
     """
     datacenter, service = record.datacenter, record.desired.service
     spec = thaw(service.openbao or {})
-    if record.desired.redeploy and not _restarts(spec):
+    if record.desired.redeploy and not _requests_restart(spec):
         spec["runtime"] = {**(spec.get("runtime") or {}), "restartAt": record.desired.redeploy}
     metadata = {
         "name": names.object_name(datacenter.name, service.name),
@@ -75,7 +75,7 @@ def vault_of(service: str, live: Object) -> Vault | None:
 
 
 def pod_part(vaults: tuple[Vault, ...]) -> PodPart:
-    """Return variables and mounts for each container that depends on vaults, of the first vault.
+    """Return the variables and mounts of containers that depend on vaults, for the first vault.
 
     The CA is mounted as a directory and not as a file, so that running containers get updates.
     """
@@ -127,9 +127,9 @@ def merge_vaults(
 ) -> tuple[Vault, ...]:
     """Return the vaults to pass to a service, including one that is only temporarily not ready.
 
-    Otherwise each restart of a vault would roll the pods of its dependents. `before` was passed
-    last, in the format of `facts`; `live` are the current OpenBaoClusters, by service, whose data
-    take precedence.
+    Otherwise each restart of a vault would restart the pods of its dependents. `before` is the data
+    that was passed last, in the format of `facts`. `live` are the current OpenBaoClusters by
+    service; their data takes precedence.
     """
     vaults = {vault.service: vault for vault in parse_facts(before) if vault.service in live}
     vaults |= {vault.service: vault for vault in current}
@@ -139,7 +139,7 @@ def merge_vaults(
     return tuple(newest[service] or vaults[service] for service in sorted(vaults))
 
 
-def _restarts(spec: Mapping[str, Any]) -> bool:
+def _requests_restart(spec: Mapping[str, Any]) -> bool:
     blocks = (spec.get(name) for name in ("runtime", "maintenance"))
     return any(isinstance(block, Mapping) and block.get("restartAt") for block in blocks)
 

@@ -1,8 +1,8 @@
 """Loads hooks of installed packages from their entry points.
 
 Uses importlib.metadata and managers.datacenter.sources.registry. Called once by
-baoctl.controllers.datacenter. An entry point of a package names a hook, or a factory of one without
-arguments:
+baoctl.controllers.datacenter. An entry point names a hook, or a function without arguments that
+returns one:
 
     [project.entry-points."openbao_operator.datacenter_hooks"]
     network = "network_extension.hooks:NetworkHook"
@@ -25,7 +25,7 @@ from managers.datacenter.sources.registry import InvalidHookError, SourceRegistr
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 GROUP: Final = "openbao_operator.datacenter_hooks"
-_FOREIGN = re.compile(r"[^A-Za-z0-9._-]+")
+_INVALID = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,40 +42,40 @@ class BrokenHook:
 
 
 def discover(candidates: Iterable[EntryPoint] | None = None) -> tuple[Hook, ...]:
-    """Load the hooks of all packages, by name; a BrokenHook for each that fails to load.
+    """Load the hooks of all packages, sorted by name; a BrokenHook replaces one that fails to load.
 
-    Raises nothing: a broken package must not affect the others.
+    Never raises, because a broken package must not affect the others.
     """
-    found = entry_points(group=GROUP) if candidates is None else candidates
-    loaded: dict[str, tuple[EntryPoint, Hook]] = {}
-    for entry_point in sorted(found, key=lambda entry_point: (entry_point.name, entry_point.value)):
+    points = entry_points(group=GROUP) if candidates is None else candidates
+    hooks: dict[str, tuple[EntryPoint, Hook]] = {}
+    for entry_point in sorted(points, key=lambda point: (point.name, point.value)):
         hook = _load(entry_point)
-        if hook.name in loaded:
-            # Neither may retire the services of the other one.
-            first, _ = loaded[hook.name]
+        if hook.name in hooks:
+            # Neither hook may retire the services of the other one.
+            first, _ = hooks[hook.name]
             hook = _broken_hook(
                 first,
                 f"{_describe(first)} and {_describe(entry_point)} both have the hook name "
                 f"{hook.name}: uninstall one of the packages, or rename its hook",
                 hook.name,
             )
-            loaded[hook.name] = first, hook
+            hooks[hook.name] = first, hook
         else:
-            loaded[hook.name] = entry_point, hook
-    return tuple(hook for _, (_, hook) in sorted(loaded.items()))
+            hooks[hook.name] = entry_point, hook
+    return tuple(hook for _, (_, hook) in sorted(hooks.items()))
 
 
 def register_hooks(
     registry: SourceRegistry, candidates: Iterable[EntryPoint] | None = None
 ) -> tuple[ServiceSource, ...]:
-    """Register what `discover` finds; returns the sources."""
+    """Register the hooks that `discover` returns; return their sources."""
     return tuple(registry.register(hook) for hook in discover(candidates))
 
 
 def _load(entry_point: EntryPoint) -> Hook:
     try:
         loaded = entry_point.load()
-        # A class may have the attributes of a hook; it is a factory.
+        # A class is called, even if it has the attributes of a hook.
         instance = (
             loaded() if isinstance(loaded, type) or not hasattr(loaded, "services") else loaded
         )
@@ -97,7 +97,7 @@ def _broken_hook(entry_point: EntryPoint, error: str, name: str = "") -> BrokenH
         "entry point has no valid hook", group=GROUP, entry_point=entry_point.name, error=error
     )
     return BrokenHook(
-        name or _FOREIGN.sub("-", entry_point.name).strip("-._")[:200] or "unnamed", error
+        name or _INVALID.sub("-", entry_point.name).strip("-._")[:200] or "unnamed", error
     )
 
 

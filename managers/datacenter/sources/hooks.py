@@ -1,4 +1,4 @@
-"""Hooks: code that returns the services of a datacenter. Calls them with a timeout.
+"""Calls hooks, which return the services of a datacenter, with a timeout.
 
 Uses runtime.clock and contracts.datacenter.rules.all_rules. A Hook is registered with
 managers.datacenter.sources.registry; `call_hooks` is called by
@@ -35,7 +35,7 @@ THREADS: Final = 4
 """Concurrent calls of one synchronous function, including timed-out ones."""
 
 Body = BootstrapService | Mapping[str, Any]
-"""A service, or the same as JSON: camelCase as in a manifest."""
+"""A service, or its JSON with the field names of a manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,15 @@ class HookContext:
 class Hook(Protocol):
     """Returns services for datacenters.
 
-    It is called for every datacenter, repeatedly and concurrently, and returns an empty list for
-    those without a service of it. The same name with another body is an update; a missing name
-    retires the service. After an exception or an invalid result, its previous services are kept.
+    It is called for every datacenter, repeatedly and concurrently, and returns an empty list for a
+    datacenter without services of this hook. A service with another body than before is updated; a
+    service that is missing is retired. After an exception or an invalid result, the previous
+    services are kept.
     """
 
     @property
     def name(self) -> str:
-        """Stable: records store it."""
+        """The name of the source. It must be stable, because records store it."""
         ...
 
     @property
@@ -75,25 +76,25 @@ Function = Callable[[HookContext, DatacenterInfo], Iterable[Body] | Awaitable[It
 
 
 class FunctionHook:
-    """A function as a hook. A synchronous one runs in its own thread.
+    """A function as a hook. A synchronous function runs in its own thread.
 
-    Threads cannot be cancelled: one that timed out continues, and counts until it ends. While
-    THREADS of them run, further calls wait for one of them, each up to its own timeout.
+    Threads cannot be cancelled: a thread continues after its timeout, and counts until it ends.
+    While THREADS threads run, further calls wait for the end of one, each up to its own timeout.
     """
 
     def __init__(self, name: str, fn: Function, priority: int = 0) -> None:
         self.name, self.priority = name, priority
         self._fn = fn
-        self._free = asyncio.Semaphore(THREADS)
+        self._slots = asyncio.Semaphore(THREADS)
 
     async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> Iterable[Body]:
         """Call the function; its exceptions propagate."""
         if _is_async(self._fn):
             result = self._fn(ctx, datacenter)
         else:
-            await self._free.acquire()
+            await self._slots.acquire()
             result = await _in_thread(
-                lambda: _consume(self._fn(ctx, datacenter)), self.name, self._free.release
+                lambda: _consume(self._fn(ctx, datacenter)), self.name, self._slots.release
             )
         return await result if inspect.isawaitable(result) else result
 
@@ -159,7 +160,7 @@ def _error_result(
 
 
 def error_text(error: BaseException) -> str:
-    """Return an error as one line: its message, after its type unless it is one of ours."""
+    """Return an error as one line: its message, and its type unless it is an error of ours."""
     text = " ".join(str(error).split())
     if not isinstance(error, SourceError | InvalidDatacenterError):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__

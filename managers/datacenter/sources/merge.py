@@ -38,8 +38,8 @@ STILL_REGISTERED: Final = (
 class SourceResult:
     """The result of one source for one datacenter.
 
-    `services` is None if the source failed, with the reason in `error`, or if it declares nothing,
-    without an error. In both cases its previous services are kept.
+    `services` is None if the source failed, and `error` has the reason. It is also None, without an
+    error, if the source declares nothing. In both cases its previous services are kept.
     """
 
     source: ServiceSource
@@ -59,9 +59,9 @@ class NameConflict:
     def message(self) -> str:
         """Return the message for users."""
         return (
-            f"service {self.name}: declared by {self.winner} and {self.loser}; that of "
-            f"{self.winner} is used (declared, then the higher priority, then the name): remove or "
-            f"rename it in {self.loser}"
+            f"service {self.name} has two sources, {self.winner} and {self.loser}; the operator "
+            f"uses the service of {self.winner} (precedence: declared, higher priority, name): "
+            f"remove or rename the service in {self.loser}"
         )
 
 
@@ -69,8 +69,8 @@ class NameConflict:
 class SourceReport:
     """The state of a source: the number of its services, and its error if it is degraded.
 
-    `digest` is that of the bodies of its services, "" if it never had any; while it fails, that of
-    the kept records.
+    `digest` is the digest of the bodies of its services (while the source fails, of the bodies in
+    the kept records); "" if it never had any.
     """
 
     source: ServiceSource
@@ -104,11 +104,11 @@ def merge(
     redeploy: Mapping[str, str],
     forget: frozenset[str],
 ) -> MergeResult:
-    """Merge the results; the first source by rank wins a name, whatever their order.
+    """Merge the results. For each name, the first source by rank wins, in any order of `results`.
 
-    The records of a source without a valid result are kept, and those of one that is not
-    registered, unless it is in `forget` or is a BootstrapServiceSet. Such a set was deleted: the
-    caller waits until the informer of sets is synced. `redeploy` has redeploy tokens by service.
+    The records of a source without a valid result are kept. The records of an unregistered source
+    are kept unless it is in `forget`, or is a BootstrapServiceSet: such a set was deleted, because
+    the caller waits until the informer of sets is synced. `redeploy` has tokens by service.
     """
     # A retiring record was not in the last result of its source.
     existing = {record.name: record for record in records if not record.retiring}
@@ -158,7 +158,7 @@ def _from_records(
     error = result.error
     if error and result.source.name in forget:
         error = f"{error}; {STILL_REGISTERED}"
-    # An invalid source may have no priority.
+    # The result of an invalid source may lack the priority.
     source = _first(previous) if previous else result.source
     return _SourceRequest(source, tuple(previous), error, valid=False)
 
@@ -187,8 +187,7 @@ def _resolve_names(
 def _with_redeploy_token(
     service: DesiredService, redeploy: Mapping[str, str], existing: Mapping[str, ServiceRecord]
 ) -> DesiredService:
-    # The token stays in the record when it is removed from the datacenter: dropping it would roll
-    # the pods again.
+    # Keep the token when it is removed from the datacenter: its removal would restart the pods.
     previous = existing[service.name].desired.redeploy if service.name in existing else ""
     return replace(service, redeploy=redeploy.get(service.name, previous))
 
@@ -233,14 +232,14 @@ def _dependency_graph(services: Mapping[str, DesiredService]) -> dict[str, set[s
 def _cycles(graph: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
     """Group the names that depend on themselves, directly or transitively; sorted."""
     reachable_from = {name: _reachable(graph, name) for name in _not_startable(graph)}
-    looped = sorted(name for name, reachable in reachable_from.items() if name in reachable)
+    cyclic = sorted(name for name, reachable in reachable_from.items() if name in reachable)
     cycles = dict.fromkeys(
         tuple(
             other
-            for other in looped
+            for other in cyclic
             if other in reachable_from[name] and name in reachable_from[other]
         )
-        for name in looped
+        for name in cyclic
     )
     return list(cycles)
 
@@ -254,19 +253,19 @@ def _not_startable(graph: Mapping[str, set[str]]) -> set[str]:
 
 
 def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
-    reached: set[str] = set()
-    ahead = set(graph[start])
-    while ahead:
-        reached |= ahead
-        ahead = set().union(*(graph[name] for name in ahead)) - reached
-    return reached
+    visited: set[str] = set()
+    frontier = set(graph[start])
+    while frontier:
+        visited |= frontier
+        frontier = set().union(*(graph[name] for name in frontier)) - visited
+    return visited
 
 
 def _cycle_message(graph: Mapping[str, set[str]], cycle: tuple[str, ...]) -> str:
     path = find_cycle({name: sorted(graph[name].intersection(cycle)) for name in cycle}) or cycle
     return (
-        f"dependsOn has a cycle: {' -> '.join(path)}; existing services among "
-        f"{', '.join(cycle)} are not changed, and none is created: remove one of the dependsOn"
+        f"dependsOn has a cycle: {' -> '.join(path)}; the operator neither creates nor changes "
+        f"the services {', '.join(cycle)}: remove one of these dependencies"
     )
 
 

@@ -45,7 +45,7 @@ class SourceRegistry:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # Replaced and never mutated: readers have a consistent snapshot.
+        # This mapping is replaced and never mutated, so that readers have a consistent snapshot.
         self._sources: Mapping[str, RegisteredSource] = MappingProxyType({})
         self._ranked: tuple[RegisteredSource, ...] = ()
         self._listeners: tuple[Listener, ...] = ()

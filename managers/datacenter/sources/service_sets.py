@@ -30,7 +30,7 @@ EVERY: Final = DatacenterSelector()
 
 @dataclass(frozen=True, slots=True)
 class SetHook:
-    """A BootstrapServiceSet as a hook for the selected datacenters. An invalid one always fails."""
+    """A BootstrapServiceSet as a hook for the selected datacenters. An invalid set always fails."""
 
     name: str
     priority: int = 0
@@ -59,12 +59,12 @@ def read_set(obj: Object) -> SetHook:
 
 def selects(selector: DatacenterSelector, datacenter: DatacenterInfo) -> bool:
     """Return whether a datacenter is selected; an empty list selects all."""
-    named: tuple[tuple[Collection[str], str], ...] = (
+    requirements: tuple[tuple[Collection[str], str], ...] = (
         (selector.providers, datacenter.provider),
         (selector.regions, datacenter.region),
         (selector.zones, datacenter.zone),
     )
-    return all(not allowed or value in allowed for allowed, value in named) and (
+    return all(not allowed or value in allowed for allowed, value in requirements) and (
         selector.labels.items() <= datacenter.labels.items()
     )
 
@@ -72,8 +72,8 @@ def selects(selector: DatacenterSelector, datacenter: DatacenterInfo) -> bool:
 class SetHandler:
     """Event handler that keeps a registry in sync with an informer of BootstrapServiceSets.
 
-    A set that is not in the informer was deleted, and its services retire: merging starts only
-    after the informer is synced. `current` gets an object from the informer.
+    The services of a set that is not in the informer are retired, because sources are merged only
+    after the informer is synced. `current` reads an object from the informer.
     """
 
     def __init__(
@@ -82,15 +82,15 @@ class SetHandler:
         self._registry, self._current = registry, current
 
     def on_add(self, obj: Object, initial: bool) -> None:
-        """Register it."""
+        """Register the set."""
         self._registry.register(read_set(obj), SET_PREFIX)
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Register it again, which has no effect if its spec is unchanged."""
+        """Register the set again; no effect if its spec is unchanged."""
         self._registry.register(read_set(new), SET_PREFIX)
 
     def on_delete(self, obj: Object) -> None:
-        """Unregister it, unless it was recreated meanwhile."""
+        """Unregister the set, unless it was recreated in the meantime."""
         successor = self._current(key_of(obj))
         if successor is not None:
             self._registry.register(read_set(successor), SET_PREFIX)
@@ -98,5 +98,5 @@ class SetHandler:
             self._registry.unregister(key_of(obj).name, SET_PREFIX)
 
     def on_resync(self, obj: Object) -> None:
-        """Register it again, as after a lost event."""
+        """Register the set again, in case an event was lost."""
         self._registry.register(read_set(obj), SET_PREFIX)

@@ -1,8 +1,8 @@
 """A store of service records in the API server: one BootstrapWorkload for each service.
 
 Uses runtime.client.client, a cache of BootstrapWorkloads and
-managers.datacenter.store.workload_object. Reads are served by the cache, which observes every
-write. The name of a BootstrapWorkload is derived from its datacenter and service, so it is unique.
+managers.datacenter.store.workload_object. Reads use the cache, which observes every write. The name
+of a BootstrapWorkload is derived from its datacenter and service, so it is unique.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FIELD_MANAGER: Final = "openbao-operator-datacenter"
 CACHE_SIZE: Final = 8192
 """Maximum number of parsed records in the cache, each in its last version."""
 LOGGED_MAX: Final = 1024
-"""Maximum number of invalid objects that are known to be logged."""
+"""Maximum number of invalid objects whose log entry is not repeated."""
 CHANGED: Final = (AlreadyExists, Conflict, PatchFailed)
 GONE: Final = (*CHANGED, NotFound)
 DATACENTER_INDEX: Final = "datacenter"
@@ -69,7 +69,7 @@ def by_uid(obj: Object) -> Iterable[str]:
 
 
 class KubernetesStore:
-    """A managers.datacenter.interfaces.WorkloadStore.
+    """Implements managers.datacenter.interfaces.WorkloadStore.
 
     Also raises errors of the API server, and LeaseLost. An invalid object is skipped and logged
     once.
@@ -85,7 +85,7 @@ class KubernetesStore:
         self._logged: set[str] = set()
 
     async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[ServiceRecord, ...]:
-        """Return its records, sorted by name."""
+        """Return the records of a datacenter, sorted by name."""
         objects = self._workloads.by_index(DATACENTER_INDEX, datacenter.name)
         records = [record for obj in objects if (record := self._read(obj, datacenter)) is not None]
         return tuple(sorted(records, key=lambda record: record.name))
@@ -100,12 +100,12 @@ class KubernetesStore:
         )
 
     async def get(self, record_id: str) -> ServiceRecord | None:
-        """Return a record by its id, with its stored datacenter; None when it is gone."""
+        """Return a record by its id, with its stored datacenter; None if it does not exist."""
         objects = self._workloads.by_index(UID_INDEX, record_id)
         return self._read(objects[0], None) if objects else None
 
     async def get_by_name(self, datacenter: DatacenterInfo, name: str) -> ServiceRecord | None:
-        """Return a record by the name of its service; None without one."""
+        """Return a record by the name of its service; None if it does not exist."""
         obj = self._workloads.get(ObjectKey("", names.workload_name(datacenter.name, name)))
         return None if obj is None else self._read(obj, datacenter)
 
@@ -127,7 +127,7 @@ class KubernetesStore:
             return self._record_after_write(await self._patch(record, change), record.datacenter)
 
     async def retire(self, record: ServiceRecord) -> None:
-        """Mark a record as retiring, whatever else changed in it."""
+        """Mark a record as retiring, even if it changed since it was read."""
         key = _key(record)
         live = self._workloads.get(key)
         if live is not None and uid_of(live) == record.id and is_terminating(live):
@@ -138,7 +138,7 @@ class KubernetesStore:
             self._workloads.observe(await self._client.get(WORKLOADS, key))
 
     async def record(self, record: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
-        """Write the status of a record; no request without a difference."""
+        """Write the status of a record; no request if it is unchanged."""
         key = _key(record)
         live = self._workloads.get(key)
         if live is None or uid_of(live) != record.id:
@@ -153,7 +153,7 @@ class KubernetesStore:
         return self._record_after_write(stored, record.datacenter)
 
     async def remove(self, record: ServiceRecord) -> bool:
-        """Remove the finalizer of a retiring record; False if it, or the record, was gone."""
+        """Remove the finalizer of a retiring record; False if either no longer exists."""
         key = _key(record)
         live = self._workloads.get(key)
         if live is None or uid_of(live) != record.id:
@@ -187,7 +187,7 @@ class KubernetesStore:
         return _cached_record(as_cached(self._workloads, obj), datacenter)
 
     def _read(self, obj: Object, datacenter: DatacenterInfo | None) -> ServiceRecord | None:
-        """Return the record of an object; None if invalid or held only by other finalizers."""
+        """Return the record of an object; None if it is invalid or has only other finalizers."""
         finalizers = obj["metadata"].get("finalizers") or ()
         if is_terminating(obj) and names.WORKLOAD_FINALIZER not in finalizers:
             return None

@@ -1,7 +1,7 @@
 """Converts service records to BootstrapWorkloads and back. Pure.
 
-Uses contracts.datacenter. Called by managers.datacenter.store.kubernetes; `with_current_state` by
-every store.
+Uses contracts.datacenter. Called by managers.datacenter.store.kubernetes and
+baoctl.commands.datacenter.status. Every implementation of a store uses `with_current_state`.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ def with_current_state(
 ) -> DatacenterInfo:
     """Combine the stored datacenter of a record with its current state.
 
-    Namespace and provider of a record are fixed once it is `provisioned`; before, a changed
-    provider of the datacenter applies.
+    The namespace of a record never changes. Its provider is fixed once the record is `provisioned`;
+    until then, a changed provider of the datacenter applies.
     """
     if requested is None or requested.name != stored.name:
         return stored
@@ -167,7 +167,7 @@ def progress_from(status: BootstrapWorkloadStatus) -> ServiceProgress:
 def status_of(
     live: Object, record: ServiceRecord, progress: ServiceProgress, now: datetime
 ) -> BootstrapWorkloadStatus:
-    """Build the status of a record; a condition keeps its time while its status stays."""
+    """Build the status of a record; the transition time of a condition changes with its status."""
     failure = progress.failure
     error = None
     if failure is not None:

@@ -48,7 +48,7 @@ async def test_from_objects_to_what_runs(server: Server, operator: Operator) -> 
     assert server.condition() == (
         "False",
         "ServicesNotRunning",
-        "reader: waits until these are Running: vault; "
+        "reader: waiting for these services to run: vault; "
         "shipper: its controller has not observed its current spec; "
         "vault: its controller has not observed its current spec",
     )
@@ -151,7 +151,7 @@ async def test_a_deleted_set_and_a_forgotten_source_retire(
     server.edit(forgetSources=["hook/net"])
     await operator.settle()
     assert server.states == {}
-    assert server.condition("SourcesReady")[:2] == ("True", "AllAnswer")
+    assert server.condition("SourcesReady")[:2] == ("True", "AllSourcesReady")
 
 
 # --- sources ------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ async def test_a_hook_that_fails_keeps_its_services(server: Server, operator: Op
     assert await operator.events_sent() == []
     hook.error = None
     await operator.tick()
-    assert server.condition("SourcesReady")[:2] == ("True", "AllAnswer")
+    assert server.condition("SourcesReady")[:2] == ("True", "AllSourcesReady")
     hook.error = ValueError("no route")
     await operator.tick()
     assert await operator.events_sent() == ["Datacenter fra1 SourceDegraded"]
@@ -193,7 +193,7 @@ async def test_two_sources_of_one_name_are_reported(server: Server, operator: Op
     assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 1
     status, reason, message = server.condition("NoConflicts")
     assert (status, reason) == ("False", "Conflict")
-    assert message.startswith("service shipper: declared by declared and set/net")
+    assert message.startswith("service shipper has two sources, declared and set/net")
     assert server.ready() == ("True", "AllRunning")
     assert (await operator.events_sent()).count("Datacenter fra1 Conflict") == 1
     server.edit(bootstrapServices=[])
@@ -227,7 +227,7 @@ async def test_an_invalid_spec_keeps_what_there_is(server: Server, operator: Ope
     assert message.startswith("spec.bootstrapServices")
     assert outcome == Blocked("InvalidSpec", message)
     assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "1/1"
-    assert server.condition("SourcesReady")[:2] == ("True", "AllAnswer")
+    assert server.condition("SourcesReady")[:2] == ("True", "AllSourcesReady")
     server.delete(DEPLOYMENT, "fra1-shipper", NAMESPACE)
     await operator.settle()
     assert server.states == {"fra1.shipper": "Running"}

@@ -112,12 +112,12 @@ async def test_a_deletion_removes_everything_in_order(server: Server, operator: 
     message = "waiting for the deletion of these services: reader, shipper, vault"
     assert outcome == Wait("Deleting", message, 10.0)
     assert server.condition() == ("False", "Deleting", message)
-    assert server.condition("SourcesReady")[:2] == ("True", "AllAnswer")
+    assert server.condition("SourcesReady")[:2] == ("True", "AllSourcesReady")
     await operator.round()
     # The vault is kept for as long as somebody reads from it.
     vault = server.live(WORKLOADS, "fra1.vault")["status"]
     assert vault["state"] == "Retiring"
-    assert vault["message"] == "waits until these are deleted: reader"
+    assert vault["message"] == "waiting for the deletion of these services: reader"
     await operator.settle()
     assert server.names(*EVERYTHING) == []
     assert await operator.events_sent() == [

@@ -159,7 +159,12 @@ def test_three_conditions_are_stated() -> None:
         for condition in status.conditions
     ] == [
         (READY, "True", "AllRunning", "Every service runs in its desired state"),
-        (SOURCES_READY, "True", "AllAnswer", "Every source of services returned a valid list"),
+        (
+            SOURCES_READY,
+            "True",
+            "AllSourcesReady",
+            "Every source of services returned a valid list",
+        ),
         (NO_CONFLICTS, "True", "NoConflict", "No two sources declare a service of the same name"),
     ]
     assert {condition.observed_generation for condition in status.conditions} == {3}

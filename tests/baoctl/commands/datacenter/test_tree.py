@@ -57,7 +57,7 @@ def sight() -> View:
         live_workload(VAULT, VAULT_RUNS),
         live_workload(SHIPPER, failed_service(ready="0/1")),
         live_workload(
-            AGENT, ServiceProgress("Pending", "waits until these are Running: log-shipper")
+            AGENT, ServiceProgress("Pending", "waiting for these services to run: log-shipper")
         ),
         live_workload(desired_service(service("exporter"), "hook/network"), RUNS),
         unreadable_workload(),
@@ -87,8 +87,8 @@ fra1  Active  eu-central/eu-central-1a  namespace dc-fra1  2/5 running  Ready=Fa
    └─ vault           Running     OpenBaoCluster  3/3  declared
       └─ log-shipper  Failed      DaemonSet       0/1  set/logging   attempt 3, next at 12:00:08Z \
 (in 8 s): ImagePullFailed: image not found
-         └─ agent     Pending     Deployment           set/logging   waits until these are \
-Running: log-shipper
+         └─ agent     Pending     Deployment           set/logging   waiting for these \
+services to run: log-shipper
 """
 
 
@@ -196,7 +196,7 @@ def of_another() -> Object:
 
 
 GOING = {"deletionTimestamp": "2030-01-01T00:00:00Z"}
-BLOCKED = "waits until these are deleted: x"
+BLOCKED = "waiting for the deletion of these services: x"
 WHY = "ImagePullFailed: image not found"
 # sentence: (row, state, what stands behind the source)
 DETAILS: dict[str, tuple[Object, str, str]] = {

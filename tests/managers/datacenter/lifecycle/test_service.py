@@ -39,7 +39,7 @@ async def test_a_source_that_begins_to_fail_is_logged_once_as_a_warning(bench: B
     warnings = [entry for entry in logs if entry["log_level"] == "warning"]
     assert warnings == [
         {
-            "event": "sources",
+            "event": "problem with a source of services",
             "log_level": "warning",
             "datacenter": "fra1",
             "reason": "SourceDegraded",
@@ -70,7 +70,7 @@ async def test_a_conflict_is_told_once_and_again_when_it_came_back(bench: Bench)
     for _ in range(3):
         await bench.run()
     assert bench.events_sent.count(("fra1", "Warning", "Conflict")) == 1
-    assert "declared by declared and hook/net" in " ".join(bench.notes)
+    assert "two sources, declared and hook/net" in " ".join(bench.notes)
     hook.bodies = ()
     await bench.run()
     hook.bodies = (SHIPPER,)
@@ -194,7 +194,7 @@ async def test_re_added_while_a_failed_retire_sits_in_retiring(bench: Bench) -> 
     await bench.clock.advance(6)
     report = await bench.run()
     assert await bench.states() == {}
-    assert report.outcome == Wait("Superseded", "to be recreated: shipper", 1.0)
+    assert report.outcome == Wait("Superseded", "services to be recreated: shipper", 1.0)
     await bench.run()
     successor = await bench.record()
     assert successor.progress.state == "Running"

@@ -38,7 +38,8 @@ async def test_a_service_is_made_behind_what_it_depends_on(bench: Bench) -> None
     bench.provider.make_unhealthy("dns")
     report = await bench.run([SHOP, DNS])
     assert await bench.states() == {"dns": "Provisioning", "shop": "Pending"}
-    assert report.outcomes["shop"] == Wait("Pending", "waits until these are Running: dns", 60.0)
+    message = "waiting for these services to run: dns"
+    assert report.outcomes["shop"] == Wait("Pending", message, 60.0)
     assert bench.provider.names_of("provision") == ["dns"]
     bench.provider.make_healthy("dns")
     await bench.run([SHOP, DNS])
@@ -89,7 +90,8 @@ async def test_who_asks_for_a_vault_is_told_of_each_and_nobody_else(bench: Bench
 async def test_what_others_need_goes_last(bench: Bench) -> None:
     await bench.run([SHOP, DNS])
     report = await bench.run([SHOP])
-    assert report.outcomes["dns"] == Wait("Retiring", "waits until these are deleted: shop", 5.0)
+    message = "waiting for the deletion of these services: shop"
+    assert report.outcomes["dns"] == Wait("Retiring", message, 5.0)
     assert await bench.states() == {"dns": "Retiring", "shop": "Running"}
     await bench.run([])
     assert await bench.states() == {}

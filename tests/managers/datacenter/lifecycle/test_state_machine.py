@@ -82,7 +82,7 @@ RUNS = ServiceVerdict("Running", "", "")
 CREATES = ServiceVerdict("Provisioning", MAKE, "provision")
 UPDATES = ServiceVerdict("Provisioning", CHANGE, "provision")
 STARTS = ServiceVerdict("Provisioning", "1 of 2 pods are ready", "")
-WAITS = ServiceVerdict("Pending", "waits until these are Running: vault", "")
+WAITS = ServiceVerdict("Pending", "waiting for these services to run: vault", "")
 FAILS = ServiceVerdict("Failed", "the server is busy", "")
 REJECTED = ServiceVerdict("Failed", "no image", "")
 DELETES = ServiceVerdict("Retiring", TAKE, "deprovision")
@@ -94,7 +94,7 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
     "a dependency is missing": (facts(NOTHING, unmet_dependencies=VAULT), WAITS),
     "two dependencies are missing": (
         facts(NOTHING, unmet_dependencies=("vault", "dns")),
-        replace(WAITS, message="waits until these are Running: vault, dns"),
+        replace(WAITS, message="waiting for these services to run: vault, dns"),
     ),
     "part of it is there": (facts(PART), UPDATES),
     "part of it is there, without a dependency": (facts(PART, unmet_dependencies=VAULT), UPDATES),
@@ -131,7 +131,7 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
     "it is to go, and failed for good before": (facts(PART, BROKEN, retiring=True), DELETES),
     "others depend on it": (
         facts(WELL, retiring=True, dependents=("dns", "shop")),
-        ServiceVerdict("Retiring", "waits until these are deleted: dns, shop", ""),
+        ServiceVerdict("Retiring", "waiting for the deletion of these services: dns, shop", ""),
     ),
     "others depend on it, and it stays": (facts(WELL, dependents=("shop",)), RUNS),
     "a retire failed, and the next attempt is later": (

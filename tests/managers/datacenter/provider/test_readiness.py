@@ -80,7 +80,7 @@ BUSY_QUOTA = with_status(deployment(2, 1, 1, 1), conditions=[QUOTA])
 LATER = with_status(deployment(1, 1, 1, 1), conditions=[{**LATE, "status": "True"}])
 UNAVAILABLE = {**AVAILABLE, "status": "False", "reason": "NotReady"}
 NO_STATUS = {"metadata": {"generation": 1}, "spec": {"replicas": 2}}
-OLD_POD = "pods of the previous spec that have to terminate: 1"
+OLD_POD = "waiting for the termination of pods of the previous spec: 1"
 UPDATING = "its controller has not completed the update"
 
 CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {

@@ -63,8 +63,9 @@ def test_each_loser_is_a_conflict_that_names_both_and_what_to_do() -> None:
         NameConflict("a", "declared", "hook/network"),
     )
     assert desired_state.conflicts[0].message == (
-        "service a: declared by declared and set/edge; that of declared is used (declared, then "
-        "the higher priority, then the name): remove or rename it in set/edge"
+        "service a has two sources, declared and set/edge; the operator uses the service of "
+        "declared (precedence: declared, higher priority, name): remove or rename the service in "
+        "set/edge"
     )
 
 

@@ -27,8 +27,8 @@ def test_services_of_a_circle_stay_as_their_records_are_and_new_ones_are_left_ou
     services = {entry.name: entry.service for entry in desired_state.services}
     assert services == {"a": before.service, "d": service("d")}
     text = (
-        "dependsOn has a cycle: a -> b -> c -> a; existing services among a, b, c are not changed, "
-        "and none is created: remove one of the dependsOn"
+        "dependsOn has a cycle: a -> b -> c -> a; the operator neither creates nor changes the "
+        "services a, b, c: remove one of these dependencies"
     )
     assert errors(desired_state) == {"declared": text, "hook/network": text}
 
@@ -60,7 +60,7 @@ def test_what_leads_into_a_circle_is_no_part_of_it() -> None:
 def test_a_service_that_waits_for_itself_is_left_out(answers: list[SourceResult]) -> None:
     desired_state = merge_result(answers)
     assert sources_by_service(desired_state) == {}
-    assert "cycle: v -> v; existing" in errors(desired_state)["declared"]
+    assert "cycle: v -> v; the operator neither creates" in errors(desired_state)["declared"]
 
 
 def test_records_that_wait_for_each_other_already_are_kept_and_told_of() -> None:
