@@ -1,1 +1,1 @@
-"""Tenants: namespaces in which the provisioner lets the operator manage clusters."""
+"""Tenants: namespaces in which the provisioner grants the operator the rights for clusters."""

@@ -1,8 +1,8 @@
-"""Gates reconciles of clusters: in multi-tenant mode none starts before its RBAC is granted.
+"""Gates for the reconciles of clusters, such as: no reconcile before the RBAC is granted.
 
-The provisioner grants RBAC first and then records it in the status of the OpenBaoTenant. The gate
-reads that status from the cache and sends no request. Without the gate the API server would deny
-the requests of a reconcile that starts too early.
+In multi-tenant mode the provisioner grants RBAC first and then records it in the status of the
+OpenBaoTenant. TenantGate reads that status from the cache and sends no request. Without it, the API
+server would deny the requests of a reconcile that starts too early. ReadGate waits for caches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ACCESS_PENDING = "SecretAccessPending"
 READING = "NamespaceNotRead"
 
 Gate = Callable[[Object], Wait | None]
-"""Takes a live cluster; returns the reason to wait, None if it may be reconciled."""
+"""Takes a live cluster; returns the reason to wait, or None if it may be reconciled."""
 
 digest_of = memoize(lambda live: access_of(live).digest)
 

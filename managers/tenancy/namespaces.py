@@ -16,8 +16,10 @@ from runtime.clock import Clock
 from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, is_terminating, uid_of
 
-MISSING_FIRST = 1.0
-MISSING_MOST = 60.0
+MISSING_RECHECK = 1.0
+"""Seconds to the first read after a namespace is missing or terminating; later reads are less
+frequent."""
+MISSING_RECHECK_MAX = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,29 +49,29 @@ class Namespaces:
         self._cache: dict[str, _CachedNamespace] = {}
 
     async def observe(self, name: str, *, refresh: bool = False) -> NamespaceState:
-        """Return the state of a namespace; a read also corrects its labels.
+        """Return the state of a namespace; reading it also corrects its Pod Security labels.
 
         `refresh`: read it even if it is cached.
         """
         cached = self._cache.get(name)
-        moment = self._clock.monotonic()
-        if cached is not None and not refresh and moment < cached.until:
+        now = self._clock.monotonic()
+        if cached is not None and not refresh and now < cached.until:
             return cached.state
         since = cached.missing_since if cached is not None else None
         try:
             live = await self._client.get(NAMESPACE, ObjectKey("", name))
         except NotFound:
-            since = moment if since is None else since
+            since = now if since is None else since
             # A missing namespace is often created soon after its tenant.
-            pause = min(MISSING_MOST, max(MISSING_FIRST, (moment - since) / 2))
-            self._cache[name] = _CachedNamespace(NamespaceState(False), moment + pause, since)
+            delay = min(MISSING_RECHECK_MAX, max(MISSING_RECHECK, (now - since) / 2))
+            self._cache[name] = _CachedNamespace(NamespaceState(False), now + delay, since)
             return NamespaceState(False)
         state = NamespaceState(True, is_terminating(live))
         if not state.terminating and pod_security_missing(live):
             await self._label(live)
-        spread = 1 + JITTER * (2 * self._rng.random() - 1)
+        jitter = 1 + JITTER * (2 * self._rng.random() - 1)
         self._cache[name] = _CachedNamespace(
-            state, moment + (MISSING_FIRST if state.terminating else self._period * spread)
+            state, now + (MISSING_RECHECK if state.terminating else self._period * jitter)
         )
         return state
 
@@ -92,5 +94,5 @@ class Namespaces:
                 "labels": dict(POD_SECURITY),
             },
         }
-        # Forced: a weaker level of another field manager would admit forbidden pods.
+        # Force ownership: a weaker level of another field manager would admit forbidden pods.
         await self._client.apply(NAMESPACE, body, field_manager=FIELD_MANAGER, force=True)

@@ -1,4 +1,4 @@
-"""Decides whether a tenant may have its namespace, and builds the objects in it. Pure.
+"""Decides whether a tenant owns its target namespace, and builds the objects in it. Pure.
 
 Uses contracts.tenancy and contracts.rbac.rules. Called by managers.tenancy.reconcile.
 """
@@ -65,7 +65,7 @@ class NamespaceObjects:
     absent: tuple[tuple[Resource, str], ...]
 
 
-# --- who owns the namespace ---------------------------------------------------------------------
+# --- ownership of the namespace -----------------------------------------------------------------
 
 
 def violation(tenant: Object, installation: TenantInstallation) -> Blocked | None:
@@ -91,15 +91,15 @@ def owning_tenant(
     The oldest tenant owns it. Tenants that may not request the namespace do not count, or any user
     could lock others out. Tenants that are being deleted do not count either.
     """
-    contenders = [
-        rival
-        for rival in others
-        if not is_terminating(rival)
-        and violation(rival, installation) is None
-        and rival is not tenant
+    candidates = [
+        other
+        for other in others
+        if not is_terminating(other)
+        and violation(other, installation) is None
+        and other is not tenant
     ]
-    first = min((*contenders, tenant), key=_age)
-    return None if uid_of(first) == uid_of(tenant) else first
+    oldest = min((*candidates, tenant), key=_age)
+    return None if uid_of(oldest) == uid_of(tenant) else oldest
 
 
 def successor(
@@ -107,17 +107,17 @@ def successor(
 ) -> Object | None:
     """Return the tenant that takes over the namespace when this one is deleted.
 
-    None if that tenant cannot be read: it takes over nothing until a user corrects it.
+    None if the spec of that tenant is invalid: it takes over nothing until a user corrects it.
     """
-    rivals = [
-        rival
-        for rival in others
-        if uid_of(rival) != uid_of(tenant)
-        and not is_terminating(rival)
-        and violation(rival, installation) is None
+    candidates = [
+        other
+        for other in others
+        if uid_of(other) != uid_of(tenant)
+        and not is_terminating(other)
+        and violation(other, installation) is None
     ]
-    first = min(rivals, key=_age, default=None)
-    return first if first is not None and _is_readable(first) else None
+    oldest = min(candidates, key=_age, default=None)
+    return oldest if oldest is not None and _is_valid(oldest) else None
 
 
 def predecessors(
@@ -125,24 +125,24 @@ def predecessors(
 ) -> frozenset[str]:
     """Return the owner UIDs whose objects this tenant may adopt: its own and those of tenants that
     are being deleted, if they were allowed to have the namespace."""
-    leaving = (
-        uid_of(rival)
-        for rival in others
-        if is_terminating(rival) and violation(rival, installation) is None
+    terminating = (
+        uid_of(other)
+        for other in others
+        if is_terminating(other) and violation(other, installation) is None
     )
-    return frozenset((uid_of(tenant), *leaving))
+    return frozenset((uid_of(tenant), *terminating))
 
 
-def conflict(first: Object) -> Blocked:
-    """Return the refusal for a tenant that is not the oldest."""
+def conflict(owner: Object) -> Blocked:
+    """Return the outcome for a tenant whose namespace belongs to the older tenant `owner`."""
     return Blocked(
         CONFLICT,
-        f"OpenBaoTenant {key_of(first)} is older and owns namespace {target_of(first)}: delete one "
+        f"OpenBaoTenant {key_of(owner)} is older and owns namespace {target_of(owner)}: delete one "
         "of the two tenants",
     )
 
 
-def _is_readable(tenant: Object) -> bool:
+def _is_valid(tenant: Object) -> bool:
     try:
         OpenBaoTenant.from_object(tenant)
     except InvalidTenantError:
@@ -196,10 +196,11 @@ def desired_objects(
 
 
 def quota_obstacle(quota: Object) -> str:
-    """Return why objects of our kinds cannot be created yet despite the quota; "" if they can.
+    """Return why a quota blocks the creation of objects of our kinds; "" if it does not.
 
-    The API server refuses resources of a quota that are not counted yet ("status unknown for
-    quota"). The controller manager starts to count a new kind half a minute after its creation.
+    The API server refuses objects that a quota limits and that kube-controller-manager has not
+    counted yet ("status unknown for quota"). It starts to count a new kind half a minute after the
+    creation of its definition.
     """
     used = (quota.get("status") or {}).get("used") or {}
     waiting = sorted(

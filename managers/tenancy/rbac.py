@@ -31,9 +31,12 @@ from runtime.types import Object, ObjectKey, Resource, annotations_of, is_termin
 
 FIELD_MANAGER = "openbao-provisioner"
 JITTER = 0.2
-REFUSED_FOR = 60.0
-LEAVING_FOR = 5.0
-AGAIN_AFTER = 1.0
+REFUSED_RECHECK = 60.0
+"""Seconds to the next attempt after a refusal that only a user can resolve."""
+TERMINATING_RECHECK = 5.0
+"""Seconds to the next attempt in a terminating namespace."""
+PROVISIONING_RECHECK = 1.0
+"""Seconds to the next attempt while the API server has to finish a change."""
 
 Slot = tuple[Resource, ObjectKey]
 
@@ -42,15 +45,15 @@ Slot = tuple[Resource, ObjectKey]
 class NamespaceOwnership:
     """The owner of written objects, and the owner UIDs whose objects count as the tenant's own.
 
-    `leaving`: the namespace is being deleted. `opening`: the tenant is not provisioned yet, so the
-    reconciler waits until clusters can be created. `replaceable` contains the UIDs of objects that
-    were deleted without their namespace, so the operator may replace them.
+    `terminating`: the namespace is being deleted. `provisioning`: the tenant is not provisioned
+    yet, so the reconciler waits until clusters can be created. `replaceable` contains the UIDs of
+    objects that were deleted without their namespace, so the operator may replace them.
     """
 
     owner: Owner
     accepted: frozenset[str]
-    leaving: bool
-    opening: bool
+    terminating: bool
+    provisioning: bool
     replaceable: frozenset[str]
 
     def owns(self, live: Object) -> bool:
@@ -63,7 +66,7 @@ class NamespaceOwnership:
 @dataclass(frozen=True, slots=True)
 class _CacheEntry:
     digest: str
-    """Digest of the stored object; "" if it is absent."""
+    """UID of the owner and digest of the intent; "" if the object is absent."""
     until: float
 
 
@@ -122,9 +125,9 @@ class Grants:
         Raises Transient, and transient errors of the API server.
         """
         slot = (intent.resource, intent.key)
-        mark = f"{ownership.owner.uid} {intent.digest}"
-        entry = self._fresh(slot)
-        if entry is not None and entry.digest == mark:
+        digest = f"{ownership.owner.uid} {intent.digest}"
+        entry = self._valid_entry(slot)
+        if entry is not None and entry.digest == digest:
             return None
         live = None if entry is not None and not entry.digest else await self.get(*slot)
         self._cache.pop(slot, None)
@@ -135,7 +138,7 @@ class Grants:
             if outcome is not None:
                 return outcome
             live = None if uid_of(live) in ownership.replaceable else live
-        if live is not None and _is_replaced(intent, live):
+        if live is not None and _has_immutable_difference(intent, live):
             await self._release(intent.resource, intent.key, live)
             await self._delete(intent.resource, intent.key, live)
             live = None
@@ -144,25 +147,28 @@ class Grants:
             if isinstance(written, Wait | Blocked):
                 return written
             live = written
-        if ownership.opening and intent.resource is QUOTA and (why := quota_obstacle(live)):
-            return Wait("Provisioning", why, AGAIN_AFTER)
-        self._note(slot, mark)
+        if (
+            ownership.provisioning
+            and intent.resource is QUOTA
+            and (obstacle := quota_obstacle(live))
+        ):
+            return Wait("Provisioning", obstacle, PROVISIONING_RECHECK)
+        self._set_entry(slot, digest)
         return None
 
     async def _handle_terminating(
         self, ownership: NamespaceOwnership, intent: Intent, live: Object
     ) -> Outcome | None:
-        """Handle an object of ours that is terminating; None if it stays in use, or was released.
+        """Handle an object of ours that is terminating; None if it stays in use or was released.
 
-        In a terminating namespace it is deleted last, after the clusters. Otherwise it is
-        recreated, but only after a read that shows the namespace alive after the deletion of the
-        object.
+        In a terminating namespace the object is deleted last, after the clusters. Otherwise it is
+        recreated, but only after a later read shows that the namespace is not terminating.
         """
         needs_finalizer = tenancy.GRANT_FINALIZER in (
             intent.body["metadata"].get("finalizers") or ()
         )
         has_finalizer = tenancy.GRANT_FINALIZER in (live["metadata"].get("finalizers") or ())
-        if needs_finalizer and has_finalizer and ownership.leaving:
+        if needs_finalizer and has_finalizer and ownership.terminating:
             return None
         terminating = self._terminating_objects.setdefault(intent.key.namespace, set())
         if uid_of(live) in ownership.replaceable:
@@ -173,12 +179,14 @@ class Grants:
             await self._release(intent.resource, intent.key, live)
         else:
             terminating.add(uid_of(live))
-        return Wait("Provisioning", f"{intent} was deleted and is being recreated", AGAIN_AFTER)
+        return Wait(
+            "Provisioning", f"{intent} was deleted and is being recreated", PROVISIONING_RECHECK
+        )
 
     async def remove(self, resource: Resource, key: ObjectKey, accepted: frozenset[str]) -> bool:
-        """Remove an object of a tenant; return True if an object of another owner has its name."""
+        """Remove an object of a tenant; return True if the object belongs to another owner."""
         slot = (resource, key)
-        entry = self._fresh(slot)
+        entry = self._valid_entry(slot)
         if entry is not None and not entry.digest:
             return False
         live = await self.get(resource, key)
@@ -189,7 +197,7 @@ class Grants:
             await self._release(resource, key, live)
             if not is_terminating(live):
                 await self._delete(resource, key, live)
-        self._note(slot, "")
+        self._set_entry(slot, "")
         return False
 
     async def _write(
@@ -244,24 +252,24 @@ class Grants:
         if delay > 0:
             await self._clock.sleep(delay)
 
-    def _fresh(self, slot: Slot) -> _CacheEntry | None:
+    def _valid_entry(self, slot: Slot) -> _CacheEntry | None:
         entry = self._cache.get(slot)
         return entry if entry is not None and self._clock.monotonic() < entry.until else None
 
-    def _note(self, slot: Slot, mark: str) -> None:
-        spread = 1 + JITTER * (2 * self._rng.random() - 1)
-        self._cache[slot] = _CacheEntry(mark, self._clock.monotonic() + self._period * spread)
+    def _set_entry(self, slot: Slot, digest: str) -> None:
+        jitter = 1 + JITTER * (2 * self._rng.random() - 1)
+        self._cache[slot] = _CacheEntry(digest, self._clock.monotonic() + self._period * jitter)
 
 
 def foreign(resource: Resource, live: Object) -> Blocked:
-    """Return the refusal for an object of another owner."""
+    """Return the outcome for an object of another owner."""
     name = live["metadata"]["name"]
     message = f"{resource.kind} {name} exists and belongs to {describe_owner(live, MARKS)}"
-    return Blocked("ForeignObject", message, REFUSED_FOR)
+    return Blocked("ForeignObject", message, REFUSED_RECHECK)
 
 
-def _is_replaced(intent: Intent, live: Object) -> bool:
-    """Return whether an immutable field differs: the Role of a binding, the scopes of a quota."""
+def _has_immutable_difference(intent: Intent, live: Object) -> bool:
+    """Return whether an immutable field differs: the Role of a binding or the scopes of a quota."""
     if intent.resource is ROLE_BINDING:
         return bool(live.get("roleRef") != intent.body["roleRef"])
     return intent.resource is QUOTA and _scopes(live) != _scopes(intent.body)
@@ -284,12 +292,12 @@ def _with_ownership(owner: Owner, intent: Intent, live: Object | None) -> Object
 def _refusal_outcome(intent: Intent, error: ApiError) -> Wait | Blocked:
     match refusal_of(error):
         case Refusal.TERMINATING:
-            return Wait("NamespaceTerminating", f"{intent}: {error.message}", LEAVING_FOR)
+            return Wait("NamespaceTerminating", f"{intent}: {error.message}", TERMINATING_RECHECK)
         case Refusal.READ_AGAIN:
             raise Transient(f"{intent} changed while it was written: {error.message}") from error
         case Refusal.REJECTED:
-            return Blocked("RejectedByServer", f"{intent}: {error.message}", REFUSED_FOR)
+            return Blocked("RejectedByServer", f"{intent}: {error.message}", REFUSED_RECHECK)
         case _:
             if isinstance(error, Forbidden) and not isinstance(error, QuotaExceeded):
-                return Blocked("RejectedByServer", f"{intent}: {error.message}", REFUSED_FOR)
+                return Blocked("RejectedByServer", f"{intent}: {error.message}", REFUSED_RECHECK)
             raise error

@@ -1,9 +1,9 @@
-"""The reconciler of tenants: grants the operator a namespace, and revokes that access at the end.
+"""The reconciler of tenants: grants the operator access to a namespace, and revokes it again.
 
     tenant + clusters -> ownership -> namespace -> Roles, then bindings -> status
 
 The status is written last: the controller reconciles a cluster when its grant is recorded, so the
-RBAC must exist before. Composed by `baoctl.process.provisioner`; called by
+RBAC must exist before. Composed by `baoctl.controllers.tenant`; called by
 `runtime.controller.controller`.
 """
 
@@ -37,15 +37,18 @@ from runtime.memo import memoize
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.types import Object, ObjectKey, Request, annotations_of, is_terminating, key_of, uid_of
 
-REFUSED_FOR = 60.0
+REFUSED_RECHECK = 60.0
+"""Seconds to the next attempt after the API server denied access to a namespace."""
 HANDOVER_RECHECK = 2.0
-CLUSTERS_SHOWN = 5
+"""Seconds to the next check whether a namespace is deleted or taken over by another tenant."""
+NAMES_MAX = 5
+"""Maximum number of clusters that a message names."""
 
 access = memoize(access_of)
 
 
 @dataclass(frozen=True, slots=True)
-class _Pass:
+class _Reconcile:
     """One reconcile of a tenant that owns its namespace."""
 
     live: Object
@@ -57,7 +60,10 @@ class _Pass:
 
 @dataclass(frozen=True, slots=True)
 class TenantDependencies:
-    """`client` and `spaces` use the identity of the provisioner, `grants` that of the delegate."""
+    """Dependencies of the reconciler.
+
+    `client` and `namespaces` use the identity of the provisioner, `grants` that of the delegate.
+    """
 
     client: Client
     grants: Grants
@@ -98,7 +104,7 @@ class TenantReconciler:
         refusal = self._refusal(live)
         if refusal is not None and not is_terminating(live):
             return await self._report(live, refusal)
-        return await self._finalizer.reconcile(live, apply=self._serve, cleanup=self._leave)
+        return await self._finalizer.reconcile(live, apply=self._provision, cleanup=self._clean_up)
 
     def _refusal(self, live: Object) -> Blocked | None:
         if not target_of(live):
@@ -106,16 +112,16 @@ class TenantReconciler:
         refusal = plan.violation(live, self._installation)
         if refusal is not None:
             return refusal
-        first = plan.owning_tenant(live, self._rivals(live), self._installation)
-        return None if first is None else plan.conflict(first)
+        owner = plan.owning_tenant(live, self._tenants_of_target(live), self._installation)
+        return None if owner is None else plan.conflict(owner)
 
-    def _rivals(self, live: Object) -> list[Object]:
+    def _tenants_of_target(self, live: Object) -> list[Object]:
         return self._tenants.by_index(TARGET_INDEX, target_of(live))
 
     def _clusters_of(self, namespace: str) -> tuple[Object, ...]:
         return tuple(sorted(self._clusters.list(namespace), key=key_of))
 
-    async def _serve(self, live: Object) -> Outcome:
+    async def _provision(self, live: Object) -> Outcome:
         try:
             spec = OpenBaoTenant.from_object(live).spec
         except InvalidTenantError as invalid:
@@ -123,24 +129,26 @@ class TenantReconciler:
         namespace = spec.target_namespace
         clusters = self._clusters_of(namespace)
         terminating_objects = self._grants.terminating_objects(namespace)
-        leaving = any(is_terminating(cluster) for cluster in clusters)
+        terminating = any(is_terminating(cluster) for cluster in clusters)
         try:
             state = await self._namespaces.observe(
-                namespace, refresh=leaving or bool(terminating_objects)
+                namespace, refresh=terminating or bool(terminating_objects)
             )
         except Forbidden as error:
-            return await self._report(live, Blocked("RejectedByServer", str(error), REFUSED_FOR))
+            return await self._report(
+                live, Blocked("RejectedByServer", str(error), REFUSED_RECHECK)
+            )
         if not state.exists:
             return await self._without_namespace(live, namespace)
         if state.terminating and not clusters:
             return await self._release_namespace(live, namespace)
-        this = _Pass(live, spec, namespace, clusters, state)
+        this = _Reconcile(live, spec, namespace, clusters, state)
         accesses = [(key_of(cluster).name, access(cluster)) for cluster in clusters]
         ownership = NamespaceOwnership(
             owner_of(live),
-            plan.predecessors(live, self._rivals(live), self._installation),
-            leaving=state.terminating,
-            opening=not (live.get("status") or {}).get("provisioned"),
+            plan.predecessors(live, self._tenants_of_target(live), self._installation),
+            terminating=state.terminating,
+            provisioning=not (live.get("status") or {}).get("provisioned"),
             replaceable=frozenset() if state.terminating else terminating_objects,
         )
         requested = plan.union(secrets for _, secrets in accesses)
@@ -161,9 +169,9 @@ class TenantReconciler:
         return await self._report(live, Wait("NamespaceTerminating", message, HANDOVER_RECHECK))
 
     async def _write(
-        self, this: _Pass, ownership: NamespaceOwnership, secrets: SecretAccess
+        self, this: _Reconcile, ownership: NamespaceOwnership, secrets: SecretAccess
     ) -> Outcome | None:
-        """Ensure every object; return the first Wait or Blocked, or None."""
+        """Ensure every object; return the first Wait or Blocked, else None."""
         desired = plan.desired_objects(
             this.namespace, this.spec, secrets, bool(this.clusters), self._installation
         )
@@ -172,7 +180,7 @@ class TenantReconciler:
             refused = await self._all(ownership, desired.bindings)
         if refused is not None:
             return refused
-        # Nothing can be recreated in a terminating namespace, also no quota and limits.
+        # No object can be created in a terminating namespace, and quota and limits may be gone.
         bounds = None if this.state.terminating else await self._all(ownership, desired.bounds)
         for resource, name in desired.absent:
             key = ObjectKey(this.namespace, name)
@@ -193,7 +201,7 @@ class TenantReconciler:
         return combine(*refused) if refused else None
 
     async def _conclude(
-        self, this: _Pass, outcome: Outcome | None, accesses: list[tuple[str, SecretAccess]]
+        self, this: _Reconcile, outcome: Outcome | None, accesses: list[tuple[str, SecretAccess]]
     ) -> Outcome:
         if isinstance(outcome, Wait | Blocked):
             return await self._report(this.live, outcome)
@@ -212,7 +220,7 @@ class TenantReconciler:
         await self._write_status(this.live, status)
         return Done(self._recheck_after(this.namespace))
 
-    def _provisioned_message(self, this: _Pass) -> str:
+    def _provisioned_message(self, this: _Reconcile) -> str:
         count = len(this.clusters)
         return f"The operator can manage clusters in namespace {this.namespace} ({count} now)"
 
@@ -236,15 +244,15 @@ class TenantReconciler:
 
     # --- deletion ---------------------------------------------------------------------------
 
-    async def _leave(self, live: Object) -> Outcome:
+    async def _clean_up(self, live: Object) -> Outcome:
         namespace = target_of(live)
         if not namespace or plan.violation(live, self._installation) is not None:
             return Done()
-        if plan.successor(live, self._rivals(live), self._installation) is not None:
+        if plan.successor(live, self._tenants_of_target(live), self._installation) is not None:
             return await self._hand_over(live, namespace)
         clusters = self._clusters_of(namespace)
         if clusters:
-            outcome = await self._serve(live)
+            outcome = await self._provision(live)
             if not isinstance(outcome, Done):
                 return outcome
             message = f"namespace {namespace} still has {len(clusters)} OpenBaoClusters"
@@ -255,7 +263,7 @@ class TenantReconciler:
 
     async def _remove_all(self, live: Object, namespace: str) -> None:
         """Remove the objects of this tenant, bindings first."""
-        mine = plan.predecessors(live, self._rivals(live), self._installation)
+        mine = plan.predecessors(live, self._tenants_of_target(live), self._installation)
         self._grants.forget(namespace)
         for resource, name in plan.EVERYTHING:
             await self._grants.remove(resource, ObjectKey(namespace, name), mine)
@@ -272,12 +280,12 @@ class TenantReconciler:
         return Done()
 
 
-def _waiting_message(this: _Pass) -> str:
-    shown = [key_of(cluster).name for cluster in this.clusters[:CLUSTERS_SHOWN]]
+def _waiting_message(this: _Reconcile) -> str:
+    shown = [key_of(cluster).name for cluster in this.clusters[:NAMES_MAX]]
     more = len(this.clusters) - len(shown)
     rest = f" and {more} more" if more > 0 else ""
     return (
-        f"Waits for the deletion of these OpenBaoClusters in namespace {this.namespace}: "
+        f"Waiting for the deletion of these OpenBaoClusters in namespace {this.namespace}: "
         f"{', '.join(shown)}{rest}. The operator manages them until then"
     )
 

@@ -33,9 +33,9 @@ class RevocationDelay:
         before = self._granted.get(namespace, requested)
         now = self._clock.monotonic()
         deadlines = self._until.get(namespace, {})
-        left = (before.readers | before.writers) - (requested.readers | requested.writers)
-        until = {name: deadlines.get(name, now + self._seconds) for name in left}
-        until = {name: end for name, end in until.items() if now < end}
+        unreferenced = (before.readers | before.writers) - (requested.readers | requested.writers)
+        until = {name: deadlines.get(name, now + self._seconds) for name in unreferenced}
+        until = {name: deadline for name, deadline in until.items() if now < deadline}
         self._until[namespace] = until
         writers = requested.writers | (before.writers & until.keys())
         readers = (requested.readers | (before.readers & until.keys())) - writers
@@ -44,8 +44,8 @@ class RevocationDelay:
 
     def recheck_after(self, namespace: str) -> float | None:
         """Return the seconds until the next revocation."""
-        ends = self._until.get(namespace, {}).values()
-        return max(0.0, min(ends) - self._clock.monotonic()) if ends else None
+        deadlines = self._until.get(namespace, {}).values()
+        return max(0.0, min(deadlines) - self._clock.monotonic()) if deadlines else None
 
     def forget(self, namespace: str) -> None:
         """Drop the state of a namespace."""

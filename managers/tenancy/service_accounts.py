@@ -20,7 +20,7 @@ from runtime.types import ObjectKey
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
-AGAIN = 2.0
+RETRY_SECONDS = 2.0
 
 
 class AccountMissingError(Exception):
@@ -28,7 +28,10 @@ class AccountMissingError(Exception):
 
 
 class Accounts:
-    """Reads each account until the API server answers; a missing account ends the process."""
+    """Reads each account until the API server responds; a missing account ends the process.
+
+    `names_by_role` maps the purpose of each account to its name.
+    """
 
     def __init__(
         self, client: Client, clock: Clock, namespace: str, names_by_role: Mapping[str, str]
@@ -37,7 +40,6 @@ class Accounts:
         self._clock = clock
         self._namespace = namespace
         self._names_by_role = names_by_role
-        """Account names by purpose."""
         self._verified = asyncio.Event()
 
     async def run(self) -> None:
@@ -64,6 +66,6 @@ class Accounts:
                 ) from None
             except (ApiError, Transient) as error:
                 log.warning("cannot read a service account", name=name, error=str(error))
-                await self._clock.sleep(AGAIN)
+                await self._clock.sleep(RETRY_SECONDS)
             else:
                 return

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from managers.tenancy.service_accounts import AGAIN, AccountMissingError, Accounts
+from managers.tenancy.service_accounts import RETRY_SECONDS, AccountMissingError, Accounts
 from runtime.builtin_kinds import SERVICE_ACCOUNT
 from runtime.errors import TransportError
 from runtime.testing.clock import ManualClock
@@ -49,8 +49,8 @@ async def test_an_api_server_that_is_away_is_asked_again() -> None:
     api.refuse("peek ServiceAccount operator", TransportError("away"))
     accounts = Accounts(api, clock, "operators", WANTED)
     running = asyncio.create_task(accounts.run())
-    await clock.advance(AGAIN / 2)
+    await clock.advance(RETRY_SECONDS / 2)
     assert api.requests == ["peek ServiceAccount operator"]
-    await clock.advance(AGAIN)
+    await clock.advance(RETRY_SECONDS)
     await accounts.ready()
     running.cancel()
