@@ -239,8 +239,8 @@ class ImageVerdict:
     """The verified reference for pods, `repository@sha256:...`; "" if verification failed."""
     record: str = ""
     """The annotation of a StatefulSet that records this verdict."""
-    problem: Literal["", "unproven", "unreachable"] = ""
-    """unproven: a user must act. unreachable: the registry did not answer, or was not read yet."""
+    problem: Literal["", "unverified", "unreachable"] = ""
+    """unverified: a user must act. unreachable: the registry did not respond or is not read yet."""
     message: str = ""
     retry_after: float = 0.0
     """Seconds until the next attempt."""

@@ -1,5 +1,5 @@
-"""Signatures of container images: fetch from the registry, verify, pin the digest.
+"""Verifies the signatures of container images, and pins the verified digests.
 
-Plans and checks are pure; only `registry` uses HTTP, and only `verifier` has a cache. Called by
+Plans and checks are pure. Only `registry` uses HTTP, and `verifier` caches the verdicts. Called by
 `managers.cluster`. Decisions: docs/adr/20261121-image-verification.md.
 """

@@ -31,14 +31,14 @@ STATEMENT = "application/vnd.in-toto+json"
 SIGN_PREDICATE = "https://sigstore.dev/cosign/sign/v1"
 _CLAIM = "cosign container image signature"
 _STATEMENT_TYPES = ("https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1")
-_MOST = 32
+_SIGNATURES_MAX = 32
 _VALUES_MAX = 100_000
-# Hash by size of the curve; in the older scheme cosign signs with SHA-256 for every curve.
-_NATURAL: Mapping[int, hashes.HashAlgorithm] = {384: hashes.SHA384(), 521: hashes.SHA512()}
+# In the older scheme cosign signs with SHA-256 for every curve.
+_HASH_BY_KEY_SIZE: Mapping[int, hashes.HashAlgorithm] = {384: hashes.SHA384(), 521: hashes.SHA512()}
 
 
-class NotProvenError(ValueError):
-    """A signature does not prove the image. The operator wrote the text: it is safe to show."""
+class VerificationError(ValueError):
+    """A signature does not verify the image. The message quotes no content of the registry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Signed:
 
 def simple_signing_layers(manifest: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """List the signatures in the manifest under the tag `sha256-<digest>.sig`."""
-    for layer in as_list(manifest.get("layers"))[:_MOST]:
+    for layer in as_list(manifest.get("layers"))[:_SIGNATURES_MAX]:
         if as_dict(layer).get("mediaType") == SIMPLE_SIGNING:
             yield layer
 
@@ -62,16 +62,16 @@ def simple_signing_layers(manifest: Mapping[str, Any]) -> Iterator[Mapping[str, 
 def check_simple_signing(
     layer: Mapping[str, Any], payload: bytes, key: PublicKey, reference: str, digest: str
 ) -> Signed:
-    """Check one signature of the older scheme. `payload` is the blob that the layer names.
+    """Check one signature of the older scheme. `payload` is the content of the layer.
 
-    `reference` is the image of the pod. Raises NotProvenError.
+    `reference` is the image of the pod. Raises VerificationError.
     """
     annotations = as_dict(layer.get("annotations"))
     signature = unbase64(annotations.get(SIGNATURE))
     verify(key, signature, payload)
     critical = as_dict(as_dict(read_json(payload)).get("critical"))
     if critical.get("type") != _CLAIM:
-        raise NotProvenError("the signed document is not a claim about a container image")
+        raise VerificationError("the signed document is not a claim about a container image")
     _same_digest(as_dict(critical.get("image")).get("docker-manifest-digest"), digest)
     _same_repository(as_dict(critical.get("identity")).get("docker-reference"), reference)
     bundle = annotations.get(LOG_BUNDLE)
@@ -80,53 +80,55 @@ def check_simple_signing(
 
 
 def check_bundle(bundle: bytes, key: PublicKey, digest: str) -> Signed:
-    """Check a Sigstore bundle with a DSSE envelope. Raises NotProvenError."""
-    whole = as_dict(read_json(bundle))
-    envelope = as_dict(whole.get("dsseEnvelope"))
+    """Check a Sigstore bundle with a DSSE envelope. Raises VerificationError."""
+    content = as_dict(read_json(bundle))
+    envelope = as_dict(content.get("dsseEnvelope"))
     kind = envelope.get("payloadType")
     if kind != STATEMENT:
-        raise NotProvenError("the bundle contains no in-toto statement")
+        raise VerificationError("the bundle contains no in-toto statement")
     payload = unbase64(envelope.get("payload"))
     signatures = as_list(envelope.get("signatures"))
     if len(signatures) != 1:
-        raise NotProvenError("the bundle does not contain exactly one signature")
+        raise VerificationError("the bundle does not contain exactly one signature")
     signature = unbase64(as_dict(signatures[0]).get("sig"))
     verify(key, signature, pre_authentication(STATEMENT, payload))
     check_statement(payload, digest)
-    material = as_dict(whole.get("verificationMaterial"))
-    entries = tuple(as_dict(entry) for entry in as_list(material.get("tlogEntries"))[:_MOST])
+    material = as_dict(content.get("verificationMaterial"))
+    entries = tuple(
+        as_dict(entry) for entry in as_list(material.get("tlogEntries"))[:_SIGNATURES_MAX]
+    )
     return Signed(payload, signature, entries)
 
 
 def check_statement(payload: bytes, digest: str) -> None:
-    """Check that a verified payload approves the image. Raises NotProvenError."""
+    """Check that a verified payload approves the image. Raises VerificationError."""
     statement = as_dict(read_json(payload))
     if statement.get("_type") not in _STATEMENT_TYPES:
-        raise NotProvenError("the signed document is not an in-toto statement")
+        raise VerificationError("the signed document is not an in-toto statement")
     if statement.get("predicateType") != SIGN_PREDICATE:
         # An attestation, such as an SBOM or a scan report, does not approve the image.
-        raise NotProvenError("the statement is not a signature: it has another predicate type")
+        raise VerificationError("the statement is not a signature: it has another predicate type")
     subjects = [as_dict(as_dict(item).get("digest")) for item in as_list(statement.get("subject"))]
     if len(subjects) != 1:
-        raise NotProvenError("the statement is not about exactly one image")
+        raise VerificationError("the statement is not about exactly one image")
     _same_digest(f"sha256:{subjects[0].get('sha256')}", digest)
 
 
 def pre_authentication(kind: str, payload: bytes) -> bytes:
-    """Encode the bytes that a DSSE signature signs (DSSE v1, "PAE")."""
+    """Return the bytes that a DSSE signature signs (pre-authentication encoding of DSSE v1)."""
     name = kind.encode()
     return b"DSSEv1 %d %s %d %s" % (len(name), name, len(payload), payload)
 
 
 def verify(key: PublicKey, signature: bytes, content: bytes) -> None:
-    """Check a signature over bytes with one key. Raises NotProvenError."""
+    """Check a signature over bytes with one key. Raises VerificationError."""
     if not any(_is_valid(key, signature, content, algorithm) for algorithm in _hashes(key)):
-        raise NotProvenError("it was not made with the key of the policy")
+        raise VerificationError("it was not made with the key of the policy")
 
 
 def _hashes(key: PublicKey) -> tuple[hashes.HashAlgorithm, ...]:
-    if isinstance(key, ec.EllipticCurvePublicKey) and key.key_size in _NATURAL:
-        return (hashes.SHA256(), _NATURAL[key.key_size])
+    if isinstance(key, ec.EllipticCurvePublicKey) and key.key_size in _HASH_BY_KEY_SIZE:
+        return (hashes.SHA256(), _HASH_BY_KEY_SIZE[key.key_size])
     return (hashes.SHA256(),)
 
 
@@ -145,41 +147,41 @@ def _is_valid(
 
 def _same_digest(signed: Any, digest: str) -> None:
     if not isinstance(signed, str) or not hmac.compare_digest(signed.encode(), digest.encode()):
-        raise NotProvenError("it is about another image: the digests differ")
+        raise VerificationError("it is about another image: the digests differ")
 
 
 def _same_repository(signed: Any, reference: str) -> None:
     try:
         signed_reference = image_reference.parse(signed if isinstance(signed, str) else "")
     except ValueError:
-        raise NotProvenError("it does not name the repository of the image") from None
+        raise VerificationError("it does not name the repository of the image") from None
     if signed_reference.identity != image_reference.parse(reference).identity:
-        raise NotProvenError(
+        raise VerificationError(
             "it is about an image of another repository; sign the copy in its own repository"
         )
 
 
 def read_json(content: bytes) -> Any:
-    """Read JSON. Raises NotProvenError."""
+    """Read JSON. Raises VerificationError."""
     try:
         return shallow_json(content, values=_VALUES_MAX)
     except UnreadableError:
-        raise NotProvenError("the signed document is not valid JSON") from None
+        raise VerificationError("the signed document is not valid JSON") from None
 
 
 def as_dict(value: Any) -> Mapping[str, Any]:
-    """Return the value if it is an object, else an empty one."""
+    """Return the value if it is a JSON object, else an empty mapping."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return the value if it is a list, else an empty one."""
+    """Return the value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def unbase64(text: Any) -> bytes:
-    """Decode standard base64. Raises NotProvenError."""
+    """Decode standard base64. Raises VerificationError."""
     try:
         return base64.b64decode(text if isinstance(text, str) else "!", validate=True)
     except (binascii.Error, ValueError):
-        raise NotProvenError("a signature or its envelope is not base64") from None
+        raise VerificationError("a signature or its envelope is not base64") from None

@@ -1,4 +1,4 @@
-"""Registry logins from pull secrets. Pure; nothing here is stored or printed.
+"""Reads registry logins from pull secrets. Pure. The logins are neither stored nor printed.
 
 Formats: Kubernetes Secrets of type kubernetes.io/dockerconfigjson and kubernetes.io/dockercfg.
 """
@@ -27,7 +27,7 @@ STARS_MAX = 4
 
 
 class PullSecretError(ValueError):
-    """A pull secret exceeds a limit. The operator wrote the text: it is safe to show."""
+    """A pull secret exceeds a limit. The message quotes no content of the secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,10 @@ class RegistryLogin:
 
 
 def login_for(reference: ImageReference, secrets: Iterable[Object]) -> RegistryLogin | None:
-    """Return the login for an image from the first Secret with one; the longest path wins.
+    """Return the login for an image from the first Secret that has one; None if none has.
 
-    A Secret with unreadable content has no logins. Raises PullSecretError.
+    In a Secret the entry with the longest path takes precedence. A Secret with invalid content has
+    no logins. Raises PullSecretError.
     """
     for secret in secrets:
         entries = sorted(_entries(secret).items(), key=lambda item: -len(item[0]))
@@ -60,8 +61,8 @@ def _entries(secret: Object) -> Mapping[str, Any]:
     data = secret.get("data") or {}
     try:
         if _CONFIG_JSON in data:
-            whole = orjson.loads(base64.b64decode(data[_CONFIG_JSON]))
-            entries = whole.get("auths") if isinstance(whole, dict) else None
+            config = orjson.loads(base64.b64decode(data[_CONFIG_JSON]))
+            entries = config.get("auths") if isinstance(config, dict) else None
         else:
             entries = orjson.loads(base64.b64decode(data.get(_CONFIG, "")))
     except (ValueError, TypeError):
@@ -78,8 +79,8 @@ def _entries(secret: Object) -> Mapping[str, Any]:
 
 def _covers(registry: str, reference: ImageReference) -> bool:
     """Return whether an entry is for this registry, and for this repository if it names a path."""
-    bare = registry.partition("://")[2] or registry
-    host, _, path = bare.strip("/").partition("/")
+    address = registry.partition("://")[2] or registry
+    host, _, path = address.strip("/").partition("/")
     if path in ("v1", "v2"):
         path = ""
     if host in DOCKER_HUB_ALIASES:

@@ -29,8 +29,8 @@ from contracts.api.cluster.image_verification import ImageVerification
 from contracts.api.values.identity_pattern import IdentityPattern
 from managers.images.cosign import (
     STATEMENT,
-    NotProvenError,
     Signed,
+    VerificationError,
     as_dict,
     as_list,
     check_statement,
@@ -61,8 +61,8 @@ _UNTRUSTED = "it cannot be verified with the operator's trusted_root.json"
 _REASONS = (
     ("keys not found", _BAD_ROOT),
     ("Did not find any", _BAD_ROOT),
-    ("not valid at validation time", "its certificate was not valid when it was made"),
-    ("expired at time of signing", "its certificate was not valid when it was made"),
+    ("not valid at validation time", "its certificate was not valid when the signature was made"),
+    ("expired at time of signing", "its certificate was not valid when the signature was made"),
     ("certificate chain", "its certificate is not from an authority that the operator trusts"),
     ("SCT", "its certificate is not in a certificate log that the operator trusts"),
     (
@@ -99,11 +99,11 @@ class SignerIdentity:
         raise ValueError("it names no complete identity")
 
     def verify(self, cert: Certificate) -> None:
-        """Compare the identity of a verified certificate. Raises NotProvenError."""
+        """Compare the identity of a verified certificate. Raises VerificationError."""
         if not self.issuer(_issuer_of(cert)):
-            raise NotProvenError("its certificate names another issuer than the policy")
+            raise VerificationError("its certificate names another issuer than the policy")
         if not self.subject(_subject_of(cert)):
-            raise NotProvenError("its certificate names another subject than the policy")
+            raise VerificationError("its certificate names another subject than the policy")
 
 
 def _issuer_of(cert: Certificate) -> str:
@@ -118,12 +118,12 @@ def _issuer_of(cert: Certificate) -> str:
             text = value.value
             issuers.add(asn1.decode_der(str, text) if oid == _ISSUER_DER else text.decode())
     if len(issuers) != 1:
-        raise NotProvenError("its certificate does not name exactly one issuer of the identity")
+        raise VerificationError("its certificate does not name exactly one issuer of the identity")
     return issuers.pop()
 
 
 def _subject_of(cert: Certificate) -> str:
-    """Return the identity: a URI, an e-mail address or a user name."""
+    """Return the identity: a URI, an email address or a user name."""
     names = list(cert.extensions.get_extension_for_class(SubjectAlternativeName).value)
     if len(names) == 1:
         (name,) = names
@@ -131,17 +131,17 @@ def _subject_of(cert: Certificate) -> str:
             return name.value
         if isinstance(name, OtherName) and name.type_id == _USER_NAME:
             return asn1.decode_der(str, name.value)
-    raise NotProvenError("its certificate does not name exactly one identity")
+    raise VerificationError("its certificate does not name exactly one identity")
 
 
 def verifier_of(root: TrustRoot) -> Verifier:
-    """Return the cached verifier of a trust root. Raises NotProvenError."""
+    """Return the cached verifier of a trust root. Raises VerificationError."""
     if not root.content:
-        raise NotProvenError(_NO_ROOT)
+        raise VerificationError(_NO_ROOT)
     try:
         return _verifier(root.content)
     except Exception:  # noqa: BLE001 - the library raises any error for an invalid file
-        raise NotProvenError(_BAD_ROOT) from None
+        raise VerificationError(_BAD_ROOT) from None
 
 
 @lru_cache(maxsize=1)
@@ -151,31 +151,33 @@ def _verifier(content: bytes) -> Verifier:
     from sigstore.verify import Verifier
     from sigstore_models.trustroot.v1 import TrustedRoot as Content
 
-    # From the content that was read at the start, because verdicts are recorded for it.
+    # From the content that was read at startup, because the recorded verdicts refer to it.
     return Verifier(trusted_root=TrustedRoot(Content.from_json(content)))
 
 
 def check_keyless_bundle(
     bundle: bytes, signer: SignerIdentity, root: TrustRoot, digest: str
 ) -> None:
-    """Check a Sigstore bundle with a certificate. Raises NotProvenError."""
-    whole = as_dict(read_json(bundle))
-    material = as_dict(whole.get("verificationMaterial"))
-    if as_dict(whole.get("dsseEnvelope")).get("payloadType") != STATEMENT:
-        raise NotProvenError("the bundle contains no in-toto statement")
+    """Check a Sigstore bundle with a certificate. Raises VerificationError."""
+    content = as_dict(read_json(bundle))
+    material = as_dict(content.get("verificationMaterial"))
+    if as_dict(content.get("dsseEnvelope")).get("payloadType") != STATEMENT:
+        raise VerificationError("the bundle contains no in-toto statement")
     if "certificate" not in material:
-        raise NotProvenError("it was made with a key, and the policy requires an identity")
+        raise VerificationError("it was made with a key, and the policy requires an identity")
     entries = [as_dict(entry) for entry in as_list(material.get("tlogEntries"))]
     if not entries:
-        raise NotProvenError("it is not in a transparency log, which a keyless signature requires")
+        raise VerificationError(
+            "it is not in a transparency log, which a keyless signature requires"
+        )
     if not all(entry.get("inclusionProof") for entry in entries):
-        raise NotProvenError("its log entry has no inclusion proof; sign again with cosign 3")
+        raise VerificationError("its log entry has no inclusion proof; sign again with cosign 3")
     payload, signature = _verified(bundle, signer, root)
     check_statement(payload, digest)
-    promised = tuple(entry for entry in entries if entry.get("inclusionPromise"))
-    if promised:
+    with_promise = tuple(entry for entry in entries if entry.get("inclusionPromise"))
+    if with_promise:
         # The library ignores the validity period of the log's key.
-        check_logged(Signed(payload, signature, promised), root)
+        check_logged(Signed(payload, signature, with_promise), root)
 
 
 def _verified(bundle: bytes, signer: SignerIdentity, root: TrustRoot) -> tuple[bytes, bytes]:
@@ -186,13 +188,13 @@ def _verified(bundle: bytes, signer: SignerIdentity, root: TrustRoot) -> tuple[b
     try:
         parsed = Bundle.from_json(bundle)
         kind, payload = verifier.verify_dsse(parsed, signer)
-    except NotProvenError:
+    except VerificationError:
         raise
     except Exception as error:  # noqa: BLE001 - the library raises any error for invalid bytes
         text = str(error)
         reason = next((reason for part, reason in _REASONS if part in text), _UNTRUSTED)
-        raise NotProvenError(reason) from None
-    # The parser of the library may read another type than ours.
+        raise VerificationError(reason) from None
+    # The parser of the library may return another type than our parser.
     if kind != STATEMENT:
-        raise NotProvenError("the bundle contains no in-toto statement")
+        raise VerificationError("the bundle contains no in-toto statement")
     return payload, parsed.signature

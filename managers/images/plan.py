@@ -1,7 +1,7 @@
-"""Plan of the images: which pods may start, by the verdicts about their images. Pure.
+"""Plan of the images: the verdicts about the images determine whether pods may start. Pure.
 
-With an unverified image and policy Block the step gates: no pod is created, changed or replaced.
-Running pods continue, and the operator still reconciles the rest of the cluster.
+If an image is unverified and the policy is Block, the step is a gate: no pod is created, changed or
+replaced. Running pods continue, and the operator still reconciles the rest of the cluster.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from runtime.outcome import Blocked, Done, Outcome, Wait
 
 UNAVAILABLE = "ImageRegistryUnavailable"
 FAILED = "ImageVerificationFailed"
-_NOT_YET = 1.0
+_FIRST_RECHECK = 1.0
 
 
 def images_of(spec: ClusterSpec, installation: Installation, observed: Observed) -> ImageChoice:
@@ -32,11 +32,11 @@ def images_of(spec: ClusterSpec, installation: Installation, observed: Observed)
     records = {}
     if enabled and verdict is not None and verdict.record:
         records[labels.IMAGE_VERIFICATION] = verdict.record
-    own = "" if offers(spec.version, "crash-on-reload") else installation.operator_image
-    operator_image = _operator_image(spec.operator_image_verification, own, observed)
+    reload_image = "" if offers(spec.version, "crash-on-reload") else installation.operator_image
+    operator_image = _operator_image(spec.operator_image_verification, reload_image, observed)
     if operator_image != installation.operator_image and operator_image:
-        text = observed.images[installation.operator_image].record
-        records[labels.OPERATOR_IMAGE_VERIFICATION] = text
+        record = observed.images[installation.operator_image].record
+        records[labels.OPERATOR_IMAGE_VERIFICATION] = record
     return ImageChoice(
         server=verdict.pinned if enabled and verdict and verdict.pinned else reference,
         operator_image=operator_image,
@@ -54,7 +54,7 @@ def _image_outcome(
     if policy.failure_policy == "Warn":
         return Done(verdict.retry_after if verdict else None)
     if verdict is None:
-        return Wait(UNAVAILABLE, f"image {reference}: it has not been verified yet", _NOT_YET)
+        return Wait(UNAVAILABLE, f"image {reference} has not been verified yet", _FIRST_RECHECK)
     if verdict.problem == "unreachable":
         return Wait(UNAVAILABLE, verdict.message, verdict.retry_after)
     return Blocked(FAILED, verdict.message, verdict.retry_after)

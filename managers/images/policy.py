@@ -1,7 +1,7 @@
 """Verification requests for images, the cache key of a verdict, and its record as an annotation.
 
 Pure. The cache key is a hash of all inputs of the verdict: reference, key, identity, whether a
-transparency log is required, and the trust root. Pull secrets are not part of it: they decide
+transparency log is required, and the trust root. Pull secrets are not part of it: they determine
 whether the operator can read the registry, not whether a signature is valid.
 """
 
@@ -102,8 +102,8 @@ def record(key: str, pinned: str) -> str:
 
 def read_verdict(request: VerificationRequest, key: str, text: str) -> ImageVerdict | None:
     """Read an annotation; None when it is for another request, or has another format."""
-    recorded_key, _, pinned = text.partition(" ")
-    if recorded_key != key:
+    annotation_key, _, pinned = text.partition(" ")
+    if annotation_key != key:
         return None
     try:
         requested = image_reference.parse(request.reference)

@@ -3,8 +3,8 @@
 Protocol: OCI distribution specification 1.1; token login as the distribution project describes it.
 The address comes from the spec of a tenant, so these rules apply: only GET, only https (except for
 registries in the operator's own settings), no link-local or loopback address, redirects only for
-blobs, no login to other hosts than the registry and its token service, limits for every answer
-(runtime.limits.http_client), and no text of an answer in any error.
+blobs, no login to other hosts than the registry and its token service, limits for every response
+(runtime.limits.http_client), and no text of a response in an error.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from runtime.limits.nesting import UnreadableError, read_json
 
 MANIFEST_MAX = 4 * 1024 * 1024
 VALUES_MAX = 100_000
-"""JSON values of one manifest: some thousand entries of a list of referrers."""
+"""Maximum number of JSON values of a manifest: enough for thousands of referrers."""
 BLOB_MAX = 1024 * 1024
 _TOKEN_MAX = 64 * 1024
 _TIMEOUT = aiohttp.ClientTimeout(total=5.0, connect=2.0)
 _REDIRECTS = 3
-_MOVED = frozenset({301, 302, 303, 307, 308})
+_REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 INDEX = "application/vnd.oci.image.index.v1+json"
 _MANIFESTS = (
     INDEX,
@@ -43,15 +43,15 @@ _MANIFESTS = (
     "application/vnd.docker.distribution.manifest.list.v2+json",
     "application/vnd.docker.distribution.manifest.v2+json",
 )
-_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 # Matched at word boundaries only: otherwise the time for a long word is quadratic in its length.
 _PARAMETER = re.compile(r'(?<![a-zA-Z_])([a-zA-Z_]+)="([^"]*)"')
 
 
 class RegistryError(Exception):
-    """The registry gave no usable answer. The operator wrote the text: it is safe to show.
+    """The registry returned no usable response. The message quotes no text of a response.
 
-    `lasting`: a retry does not help until a user changes something.
+    `lasting`: a retry fails again until a user changes something.
     """
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
@@ -73,7 +73,7 @@ class RegistryContent:
         except UnreadableError:
             manifest = None
         if not isinstance(manifest, dict):
-            raise RegistryError("the registry's answer is not a manifest", lasting=True)
+            raise RegistryError("the registry's response is not a manifest", lasting=True)
         return manifest
 
 
@@ -102,15 +102,16 @@ class PublicResolver(AbstractResolver):
 
 
 def is_allowed_address(address: str, *, loopback: bool) -> bool:
-    """Return whether a registry may have an address: private ones are allowed, local ones not.
+    """Return whether a registry may have an address: private addresses are allowed.
 
-    The metadata services of clouds, which provide credentials, have link-local addresses, and in
-    some clouds other addresses.
+    Link-local, metadata and reserved addresses are not; `loopback` allows loopback addresses. The
+    metadata services of clouds, which provide credentials, have link-local addresses, and in some
+    clouds other addresses.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
-        # Routers and NAT64 map these to the IPv4 address that they contain.
-        if ip.teredo is not None or ip in _TRANSLATED:
+        # Networks translate these to the IPv4 address that they contain.
+        if ip.teredo is not None or ip in _NAT64:
             return False
         ip = ip.ipv4_mapped or ip.sixtofour or ip
     if ip.is_loopback:
@@ -147,39 +148,39 @@ class RegistrySession:
         await self._session.close()
 
     async def manifest(self, reference: str) -> RegistryContent | None:
-        """Read a manifest by tag or digest; None when it does not exist. Raises RegistryError.
+        """Read a manifest by tag or digest; None if it does not exist.
 
-        Also when content that is requested by digest has another digest.
+        Raises RegistryError, also if content that is requested by digest has another digest.
         """
         path = f"/v2/{self._repository}/manifests/{reference}"
         content = await self._get(path, ", ".join(_MANIFESTS), MANIFEST_MAX)
-        return None if content is None else _checked(content, reference)
+        return None if content is None else _verify_digest(content, reference)
 
     async def referrers(self, digest: str, kind: str) -> RegistryContent | None:
-        """List the referrers of a manifest; None when the registry does not support it."""
+        """List the referrers of a manifest; None if the registry does not support referrers."""
         path = f"/v2/{self._repository}/referrers/{digest}?artifactType={kind.replace('+', '%2B')}"
         return await self._get(path, INDEX, MANIFEST_MAX)
 
     async def blob(self, digest: str) -> RegistryContent | None:
-        """Read a small blob; None when it does not exist. Raises RegistryError."""
+        """Read a small blob; None if it does not exist. Raises RegistryError."""
         path = f"/v2/{self._repository}/blobs/{digest}"
         content = await self._get(path, "*/*", BLOB_MAX, redirects=_REDIRECTS)
-        return None if content is None else _checked(content, digest)
+        return None if content is None else _verify_digest(content, digest)
 
     async def _get(
-        self, path: str, accept: str, most: int, *, redirects: int = 0
+        self, path: str, accept: str, limit: int, *, redirects: int = 0
     ) -> RegistryContent | None:
         url = f"{self._origin}{path}"
-        status, headers, body = await self._request(url, accept, most, self._authorization)
+        status, headers, body = await self._request(url, accept, limit, self._authorization)
         if status == 401 and not self._authorization:
             self._authorization = await self._authorize(headers.get("WWW-Authenticate", ""))
-            status, headers, body = await self._request(url, accept, most, self._authorization)
+            status, headers, body = await self._request(url, accept, limit, self._authorization)
         for _ in range(redirects):
-            if status not in _MOVED:
+            if status not in _REDIRECT_STATUSES:
                 break
-            url = _moved(url, headers.get("Location", ""))
-            # A presigned URL of the store behind the registry needs no login, so it gets none.
-            status, headers, body = await self._request(url, accept, most, "")
+            url = _redirect_url(url, headers.get("Location", ""))
+            # No login: the URL may be a presigned one of the store behind the registry.
+            status, headers, body = await self._request(url, accept, limit, "")
         if status == 404:
             return None
         if status in (401, 403):
@@ -188,7 +189,7 @@ class RegistrySession:
                 lasting=True,
             )
         if status != 200:
-            raise RegistryError(f"the registry answered HTTP {status}")
+            raise RegistryError(f"the registry returned HTTP {status}")
         return RegistryContent(body, f"sha256:{hashlib.sha256(body).hexdigest()}")
 
     async def _authorize(self, challenge: str) -> str:
@@ -214,17 +215,17 @@ class RegistrySession:
                 f"the registry's token service refuses the login (HTTP {status})", lasting=True
             )
         try:
-            answer = read_json(body) if status == 200 else None
+            response = read_json(body) if status == 200 else None
         except UnreadableError:
-            answer = None
-        fields = answer if isinstance(answer, dict) else {}
+            response = None
+        fields = response if isinstance(response, dict) else {}
         token = fields.get("token") or fields.get("access_token")
         if not isinstance(token, str) or not re.fullmatch(r"[\x21-\x7e]+", token):
             raise RegistryError("the registry's token service returned no token")
         return f"Bearer {token}"
 
     async def _request(
-        self, url: str, accept: str, most: int, authorization: str
+        self, url: str, accept: str, limit: int, authorization: str
     ) -> tuple[int, Mapping[str, str], bytes]:
         self._check_address(url)
         headers = {"Accept": accept}
@@ -234,17 +235,17 @@ class RegistrySession:
             async with self._session.get(
                 URL(url, encoded=True), headers=headers, allow_redirects=False
             ) as response:
-                body = await read_body(response, most)
+                body = await read_body(response, limit)
                 return response.status, dict(response.headers), body
         except UnreadableError:
             raise RegistryError(
-                f"the registry's answer is longer than the limit of {most} bytes", lasting=True
+                f"the registry's response is longer than the limit of {limit} bytes", lasting=True
             ) from None
         except aiohttp.ClientError as error:
-            bound = exceeded_limit(error)
-            if bound is None:
+            exceeded = exceeded_limit(error)
+            if exceeded is None:
                 raise _unreachable(error) from error
-            raise RegistryError(f"the registry's answer is {bound}") from None
+            raise RegistryError(f"the registry's response is {exceeded}") from None
         except (OSError, ValueError) as error:
             raise _unreachable(error) from error
 
@@ -271,7 +272,7 @@ class RegistrySession:
             )
 
 
-def _moved(url: str, location: str) -> str:
+def _redirect_url(url: str, location: str) -> str:
     try:
         return str(URL(url).join(URL(location)))
     except ValueError:
@@ -279,11 +280,11 @@ def _moved(url: str, location: str) -> str:
 
 
 def _unreachable(error: Exception) -> RegistryError:
-    # Only the class, because the text of some of these errors contains the whole request.
+    # Only the class: the text of some of these errors contains the whole request.
     return RegistryError(f"the registry cannot be reached: {type(error).__name__}")
 
 
-def _checked(content: RegistryContent, reference: str) -> RegistryContent:
+def _verify_digest(content: RegistryContent, reference: str) -> RegistryContent:
     if reference.startswith("sha256:") and content.digest != reference:
-        raise RegistryError("the registry's answer does not have the requested digest")
+        raise RegistryError("the registry's response does not have the requested digest")
     return content

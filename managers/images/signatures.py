@@ -1,7 +1,7 @@
 """Reads the signatures of one image from its registry and verifies them until one is valid.
 
-Where cosign stores them: as referrers of the image (OCI 1.1), under the tag `sha256-<hex>` where a
-registry does not list referrers, and in the older scheme under the tag `sha256-<hex>.sig`.
+cosign stores signatures as referrers of the image (OCI 1.1), or under the tag `sha256-<hex>` if the
+registry does not support referrers. The older scheme uses the tag `sha256-<hex>.sig`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from contracts.api.values.public_key import PublicKey, read_public_key
 from contracts.image_reference import ImageReference
 from managers.images.cosign import (
     BUNDLE,
-    NotProvenError,
     Signed,
+    VerificationError,
     as_dict,
     as_list,
     check_bundle,
@@ -31,7 +31,7 @@ from managers.images.tlog import check_logged
 from managers.images.trust import TrustRoot
 
 # A limit, because every user with push rights may add signatures.
-_MOST = 16
+_SIGNATURES_MAX = 16
 _OLDER = (
     "signatures of the tag sha256-....sig cannot prove an identity, because they have no inclusion "
     "proof; sign again with cosign 3"
@@ -44,14 +44,14 @@ class _ByKey:
 
     key: PublicKey
     root: TrustRoot | None
-    """None when the policy requires no transparency log."""
+    """None if the policy requires no transparency log."""
 
     async def check_bundle(self, bundle: bytes, digest: str) -> None:
-        """Check one bundle. Raises NotProvenError."""
+        """Check one bundle. Raises VerificationError."""
         self.check_log(check_bundle(bundle, self.key, digest))
 
     def check_log(self, signed: Signed) -> None:
-        """Check the promise of a log if the policy requires a log. Raises NotProvenError."""
+        """Check the log entry if the policy requires a log. Raises VerificationError."""
         if self.root is not None:
             check_logged(signed, self.root)
 
@@ -64,17 +64,17 @@ class _ByIdentity:
     root: TrustRoot
 
     async def check_bundle(self, bundle: bytes, digest: str) -> None:
-        """Check one bundle. Raises NotProvenError."""
+        """Check one bundle. Raises VerificationError."""
         await asyncio.to_thread(check_keyless_bundle, bundle, self.signer, self.root, digest)
 
 
-async def prove(
+async def verify_image(
     registry: RegistrySession,
     reference: ImageReference,
     request: VerificationRequest,
     root: TrustRoot,
 ) -> str:
-    """Return the verified digest. Raises NotProvenError, RegistryError."""
+    """Return the verified digest. Raises VerificationError, RegistryError or ValueError."""
     required = await _required(request.policy, root)
     digest = reference.digest or await _digest_of(registry, reference)
     reasons: list[str] = []
@@ -83,18 +83,18 @@ async def prove(
             return digest
         reasons.append(str(refusal))
     if not reasons:
-        raise NotProvenError("it has no signature; sign it with cosign")
+        raise VerificationError("it has no signature; sign it with cosign")
     summary = "; ".join(dict.fromkeys(reasons))
-    raise NotProvenError(f"none of its {len(reasons)} signatures is valid: {summary}")
+    raise VerificationError(f"none of its {len(reasons)} signatures is valid: {summary}")
 
 
 async def _required(policy: ImageVerification, root: TrustRoot) -> _ByKey | _ByIdentity:
-    """Read the policy. Raises ValueError, NotProvenError."""
+    """Return the check that the policy requires. Raises ValueError or VerificationError."""
     if not policy.keyless:
         key = read_public_key(policy.public_key or "")
         return _ByKey(key, None if policy.ignore_tlog else root)
     signer = SignerIdentity.of(policy)
-    # Before the first signature, so that an image without one reports a bad trust root too.
+    # Before the first signature is read, so that an invalid trust root is reported in any case.
     await asyncio.to_thread(verifier_of, root)
     return _ByIdentity(signer, root)
 
@@ -102,26 +102,26 @@ async def _required(policy: ImageVerification, root: TrustRoot) -> _ByKey | _ByI
 async def _digest_of(registry: RegistrySession, reference: ImageReference) -> str:
     manifest = await registry.manifest(reference.tag or "")
     if manifest is None:
-        raise NotProvenError("the registry has no image with this name and tag")
+        raise VerificationError("the registry has no image with this name and tag")
     return manifest.digest
 
 
 async def _attempts(
     registry: RegistrySession, reference: str, digest: str, required: _ByKey | _ByIdentity
-) -> AsyncIterator[NotProvenError | None]:
-    """Check the signatures in turn; yield None for a valid one."""
+) -> AsyncIterator[VerificationError | None]:
+    """Check the signatures one by one; yield the error of each, None for a valid signature."""
     async for bundle in _bundles(registry, digest):
         try:
             await required.check_bundle(bundle, digest)
-        except NotProvenError as error:
+        except VerificationError as error:
             yield error
         else:
             yield None
     older = await registry.manifest(f"{digest.replace(':', '-')}.sig")
-    layers = list(simple_signing_layers(older.json()))[:_MOST] if older else []
+    layers = list(simple_signing_layers(older.json()))[:_SIGNATURES_MAX] if older else []
     for layer in layers:
         if isinstance(required, _ByIdentity):
-            yield NotProvenError(_OLDER)
+            yield VerificationError(_OLDER)
             continue
         payload = await _blob(registry, layer)
         if payload is None:
@@ -130,22 +130,22 @@ async def _attempts(
             required.check_log(
                 check_simple_signing(layer, payload, required.key, reference, digest)
             )
-        except NotProvenError as error:
+        except VerificationError as error:
             yield error
         else:
             yield None
 
 
 async def _bundles(registry: RegistrySession, digest: str) -> AsyncIterator[bytes]:
-    listed = await registry.referrers(digest, BUNDLE)
-    if listed is None:
-        listed = await registry.manifest(digest.replace(":", "-"))
-    if listed is None:
+    index = await registry.referrers(digest, BUNDLE)
+    if index is None:
+        index = await registry.manifest(digest.replace(":", "-"))
+    if index is None:
         return
-    children = [as_dict(child) for child in as_list(listed.json().get("manifests"))]
+    children = [as_dict(child) for child in as_list(index.json().get("manifests"))]
     # A registry may ignore the filter, or not copy the type into the list.
     bundles = [child for child in children if child.get("artifactType") in (BUNDLE, None, "")]
-    for child in bundles[:_MOST]:
+    for child in bundles[:_SIGNATURES_MAX]:
         manifest = await registry.manifest(_digest(child)) if _digest(child) else None
         if manifest is None:
             continue

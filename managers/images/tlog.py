@@ -1,8 +1,9 @@
 """Checks that a transparency log promised to publish a signature. Pure.
 
-Log: Rekor v1, by its signed entry timestamp, checked offline with the keys of a Sigstore trusted
-root (trusted_root.json, media type application/vnd.dev.sigstore.trustedroot+json). An entry with
-only an inclusion proof (Rekor v2) is not supported and proves nothing here.
+The promise is the signed entry timestamp of Rekor v1. It is checked offline with the keys of a
+Sigstore trusted root (trusted_root.json, media type
+application/vnd.dev.sigstore.trustedroot+json). An entry with only an inclusion proof (Rekor v2) is
+not supported.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import orjson
 
 from contracts.api.values.public_key import read_public_key
 from managers.images.cosign import (
-    NotProvenError,
     Signed,
+    VerificationError,
     as_dict,
     as_list,
     read_json,
@@ -32,7 +33,7 @@ _UNREADABLE = "its log entry cannot be read"
 
 
 def read_trust_root(content: bytes) -> TrustRoot:
-    """Read trusted_root.json. Raises ValueError with the reason: this is the operator's setting."""
+    """Read trusted_root.json, a file of the operator. Raises ValueError with the reason."""
     logs: dict[str, LogKey] = {}
     entries = as_list(as_dict(read_json(content)).get("tlogs"))
     for entry in entries:
@@ -44,26 +45,26 @@ def read_trust_root(content: bytes) -> TrustRoot:
         lines = base64.encodebytes(unbase64(key.get("rawBytes"))).decode()
         pem = f"-----BEGIN PUBLIC KEY-----\n{lines}-----END PUBLIC KEY-----\n"
         valid = as_dict(key.get("validFor"))
-        start = _moment(valid.get("start")) or datetime.min.replace(tzinfo=UTC)
-        end = _moment(valid.get("end")) or datetime.max.replace(tzinfo=UTC)
+        start = _parse_time(valid.get("start")) or datetime.min.replace(tzinfo=UTC)
+        end = _parse_time(valid.get("end")) or datetime.max.replace(tzinfo=UTC)
         logs[log_id] = LogKey(read_public_key(pem), start, end)
     if not entries:
         raise ValueError("it names no transparency log")
     return TrustRoot(logs, hashlib.sha256(content).hexdigest(), content)
 
 
-def _moment(text: Any) -> datetime | None:
+def _parse_time(text: Any) -> datetime | None:
     return datetime.fromisoformat(text) if isinstance(text, str) and text else None
 
 
 def check_logged(signed: Signed, root: TrustRoot) -> None:
-    """Check that an entry promises this signature. Raises NotProvenError."""
+    """Check that a log entry contains a promise for this signature. Raises VerificationError."""
     if not signed.log_entries:
-        raise NotProvenError(
+        raise VerificationError(
             "it is not in a transparency log; sign with one, or set ignoreTlog to true"
         )
     if not root.logs:
-        raise NotProvenError(
+        raise VerificationError(
             "the operator has no transparency log; set ignoreTlog to true, or give the operator "
             "a trusted_root.json"
         )
@@ -71,11 +72,11 @@ def check_logged(signed: Signed, root: TrustRoot) -> None:
     for entry in signed.log_entries:
         try:
             _check(_Promise.of(entry), signed, root)
-        except NotProvenError as error:
+        except VerificationError as error:
             reasons.append(str(error))
         else:
             return
-    raise NotProvenError(reasons[0])
+    raise VerificationError(reasons[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +90,20 @@ class _Promise:
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> _Promise:
         """Read an entry in cosign's own format, or a tlogEntry of a bundle."""
-        own = as_dict(entry.get("Payload"))
+        payload = as_dict(entry.get("Payload"))
         try:
-            if own:
+            if payload:
                 signature = unbase64(entry.get("SignedEntryTimestamp"))
                 return cls(
-                    _text(own["body"]),
-                    int(own["integratedTime"]),
-                    int(own["logIndex"]),
-                    _text(own["logID"]),
+                    _text(payload["body"]),
+                    int(payload["integratedTime"]),
+                    int(payload["logIndex"]),
+                    _text(payload["logID"]),
                     signature,
                 )
             promise = as_dict(entry.get("inclusionPromise"))
             if not promise:
-                raise NotProvenError("its log entry has no signed timestamp (Rekor v1)")
+                raise VerificationError("its log entry has no signed timestamp (Rekor v1)")
             return cls(
                 _text(entry["canonicalizedBody"]),
                 int(entry["integratedTime"]),
@@ -111,14 +112,14 @@ class _Promise:
                 unbase64(promise.get("signedEntryTimestamp")),
             )
         except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, NotProvenError):
+            if isinstance(error, VerificationError):
                 raise
-            raise NotProvenError(_UNREADABLE) from None
+            raise VerificationError(_UNREADABLE) from None
 
     def signed_text(self) -> bytes:
         """Return the bytes that the log signs: canonical JSON (RFC 8785).
 
-        For these values sorted keys suffice. Raises NotProvenError for numbers of more than 64
+        For these values sorted keys suffice. Raises VerificationError for numbers of more than 64
         bits, which no log writes.
         """
         try:
@@ -132,29 +133,31 @@ class _Promise:
                 option=orjson.OPT_SORT_KEYS,
             )
         except TypeError:
-            raise NotProvenError(_UNREADABLE) from None
+            raise VerificationError(_UNREADABLE) from None
 
 
 def _text(value: Any) -> str:
-    """Return a string, and "" for another value, which could be nested to any depth."""
+    """Return a string; "" for another value, which could be nested to any depth."""
     return value if isinstance(value, str) else ""
 
 
 def _check(promise: _Promise, signed: Signed, root: TrustRoot) -> None:
     log = root.logs.get(promise.log)
     if log is None:
-        raise NotProvenError("its log entry is from a log that the operator does not trust")
+        raise VerificationError("its log entry is from a log that the operator does not trust")
     try:
         when = datetime.fromtimestamp(promise.time, UTC)
     except (OverflowError, OSError, ValueError):
-        raise NotProvenError("its log entry has no time") from None
+        raise VerificationError("its log entry has no time") from None
     if not log.start <= when <= log.end:
-        raise NotProvenError("its log entry was made outside the validity period of the log's key")
+        raise VerificationError(
+            "its log entry was made outside the validity period of the log's key"
+        )
     text = promise.signed_text()
     try:
         verify(log.key, promise.signature, text)
-    except NotProvenError:
-        raise NotProvenError("its log entry was not signed by the log") from None
+    except VerificationError:
+        raise VerificationError("its log entry was not signed by the log") from None
     _check_subject(as_dict(read_json(unbase64(promise.body))), signed)
 
 
@@ -167,8 +170,8 @@ def _check_subject(body: Mapping[str, Any], signed: Signed) -> None:
         digest = as_dict(spec.get("payloadHash"))
         signatures = [as_dict(item).get("signature") for item in as_list(spec.get("signatures"))]
     else:
-        raise NotProvenError("its log entry is of a kind that the operator does not support")
+        raise VerificationError("its log entry is of a kind that the operator does not support")
     matches = digest.get("algorithm") == "sha256"
     matches = matches and digest.get("value") == hashlib.sha256(signed.content).hexdigest()
     if not matches or base64.b64encode(signed.signature).decode() not in signatures:
-        raise NotProvenError("its log entry is about another signature")
+        raise VerificationError("its log entry is about another signature")

@@ -1,6 +1,6 @@
 """Trust settings of an installation: registries without TLS, and transparency logs. Values only.
 
-Imports nothing that reads a key, because the settings of every verb of `baoctl` contain it.
+This module does not import the code that reads keys, because every verb of `baoctl` imports it.
 """
 
 from __future__ import annotations

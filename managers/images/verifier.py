@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping
 from contracts import image_reference
 from contracts.image_reference import ImageReference
 from contracts.records.observed import ImageVerdict
-from managers.images.cosign import NotProvenError
+from managers.images.cosign import VerificationError
 from managers.images.credentials import PullSecretError, RegistryLogin, login_for
 from managers.images.policy import VerificationRequest, cache_key, read_verdict, record
 from managers.images.registry import RegistryError, RegistrySession
-from managers.images.signatures import prove
+from managers.images.signatures import verify_image
 from managers.images.trust import Trust
 from runtime.builtin_kinds import SECRET
 from runtime.cache.cached_read import TtlCache
@@ -25,16 +25,19 @@ from runtime.clock import Clock, Deadline
 from runtime.errors import Forbidden, NotFound
 from runtime.types import Object, ObjectKey
 
-BUDGET = 5.0
-# Seconds for which a verdict is cached until a StatefulSet records it.
-PROVEN_FOR = 300.0
-REFUSED_FOR = 30.0
-UNREACHABLE_FOR = 15.0
-_MOST = 256
-# A registry that does not answer blocks a worker for the whole budget. So a process runs at most
+TIMEOUT = 5.0
+"""Maximum seconds of one verification."""
+VERIFIED_TTL = 300.0
+"""Seconds for which a verdict is cached; a StatefulSet usually records it earlier."""
+REFUSED_RECHECK = 30.0
+"""Seconds to the next verification after a user has to act."""
+UNREACHABLE_RECHECK = 15.0
+"""Seconds to the next verification after the registry did not respond."""
+_VERDICTS_MAX = 256
+# A registry that does not respond blocks a worker for TIMEOUT. Therefore a process runs at most
 # this many verifications at the same time, and one per namespace.
-_AT_ONCE = 2
-_BUSY_FOR = 1.0
+_CONCURRENT_MAX = 2
+_BUSY_RECHECK = 1.0
 
 
 class ImageVerifier:
@@ -45,7 +48,7 @@ class ImageVerifier:
         self._clock = clock
         self._trust = trust or Trust()
         # The namespace is part of the key, so namespaces do not share verdicts.
-        self._verdicts: TtlCache[tuple[str, str], ImageVerdict] = TtlCache(clock, _MOST)
+        self._verdicts: TtlCache[tuple[str, str], ImageVerdict] = TtlCache(clock, _VERDICTS_MAX)
         self._running: list[str] = []
 
     async def verdicts(
@@ -62,7 +65,7 @@ class ImageVerifier:
     async def verdict(
         self, request: VerificationRequest, records: Iterable[str] = ()
     ) -> ImageVerdict:
-        """Return one verdict. Raises errors of the API server from the read of a pull secret."""
+        """Return one verdict. Raises the errors of the API server when it reads a pull secret."""
         key = cache_key(request, self._trust.root.digest)
         for text in records:
             stored = read_verdict(request, key, text)
@@ -72,15 +75,15 @@ class ImageVerifier:
         cached = self._verdicts.get(slot)
         if cached is not None:
             return cached
-        if len(self._running) >= _AT_ONCE or request.namespace in self._running:
+        if len(self._running) >= _CONCURRENT_MAX or request.namespace in self._running:
             return ImageVerdict(
                 request.reference,
                 problem="unreachable",
-                message=f"image {request.reference}: waits until another verification ends",
-                retry_after=_BUSY_FOR,
+                message=f"image {request.reference}: waiting for another verification to end",
+                retry_after=_BUSY_RECHECK,
             )
         verdict = await self._verify(request, key)
-        seconds = verdict.retry_after or PROVEN_FOR
+        seconds = verdict.retry_after or VERIFIED_TTL
         self._verdicts.put(slot, verdict, self._clock.monotonic() + seconds)
         return verdict
 
@@ -89,30 +92,30 @@ class ImageVerifier:
         try:
             reference = image_reference.parse(request.reference)
             login = await self._login(request, reference)
-            async with Deadline(self._clock, BUDGET):
-                pinned = reference.pinned(await self._prove(reference, request, login))
-        except (NotProvenError, PullSecretError) as error:
-            return _problem(request, "unproven", str(error))
+            async with Deadline(self._clock, TIMEOUT):
+                pinned = reference.pinned(await self._verified_digest(reference, request, login))
+        except (VerificationError, PullSecretError) as error:
+            return _problem(request, "unverified", str(error))
         except ValueError as error:
-            return _problem(request, "unproven", f"the policy cannot be used: {error}")
+            return _problem(request, "unverified", f"the policy cannot be used: {error}")
         except RegistryError as error:
-            return _problem(request, "unproven" if error.lasting else "unreachable", str(error))
+            return _problem(request, "unverified" if error.lasting else "unreachable", str(error))
         except TimeoutError:
             return _problem(
-                request, "unreachable", f"the registry took more than {BUDGET:.0f} seconds"
+                request, "unreachable", f"the registry took more than {TIMEOUT:.0f} seconds"
             )
         finally:
             self._running.remove(request.namespace)
         return ImageVerdict(request.reference, pinned=pinned, record=record(key, pinned))
 
-    async def _prove(
+    async def _verified_digest(
         self, reference: ImageReference, request: VerificationRequest, login: RegistryLogin | None
     ) -> str:
         insecure = reference.registry in self._trust.insecure_registries
         async with RegistrySession(
             reference.host, reference.repository, login, insecure=insecure
         ) as registry:
-            return await prove(registry, reference, request, self._trust.root)
+            return await verify_image(registry, reference, request, self._trust.root)
 
     async def _login(
         self, request: VerificationRequest, reference: ImageReference
@@ -133,7 +136,7 @@ def _problem(request: VerificationRequest, problem: str, text: str) -> ImageVerd
     unreachable = problem == "unreachable"
     return ImageVerdict(
         request.reference,
-        problem="unreachable" if unreachable else "unproven",
+        problem="unreachable" if unreachable else "unverified",
         message=f"image {request.reference}: {text}",
-        retry_after=UNREACHABLE_FOR if unreachable else REFUSED_FOR,
+        retry_after=UNREACHABLE_RECHECK if unreachable else REFUSED_RECHECK,
     )

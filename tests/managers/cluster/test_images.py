@@ -26,7 +26,7 @@ SPEC = ASKING.read().spec
 IMAGE = f"{INSTALLATION.image_repository}:{SPEC.version}"
 PINNED = f"{INSTALLATION.image_repository}@sha256:{'d' * 64}"
 PROVEN = ImageVerdict(IMAGE, pinned=PINNED, record=f"{'k' * 64} {PINNED}")
-UNPROVEN = ImageVerdict(IMAGE, problem="unproven", message="it is not signed", retry_after=60.0)
+UNVERIFIED = ImageVerdict(IMAGE, problem="unverified", message="it is not signed", retry_after=60.0)
 DOWN = ImageVerdict(IMAGE, problem="unreachable", message="it is down", retry_after=15.0)
 
 
@@ -71,7 +71,7 @@ KEYLESS = ASKING.with_spec(imageVerification={"enabled": True, **IDENTITY})
 
 
 @pytest.mark.parametrize("cluster", [ASKING, KEYLESS], ids=["key", "identity"])
-@pytest.mark.parametrize("verdict", [UNPROVEN, DOWN])
+@pytest.mark.parametrize("verdict", [UNVERIFIED, DOWN])
 def test_without_a_verification_no_pod_changes_and_the_rest_is_applied(
     verdict: ImageVerdict, cluster: gen.Cluster
 ) -> None:
@@ -132,9 +132,9 @@ def image_message(cluster: gen.Cluster, *verdicts: ImageVerdict) -> str:
 WARNED = ASKING.with_spec(imageVerification={**POLICY, "failurePolicy": "Warn"})
 TOLD: dict[str, tuple[gen.Cluster, tuple[ImageVerdict, ...], str]] = {
     "proven": (ASKING, (PROVEN,), f"True ImageVerified: Verified by a signature: {PINNED}"),
-    "not proven": (ASKING, (UNPROVEN,), "False ImageVerificationFailed: it is not signed"),
+    "not proven": (ASKING, (UNVERIFIED,), "False ImageVerificationFailed: it is not signed"),
     "nobody to ask": (ASKING, (DOWN,), "Unknown ImageRegistryUnavailable: it is down"),
-    "used all the same": (WARNED, (UNPROVEN,), "False ImageVerificationFailed: it is not signed"),
+    "used all the same": (WARNED, (UNVERIFIED,), "False ImageVerificationFailed: it is not signed"),
     "used without asking": (WARNED, (DOWN,), "False ImageRegistryUnavailable: it is down"),
     "not looked at": (ASKING, (), "Unknown Unknown: "),
 }

@@ -8,7 +8,7 @@ import pytest
 from contracts.api.values.public_key import read_public_key
 from managers.images.cosign import (
     SIGNATURE,
-    NotProvenError,
+    VerificationError,
     check_bundle,
     check_simple_signing,
     simple_signing_layers,
@@ -40,9 +40,9 @@ def test_each_key_proves_only_what_it_signed(kind: str, other: str) -> None:
     if kind == other:
         return
     record, key = recording(kind), read_public_key(recording(other).public_key)
-    with pytest.raises(NotProvenError, match="not made with the key"):
+    with pytest.raises(VerificationError, match="not made with the key"):
         check_bundle(record.bundle, key, record.digest)
-    with pytest.raises(NotProvenError, match="not made with the key"):
+    with pytest.raises(VerificationError, match="not made with the key"):
         check_simple_signing(
             record.older_layer, record.older_payload, key, record.reference, record.digest
         )
@@ -52,9 +52,9 @@ def test_each_key_proves_only_what_it_signed(kind: str, other: str) -> None:
 def test_a_signature_is_not_moved_to_another_image(kind: str) -> None:
     record = recording(kind)
     key = read_public_key(record.public_key)
-    with pytest.raises(NotProvenError, match="another image"):
+    with pytest.raises(VerificationError, match="another image"):
         check_bundle(record.bundle, key, OTHER)
-    with pytest.raises(NotProvenError, match="another image"):
+    with pytest.raises(VerificationError, match="another image"):
         check_simple_signing(record.older_layer, record.older_payload, key, record.reference, OTHER)
 
 
@@ -63,12 +63,12 @@ def test_a_byte_that_differs_proves_nothing(kind: str) -> None:
     record = recording(kind)
     key = read_public_key(record.public_key)
     payload = record.older_payload.replace(b'"optional":null', b'"optional":true')
-    with pytest.raises(NotProvenError):
+    with pytest.raises(VerificationError):
         check_simple_signing(record.older_layer, payload, key, record.reference, record.digest)
     whole = orjson.loads(record.bundle)
     statement = whole["dsseEnvelope"]["payload"]
     whole["dsseEnvelope"]["payload"] = statement[:-4] + "IH19"
-    with pytest.raises(NotProvenError):
+    with pytest.raises(VerificationError):
         check_bundle(orjson.dumps(whole), key, record.digest)
 
 
@@ -76,7 +76,7 @@ def test_an_older_signature_is_for_its_repository_alone() -> None:
     signer = Signer()
     key = read_public_key(signer.public_key)
     layer, payload = signer.older("registry.example.com/test", DIGEST)
-    with pytest.raises(NotProvenError, match="another repository"):
+    with pytest.raises(VerificationError, match="another repository"):
         check_simple_signing(layer, payload, key, IMAGE, DIGEST)
 
 
@@ -110,7 +110,7 @@ def test_a_signed_document_that_says_less_proves_nothing(
 ) -> None:
     signer = Signer()
     layer, payload = signer.older(REPOSITORY, DIGEST, **changes)
-    with pytest.raises(NotProvenError, match=reason):
+    with pytest.raises(VerificationError, match=reason):
         check_simple_signing(layer, payload, read_public_key(signer.public_key), IMAGE, DIGEST)
 
 
@@ -131,14 +131,14 @@ def test_a_signed_statement_that_says_less_proves_nothing(
 ) -> None:
     signer = Signer()
     bundle = signer.bundle(DIGEST, **changes)
-    with pytest.raises(NotProvenError, match=reason):
+    with pytest.raises(VerificationError, match=reason):
         check_bundle(bundle, read_public_key(signer.public_key), DIGEST)
 
 
 def test_a_bundle_of_another_payload_type_proves_nothing() -> None:
     signer = Signer()
     bundle = signer.bundle_over(b"{}", kind="text/plain")
-    with pytest.raises(NotProvenError, match="no in-toto statement"):
+    with pytest.raises(VerificationError, match="no in-toto statement"):
         check_bundle(bundle, read_public_key(signer.public_key), DIGEST)
 
 
@@ -146,7 +146,7 @@ def test_of_two_signatures_in_an_envelope_none_counts() -> None:
     signer = Signer()
     whole = orjson.loads(signer.bundle(DIGEST))
     whole["dsseEnvelope"]["signatures"] *= 2
-    with pytest.raises(NotProvenError, match="exactly one signature"):
+    with pytest.raises(VerificationError, match="exactly one signature"):
         check_bundle(orjson.dumps(whole), read_public_key(signer.public_key), DIGEST)
 
 
@@ -154,11 +154,11 @@ def test_of_two_signatures_in_an_envelope_none_counts() -> None:
 def test_junk_proves_nothing_and_breaks_nothing(junk: bytes) -> None:
     signer = Signer()
     key = read_public_key(signer.public_key)
-    with pytest.raises(NotProvenError):
+    with pytest.raises(VerificationError):
         check_bundle(junk, key, DIGEST)
-    with pytest.raises(NotProvenError):
+    with pytest.raises(VerificationError):
         check_simple_signing({"annotations": {SIGNATURE: "??"}}, junk, key, IMAGE, DIGEST)
-    with pytest.raises(NotProvenError):
+    with pytest.raises(VerificationError):
         check_simple_signing(signer.older_over(junk), junk, key, IMAGE, DIGEST)
 
 
@@ -173,7 +173,7 @@ def test_what_is_told_holds_nothing_of_what_was_sent() -> None:
     signer = Signer()
     secret = "hunter2"
     layer, payload = signer.older(f"registry.example.com/{secret}", DIGEST)
-    with pytest.raises(NotProvenError) as caught:
+    with pytest.raises(VerificationError) as caught:
         check_simple_signing(layer, payload, read_public_key(signer.public_key), IMAGE, DIGEST)
     assert not re.search(secret, str(caught.value))
     assert base64_of(payload) not in str(caught.value)

@@ -59,7 +59,7 @@ async def test_an_image_signed_with_an_identity_is_pinned(lists: bool) -> None:
         here.attach(digest, KeylessSigner())
         here.bench.server.signed(here.bench.signer, digest)
         refused = await here.ask()
-        assert refused.problem == "unproven"
+        assert refused.problem == "unverified"
         assert "none of its 2 signatures is valid" in refused.message
         assert "its certificate is not from an authority" in refused.message
         assert "made with a key" in refused.message
@@ -68,7 +68,7 @@ async def test_an_image_signed_with_an_identity_is_pinned(lists: bool) -> None:
         pattern = {"issuer": None, "subject": None, "issuerRegExp": ".", "subjectRegExp": "@refs/t"}
         assert (await here.ask(**pattern)).pinned.endswith(f"@{digest}")
         other = await here.ask(subject="somebody")
-        assert (other.problem, other.pinned) == ("unproven", "")
+        assert (other.problem, other.pinned) == ("unverified", "")
         assert "its certificate names another subject" in other.message
         assert SUBJECT not in other.message
 
@@ -88,7 +88,7 @@ async def test_an_identity_needs_a_trust_root_before_the_registry_is_asked() -> 
         here.attach(here.bench.server.image("2.4.0"))
         here.root = EMPTY_TRUST_ROOT
         refused = await here.ask()
-        assert refused.problem == "unproven"
+        assert refused.problem == "unverified"
         assert "SIGSTORE_TRUSTED_ROOT" in refused.message
         here.root = read_trust_root(here.signer.trusted_root(certificateAuthorities=[]))
         assert "must name certificate authorities" in (await here.ask()).message

@@ -44,7 +44,7 @@ def choose(verdict: ImageVerdict | None, **fields: Any) -> ImageChoice:
 
 
 PROVEN = ImageVerdict(IMAGE, pinned=PINNED, record=f"key {PINNED}")
-UNPROVEN = ImageVerdict(IMAGE, problem="unproven", message="no signature", retry_after=60.0)
+UNVERIFIED = ImageVerdict(IMAGE, problem="unverified", message="no signature", retry_after=60.0)
 DOWN = ImageVerdict(IMAGE, problem="unreachable", message="down", retry_after=15.0)
 WARN = {"imageVerification": {**POLICY, "failurePolicy": "Warn"}}
 
@@ -99,7 +99,7 @@ def test_b44_no_reference_moves_by_itself(fields: dict[str, Any]) -> None:
 
 
 HELD: dict[str, tuple[ImageVerdict | None, type, str]] = {
-    "nothing proven": (UNPROVEN, Blocked, "ImageVerificationFailed"),
+    "nothing proven": (UNVERIFIED, Blocked, "ImageVerificationFailed"),
     "nobody to ask": (DOWN, Wait, "ImageRegistryUnavailable"),
     "nobody asked": (None, Wait, "ImageRegistryUnavailable"),
 }
@@ -113,7 +113,7 @@ def test_block_holds_back_the_pods(verdict: ImageVerdict | None, kind: type, rea
     assert (choice.outcome.reason, choice.records) == (reason, ())
 
 
-@pytest.mark.parametrize("verdict", [UNPROVEN, DOWN, None])
+@pytest.mark.parametrize("verdict", [UNVERIFIED, DOWN, None])
 def test_warn_uses_the_tag_and_records_nothing(verdict: ImageVerdict | None) -> None:
     choice = choose(verdict, **WARN)
     assert (choice.server, choice.records) == (IMAGE, ())
@@ -165,7 +165,7 @@ def test_the_helper_has_a_policy_of_its_own() -> None:
 
 
 def test_a_helper_that_is_not_proven_is_not_used_and_stops_no_pod() -> None:
-    refused = ImageVerdict("r/op:1", problem="unproven", message="x", retry_after=60.0)
+    refused = ImageVerdict("r/op:1", problem="unverified", message="x", retry_after=60.0)
     assert (helper(refused).operator_image, helper(refused).outcome) == ("", Done())
     assert (helper(None).operator_image, helper(refused, failurePolicy="Warn").operator_image) == (
         "",

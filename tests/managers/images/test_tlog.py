@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from contracts.api.values.public_key import read_public_key
-from managers.images.cosign import NotProvenError, Signed, check_bundle, check_simple_signing
+from managers.images.cosign import Signed, VerificationError, check_bundle, check_simple_signing
 from managers.images.tlog import check_logged, read_trust_root
 from managers.images.trust import EMPTY_TRUST_ROOT, TrustRoot
 from tests.managers.images import sigstore_services
@@ -152,17 +152,17 @@ LIES: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("entry", "reason"), LIES.values(), ids=LIES.keys())
 def test_what_the_log_did_not_say_proves_nothing(entry: dict[str, Any], reason: str) -> None:
-    with pytest.raises(NotProvenError, match=reason):
+    with pytest.raises(VerificationError, match=reason):
         check_logged(with_entry(entry), ROOT)
 
 
 def test_without_an_entry_the_way_out_is_named() -> None:
-    with pytest.raises(NotProvenError, match="ignoreTlog"):
+    with pytest.raises(VerificationError, match="ignoreTlog"):
         check_logged(SIGNED, ROOT)
 
 
 def test_without_a_trust_root_no_entry_counts() -> None:
-    with pytest.raises(NotProvenError, match=r"trusted_root\.json"):
+    with pytest.raises(VerificationError, match=r"trusted_root\.json"):
         check_logged(with_entry(LOG.promise(hashed_entry(SIGNED))), EMPTY_TRUST_ROOT)
 
 
@@ -181,7 +181,7 @@ def test_a_key_of_a_log_counts_in_its_time(valid: dict[str, str], fine: bool) ->
     if fine:
         check_logged(signed, root)
     else:
-        with pytest.raises(NotProvenError, match="outside the validity period"):
+        with pytest.raises(VerificationError, match="outside the validity period"):
             check_logged(signed, root)
 
 

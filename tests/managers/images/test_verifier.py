@@ -14,9 +14,15 @@ from contracts.api.cluster.image_verification import ImageVerification
 from managers.images.credentials import LOGINS_MAX
 from managers.images.policy import VerificationRequest, cache_key
 from managers.images.registry import RegistrySession
-from managers.images.signatures import prove
+from managers.images.signatures import verify_image
 from managers.images.trust import EMPTY_TRUST_ROOT
-from managers.images.verifier import BUDGET, PROVEN_FOR, REFUSED_FOR, UNREACHABLE_FOR, ImageVerifier
+from managers.images.verifier import (
+    REFUSED_RECHECK,
+    TIMEOUT,
+    UNREACHABLE_RECHECK,
+    VERIFIED_TTL,
+    ImageVerifier,
+)
 from runtime.builtin_kinds import SECRET
 from tests.managers.images.bench import bench
 from tests.managers.images.recorded import KINDS, base64_of, recording
@@ -60,7 +66,7 @@ async def test_what_real_cosign_left_in_a_registry_is_found(kind: str, scheme: s
         registry_server(manifests=kept, blobs=blobs, lists_referrers=False) as server,
         RegistrySession(server.address, record.repository, None, insecure=True) as registry,
     ):
-        found = await prove(
+        found = await verify_image(
             registry, image_reference.parse(record.reference), question, EMPTY_TRUST_ROOT
         )
     assert found == record.digest
@@ -73,7 +79,7 @@ async def test_b41_a_running_cluster_costs_the_registry_nothing() -> None:
         assert 0 < here.server.requests < 8
         for _ in range(50):
             assert await here.verifier.verdict(here.question(), [first.record]) == first
-            await here.clock.advance(PROVEN_FOR)
+            await here.clock.advance(VERIFIED_TTL)
         restarted = ImageVerifier(here.api, here.clock)
         assert (await restarted.verdict(here.question(), [first.record])).pinned == first.pinned
         assert (here.server.requests, here.api.requests) == (0, [])
@@ -84,7 +90,7 @@ async def test_b41_an_answer_that_nobody_wrote_down_is_kept_for_a_while() -> Non
         here.signed_image()
         await here.ask()
         assert here.server.requests
-        await here.clock.advance(PROVEN_FOR - 1)
+        await here.clock.advance(VERIFIED_TTL - 1)
         await here.ask()
         assert here.server.requests == 0
         await here.clock.advance(1)
@@ -98,12 +104,12 @@ async def test_b41_a_registry_that_does_not_answer_costs_five_seconds() -> None:
         here.server.gate = asyncio.Event()
         asking = asyncio.create_task(here.ask())
         await here.server.arrived.acquire()
-        await here.clock.advance(BUDGET)
+        await here.clock.advance(TIMEOUT)
         verdict = await asking
         here.server.gate.set()
         assert verdict.problem == "unreachable"
         assert "5 seconds" in verdict.message
-        assert verdict.retry_after == UNREACHABLE_FOR
+        assert verdict.retry_after == UNREACHABLE_RECHECK
 
 
 async def test_a_tag_that_moved_does_not_reach_what_was_proven() -> None:
@@ -111,7 +117,7 @@ async def test_a_tag_that_moved_does_not_reach_what_was_proven() -> None:
         here.signed_image(content="one")
         first = await here.ask()
         here.signed_image(content="two")
-        await here.clock.advance(PROVEN_FOR * 10)
+        await here.clock.advance(VERIFIED_TTL * 10)
         assert await here.verifier.verdict(here.question(), [first.record]) == first
         assert (await here.ask()).pinned != first.pinned
 
@@ -144,18 +150,18 @@ async def test_what_is_not_proven_is_not_pinned(what: str, reason: str) -> None:
         if what == "signed for another image":
             here.server.attach(digest, here.signer.bundle("sha256:" + "e" * 64))
         verdict = await here.ask()
-        assert (verdict.pinned, verdict.record, verdict.problem) == ("", "", "unproven")
+        assert (verdict.pinned, verdict.record, verdict.problem) == ("", "", "unverified")
         assert reason in verdict.message
-        assert verdict.retry_after == REFUSED_FOR
+        assert verdict.retry_after == REFUSED_RECHECK
 
 
 async def test_a_signature_that_comes_later_is_noticed() -> None:
     async with bench() as here:
         digest = here.server.image("2.4.0")
-        assert (await here.ask()).problem == "unproven"
+        assert (await here.ask()).problem == "unverified"
         here.server.signed(here.signer, digest)
-        assert (await here.ask()).problem == "unproven"
-        await here.clock.advance(REFUSED_FOR)
+        assert (await here.ask()).problem == "unverified"
+        await here.clock.advance(REFUSED_RECHECK)
         assert (await here.ask()).pinned
 
 
@@ -170,7 +176,7 @@ async def test_b14_one_key_does_not_vouch_for_another() -> None:
         assert mine.policy.public_key is not None
         assert mine.policy.public_key[:shared] == other[:shared]
         question = replace(mine, policy=mine.policy.model_copy(update={"public_key": other}))
-        assert (await here.verifier.verdict(question, [first.record])).problem == "unproven"
+        assert (await here.verifier.verdict(question, [first.record])).problem == "unverified"
 
 
 CHANGES: dict[str, dict[str, object]] = {
@@ -210,7 +216,7 @@ async def test_what_one_namespace_may_read_is_not_told_to_another() -> None:
         assert (await here.verifier.verdict(request)).pinned
         elsewhere = replace(request, namespace="elsewhere")
         refused = await here.verifier.verdict(elsewhere)
-        assert refused.problem == "unproven"
+        assert refused.problem == "unverified"
         assert "pull secret" in refused.message
 
 
@@ -247,7 +253,7 @@ async def test_a_pull_secret_beyond_a_limit_is_named_and_the_registry_is_not_ask
         live["data"] = {".dockerconfigjson": base64_of(orjson.dumps({"auths": auths}))}
         here.api.with_objects((SECRET, live))
         verdict = await here.verifier.verdict(replace(here.question(), pull_secrets=("login",)))
-        assert verdict.problem == "unproven"
+        assert verdict.problem == "unverified"
         assert f"Secret shop/login: it has {LOGINS_MAX + 1} logins" in verdict.message
         assert here.server.requests == 0
 
@@ -264,7 +270,7 @@ async def test_a_slow_registry_holds_one_worker_per_namespace_and_never_all() ->
         await here.server.arrived.acquire()
         third = await here.verifier.verdict(replace(mine, namespace="c"))
         assert [same.problem, third.problem] == ["unreachable", "unreachable"]
-        assert same.retry_after < UNREACHABLE_FOR
+        assert same.retry_after < UNREACHABLE_RECHECK
         assert len(here.server.paths) == 2
         here.server.gate.set()
         assert (await first).pinned
@@ -284,7 +290,7 @@ async def test_a_policy_that_cannot_be_used_asks_nobody() -> None:
     async with bench() as here:
         here.signed_image()
         verdict = await here.verifier.verdict(here.question(publicKey="junk"))
-        assert verdict.problem == "unproven"
+        assert verdict.problem == "unverified"
         assert here.server.requests == 0
 
 
@@ -312,5 +318,5 @@ async def test_a_signature_without_a_log_needs_leave() -> None:
     async with bench() as here:
         here.signed_image()
         verdict = await here.verifier.verdict(here.question(ignoreTlog=False))
-        assert verdict.problem == "unproven"
+        assert verdict.problem == "unverified"
         assert "not in a transparency log" in verdict.message

@@ -166,7 +166,7 @@ STRICT = {"enabled": True, "publicKey": KEY}
 WARN = {**STRICT, "failurePolicy": "Warn"}
 KEYLESS = {"enabled": True, "issuer": "https://i.example.com", "subject": "s"}
 PROVEN = ImageVerdict(IMAGE, pinned=PINNED)
-UNPROVEN = ImageVerdict(IMAGE, problem="unproven", message="no signature", retry_after=30.0)
+UNVERIFIED = ImageVerdict(IMAGE, problem="unverified", message="no signature", retry_after=30.0)
 AWAY = ImageVerdict(IMAGE, problem="unreachable", message="no answer", retry_after=15.0)
 FAILED = "BackupExecutorImageVerificationFailed"
 
@@ -176,16 +176,16 @@ IMAGES: dict[str, tuple[dict[str, Any] | None, ImageVerdict | None, str]] = {
     "it is switched off": ({**STRICT, "enabled": False}, None, IMAGE),
     "it is proven": (STRICT, PROVEN, PINNED),
     "it is proven, and only a warning was asked for": (WARN, PROVEN, PINNED),
-    "nothing proves it": (STRICT, UNPROVEN, FAILED),
-    "nothing proves it, and that is fine": (WARN, UNPROVEN, IMAGE),
+    "nothing proves it": (STRICT, UNVERIFIED, FAILED),
+    "nothing proves it, and that is fine": (WARN, UNVERIFIED, IMAGE),
     "the registry is away": (STRICT, AWAY, "ImageRegistryUnavailable"),
     "nobody has looked": (STRICT, None, "ImageRegistryUnavailable"),
     "an identity is proven": (KEYLESS, PROVEN, PINNED),
-    "nothing proves an identity": (KEYLESS, UNPROVEN, FAILED),
+    "nothing proves an identity": (KEYLESS, UNVERIFIED, FAILED),
     "nobody has looked for an identity": (KEYLESS, None, "ImageRegistryUnavailable"),
     "nothing proves an identity, and that is fine": (
         {**KEYLESS, "failurePolicy": "Warn"},
-        UNPROVEN,
+        UNVERIFIED,
         IMAGE,
     ),
 }
@@ -204,7 +204,7 @@ def test_image(policy: dict[str, Any] | None, verdict: ImageVerdict | None, expe
 
 def test_a_restore_has_its_own_reason() -> None:
     cluster = PLAIN.with_spec(operatorImageVerification=STRICT).read()
-    outcome = gen.expect(Blocked, verified_image(cluster, "restore", IMAGE, UNPROVEN))
+    outcome = gen.expect(Blocked, verified_image(cluster, "restore", IMAGE, UNVERIFIED))
     assert outcome.reason == "RestoreExecutorImageVerificationFailed"
 
 
