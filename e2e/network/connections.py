@@ -14,7 +14,7 @@ from e2e.harness.seats import Protocol
 from e2e.harness.stores import S3_PORT
 from e2e.rig.layout import API_PORT
 from managers.networking import flows
-from managers.networking.flows import Direction, FlowPeer, Guarded, Permission, Ports
+from managers.networking.flows import Direction, FlowPeer, Permission, PolicyPods, Ports
 
 METRICS_PORT = 8202
 HTTPS = 443
@@ -43,7 +43,7 @@ class Lines:
     denied: tuple[Line, ...]
 
 
-Key = tuple[Guarded, Direction, FlowPeer, Ports]
+Key = tuple[PolicyPods, Direction, FlowPeer, Ports]
 
 
 def keys(permissions: tuple[Permission, ...]) -> list[Key]:
@@ -51,7 +51,7 @@ def keys(permissions: tuple[Permission, ...]) -> list[Key]:
     return [
         (pods, permission.direction, permission.peer, permission.ports)
         for permission in permissions
-        for pods in permission.guarded
+        for pods in permission.pods
     ]
 
 

@@ -1,1 +1,1 @@
-"""Network access to the cluster: Services and NetworkPolicy. Pure."""
+"""Network access to a cluster: Services, NetworkPolicies, Ingress and Gateway routes. Pure."""

@@ -66,7 +66,7 @@ def _invalid(cidr: str | None, observed: Observed) -> str:
 
 
 def _within(host: str, cidr: str) -> bool:
-    # The validation rules reject other text, but the status of such a spec is computed too.
+    # The validation rules reject an invalid CIDR, but the status of such a spec is computed too.
     return is_cidr(cidr) and ipaddress.ip_address(host) in ipaddress.ip_network(cidr, strict=False)
 
 

@@ -15,7 +15,7 @@ from contracts.api.cluster.network import EgressRule, IpBlock, NetworkPolicyPeer
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.cloud_metadata import LINK_LOCAL, METADATA, Network
 
-CLOSED: tuple[Network, ...] = (*LINK_LOCAL, *METADATA)
+EXCLUDED: tuple[Network, ...] = (*LINK_LOCAL, *METADATA)
 
 
 def egress_rules(spec: ClusterSpec) -> tuple[Mapping[str, Any], ...]:
@@ -29,10 +29,10 @@ def egress_rules(spec: ClusterSpec) -> tuple[Mapping[str, Any], ...]:
 def _without_metadata(rule: EgressRule) -> EgressRule:
     if rule.to is None:
         return rule
-    return rule.model_copy(update={"to": tuple(map(_narrowed, rule.to))})
+    return rule.model_copy(update={"to": tuple(map(_exclude_metadata, rule.to))})
 
 
-def _narrowed(peer: NetworkPolicyPeer) -> NetworkPolicyPeer:
+def _exclude_metadata(peer: NetworkPolicyPeer) -> NetworkPolicyPeer:
     block = peer.ip_block
     missing = tuple(map(str, _missing(block))) if block else ()
     if block is None or not missing:
@@ -42,14 +42,14 @@ def _narrowed(peer: NetworkPolicyPeer) -> NetworkPolicyPeer:
 
 
 def _missing(block: IpBlock) -> Iterator[Network]:
-    """Yield the closed ranges within the block that it does not except yet.
+    """Yield the ranges of EXCLUDED in a block that are not among its exceptions.
 
-    An exception must be smaller than its block, so a rule that names exactly the range of a
-    metadata server still opens it.
+    An exception must be smaller than its block, so a rule whose block is exactly the range of a
+    metadata server still allows access to it.
     """
     outer = _network(block.cidr)
     exceptions = [_network(text) for text in block.except_ or ()]
-    for inner in CLOSED:
+    for inner in EXCLUDED:
         excepted = any(_is_within(inner, exception) for exception in exceptions)
         if inner != outer and _is_within(inner, outer) and not excepted:
             yield inner

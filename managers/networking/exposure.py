@@ -1,7 +1,7 @@
 """Exposure objects of a cluster, for the optional kinds that the API server serves. Pure.
 
-No pod needs them: they are applied last, and a problem with them sets a condition and blocks
-nothing.
+No pod needs these objects. They are applied last, and a problem with them sets a condition but does
+not block the reconcile.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from managers.networking.service_monitor import metrics_service, service_monitor
 from runtime.apply.intent import Intent
 from runtime.outcome import Done, Outcome
 
-# The watch of the CRDs triggers the next reconcile for these, so no poll is needed.
-ASLEEP = frozenset({"GatewayAPIMissing", "Reconciling"})
+# Reasons that end when a CRD changes: its watch triggers the next reconcile.
+NOT_POLLED = frozenset({"GatewayAPIMissing", "Reconciling"})
 GATEWAY_RECHECK = 60.0
 """Seconds between two reads of a ready Gateway, which is not watched."""
 GATEWAY_PENDING = 10.0
@@ -73,11 +73,12 @@ def authority_of(resolved: Resolved, observed: Observed) -> str:
 
 
 def gateway_outcome(resolved: Resolved, observed: Observed) -> Outcome:
-    """Requeue for the next read of the Gateway, since it is not watched.
+    """Return the outcome with the time of the next read of the Gateway, which is not watched.
 
-    Always Done: a condition reports a missing exposure object, and the cluster stays ready.
+    The outcome is always Done: a condition reports a problem with the exposure, and the cluster
+    remains ready.
     """
     condition = gateway_ready(resolved.exposure.gateway, observed.exposure)
-    if condition is None or condition.reason in ASLEEP:
+    if condition is None or condition.reason in NOT_POLLED:
         return Done()
     return Done(GATEWAY_RECHECK if condition.status == "True" else GATEWAY_PENDING)

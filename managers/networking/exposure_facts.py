@@ -87,7 +87,7 @@ def class_facts(live: Object) -> ClassFacts:
 
 @memoize
 def route_facts(live: Object, owned: bool, spec: GatewaySettings) -> RouteFacts:
-    """Read the status of our route: the worst of all parents that are our Gateway."""
+    """Read the status of our route; of several parents that are our Gateway, the worst counts."""
     entries = _entries_of_our_gateway(live, "parents", "parentRef", spec)
     return _status_facts(live, owned, entries)
 
@@ -114,8 +114,8 @@ def _status_facts(live: Object, owned: bool, entries: Iterable[Part]) -> RouteFa
     generation, conditions = _generation(live), [entry.get("conditions") for entry in entries]
     return RouteFacts(
         owned,
-        accepted=_worst(verdict(listed, "Accepted", generation) for listed in conditions),
-        resolved=_worst(verdict(listed, "ResolvedRefs", generation) for listed in conditions),
+        accepted=_worst(verdict(entry, "Accepted", generation) for entry in conditions),
+        resolved=_worst(verdict(entry, "ResolvedRefs", generation) for entry in conditions),
     )
 
 
@@ -137,6 +137,6 @@ def _is_our_gateway(reference: Part, spec: GatewaySettings) -> bool:
 def ingress_facts(live: Object, owned: bool) -> IngressFacts:
     """Read the addresses that the ingress controller published."""
     balancer = _dict(_dict(live.get("status")).get("loadBalancer"))
-    points = _dicts(balancer.get("ingress"))
-    addresses = (str(point.get("ip") or point.get("hostname") or "") for point in points)
+    entries = _dicts(balancer.get("ingress"))
+    addresses = (str(entry.get("ip") or entry.get("hostname") or "") for entry in entries)
     return IngressFacts(owned, tuple(filter(None, addresses)))

@@ -1,6 +1,7 @@
 """Resolves the exposure settings of a spec: Ingress, Gateway and ServiceMonitor. Pure.
 
-Called by `managers.cluster.resolve.resolve`.
+Called by `managers.cluster.resolve.resolve`; the observer and the status of a cluster use
+`exposure_spec`.
 """
 
 from __future__ import annotations
@@ -29,9 +30,8 @@ _PORTS = {"http": 80}
 def store_ports(spec: ClusterSpec) -> tuple[int, ...]:
     """Return the ports of the snapshot store that the operator opens for jobs.
 
-    A NetworkPolicy cannot name a host. So the operator opens these ports to all addresses, and the
-    first backup needs no further rule. With egress rules of the user, or in profile Hardened, it
-    opens none.
+    A NetworkPolicy cannot contain a host name, so the operator opens these ports to all addresses.
+    It opens none if the user sets egress rules, or in profile Hardened.
     """
     backup = spec.backup
     if backup is None or spec.profile == "Hardened" or spec.network.egress_rules:

@@ -1,6 +1,7 @@
-"""One table of the permitted network flows: NetworkPolicies are built from it, the docs show it.
+"""The table of the permitted network flows, from which the NetworkPolicies are built.
 
 All other traffic is denied. A policy omits the permissions that have no peers in its cluster.
+docs/networking.md contains the table.
 Semantics: Kubernetes API reference, NetworkPolicySpec.
 """
 
@@ -18,7 +19,8 @@ from contracts.records.resolved import NetworkSettings, Resolved
 
 Peers = list[dict[str, Any]]
 PolicyPort = Mapping[str, Any]
-Guarded = Literal["servers", "jobs"]
+PolicyPods = Literal["servers", "jobs"]
+"""The pods that a NetworkPolicy selects."""
 Direction = Literal["in", "out"]
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -59,12 +61,12 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """One permission: `peer` may call pods of `guarded` at `ports`, or the reverse.
+    """One permission: `peer` may connect to `pods` at `ports`.
 
-    `why` is the purpose.
+    With direction "out" these pods may connect to `peer`. `why` is the purpose.
     """
 
-    guarded: tuple[Guarded, ...]
+    pods: tuple[PolicyPods, ...]
     direction: Direction
     peer: FlowPeer
     ports: Ports
@@ -126,7 +128,7 @@ def _dns(context: FlowContext) -> Peers:
 
 def _api_server(context: FlowContext) -> Peers:
     cidrs = context.settings.api_server_cidrs
-    # The API server warns of host bits after the prefix.
+    # The API server warns about a CIDR with host bits.
     ranges = tuple(str(ipaddress.ip_network(cidr, strict=False)) for cidr in cidrs)
     return _blocks(ranges) if cidrs else _hosts(context.api_server_hosts)
 
@@ -192,7 +194,7 @@ HTTPS_PORT = _always("443", _tcp(443))
 STORE_PORTS = Ports("443, and the port of `spec.backup.target.endpoint`", _store_ports)
 ENDPOINT_PORTS = Ports("the port of the endpoints, or 6443", _endpoint_ports)
 
-BOTH: tuple[Guarded, ...] = ("servers", "jobs")
+BOTH: tuple[PolicyPods, ...] = ("servers", "jobs")
 PERMISSIONS: tuple[Permission, ...] = (
     Permission(("servers",), "in", SERVERS, RAFT_PORTS, "raft, joining, request forwarding"),
     Permission(
@@ -216,12 +218,12 @@ PERMISSIONS: tuple[Permission, ...] = (
 )
 
 
-def rules(context: FlowContext, guarded: Guarded, direction: Direction) -> list[dict[str, Any]]:
+def rules(context: FlowContext, pods: PolicyPods, direction: Direction) -> list[dict[str, Any]]:
     """Build the rules of one policy and direction from the table, in its order."""
     side = "from" if direction == "in" else "to"
     entries = []
     for permission in PERMISSIONS:
-        if guarded not in permission.guarded or permission.direction != direction:
+        if pods not in permission.pods or permission.direction != direction:
             continue
         peers = permission.peer.peers(context)
         # An empty list of peers would match all peers.
@@ -237,7 +239,7 @@ def as_markdown() -> str:
     lines = ["| pods | direction | peer | port | purpose |", "|---|---|---|---|---|"]
     for permission in PERMISSIONS:
         cells = (
-            " and ".join(permission.guarded).replace("jobs", "Jobs"),
+            " and ".join(permission.pods).replace("jobs", "Jobs"),
             "ingress from" if permission.direction == "in" else "egress to",
             permission.peer.label,
             permission.ports.label,

@@ -3,8 +3,8 @@
 All objects are in the namespace of the cluster. A Gateway in another namespace admits routes of
 this namespace with its `allowedRoutes`; the operator never writes there.
 
-Every default of the API server is set explicitly, also the empty group for "core": an apply
-replaces `rules` as a whole, and a comparison would always differ.
+Every default of the API server is set explicitly, including the empty group of core: an apply
+replaces `rules` as a whole, so without the defaults every comparison would find a difference.
 """
 
 from __future__ import annotations

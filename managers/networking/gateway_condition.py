@@ -92,9 +92,9 @@ def _api(inputs: GatewayInput) -> ConditionUpdate | None:
 
 
 def _reference(inputs: GatewayInput) -> ConditionUpdate | None:
-    """Report a Gateway as missing if it is in another namespace and does not admit ours.
+    """Report a Gateway as missing if it is in another namespace and does not admit our routes.
 
-    Any other message would show the author of a cluster which objects other namespaces have.
+    Any other message would reveal to the author of a cluster which objects other namespaces have.
     """
     facts = inputs.facts
     if not facts.gateway_readable:

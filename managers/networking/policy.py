@@ -1,4 +1,4 @@
-"""The NetworkPolicies of the servers and of jobs: they deny all flows that the table omits."""
+"""The NetworkPolicies of the servers and of Jobs: they deny all flows that the table omits."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def network_policy(resolved: Resolved, observed: Observed) -> Intent:
 
 
 def jobs_network_policy(resolved: Resolved, observed: Observed) -> Intent:
-    """Build the policy of jobs: no ingress, and egress to the servers and the API server.
+    """Build the policy of Jobs: no ingress, and egress to the servers and the API server.
 
-    It exists before any job. Jobs get the egress rules that the user sets for the servers, because
-    both use the snapshot store.
+    The policy exists before any Job. Jobs get the egress rules that the user sets for the servers,
+    because these rules may also allow access to the snapshot store.
     """
     return _jobs(resolved, observed.api_server_hosts, observed.api_endpoints)
 

@@ -1,7 +1,7 @@
 """Discovery of the servers by Prometheus: a metrics Service, and a ServiceMonitor that selects it.
 
-The metrics Service is separate, because the public one has no port for metrics and cannot select
-the leader alone; it exists only with a ServiceMonitor.
+The metrics Service is separate, because the public Service has no port for metrics and cannot
+select only the leader. It exists only with a ServiceMonitor.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ PATH = "/v1/sys/metrics"
 PORT_NAME = "metrics"
 
 
-def _relabelled(intent: Intent, more: Mapping[str, str]) -> Intent:
+def _with_labels(intent: Intent, more: Mapping[str, str]) -> Intent:
     metadata = intent.body["metadata"]
-    # Our labels override: they show the ownership of the object.
+    # Our labels take precedence, because they show the ownership of the object.
     return Intent(
         intent.resource,
         {**intent.body, "metadata": {**metadata, "labels": {**more, **metadata["labels"]}}},
@@ -33,13 +33,13 @@ def _relabelled(intent: Intent, more: Mapping[str, str]) -> Intent:
 
 
 def service_labels(cluster: str) -> dict[str, str]:
-    """Return the labels of the Service for Prometheus, and of no other Service of the cluster."""
+    """Return labels that only the metrics Service of the cluster has."""
     return labels.component(cluster, PORT_NAME)
 
 
 @memoize
 def metrics_service(resolved: Resolved, monitor: MonitorSettings) -> Intent:
-    """Build the Service: the leader alone, or every server whether it is ready or not."""
+    """Build the Service: it selects only the leader, or every server, ready or not."""
     name = resolved.name
     number = monitor.port or API.number
     spec: dict[str, Any] = {
@@ -50,7 +50,7 @@ def metrics_service(resolved: Resolved, monitor: MonitorSettings) -> Intent:
         # Not headless: the API server cannot change clusterIP when the scrape profile changes.
         spec["publishNotReadyAddresses"] = True
     body = cluster_object(resolved, SERVICE, names.metrics_service(name), {"spec": spec})
-    return _relabelled(body, service_labels(name))
+    return _with_labels(body, service_labels(name))
 
 
 @memoize
@@ -84,4 +84,4 @@ def service_monitor(resolved: Resolved, monitor: MonitorSettings, resource: Reso
         },
         annotations=monitor.annotations,
     )
-    return _relabelled(body, monitor.labels)
+    return _with_labels(body, monitor.labels)

@@ -1,4 +1,4 @@
-"""Services of a cluster."""
+"""Builds the Services of a cluster. Pure."""
 
 from __future__ import annotations
 
@@ -62,19 +62,19 @@ def _clients_of(resolved: Resolved) -> labels.Labels:
     The operator labels these pods one by one while another pool exists
     (managers.workload.objects.annotations).
     """
-    intents = labels.of_revision(labels.servers(resolved.name), resolved.traffic)
+    selector = labels.of_revision(labels.servers(resolved.name), resolved.traffic)
     if resolved.traffic_first:
-        intents[labels.FIRST_SET] = "true"
-    return intents
+        selector[labels.FIRST_SET] = "true"
+    return selector
 
 
 @memoize
 def active_service(resolved: Resolved) -> Intent:
-    """Give clients the leader, for writes and reads that no standby has to forward.
+    """Give clients the leader alone, so that no standby has to forward a request.
 
-    It selects the label that a server sets on its own pod. While the green pool takes over it still
-    selects both pools: otherwise clients would have no server between the switch of the traffic to
-    green and the election of a green leader.
+    The Service selects the label that a server sets on its own pod. While the green pool takes
+    over, it still selects both pools: otherwise clients would have no server between the switch of
+    the traffic to green and the election of a green leader.
     """
     return cluster_object(
         resolved,
@@ -104,7 +104,7 @@ def read_service(resolved: Resolved, read: ReadPoolSpec) -> Intent:
 
 @memoize
 def acme_service(resolved: Resolved) -> Intent:
-    """Give the ACME server the ports of its challenges, on servers that are ready or not.
+    """Give the ACME server access to the challenge ports of all voters, ready or not.
 
     A server gets its certificate after the challenge, and is ready only with a certificate.
     """

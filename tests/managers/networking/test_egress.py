@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from managers.networking.egress import CLOSED, egress_rules
+from managers.networking.egress import EXCLUDED, egress_rules
 from managers.networking.policy import jobs_network_policy, network_policy
 from tests import gen
 from tests.contracts.api.case import hardened_spec
@@ -86,7 +86,7 @@ def test_a_rule_without_destinations_stays() -> None:
 
 
 @settings(deadline=None, max_examples=200)
-@given(st.ip_addresses(), st.integers(0, 128), st.lists(st.sampled_from(CLOSED), max_size=3))
+@given(st.ip_addresses(), st.integers(0, 128), st.lists(st.sampled_from(EXCLUDED), max_size=3))
 def test_every_exception_is_one_that_kubernetes_takes(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address, prefix: int, inside: list[Any]
 ) -> None:
