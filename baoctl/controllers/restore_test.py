@@ -12,7 +12,7 @@ from managers.cluster.tenancy_gate import GatedReconciler
 from managers.context.pause_guard import PauseGuard
 from managers.jobs.client import Jobs
 from managers.restore_test import metrics
-from managers.restore_test.actions import RestoreTestDependencies, Sources
+from managers.restore_test.actions import RestoreTestCaches, RestoreTestDependencies
 from managers.restore_test.reconcile import RestoreTestReconciler
 from runtime.controller.controller import Controller
 from runtime.controller.event import any_of, generation_changed, labels_or_annotations_changed
@@ -26,11 +26,11 @@ def build_restore_test_controller(
     make: MakeController,
 ) -> Controller:
     """Build the controller of the restore tests of each cluster."""
-    sources = Sources(caches.clusters, caches.backups, caches.children)
+    inputs = RestoreTestCaches(caches.clusters, caches.backups, caches.children)
     dependencies = RestoreTestDependencies(
         parts.client, Jobs(parts.client), template_source, parts.events, parts.clock
     )
-    reconciler = PauseGuard(RestoreTestReconciler(sources, dependencies), caches.clusters)
+    reconciler = PauseGuard(RestoreTestReconciler(inputs, dependencies), caches.clusters)
     reported = ClustersOfShard(caches.clusters, parts.settings.shard)
     metrics.register(parts.metrics, reported)
     controller = make(

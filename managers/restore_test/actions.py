@@ -1,6 +1,6 @@
 """Actions of the restore test state machine: the Job and its RBAC. Each can be repeated.
 
-Each returns the observation and decision after the action; they determine what is recorded.
+Each action returns the observation and the decision after it, from which the record is computed.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from runtime.outcome import Blocked, Wait
 from runtime.types import Object, ObjectKey, Resource
 
 PATIENCE: Final = timedelta(minutes=10)
-"""How long the preparation of a test may take before it fails."""
+"""Maximum duration of the preparation of a test; after it the test fails."""
 OBSTACLE_RECHECK: Final = 5.0
 """Seconds until the next attempt, if the obstacle does not specify a time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class RestoreTestCaches:
     """Caches that the reconciler reads."""
 
     clusters: Cache
@@ -102,8 +102,8 @@ class _Obstacle:
 class RestoreTestActions:
     """Carries out the action of a transition."""
 
-    def __init__(self, sources: Sources, dependencies: RestoreTestDependencies) -> None:
-        self._sources = sources
+    def __init__(self, caches: RestoreTestCaches, dependencies: RestoreTestDependencies) -> None:
+        self._caches = caches
         self._dependencies = dependencies
         self._actions: Mapping[str, Action] = {
             "make-job": self._make_job,
@@ -128,7 +128,7 @@ class RestoreTestActions:
         subject, run = observed.running
         result = await self._create_job(observed, subject, run)
         if isinstance(result, _Obstacle):
-            # The Job of an interrupted pass runs, whatever changed since.
+            # Use a Job that an interrupted reconcile created, even if its inputs changed.
             result = await self._created_job(observed, subject) or result
         if isinstance(result, JobObservation):
             facts = replace(observed.facts, job=result)
@@ -142,7 +142,7 @@ class RestoreTestActions:
     async def _settle(
         self, observed: ObservedCluster, decision: RestoreTestDecision
     ) -> RestoreTestActionOutcome:
-        """Release the Job. Before the result is written: then the name of the Job is lost."""
+        """Expire the Job and remove its RBAC, before the result replaces the name of the Job."""
         subject, run = observed.running
         if run.job_uid:
             await self._dependencies.jobs.expire(observed.job_key, run.job_uid)
@@ -194,7 +194,7 @@ class RestoreTestActions:
     async def _created_job(
         self, observed: ObservedCluster, subject: Candidate
     ) -> JobObservation | None:
-        """Return the Job that this run created, but did not record."""
+        """Return the Job that this run created but did not record."""
         job = await self._dependencies.jobs.get(observed.job_key, "", subject.uid)
         return None if job is None or job.foreign else job
 
@@ -208,10 +208,10 @@ class RestoreTestActions:
         try:
             return restore_test_sidecar(servers, (config.get("data") or {}).get("config.hcl", ""))
         except (ValueError, KeyError, TypeError) as error:
-            return _Obstacle(f"cannot build a test server from those of {cluster}: {error}")
+            return _Obstacle(f"cannot build a test server like the servers of {cluster}: {error}")
 
     def _child(self, resource: Resource, namespace: str, name: str) -> Object | None:
-        return self._sources.children[resource].get(ObjectKey(namespace, name))
+        return self._caches.children[resource].get(ObjectKey(namespace, name))
 
 
 def _owner(observed: ObservedCluster, subject: Candidate) -> Owner:

@@ -28,7 +28,7 @@ class Candidate:
     uid: str
     cluster_uid: str
     ended: bool
-    """It has ended, with any result."""
+    """Whether the backup has ended, with any result."""
     snapshot: Snapshot | None
     """None: it has no testable snapshot."""
     completed_at: datetime | None = None
@@ -49,7 +49,7 @@ class Candidate:
         return self.snapshot is not None and self.cluster_uid == cluster_uid
 
     @property
-    def answer(self) -> RestoreTestReport | None:
+    def current_report(self) -> RestoreTestReport | None:
         """The report of the Job of the running test; reports of other Jobs are ignored."""
         if self.test is None or self.report is None or not self.test.job_uid:
             return None
@@ -79,11 +79,11 @@ class RestoreTestFacts:
     job: JobObservation | None = None
     """The Job of the running test; None: it does not exist, or was not read."""
     resumed: datetime | None = None
-    """When the last pause of the cluster ended; None without one."""
+    """End of the last pause of the cluster; None if there was none."""
 
     @property
     def running(self) -> Candidate | None:
-        """The snapshot under test; if there are two, the one whose test started first."""
+        """The snapshot under test; if there are several, the one whose test started first."""
         tested = [backup for backup in self.candidates if backup.test is not None]
         return min(tested, key=_started, default=None)
 

@@ -1,8 +1,8 @@
 """Prometheus metrics of restore tests.
 
 All values are read from `status.backup.restoreTest` at each scrape, so nothing is stored, and the
-metrics of a deleted cluster disappear. Only the leader exports them. docs/restore-test.md lists
-them.
+metrics of a deleted cluster disappear. Only the leader exports them. docs/restore-test.md lists the
+metrics.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The restore test reconciler: tests the snapshots of one cluster, one at a time.
 
-Composed by `baoctl.controllers.backup`; called by `runtime.controller.controller` with the key of a
-cluster. It writes `status.test` and `status.proof` of an OpenBaoBackup and
+Composed by `baoctl.controllers.restore_test`; called by `runtime.controller.controller` with the
+key of a cluster. It writes `status.test` and `status.proof` of an OpenBaoBackup and
 `status.backup.restoreTest` of the cluster, with its own field manager. It neither reads nor changes
 the servers of the cluster: the Job runs a temporary server.
 """
@@ -26,9 +26,9 @@ from managers.restore_test.actions import (
     ObservedCluster,
     RestoreTestActionOutcome,
     RestoreTestActions,
+    RestoreTestCaches,
     RestoreTestDecision,
     RestoreTestDependencies,
-    Sources,
 )
 from managers.restore_test.facts import Candidate, RestoreTestFacts, candidate, in_order
 from managers.restore_test.state_machine import decide, recheck_after
@@ -49,12 +49,12 @@ from runtime.types import (
 
 PROOF_MANAGER: Final = "openbao-operator-proof"
 STEPS: Final = 6
-"""Maximum steps of one pass; a test takes three passes of one or two steps each."""
+"""Maximum steps of one reconcile; a test takes three reconciles of one or two steps each."""
 RECHECK: Final = 5.0
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 CACHE_SIZE: Final = 512
-"""Number of cached parsed backups: each pass reads all backups of its namespace."""
+"""Number of cached parsed backups: each reconcile reads all backups of its namespace."""
 
 read_backup = memoize(OpenBaoBackup.from_object, size=CACHE_SIZE, slot=uid_of)
 
@@ -62,16 +62,16 @@ read_backup = memoize(OpenBaoBackup.from_object, size=CACHE_SIZE, slot=uid_of)
 class RestoreTestReconciler:
     """Restores snapshots into ephemeral servers and records the results."""
 
-    def __init__(self, sources: Sources, dependencies: RestoreTestDependencies) -> None:
-        self._sources = sources
+    def __init__(self, caches: RestoreTestCaches, dependencies: RestoreTestDependencies) -> None:
+        self._caches = caches
         self._dependencies = dependencies
         client = dependencies.client
-        self._actions = RestoreTestActions(sources, dependencies)
-        self._backup_statuses = StatusClient(client, BACKUPS, PROOF_MANAGER, sources.backups)
-        self._cluster_statuses = StatusClient(client, CLUSTERS, PROOF_MANAGER, sources.clusters)
+        self._actions = RestoreTestActions(caches, dependencies)
+        self._backup_statuses = StatusClient(client, BACKUPS, PROOF_MANAGER, caches.backups)
+        self._cluster_statuses = StatusClient(client, CLUSTERS, PROOF_MANAGER, caches.clusters)
 
     async def __call__(self, request: Request) -> Outcome:
-        """Run one pass. Raises transient errors and conflicts, which the controller retries."""
+        """Reconcile a cluster. Raises transient errors and conflicts; the controller retries."""
         return await advance(self, request, STEPS, Done(RECHECK))
 
     # --- observe ----------------------------------------------------------------------------
@@ -81,7 +81,7 @@ class RestoreTestReconciler:
         observed = await self._observe(request)
         if observed is None:
             return Done()
-        await self._summarise(observed)
+        await self._write_summary(observed)
         return observed
 
     def decide(self, observed: ObservedCluster) -> RestoreTestDecision:
@@ -110,8 +110,8 @@ class RestoreTestReconciler:
         raise conflict
 
     async def _observe(self, request: Request) -> ObservedCluster | None:
-        """Read the cluster; None if the pass has nothing to do."""
-        live = self._sources.clusters.get(request)
+        """Read the cluster; None if there is nothing to do."""
+        live = self._caches.clusters.get(request)
         if live is None or is_terminating(live):
             return None
         try:
@@ -135,7 +135,7 @@ class RestoreTestReconciler:
             resumed=resumed_at(cluster, now),
         )
         if backup is None and facts.running is None:
-            # The location of the snapshots is unknown.
+            # Without spec.backup the location of the snapshots is unknown.
             return None
         running = facts.running
         if running is None or not _is_watched(running):
@@ -149,7 +149,7 @@ class RestoreTestReconciler:
 
     def _candidates(self, request: Request) -> tuple[Candidate, ...]:
         candidates: list[Candidate] = []
-        for live in self._sources.backups.list(request.namespace):
+        for live in self._caches.backups.list(request.namespace):
             try:
                 backup = read_backup(live)
             except InvalidClusterError:
@@ -167,7 +167,7 @@ class RestoreTestReconciler:
 
     async def _refresh(self, key: ObjectKey) -> None:
         with contextlib.suppress(NotFound):
-            self._sources.backups.observe(await self._dependencies.client.get(BACKUPS, key))
+            self._caches.backups.observe(await self._dependencies.client.get(BACKUPS, key))
 
     # --- writes -----------------------------------------------------------------------------
 
@@ -177,7 +177,7 @@ class RestoreTestReconciler:
         Raises Conflict if the object changed since it was read.
         """
         key = ObjectKey(observed.namespace, record.candidate.name)
-        live = self._sources.backups.get(key)
+        live = self._caches.backups.get(key)
         if live is None or uid_of(live) != record.candidate.uid:
             return None
         status = {
@@ -197,9 +197,9 @@ class RestoreTestReconciler:
         if run is not None:
             if not run.job_uid:
                 log.info(
-                    "restore test begun",
+                    "restore test started",
                     audit=True,
-                    event_type="restore_test_begun",
+                    event_type="restore_test_started",
                     backup=record.candidate.name,
                     cause=run.cause,
                 )
@@ -224,7 +224,7 @@ class RestoreTestReconciler:
             reason=proof.reason,
         )
 
-    async def _summarise(self, observed: ObservedCluster) -> None:
+    async def _write_summary(self, observed: ObservedCluster) -> None:
         desired = summary(observed.facts)
         if desired == observed.facts.status:
             return
@@ -235,4 +235,5 @@ class RestoreTestReconciler:
 
 def _is_watched(running: Candidate) -> bool:
     """Return whether its Job was created and has not reported a result."""
-    return running.test is not None and bool(running.test.job_uid) and running.answer is None
+    test = running.test
+    return test is not None and bool(test.job_uid) and running.current_report is None

@@ -22,7 +22,7 @@ from contracts import state_machine
 from contracts.rfc3339 import rfc3339
 from contracts.state_machine import GuardReason, Transition, TransitionDecision, always
 from managers.restore_test.facts import RestoreTestFacts
-from managers.restore_test.status import of_report
+from managers.restore_test.status import result_of_report
 
 State = Literal["Idle", "Prepared", "Running"]
 Action = Literal["", "make-job", "settle", "cancel"]
@@ -82,7 +82,7 @@ def recheck_after(
     """Return the seconds until an unchanged state is checked again; None: only after an event."""
     scheduled = facts.status.next_scheduled_test
     if decision.transition.at != "Idle" or scheduled is None or scheduled <= now:
-        # An overdue test waits for a snapshot, whose completion triggers a pass.
+        # An overdue test waits for a snapshot, whose completion triggers a reconcile.
         return decision.transition.after
     return (scheduled - now).total_seconds()
 
@@ -99,8 +99,10 @@ def _untestable(facts: RestoreTestFacts) -> str | None:
 
 
 def _requested(facts: RestoreTestFacts) -> str | None:
-    """A user requests a test of one snapshot; the completion of a running backup triggers a
-    pass."""
+    """A user requests a test of one snapshot.
+
+    The completion of a running backup triggers the next reconcile.
+    """
     candidate = facts.requested
     if candidate is None or not candidate.is_testable(facts.cluster_uid):
         return None
@@ -137,10 +139,10 @@ def _job(facts: RestoreTestFacts) -> str:
 
 def _reported(facts: RestoreTestFacts) -> GuardReason | None:
     running = facts.running
-    if running is None or running.test is None or running.answer is None:
+    if running is None or running.test is None or running.current_report is None:
         return None
-    proof = of_report(running.answer, running.test, facts.now)
-    return GuardReason(proof.reason, proof.message)
+    result = result_of_report(running.current_report, running.test, facts.now)
+    return GuardReason(result.reason, result.message)
 
 
 def _job_gone(facts: RestoreTestFacts) -> str | None:

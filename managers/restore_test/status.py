@@ -59,19 +59,20 @@ def next_record(
         return RestoreTestRecord(
             candidate, candidate.proof, run.model_copy(update={"job_uid": uid})
         )
-    if candidate.answer is not None:
-        return RestoreTestRecord(candidate, of_report(candidate.answer, run, facts.now), None)
-    proof = unproven(run, decision.reason, decision.message, facts.now)
-    return RestoreTestRecord(candidate, proof, None)
+    report = candidate.current_report
+    if report is not None:
+        return RestoreTestRecord(candidate, result_of_report(report, run, facts.now), None)
+    result = result_without_report(run, decision.reason, decision.message, facts.now)
+    return RestoreTestRecord(candidate, result, None)
 
 
 def _run(
     facts: RestoreTestFacts, candidate: Candidate, decision: TransitionDecision[RestoreTestFacts]
 ) -> RestoreTestRun:
-    """Return a new run. `decision` has its cause, and the text that identifies the request."""
+    """Return a new run. `decision` has its cause and the text that identifies the request."""
     cause = _CAUSES.get(decision.reason, "Requested")
     request = candidate.request if cause == "Requested" else ""
-    # With the time, so that a repeated request is another run.
+    # Include the time, so that a repeated request is another run.
     text = "\0".join((candidate.uid, cause, request or decision.message, rfc3339(facts.now)))
     run = hashlib.sha256(text.encode()).hexdigest()[:_RUN_DIGITS]
     return RestoreTestRun(
@@ -86,12 +87,14 @@ def _run(
 # --- the result of a test -----------------------------------------------------------------------
 
 
-def of_report(report: RestoreTestReport, run: RestoreTestRun, now: datetime) -> RestoreTestResult:
-    """Evaluate the report of the job."""
+def result_of_report(
+    report: RestoreTestReport, run: RestoreTestRun, now: datetime
+) -> RestoreTestResult:
+    """Return the result of a test from the report of its Job."""
     reason = RESTORE_TEST_REASONS.get(report.reason)
     if reason is None or (reason.outcome == "Passed") != (report.outcome == "Succeeded"):
         detail = f"the Job reported {report.outcome} with {report.reason or 'no reason'}"
-        return unproven(run, "JobFailed", f"{detail}: {report.message}", now)
+        return result_without_report(run, "JobFailed", f"{detail}: {report.message}", now)
     return RestoreTestResult(
         outcome=reason.outcome,
         reason=reason.name,
@@ -104,8 +107,10 @@ def of_report(report: RestoreTestReport, run: RestoreTestRun, now: datetime) -> 
     )
 
 
-def unproven(run: RestoreTestRun, reason: str, message: str, now: datetime) -> RestoreTestResult:
-    """Return the result of a test that says nothing about its snapshot, with `reason`."""
+def result_without_report(
+    run: RestoreTestRun, reason: str, message: str, now: datetime
+) -> RestoreTestResult:
+    """Return the result of a test without a valid report: the snapshot was not evaluated."""
     return RestoreTestResult(
         outcome=RESTORE_TEST_REASONS[reason].outcome,
         reason=reason,
@@ -157,19 +162,19 @@ def _with_last(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTes
 
 def _with_schedule(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTestStatus:
     schedule = facts.spec.schedule if facts.spec else None
-    following = None
+    next_time = None
     if schedule is not None:
         try:
-            following = cron.next_after(schedule, facts.now)
+            next_time = cron.next_after(schedule, facts.now)
         except ValueError:
             # The API server cannot check the schedule; the workload reconciler reports it.
             schedule = None
     stored = status.next_scheduled_test
     # A later time comes from a clock that was ahead, and would stop the tests until then.
-    plausible = stored is not None and following is not None and stored <= following
+    plausible = stored is not None and next_time is not None and stored <= next_time
     if plausible and status.schedule == schedule:
         return status
-    return status.model_copy(update={"schedule": schedule, "next_scheduled_test": following})
+    return status.model_copy(update={"schedule": schedule, "next_scheduled_test": next_time})
 
 
 def _with_active(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTestStatus:

@@ -17,7 +17,7 @@ from contracts.api.backup import OpenBaoBackup
 from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.api.job_result import TEST_MANAGER
 from managers.jobs.client import Jobs
-from managers.restore_test.actions import RestoreTestDependencies, Sources
+from managers.restore_test.actions import RestoreTestCaches, RestoreTestDependencies
 from managers.restore_test.facts import TEST_RESTORE
 from managers.restore_test.reconcile import RestoreTestReconciler
 from runtime.builtin_kinds import (
@@ -97,11 +97,11 @@ class World:
         self.events = EventRecorder(
             self.client, Reporter("test.example.com/op", "1"), clock=self.clock
         )
-        sources = Sources(self.caches[CLUSTERS], self.caches[BACKUPS], self.caches)
+        caches = RestoreTestCaches(self.caches[CLUSTERS], self.caches[BACKUPS], self.caches)
         dependencies = RestoreTestDependencies(
             self.client, Jobs(self.client), self.executors, self.events, self.clock
         )
-        self.reconcile = RestoreTestReconciler(sources, dependencies)
+        self.reconcile = RestoreTestReconciler(caches, dependencies)
 
     def _guard(self) -> None:
         if self.calls_before_crash is not None:

@@ -11,7 +11,7 @@ from contracts.api.cluster.status_backup import RestoreTestStatus
 from contracts.conditions.reasons_restore_test import RESTORE_TEST_REASONS
 from managers.restore_test.facts import RestoreTestFacts
 from managers.restore_test.state_machine import decide
-from managers.restore_test.status import next_record, of_report, summary
+from managers.restore_test.status import next_record, result_of_report, summary
 from tests.managers.restore_test.situations import (
     EVERY_WEEK,
     NOW,
@@ -28,7 +28,7 @@ HOUR = timedelta(hours=1)
 
 @pytest.mark.parametrize("reason", RESTORE_TEST_REASONS)
 def test_each_reason_of_a_report_has_its_outcome(reason: str) -> None:
-    restore_test = of_report(report(reason, message="so it is"), run(uid="job-1"), NOW)
+    restore_test = result_of_report(report(reason, message="so it is"), run(uid="job-1"), NOW)
     assert (restore_test.outcome, restore_test.reason) == (
         RESTORE_TEST_REASONS[reason].outcome,
         reason,
@@ -40,7 +40,7 @@ def test_each_reason_of_a_report_has_its_outcome(reason: str) -> None:
     "strange", [report("NoSuchReason"), report("Restored").model_copy(update={"outcome": "Failed"})]
 )
 def test_a_contradictory_report_is_inconclusive(strange: Any) -> None:
-    restore_test = of_report(strange, run(uid="job-1"), NOW)
+    restore_test = result_of_report(strange, run(uid="job-1"), NOW)
     assert (restore_test.outcome, restore_test.reason) == ("Unknown", "JobFailed")
 
 
