@@ -76,7 +76,7 @@ USUAL: Final = (
     ),
     UserRole(
         "admin",
-        "Users with the role admin can have their namespace prepared for clusters.",
+        "Users with the role admin can create an OpenBaoTenant for their namespace.",
         (
             Right("Manage tenants.", GROUP, (TENANTS.plural,), (*_READS, *_WRITES)),
             Right("Read their status.", GROUP, (f"{TENANTS.plural}/status",), ("get",)),
@@ -93,9 +93,21 @@ _STATUS = Right("Read their status.", GROUP, (f"{_CLUSTERS}/status",), ("get",))
 FORMER: Final = tuple(
     UserRole(name, why, (Right(why, GROUP, (_CLUSTERS,), verbs), _STATUS), prefix="")
     for name, why, verbs in (
-        ("openbaocluster-admin-role", "Manage clusters, for older bindings.", _EVERY_VERB),
-        ("openbaocluster-editor-role", "Manage clusters, for older bindings.", _EVERY_VERB),
-        ("openbaocluster-viewer-role", "Read clusters, for older bindings.", _READS),
+        (
+            "openbaocluster-admin-role",
+            "Manage clusters. For existing bindings to this name.",
+            _EVERY_VERB,
+        ),
+        (
+            "openbaocluster-editor-role",
+            "Manage clusters. For existing bindings to this name.",
+            _EVERY_VERB,
+        ),
+        (
+            "openbaocluster-viewer-role",
+            "Read clusters. For existing bindings to this name.",
+            _READS,
+        ),
     )
 )
 """ClusterRoles with the names of the public Go operator, so that existing bindings remain valid.
@@ -145,21 +157,26 @@ def _use(name: str, group: str, resources: tuple[str, ...], why: str) -> UserRol
 
 DELEGATED: Final = (
     *map(_verb, (*VERBS, MAINTAIN, RESTORE)),
-    _use("service-accounts", CORE, ("serviceaccounts",), "Name ServiceAccounts in a cluster."),
-    _use("volume-claims", CORE, ("persistentvolumeclaims",), "Name volume claims in a cluster."),
+    _use("service-accounts", CORE, ("serviceaccounts",), "Reference ServiceAccounts in a cluster."),
+    _use(
+        "volume-claims",
+        CORE,
+        ("persistentvolumeclaims",),
+        "Reference PersistentVolumeClaims in a cluster.",
+    ),
     _use(
         "secrets",
         CORE,
         ("secrets", "configmaps"),
-        "Name Secrets and ConfigMaps in a cluster without reading them.",
+        "Reference Secrets and ConfigMaps in a cluster without the permission to read them.",
     ),
     _use(
         "gateways",
         GATEWAY_API,
         ("gateways",),
-        "Name Gateways; bind this role in their namespace.",
+        "Reference Gateways. Bind this role in the namespace of the Gateways.",
     ),
-    _use("ingress-classes", NETWORKING, ("ingressclasses",), "Name IngressClasses."),
-    _use("storage-classes", STORAGE, ("storageclasses",), "Name StorageClasses."),
+    _use("ingress-classes", NETWORKING, ("ingressclasses",), "Reference IngressClasses."),
+    _use("storage-classes", STORAGE, ("storageclasses",), "Reference StorageClasses."),
 )
 """Not aggregated: an administrator binds them to trusted users."""

@@ -116,10 +116,20 @@ OBJECTS: tuple[Right, ...] = (
         ("configmaps", "services", "serviceaccounts"),
         OWNED_VERBS,
     ),
-    Right("The StatefulSets of the servers.", APPS, ("statefulsets",), OWNED_VERBS),
-    Right("Access to the servers.", NETWORKING, ("ingresses", "networkpolicies"), OWNED_VERBS),
-    Right("The quorum while nodes are drained.", POLICY, ("poddisruptionbudgets",), OWNED_VERBS),
-    Right("The rights of the servers.", RBAC, ("roles", "rolebindings"), OWNED_VERBS),
+    Right("The servers run in StatefulSets.", APPS, ("statefulsets",), OWNED_VERBS),
+    Right(
+        "The operator manages the Ingress and the NetworkPolicies of a cluster.",
+        NETWORKING,
+        ("ingresses", "networkpolicies"),
+        OWNED_VERBS,
+    ),
+    Right(
+        "A PodDisruptionBudget protects the quorum while nodes are drained.",
+        POLICY,
+        ("poddisruptionbudgets",),
+        OWNED_VERBS,
+    ),
+    Right("Servers and Jobs have their own Roles.", RBAC, ("roles", "rolebindings"), OWNED_VERBS),
     Right(
         "The operator replaces pods one at a time. It must hold the verbs that it grants to the "
         "servers in their Role.",
@@ -282,7 +292,7 @@ OWN_TOKENS: tuple[Right, ...] = (
 
 OWN_POD: tuple[Right, ...] = (
     Right("The operator reads the image that it runs from its own pod.", CORE, ("pods",), ("get",)),
-    Right("Events about changes of the leader.", EVENTS, ("events",), ("create",)),
+    Right("Leader election records events.", EVENTS, ("events",), ("create",)),
 )
 """In the operator's own namespace, for modes without these rights in all namespaces."""
 
@@ -301,7 +311,8 @@ TENANTS: tuple[Right, ...] = (
         ("patch",),
     ),
     Right(
-        "The controller gets access only to the Secrets that clusters reference.",
+        "The provisioner watches clusters, because it grants access only to the Secrets that they "
+        "reference.",
         GROUP,
         ("openbaoclusters",),
         ("list", "watch"),
@@ -340,7 +351,7 @@ AS_DELEGATE: tuple[Right, ...] = (
         ("get", "update"),
         names=(PROVISIONER,),
     ),
-    Right("Events about changes of the leader.", EVENTS, ("events",), ("create",)),
+    Right("Leader election records events.", EVENTS, ("events",), ("create",)),
 )
 """Of the provisioner, in the operator's own namespace."""
 

@@ -36,7 +36,7 @@ DATACENTERS: Final[tuple[Right, ...]] = (
         ("update",),
     ),
     Right(
-        "The services run in DaemonSets and Deployments.",
+        "The operator manages the DaemonSets and Deployments of the services.",
         APPS,
         ("daemonsets", "deployments"),
         OWNED_VERBS,
