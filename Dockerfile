@@ -16,7 +16,8 @@ COPY requirements/image.txt /tmp/image.txt
 RUN python3 -m pip install --no-cache-dir --disable-pip-version-check --no-compile --no-deps \
     --require-hashes --only-binary :all: --target /app/site --requirement /tmp/image.txt
 
-# Python, the libraries that it and the wheels load, and certificates: no shell, no package manager.
+# The image contains Python, the libraries that Python and the wheels load, and certificates. It has
+# no shell and no package manager.
 FROM ${BASE} AS root
 COPY --from=dependencies /app/site /app/site
 COPY release/minimal_root.py /tmp/minimal_root.py
@@ -26,9 +27,9 @@ FROM scratch
 COPY --from=root /root-file-system /
 ENV PATH=/usr/local/bin:/usr/bin
 
-# Dependencies first: they rarely change, so this layer is usually cached. The image contains
-# bytecode: its root file system is read-only at run time, and compiling at every start would take
-# seconds. unchecked-hash, because the copy does not keep file times.
+# Copy the dependencies first: they rarely change, so this layer is usually cached. The image has
+# bytecode, because its root file system is read-only at run time, and compiling at every start
+# would take seconds. unchecked-hash, because the copy does not preserve file times.
 COPY --from=dependencies /app/site /app/site
 RUN ["python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "/app/site"]
 
@@ -46,7 +47,7 @@ USER 65532:65532
 RUN ["python3", "-c", "import baoctl.process.run, baoctl.process.provisioner, baoctl.jobs.main, \
     baoctl.jobs.upgrade.main, managers.images.keyless, obstore, sigstore.verify"]
 
-# Last, because it changes with each release.
+# The labels are last, because they change with each release.
 ARG BASE
 ARG VERSION=dev
 ARG REVISION=

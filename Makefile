@@ -4,13 +4,13 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory --no-builtin-rules
-# Some machines set it. Operators start hundreds of times in a run, and each would compile all
-# modules again, which takes half a second of CPU time.
+# Some machines set this variable. A test run starts hundreds of operators, and without bytecode
+# each would compile all modules again, which takes half a second of CPU time.
 unexport PYTHONDONTWRITEBYTECODE
 
-# rig: the node that e2e/rig starts. existing: the cluster of your KUBECONFIG.
+# rig: a node that e2e/rig starts. existing: the cluster of your KUBECONFIG.
 CLUSTER ?= rig
-# Name of the rig. Not read from the environment, because some systems set NAME.
+# Name of the rig. It is not read from the environment, because some systems set NAME.
 NAME := demo
 # Version of the servers in e2e. Older versions run only the CORE scenarios.
 OPENBAO :=
@@ -21,10 +21,10 @@ STRATEGY ?= RollingUpdate
 
 # Number of test processes.
 WORKERS := 2
-# Scenarios mostly wait, so several run at the same time; measurements run alone. Four would use both
-# cores completely.
+# Number of scenarios that run at the same time, because scenarios mostly wait. Measurements run
+# alone. Four scenarios would use both cores completely.
 RIGS := 3
-# The tests of `make real` wait longer than scenarios.
+# Number of test processes of `make real`, whose tests wait longer than scenarios.
 REAL := 4
 
 VENV := .venv
@@ -34,7 +34,7 @@ STAMP := $(VENV)/.made
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 SOURCES := baoctl managers contracts runtime release tests e2e examples
 
-# The generator of the site has its own environment, because nothing else needs it.
+# The generator of the site has its own environment, because no other target needs it.
 DOCS_VENV := build/docs-venv
 DOCS_STAMP := $(DOCS_VENV)/.made
 MKDOCS = NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/python -m mkdocs
@@ -42,7 +42,7 @@ MKDOCS = NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/python -m mkdocs
 # The tools of a release have their own environment too.
 RELEASE_VENV := build/release-venv
 RELEASE_STAMP := $(RELEASE_VENV)/.made
-# Version of the release, and the image in its manifests.
+# Version of the release, and image and URL in its manifests.
 VERSION :=
 IMAGE ?= openbao-operator
 URL ?= https://openbao-operator.example.com
@@ -50,7 +50,7 @@ URL ?= https://openbao-operator.example.com
 UV := uv
 LOCK := pip compile pyproject.toml --quiet --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header --no-emit-index-url $(UPGRADE)
-# sigstore requires them only for its command line; they take 20 MB of an image, 3 MB of a process.
+# sigstore requires these only for its command line. They take 20 MB of an image and 3 MB of memory.
 NOT_IN_IMAGE := $(addprefix --no-emit-package ,rich pygments markdown-it-py mdurl)
 
 # The fast stages run first.
@@ -314,7 +314,7 @@ help: ## Show this list.
 # Tests of one file run in one process, so fixtures of a file run once.
 SIDE_BY_SIDE = -n $(1) --dist loadfile --no-loadscope-reorder
 
-# Excluded from `make e2e`: parts of make test, and long or measuring scenarios.
+# Excluded from `make e2e`: scenarios of `make test`, long scenarios and measurements.
 ALONE := e2e/life e2e/hostile_tenant e2e/tuning e2e/versions/test_matrix.py
 
 # The scenarios for each supported version of OpenBao: `make e2e OPENBAO=2.4.0`.
@@ -326,8 +326,8 @@ SCENARIOS := $(sort $(patsubst e2e/%/,%,$(dir $(wildcard e2e/*/test_*.py))))
 SCENARIO_FOLDER = $(if $(1),$(or $(wildcard e2e/$(subst -,_,$(1))),$(error \
   no scenario $(1); there are: $(subst _,-,$(SCENARIOS)))),e2e)
 
-# Two steps, because make would ignore a failure inside of eval's argument, and kubectl would use
-# the current cluster of the user.
+# The first command fails if there is no rig. A failure inside the argument of eval would be
+# ignored, and kubectl would use the current cluster of the user.
 USE_RIG = $(PY) -m e2e.rig status --name $(NAME) >/dev/null; \
 	lines=$$($(PY) -m e2e.rig env --name $(NAME)); eval "$$lines"
 
@@ -345,8 +345,8 @@ $(OPERATOR) get deployment openbao-operator --ignore-not-found --output name \
   | xargs -r $(OPERATOR) scale --replicas 0
 endef
 
-# The admission policies permit only the ServiceAccount of the operator to change its objects, and
-# refuse administrators: `run` uses a token of that account.
+# The admission policies let only the ServiceAccount of the operator change its objects, and refuse
+# administrators. Therefore `run` uses a token of that account.
 define LOG_IN
 login=$$(mktemp -d); trap 'rm -rf "$$login"' EXIT; \
 kubectl config view --minify --flatten >"$$login/config"; \
