@@ -28,7 +28,7 @@ def backup_proven(cluster: OpenBaoCluster, now: datetime) -> ConditionUpdate | N
     if test_status.last is None:
         if test_status.active is not None:
             key = test_status.active.key or "an unknown snapshot"
-            message = f"the first restore test is running, with {key}"
+            message = f"the first restore test is running; it tests {key}"
             return ConditionUpdate(PROVEN, "Unknown", "RestoreTestRunning", message)
         return ConditionUpdate(PROVEN, "Unknown", "NeverTested", "No restore test has run yet")
     message = _summary(test_status.last)
@@ -36,8 +36,8 @@ def backup_proven(cluster: OpenBaoCluster, now: datetime) -> ConditionUpdate | N
         return ConditionUpdate(PROVEN, "False", "RestoreTestFailed", message)
     if test_status.last.outcome != "Passed":
         return ConditionUpdate(PROVEN, "Unknown", "RestoreTestInconclusive", message)
-    count_and_resumed = (status.successful_backups or 0, resumed_at(cluster, now))
-    late = _late(backup.restore_test, test_status, count_and_resumed, now)
+    successful, resumed = status.successful_backups or 0, resumed_at(cluster, now)
+    late = _late(backup.restore_test, test_status, successful, resumed, now)
     if late:
         return ConditionUpdate(PROVEN, "False", "RestoreTestStale", f"{message}; {late}")
     return ConditionUpdate(PROVEN, "True", "RestoreTestPassed", message)
@@ -51,19 +51,19 @@ def _summary(last: FinishedRestoreTest) -> str:
 def _late(
     spec: RestoreTest | None,
     test_status: RestoreTestStatus,
-    count_and_resumed: tuple[int, datetime | None],
+    successful: int,
+    resumed: datetime | None,
     now: datetime,
 ) -> str:
     """Return why a passed test is outdated; "" if it is not.
 
-    `count_and_resumed`: the number of stored snapshots, and the end of the last pause. A test is
+    `successful` is the number of stored snapshots, `resumed` the end of the last pause. A test is
     outdated only if the next one is a whole interval late, because a due test may be running.
     """
     if spec is None:
         return ""
-    successful, resumed = count_and_resumed
     scheduled = test_status.next_scheduled_test
-    # A stored time is valid only for its own schedule, and the current schedule may be invalid.
+    # The stored time is valid only for the stored schedule, and the current one may be invalid.
     if spec.schedule and spec.schedule == test_status.schedule and scheduled is not None:
         start = counted_from(scheduled, resumed)
         if scheduled <= now and cron.next_after(spec.schedule, start) <= now:
