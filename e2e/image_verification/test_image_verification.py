@@ -161,7 +161,7 @@ def test_an_unverified_image_never_becomes_a_pod(place: Place) -> None:
     named = f"{tag.removesuffix(f':{VERSION}')}@{unsigned}"
     cases = {
         "unsigned": (named, place.policy(), "has no signature"),
-        "stranger": (tag, place.policy(publicKey=place.other_key), "not made with the key"),
+        "stranger": (tag, place.policy(publicKey=place.other_key), "does not match the key"),
         "unlogged": (tag, place.policy(ignoreTlog=False), "not in a transparency log"),
     }
     clusters = {name: place.create(name, image, spec) for name, (image, spec, _) in cases.items()}
@@ -186,7 +186,7 @@ def test_a_keyless_signature_is_verified_by_its_identity(place: Place, namespace
     place.registry.attach(digest, place.signer.bundle(digest))
     other = place.create("other", named, exact)
     condition = other.await_condition("Stalled", reason="ImageVerificationFailed", seconds=60.0)
-    assert "its certificate names another subject" in condition["message"]
+    assert "the certificate names another subject" in condition["message"]
     assert place.api.find(STATEFUL_SET, place.namespace, "other") is None
     pattern = {"enabled": True, "issuerRegExp": f"^{ISSUER}$", "subjectRegExp": "@refs/tags/v"}
     cluster = place.create("pattern", named, pattern)

@@ -123,7 +123,7 @@ def pre_authentication(kind: str, payload: bytes) -> bytes:
 def verify(key: PublicKey, signature: bytes, content: bytes) -> None:
     """Check a signature over bytes with one key. Raises VerificationError."""
     if not any(_is_valid(key, signature, content, algorithm) for algorithm in _hashes(key)):
-        raise VerificationError("it was not made with the key of the policy")
+        raise VerificationError("the signature does not match the key of the policy")
 
 
 def _hashes(key: PublicKey) -> tuple[hashes.HashAlgorithm, ...]:
@@ -147,17 +147,17 @@ def _is_valid(
 
 def _same_digest(signed: Any, digest: str) -> None:
     if not isinstance(signed, str) or not hmac.compare_digest(signed.encode(), digest.encode()):
-        raise VerificationError("it is about another image: the digests differ")
+        raise VerificationError("the signature is for another image: the digests differ")
 
 
 def _same_repository(signed: Any, reference: str) -> None:
     try:
         signed_reference = image_reference.parse(signed if isinstance(signed, str) else "")
     except ValueError:
-        raise VerificationError("it does not name the repository of the image") from None
+        raise VerificationError("the signature does not name the repository of the image") from None
     if signed_reference.identity != image_reference.parse(reference).identity:
         raise VerificationError(
-            "it is about an image of another repository; sign the copy in its own repository"
+            "the signature is for an image of another repository; sign the copy in its repository"
         )
 
 

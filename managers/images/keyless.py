@@ -55,29 +55,29 @@ _BAD_ROOT = (
     "the operator's trusted_root.json cannot verify identities: it must name certificate "
     "authorities, certificate logs and transparency logs; replace the file"
 )
-_UNTRUSTED = "it cannot be verified with the operator's trusted_root.json"
+_UNTRUSTED = "the signature cannot be verified with the operator's trusted_root.json"
 # Part of an error message of the library -> our message; the first match is used. The messages of
 # the library are not shown, because they quote the bundle.
 _REASONS = (
     ("keys not found", _BAD_ROOT),
     ("Did not find any", _BAD_ROOT),
-    ("not valid at validation time", "its certificate was not valid when the signature was made"),
-    ("expired at time of signing", "its certificate was not valid when the signature was made"),
-    ("certificate chain", "its certificate is not from an authority that the operator trusts"),
-    ("SCT", "its certificate is not in a certificate log that the operator trusts"),
+    ("not valid at validation time", "the certificate was not valid when the signature was made"),
+    ("expired at time of signing", "the certificate was not valid when the signature was made"),
+    ("certificate chain", "the certificate is not from an authority that the operator trusts"),
+    ("SCT", "the certificate is not in a certificate log that the operator trusts"),
     (
         "certificate timestamp",
-        "its certificate is not in a certificate log that the operator trusts",
+        "the certificate is not in a certificate log that the operator trusts",
     ),
-    ("log entry payload", "its log entry is about another signature"),
-    ("log entry signatures", "its log entry is about another signature"),
-    ("log entry is inconsistent", "its log entry is about another signature"),
-    ("DSSE log entry", "its log entry is of a kind that the operator does not support"),
-    ("time only supported for", "its log entry is of a kind that the operator does not support"),
-    ("invalid log entry", "its log entry is not in a transparency log that the operator trusts"),
-    ("verified time", "it has no timestamp from a source that the operator trusts"),
-    ("imestamp", "it has no timestamp from a source that the operator trusts"),
-    ("DSSE: invalid signature", "it was not made with the key of its certificate"),
+    ("log entry payload", "the log entry is for another signature"),
+    ("log entry signatures", "the log entry is for another signature"),
+    ("log entry is inconsistent", "the log entry is for another signature"),
+    ("DSSE log entry", "the log entry is of a kind that the operator does not support"),
+    ("time only supported for", "the log entry is of a kind that the operator does not support"),
+    ("invalid log entry", "the log entry is not in a transparency log that the operator trusts"),
+    ("verified time", "the signature has no timestamp from a source that the operator trusts"),
+    ("imestamp", "the signature has no timestamp from a source that the operator trusts"),
+    ("DSSE: invalid signature", "the signature does not match the key of its certificate"),
 )
 
 
@@ -101,9 +101,9 @@ class SignerIdentity:
     def verify(self, cert: Certificate) -> None:
         """Compare the identity of a verified certificate. Raises VerificationError."""
         if not self.issuer(_issuer_of(cert)):
-            raise VerificationError("its certificate names another issuer than the policy")
+            raise VerificationError("the certificate names another issuer than the policy")
         if not self.subject(_subject_of(cert)):
-            raise VerificationError("its certificate names another subject than the policy")
+            raise VerificationError("the certificate names another subject than the policy")
 
 
 def _issuer_of(cert: Certificate) -> str:
@@ -118,7 +118,7 @@ def _issuer_of(cert: Certificate) -> str:
             text = value.value
             issuers.add(asn1.decode_der(str, text) if oid == _ISSUER_DER else text.decode())
     if len(issuers) != 1:
-        raise VerificationError("its certificate does not name exactly one issuer of the identity")
+        raise VerificationError("the certificate does not name exactly one issuer of the identity")
     return issuers.pop()
 
 
@@ -131,7 +131,7 @@ def _subject_of(cert: Certificate) -> str:
             return name.value
         if isinstance(name, OtherName) and name.type_id == _USER_NAME:
             return asn1.decode_der(str, name.value)
-    raise VerificationError("its certificate does not name exactly one identity")
+    raise VerificationError("the certificate does not name exactly one identity")
 
 
 def verifier_of(root: TrustRoot) -> Verifier:
@@ -164,14 +164,16 @@ def check_keyless_bundle(
     if as_dict(content.get("dsseEnvelope")).get("payloadType") != STATEMENT:
         raise VerificationError("the bundle contains no in-toto statement")
     if "certificate" not in material:
-        raise VerificationError("it was made with a key, and the policy requires an identity")
+        raise VerificationError(
+            "the signature was made with a key, and the policy requires an identity"
+        )
     entries = [as_dict(entry) for entry in as_list(material.get("tlogEntries"))]
     if not entries:
         raise VerificationError(
-            "it is not in a transparency log, which a keyless signature requires"
+            "the signature is not in a transparency log, which a keyless signature requires"
         )
     if not all(entry.get("inclusionProof") for entry in entries):
-        raise VerificationError("its log entry has no inclusion proof; sign again with cosign 3")
+        raise VerificationError("the log entry has no inclusion proof; sign again with cosign 3")
     payload, signature = _verified(bundle, signer, root)
     check_statement(payload, digest)
     with_promise = tuple(entry for entry in entries if entry.get("inclusionPromise"))

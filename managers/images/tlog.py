@@ -29,7 +29,7 @@ from managers.images.cosign import (
 )
 from managers.images.trust import LogKey, TrustRoot
 
-_UNREADABLE = "its log entry cannot be read"
+_UNREADABLE = "the log entry cannot be read"
 
 
 def read_trust_root(content: bytes) -> TrustRoot:
@@ -61,7 +61,7 @@ def check_logged(signed: Signed, root: TrustRoot) -> None:
     """Check that a log entry contains a promise for this signature. Raises VerificationError."""
     if not signed.log_entries:
         raise VerificationError(
-            "it is not in a transparency log; sign with one, or set ignoreTlog to true"
+            "the signature is not in a transparency log; sign with one, or set ignoreTlog to true"
         )
     if not root.logs:
         raise VerificationError(
@@ -103,7 +103,7 @@ class _Promise:
                 )
             promise = as_dict(entry.get("inclusionPromise"))
             if not promise:
-                raise VerificationError("its log entry has no signed timestamp (Rekor v1)")
+                raise VerificationError("the log entry has no signed timestamp (Rekor v1)")
             return cls(
                 _text(entry["canonicalizedBody"]),
                 int(entry["integratedTime"]),
@@ -144,20 +144,20 @@ def _text(value: Any) -> str:
 def _check(promise: _Promise, signed: Signed, root: TrustRoot) -> None:
     log = root.logs.get(promise.log)
     if log is None:
-        raise VerificationError("its log entry is from a log that the operator does not trust")
+        raise VerificationError("the log entry is from a log that the operator does not trust")
     try:
         when = datetime.fromtimestamp(promise.time, UTC)
     except (OverflowError, OSError, ValueError):
-        raise VerificationError("its log entry has no time") from None
+        raise VerificationError("the log entry has no time") from None
     if not log.start <= when <= log.end:
         raise VerificationError(
-            "its log entry was made outside the validity period of the log's key"
+            "the log entry was made outside the validity period of the log's key"
         )
     text = promise.signed_text()
     try:
         verify(log.key, promise.signature, text)
     except VerificationError:
-        raise VerificationError("its log entry was not signed by the log") from None
+        raise VerificationError("the log entry was not signed by the log") from None
     _check_subject(as_dict(read_json(unbase64(promise.body))), signed)
 
 
@@ -170,8 +170,8 @@ def _check_subject(body: Mapping[str, Any], signed: Signed) -> None:
         digest = as_dict(spec.get("payloadHash"))
         signatures = [as_dict(item).get("signature") for item in as_list(spec.get("signatures"))]
     else:
-        raise VerificationError("its log entry is of a kind that the operator does not support")
+        raise VerificationError("the log entry is of a kind that the operator does not support")
     matches = digest.get("algorithm") == "sha256"
     matches = matches and digest.get("value") == hashlib.sha256(signed.content).hexdigest()
     if not matches or base64.b64encode(signed.signature).decode() not in signatures:
-        raise VerificationError("its log entry is about another signature")
+        raise VerificationError("the log entry is for another signature")

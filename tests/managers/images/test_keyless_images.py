@@ -61,7 +61,7 @@ async def test_an_image_signed_with_an_identity_is_pinned(lists: bool) -> None:
         refused = await here.ask()
         assert refused.problem == "unverified"
         assert "none of its 2 signatures is valid" in refused.message
-        assert "its certificate is not from an authority" in refused.message
+        assert "the certificate is not from an authority" in refused.message
         assert "made with a key" in refused.message
         here.attach(digest)
         assert (await here.ask()).pinned.endswith(f"@{digest}")
@@ -69,7 +69,7 @@ async def test_an_image_signed_with_an_identity_is_pinned(lists: bool) -> None:
         assert (await here.ask(**pattern)).pinned.endswith(f"@{digest}")
         other = await here.ask(subject="somebody")
         assert (other.problem, other.pinned) == ("unverified", "")
-        assert "its certificate names another subject" in other.message
+        assert "the certificate names another subject" in other.message
         assert SUBJECT not in other.message
 
 

@@ -135,9 +135,9 @@ async def test_a_registry_that_is_down_does_not_reach_what_was_proven() -> None:
 
 PROBLEMS = {
     "unsigned": "has no signature",
-    "signed with another key": "not made with the key",
+    "signed with another key": "does not match the key",
     "absent": "no image with this name and tag",
-    "signed for another image": "about another image",
+    "signed for another image": "for another image",
 }
 
 
