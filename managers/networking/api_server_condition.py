@@ -44,7 +44,9 @@ def api_server_network(spec: ClusterSpec, observed: Observed) -> ConditionUpdate
         return ConditionUpdate(KIND, "Unknown", RECOMMENDED, message)
     if not network.api_server_cidr and not network.api_server_endpoint_ips:
         return None
-    return ConditionUpdate(KIND, "True", KIND, "The servers may call the API server")
+    return ConditionUpdate(
+        KIND, "True", KIND, "The NetworkPolicies allow the servers to connect to the API server"
+    )
 
 
 def _invalid(cidr: str | None, observed: Observed) -> str:

@@ -24,18 +24,23 @@ ROWS: dict[str, tuple[gen.World, Mapping[str, Any], Told, str]] = {
         ("False", INVALID),
         "does not contain 10.96.0.1",
     ),
-    "a range that holds it": (FOUND, {"apiServerCIDR": "10.96.0.0/12"}, ("True", KIND), "may call"),
+    "a range that holds it": (
+        FOUND,
+        {"apiServerCIDR": "10.96.0.0/12"},
+        ("True", KIND),
+        "allow the servers",
+    ),
     "a range where nothing was found": (
         gen.world().reaching(endpoints=BEHIND),
         {"apiServerCIDR": "198.51.100.0/24"},
         ("True", KIND),
-        "may call",
+        "allow the servers",
     ),
     "a range of one family of two": (
         gen.world().reaching(HOST, "fd00::1", endpoints=BEHIND),
         {"apiServerCIDR": "10.96.0.1/32"},
         ("True", KIND),
-        "may call",
+        "allow the servers",
     ),
     "a text that is no range": (
         FOUND,
@@ -53,7 +58,7 @@ ROWS: dict[str, tuple[gen.World, Mapping[str, Any], Told, str]] = {
         NO_SLICE,
         {"apiServerEndpointIPs": ["192.0.2.9"]},
         ("True", KIND),
-        "may call",
+        "allow the servers",
     ),
     "the user names one of two": (
         FOUND,
@@ -61,7 +66,12 @@ ROWS: dict[str, tuple[gen.World, Mapping[str, Any], Told, str]] = {
         ("Unknown", RECOMMENDED),
         "omits 192.0.2.2",
     ),
-    "the user names all": (FOUND, {"apiServerEndpointIPs": [*BEHIND]}, ("True", KIND), "may call"),
+    "the user names all": (
+        FOUND,
+        {"apiServerEndpointIPs": [*BEHIND]},
+        ("True", KIND),
+        "allow the servers",
+    ),
 }
 
 
