@@ -48,8 +48,8 @@ def due(progress: ServiceProgress, goal: str, now: datetime) -> bool:
 
 def delay(attempts: int, rng_unit: float) -> timedelta:
     """Return the delay after `attempts` failures, at least 1; `rng_unit` is in [0, 1)."""
-    doubled = min(BASE * (1 << min(attempts - 1, _DOUBLINGS)), CAP)
-    return doubled * (1 - JITTER + 2 * JITTER * rng_unit)
+    exponential = min(BASE * (1 << min(attempts - 1, _DOUBLINGS)), CAP)
+    return exponential * (1 - JITTER + 2 * JITTER * rng_unit)
 
 
 def ran_stably(progress: ServiceProgress, now: datetime) -> bool:

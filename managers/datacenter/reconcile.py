@@ -144,11 +144,11 @@ def _fallback_info(live: Object) -> DatacenterInfo:
     )
 
 
-def _read_grant(adapter: TypeAdapter[Grant], raw: Any, nothing: Grant) -> Grant:
+def _read_grant(adapter: TypeAdapter[Grant], raw: Any, default: Grant) -> Grant:
     try:
         return adapter.validate_python(raw)
     except ValidationError:
-        return nothing
+        return default
 
 
 class DatacenterReconciler:
@@ -234,8 +234,8 @@ class DatacenterReconciler:
         report = await self._service.converge(info, None, ReconcileOptions(deleting=True))
         if not report.records:
             return Done()
-        names_left = list_names([record.name for record in report.records])
-        message = f"waiting for the deletion of these services: {names_left}"
+        remaining_names = list_names([record.name for record in report.records])
+        message = f"waiting for the deletion of these services: {remaining_names}"
         await self._write_status(
             live,
             DatacenterSummary(DatacenterCondition("False", "Deleting", message), report.records),

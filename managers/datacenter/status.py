@@ -109,11 +109,11 @@ def compute(live: Object, summary: DatacenterSummary, now: datetime) -> Datacent
         _runs(record) and desired.get(record.name) == record.desired.digest
         for record in summary.records
     )
-    findings = {READY: summary.ready, **_of_sources(summary.merge_result)}
+    current_conditions = {READY: summary.ready, **_of_sources(summary.merge_result)}
     old = {condition.type: condition for condition in before.conditions}
     conditions = [
-        _condition(kind, finding, old.get(kind), generation, now)
-        for kind, finding in findings.items()
+        _condition(kind, current, old.get(kind), generation, now)
+        for kind, current in current_conditions.items()
     ]
     if summary.merge_result is None:
         conditions += [old[kind] for kind in (SOURCES_READY, NO_CONFLICTS) if kind in old]
@@ -184,14 +184,14 @@ def _source(report: SourceReport, old: SourceStatus | None, now: datetime) -> So
 
 
 def _condition(
-    kind: str, finding: DatacenterCondition, old: Condition | None, generation: int, now: datetime
+    kind: str, current: DatacenterCondition, old: Condition | None, generation: int, now: datetime
 ) -> Condition:
-    since = old.last_transition_time if old is not None and old.status == finding.status else None
+    since = old.last_transition_time if old is not None and old.status == current.status else None
     return Condition(
         type=kind,
-        status=finding.status,
-        reason=finding.reason,
-        message=clean_message(finding.message or DATACENTER_REASONS[finding.reason].message),
+        status=current.status,
+        reason=current.reason,
+        message=clean_message(current.message or DATACENTER_REASONS[current.reason].message),
         observed_generation=generation,
         last_transition_time=since or now.replace(microsecond=0),
     )

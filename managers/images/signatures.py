@@ -75,10 +75,10 @@ async def verify_image(
     root: TrustRoot,
 ) -> str:
     """Return the verified digest. Raises VerificationError, RegistryError or ValueError."""
-    required = await _required(request.policy, root)
+    check = await _check_of_policy(request.policy, root)
     digest = reference.digest or await _digest_of(registry, reference)
     reasons: list[str] = []
-    async for refusal in _attempts(registry, request.reference, digest, required):
+    async for refusal in _attempts(registry, request.reference, digest, check):
         if refusal is None:
             return digest
         reasons.append(str(refusal))
@@ -88,7 +88,7 @@ async def verify_image(
     raise VerificationError(f"none of its {len(reasons)} signatures is valid: {summary}")
 
 
-async def _required(policy: ImageVerification, root: TrustRoot) -> _ByKey | _ByIdentity:
+async def _check_of_policy(policy: ImageVerification, root: TrustRoot) -> _ByKey | _ByIdentity:
     """Return the check that the policy requires. Raises ValueError or VerificationError."""
     if not policy.keyless:
         key = read_public_key(policy.public_key or "")
@@ -107,29 +107,27 @@ async def _digest_of(registry: RegistrySession, reference: ImageReference) -> st
 
 
 async def _attempts(
-    registry: RegistrySession, reference: str, digest: str, required: _ByKey | _ByIdentity
+    registry: RegistrySession, reference: str, digest: str, check: _ByKey | _ByIdentity
 ) -> AsyncIterator[VerificationError | None]:
     """Check the signatures one by one; yield the error of each, None for a valid signature."""
     async for bundle in _bundles(registry, digest):
         try:
-            await required.check_bundle(bundle, digest)
+            await check.check_bundle(bundle, digest)
         except VerificationError as error:
             yield error
         else:
             yield None
-    older = await registry.manifest(f"{digest.replace(':', '-')}.sig")
-    layers = list(simple_signing_layers(older.json()))[:_SIGNATURES_MAX] if older else []
+    manifest = await registry.manifest(f"{digest.replace(':', '-')}.sig")
+    layers = list(simple_signing_layers(manifest.json()))[:_SIGNATURES_MAX] if manifest else []
     for layer in layers:
-        if isinstance(required, _ByIdentity):
+        if isinstance(check, _ByIdentity):
             yield VerificationError(_OLDER)
             continue
         payload = await _blob(registry, layer)
         if payload is None:
             continue
         try:
-            required.check_log(
-                check_simple_signing(layer, payload, required.key, reference, digest)
-            )
+            check.check_log(check_simple_signing(layer, payload, check.key, reference, digest))
         except VerificationError as error:
             yield error
         else:

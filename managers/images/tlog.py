@@ -146,10 +146,10 @@ def _check(promise: _Promise, signed: Signed, root: TrustRoot) -> None:
     if log is None:
         raise VerificationError("the log entry is from a log that the operator does not trust")
     try:
-        when = datetime.fromtimestamp(promise.time, UTC)
+        time = datetime.fromtimestamp(promise.time, UTC)
     except (OverflowError, OSError, ValueError):
         raise VerificationError("the log entry has no time") from None
-    if not log.start <= when <= log.end:
+    if not log.start <= time <= log.end:
         raise VerificationError(
             "the log entry was made outside the validity period of the log's key"
         )

@@ -50,8 +50,8 @@ def _missing(block: IpBlock) -> Iterator[Network]:
     outer = _network(block.cidr)
     exceptions = [_network(text) for text in block.except_ or ()]
     for inner in EXCLUDED:
-        excepted = any(_is_within(inner, exception) for exception in exceptions)
-        if inner != outer and _is_within(inner, outer) and not excepted:
+        is_exception = any(_is_within(inner, exception) for exception in exceptions)
+        if inner != outer and _is_within(inner, outer) and not is_exception:
             yield inner
 
 

@@ -49,9 +49,9 @@ def store_ports(spec: ClusterSpec) -> tuple[int, ...]:
 def exposure_spec(cluster: OpenBaoCluster) -> ExposureSpec:
     """Read spec.ingress, spec.gateway and the ServiceMonitor of spec.observability."""
     gateway, monitor = _gateway(cluster), _monitor(cluster)
-    own = {"configMap": {"name": _authority(cluster), "key": AUTHORITY_KEY}}
+    operator_authority = {"configMap": {"name": _authority(cluster), "key": AUTHORITY_KEY}}
     ends_tls = gateway is not None and not gateway.passthrough
-    scrapes = monitor is not None and monitor.authority == own
+    scrapes = monitor is not None and monitor.authority == operator_authority
     return ExposureSpec(
         ingress=_ingress(cluster),
         gateway=gateway,
@@ -86,7 +86,7 @@ def _gateway(cluster: OpenBaoCluster) -> GatewaySettings | None:
     if gateway.gateway_ref is None or gateway.gateway_ref.name is None:
         return None
     backend = gateway.backend_tls
-    checked = not gateway.tls_passthrough and (backend is None or backend.enabled)
+    verifies_backend = not gateway.tls_passthrough and (backend is None or backend.enabled)
     hostname = backend.hostname if backend else None
     # The Service of the route: a policy for another Service would have no effect.
     service = names.public_service(cluster.metadata.name)
@@ -99,7 +99,9 @@ def _gateway(cluster: OpenBaoCluster) -> GatewaySettings | None:
         path=gateway.path,
         annotations=gateway.annotations or {},
         passthrough=gateway.tls_passthrough,
-        backend_hostname=(hostname or names.service_dns(service, namespace)) if checked else None,
+        backend_hostname=(hostname or names.service_dns(service, namespace))
+        if verifies_backend
+        else None,
     )
 
 

@@ -43,8 +43,8 @@ class GatewayInput:
     @property
     def kinds(self) -> tuple[OptionalKind, ...]:
         """All kinds that the spec needs."""
-        checked = self.spec.backend_hostname is not None
-        return (self.route, BACKEND_TLS_POLICY) if checked else (self.route,)
+        verifies_backend = self.spec.backend_hostname is not None
+        return (self.route, BACKEND_TLS_POLICY) if verifies_backend else (self.route,)
 
     @property
     def gateway(self) -> str:

@@ -23,12 +23,12 @@ PATH = "/v1/sys/metrics"
 PORT_NAME = "metrics"
 
 
-def _with_labels(intent: Intent, more: Mapping[str, str]) -> Intent:
+def _with_labels(intent: Intent, additional: Mapping[str, str]) -> Intent:
     metadata = intent.body["metadata"]
     # Our labels take precedence, because they show the ownership of the object.
     return Intent(
         intent.resource,
-        {**intent.body, "metadata": {**metadata, "labels": {**more, **metadata["labels"]}}},
+        {**intent.body, "metadata": {**metadata, "labels": {**additional, **metadata["labels"]}}},
     )
 
 

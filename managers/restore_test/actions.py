@@ -199,9 +199,9 @@ class RestoreTestActions:
         return None if job is None or job.foreign else job
 
     def _sidecar(self, observed: ObservedCluster) -> Sidecar | _Obstacle:
-        cluster, serving = observed.cluster.metadata.name, serving_pool(observed.cluster)
-        servers = self._child(STATEFUL_SET, observed.namespace, serving.stateful_set)
-        config = self._child(CONFIG_MAP, observed.namespace, serving.config_map)
+        cluster, pool = observed.cluster.metadata.name, serving_pool(observed.cluster)
+        servers = self._child(STATEFUL_SET, observed.namespace, pool.stateful_set)
+        config = self._child(CONFIG_MAP, observed.namespace, pool.config_map)
         if servers is None or config is None:
             message = "the StatefulSet or the ConfigMap of the servers does not exist yet"
             return _Obstacle(message, OBSTACLE_RECHECK)

@@ -84,8 +84,8 @@ class RestoreTestFacts:
     @property
     def running(self) -> Candidate | None:
         """The snapshot under test; if there are several, the one whose test started first."""
-        tested = [backup for backup in self.candidates if backup.test is not None]
-        return min(tested, key=_started, default=None)
+        candidates = [backup for backup in self.candidates if backup.test is not None]
+        return min(candidates, key=_started, default=None)
 
     @property
     def requested(self) -> Candidate | None:
@@ -108,12 +108,12 @@ class RestoreTestFacts:
     @property
     def last_proof(self) -> tuple[Candidate, RestoreTestResult] | None:
         """The last finished test, with its snapshot."""
-        proven = [
+        results = [
             (backup.proof.at, backup, backup.proof)
             for backup in self.candidates
             if backup.proof is not None and backup.proof.at is not None
         ]
-        newest = max(proven, key=lambda entry: (entry[0], entry[1].name), default=None)
+        newest = max(results, key=lambda entry: (entry[0], entry[1].name), default=None)
         return None if newest is None else newest[1:]
 
 

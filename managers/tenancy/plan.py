@@ -202,14 +202,14 @@ def quota_obstacle(quota: Object) -> str:
     counted yet ("status unknown for quota"). It starts to count a new kind half a minute after the
     creation of its definition.
     """
-    used = (quota.get("status") or {}).get("used") or {}
-    waiting = sorted(
-        name for name in quota["spec"]["hard"] if name.endswith(f".{GROUP}") and name not in used
+    usage = (quota.get("status") or {}).get("used") or {}
+    uncounted = sorted(
+        name for name in quota["spec"]["hard"] if name.endswith(f".{GROUP}") and name not in usage
     )
-    if not waiting:
+    if not uncounted:
         return ""
     return (
-        f"kube-controller-manager has not counted {', '.join(waiting)} for ResourceQuota "
+        f"kube-controller-manager has not counted {', '.join(uncounted)} for ResourceQuota "
         f"{key_of(quota).name} yet; until then the API server refuses new objects of these kinds"
     )
 

@@ -175,11 +175,11 @@ class TenantReconciler:
         desired = plan.desired_objects(
             this.namespace, this.spec, secrets, bool(this.clusters), self._installation
         )
-        refused = await self._all(ownership, desired.roles)
-        if refused is None:
-            refused = await self._all(ownership, desired.bindings)
-        if refused is not None:
-            return refused
+        outcome = await self._all(ownership, desired.roles)
+        if outcome is None:
+            outcome = await self._all(ownership, desired.bindings)
+        if outcome is not None:
+            return outcome
         # No object can be created in a terminating namespace, and quota and limits may be gone.
         bounds = None if this.state.terminating else await self._all(ownership, desired.bounds)
         for resource, name in desired.absent:
@@ -197,25 +197,25 @@ class TenantReconciler:
         for result in results:
             if isinstance(result, BaseException):
                 raise result
-        refused = [result for result in results if isinstance(result, Wait | Blocked)]
-        return combine(*refused) if refused else None
+        outcomes = [result for result in results if isinstance(result, Wait | Blocked)]
+        return combine(*outcomes) if outcomes else None
 
     async def _conclude(
         self, this: _Reconcile, outcome: Outcome | None, accesses: list[tuple[str, SecretAccess]]
     ) -> Outcome:
         if isinstance(outcome, Wait | Blocked):
             return await self._report(this.live, outcome)
-        finding = ProvisionedCondition(True, "Provisioned", self._provisioned_message(this))
+        condition = ProvisionedCondition(True, "Provisioned", self._provisioned_message(this))
         if is_terminating(this.live):
-            finding = ProvisionedCondition(True, "Deleting", _waiting_message(this))
+            condition = ProvisionedCondition(True, "Deleting", _waiting_message(this))
         elif this.state.terminating:
-            finding = ProvisionedCondition(
+            condition = ProvisionedCondition(
                 True,
                 "NamespaceTerminating",
                 f"The namespace is being deleted. {_waiting_message(this)}",
             )
         status = compute(
-            this.live, finding, self._clock.now(), self._installation.reads, grants_of(accesses)
+            this.live, condition, self._clock.now(), self._installation.reads, grants_of(accesses)
         )
         await self._write_status(this.live, status)
         return Done(self._recheck_after(this.namespace))
@@ -233,8 +233,8 @@ class TenantReconciler:
         return min((timer for timer in timers if timer is not None), default=None)
 
     async def _report(self, live: Object, outcome: Wait | Blocked) -> Outcome:
-        finding = ProvisionedCondition(False, outcome.reason, outcome.message)
-        status = compute(live, finding, self._clock.now(), self._installation.reads)
+        condition = ProvisionedCondition(False, outcome.reason, outcome.message)
+        status = compute(live, condition, self._clock.now(), self._installation.reads)
         await self._write_status(live, status)
         return outcome
 

@@ -48,29 +48,29 @@ def _name(item: tuple[str, SecretAccess]) -> str:
 
 def compute(
     live: Object,
-    finding: ProvisionedCondition,
+    condition: ProvisionedCondition,
     now: datetime,
     reads: Reads,
     grants: tuple[Grant, ...] = (),
 ) -> TenantStatus:
     """Compute the status of a tenant; the transition time changes only with the status."""
     generation = int(live["metadata"].get("generation") or 0)
-    status: Literal["True", "False"] = "True" if finding.provisioned else "False"
+    status: Literal["True", "False"] = "True" if condition.provisioned else "False"
     before = TenantStatus.lenient(live.get("status"))
     stored = next((item for item in before.conditions if item.type == PROVISIONED), None)
     since = stored.last_transition_time if stored is not None and stored.status == status else None
-    message = clean_message(finding.message or TENANT_REASONS[finding.reason].message)
+    message = clean_message(condition.message or TENANT_REASONS[condition.reason].message)
     return TenantStatus(
         observed_generation=generation,
-        provisioned=finding.provisioned,
-        last_error="" if finding.provisioned else message,
-        reads=reads if finding.provisioned else None,
-        grants=grants if finding.provisioned else (),
+        provisioned=condition.provisioned,
+        last_error="" if condition.provisioned else message,
+        reads=reads if condition.provisioned else None,
+        grants=grants if condition.provisioned else (),
         conditions=(
             Condition(
                 type=PROVISIONED,
                 status=status,
-                reason=finding.reason,
+                reason=condition.reason,
                 message=message,
                 observed_generation=generation,
                 last_transition_time=since or now,

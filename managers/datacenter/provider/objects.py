@@ -83,16 +83,16 @@ def required_refs(record: ServiceRecord) -> tuple[frozenset[ObjectRef], frozense
     """Return the required and the optional objects of a record."""
     service, name = record.desired.service, object_name(record)
     files, openbao, network, *_ = object_refs(record)
-    must: set[ObjectRef] = {(KINDS[service.kind], ObjectKey(record.datacenter.namespace, name))}
+    required: set[ObjectRef] = {(KINDS[service.kind], ObjectKey(record.datacenter.namespace, name))}
     if service.kind == "OpenBaoCluster":
-        return frozenset(must), frozenset()
+        return frozenset(required), frozenset()
     if config_files(service):
-        must.add(files)
+        required.add(files)
     if _service_ports(service):
-        must.add(network)
+        required.add(network)
     # It exists only with a ready vault, which is not known here.
-    may = {openbao} if OPENBAO_READY in service.depends_on else set()
-    return frozenset(must), frozenset(may)
+    optional = {openbao} if OPENBAO_READY in service.depends_on else set()
+    return frozenset(required), frozenset(optional)
 
 
 def immutable_difference(intent: Intent, live: Object) -> tuple[str, ...]:
@@ -175,13 +175,13 @@ def _service_ports(service: BootstrapService) -> list[Object]:
     return ports
 
 
-def _ports_of(container: ServiceContainer, taken: set[str]) -> list[Object]:
+def _ports_of(container: ServiceContainer, used_names: set[str]) -> list[Object]:
     if container.role == "Init":
         return []
     return [
         {
             "name": names.service_port_name(container.name, port.name)
-            if port.name in taken
+            if port.name in used_names
             else port.name,
             "port": port.service_port or port.port,
             # By number: another container may have a port of the same name.

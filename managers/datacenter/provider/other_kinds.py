@@ -157,9 +157,9 @@ class ObjectsProvider:
         live: dict[ObjectRef, Object] = {}
         for resource in kinds:
             live |= await self._of_kind(record, resource)
-        seen = {(kind.group, kind.kind) for kind in kinds}
+        kinds_of_body = {(kind.group, kind.kind) for kind in kinds}
         for allowed in record.datacenter.object_kinds:
-            if (allowed.group, allowed.kind) in seen:
+            if (allowed.group, allowed.kind) in kinds_of_body:
                 continue
             former = await self._discovery.preferred(allowed.group, allowed.kind)
             if former is not None:

@@ -32,9 +32,9 @@ def applied_digest(record: ServiceRecord, owned: Mapping[ObjectRef, Object]) -> 
 
     `owned` are all objects of the record.
     """
-    must, may = required_refs(record)
+    required, optional = required_refs(record)
     present = {ref for ref, live in owned.items() if not is_terminating(live)}
-    if not must <= present or owned.keys() - must - may:
+    if not required <= present or owned.keys() - required - optional:
         return ""
     workload = (
         KINDS[record.desired.service.kind],

@@ -189,8 +189,8 @@ def _consume(result: T) -> T | list[Any]:
     return list(islice(result, SERVICES_MAX + 1)) if isinstance(result, Iterator) else result
 
 
-async def _in_thread(call: Callable[[], T], name: str, ended: Callable[[], None]) -> T:
-    """Run a call in its own thread; `ended` is called on the loop when the thread ends.
+async def _in_thread(call: Callable[[], T], name: str, on_end: Callable[[], None]) -> T:
+    """Run a call in its own thread; `on_end` is called on the loop when the thread ends.
 
     Not in the executor of the loop: a call that never returns would block DNS lookups and the
     exit of the process.
@@ -199,7 +199,7 @@ async def _in_thread(call: Callable[[], T], name: str, ended: Callable[[], None]
     future: asyncio.Future[T] = loop.create_future()
 
     def deliver(result: T | None, error: BaseException | None) -> None:
-        ended()
+        on_end()
         if future.done():
             return
         if error is not None:
@@ -227,6 +227,6 @@ async def _in_thread(call: Callable[[], T], name: str, ended: Callable[[], None]
     try:
         thread.start()
     except RuntimeError:
-        ended()
+        on_end()
         raise
     return await future

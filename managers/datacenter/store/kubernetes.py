@@ -58,8 +58,8 @@ UID_INDEX: Final = "uid"
 def by_datacenter(obj: Object) -> Iterable[str]:
     """Index function: the datacenter of a BootstrapWorkload, from its spec or else its label."""
     spec: Any = obj.get("spec")
-    named = spec.get("datacenter") if isinstance(spec, dict) else None
-    name = named if isinstance(named, str) else labels_of(obj).get(names.DATACENTER)
+    value = spec.get("datacenter") if isinstance(spec, dict) else None
+    name = value if isinstance(value, str) else labels_of(obj).get(names.DATACENTER)
     return (name,) if name else ()
 
 
