@@ -1,4 +1,4 @@
-"""Gates for the reconciles of clusters, such as: no reconcile before the RBAC is granted.
+"""Gates: each decides whether a cluster may be reconciled yet.
 
 In multi-tenant mode the provisioner grants RBAC first and then records it in the status of the
 OpenBaoTenant. TenantGate reads that status from the cache and sends no request. Without it, the API

@@ -17,8 +17,8 @@ from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, is_terminating, uid_of
 
 MISSING_RECHECK = 1.0
-"""Seconds to the first read after a namespace is missing or terminating; later reads are less
-frequent."""
+"""Seconds to the next read of a missing or terminating namespace. They grow while a namespace is
+missing."""
 MISSING_RECHECK_MAX = 60.0
 
 

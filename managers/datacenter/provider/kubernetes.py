@@ -127,7 +127,7 @@ class KubernetesProvider:
                     return
                 applied[(intent.resource, intent.key)] = live
             await self._prune(record, applied)
-            # Not the intents: the API server may store a value in another form than it was sent.
+            # Use the stored objects: the API server may store a value in another form.
             self._verified[record.id] = _VerifiedState(
                 record.desired.digest, used_vaults, _fingerprints(applied)
             )

@@ -113,7 +113,7 @@ class ObjectsProvider:
             for ref in state.obsolete:
                 await self._delete_or_orphan(record, ref[0], state.live[ref])
                 applied.pop(ref)
-            # Not the intents: the API server may store a value in another form than it was sent.
+            # Use the stored objects: the API server may store a value in another form.
             self._verified[record.id] = (record.desired.digest, _versions(applied))
 
     async def deprovision(self, record: ServiceRecord) -> bool:

@@ -196,7 +196,7 @@ def _volumes(service: BootstrapService, name: str) -> Iterator[Object]:
             limit = {"sizeLimit": volume.size} if volume.size else {}
             yield {"name": volume.name, "emptyDir": limit}
         elif volume.kind == "HostPath":
-            # Directory: a missing one fails the pod instead of being created on the node.
+            # With type Directory a missing directory fails the pod, and is not created.
             source = {"path": volume.host_path, "type": "Directory"}
             yield {"name": volume.name, "hostPath": source}
     secrets = dict.fromkeys(

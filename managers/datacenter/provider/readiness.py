@@ -172,7 +172,7 @@ def _rollout_checks(desired: int, updated: int, all_pods: int) -> tuple[Check, C
 
 
 def _observation(counts: tuple[int, int], *checks: Check) -> Observation:
-    """Return the observation, with the message of the first failing check; without one, healthy."""
+    """Return the observation with the message of the first failing check; healthy if none fails."""
     ready, desired = counts
     message = next((text for failing, text in checks if failing), "")
     return Observation(healthy=not message, ready=ready, desired=desired, message=message)

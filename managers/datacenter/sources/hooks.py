@@ -78,8 +78,8 @@ Function = Callable[[HookContext, DatacenterInfo], Iterable[Body] | Awaitable[It
 class FunctionHook:
     """A function as a hook. A synchronous function runs in its own thread.
 
-    Threads cannot be cancelled: a thread continues after its timeout, and counts until it ends.
-    While THREADS threads run, further calls wait for the end of one, each up to its own timeout.
+    Threads cannot be cancelled: a thread continues after its timeout, and counts against THREADS
+    until it ends. While THREADS threads run, each further call waits up to its own timeout.
     """
 
     def __init__(self, name: str, fn: Function, priority: int = 0) -> None:

@@ -104,7 +104,7 @@ def merge(
     redeploy: Mapping[str, str],
     forget: frozenset[str],
 ) -> MergeResult:
-    """Merge the results. For each name, the first source by rank wins, in any order of `results`.
+    """Merge the results. The first source by rank wins a name, whatever the order of `results`.
 
     The records of a source without a valid result are kept. The records of an unregistered source
     are kept unless it is in `forget`, or is a BootstrapServiceSet: such a set was deleted, because
