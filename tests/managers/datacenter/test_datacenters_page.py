@@ -171,7 +171,9 @@ def test_every_error_of_the_provider_stands_there() -> None:
             KubernetesProvider.deprovision,
             ObjectsProvider.provision,
         )
-        for word in re.findall(r"\b[A-Z]\w+\b", (method.__doc__ or "").partition("ProviderError:")[2])
+        for word in re.findall(
+            r"\b[A-Z]\w+\b", (method.__doc__ or "").partition("ProviderError:")[2]
+        )
     } - {"LeaseLost", "KubernetesProvider"}
     assert {reason for reason, *_ in rows_of("`lastError.reason`")} == promised | REFUSALS
 
