@@ -1,9 +1,11 @@
 """`baoctl job ...`: the processes in the pods of backups, restores, restore tests and upgrades.
 
-Only jobs connect to endpoints that users write, hold credentials of stores and transfer snapshots;
-the controller does not. A job gets its input from contracts.jobs.env and from mounted files, and
-reports its result in the status of its object (baoctl.jobs.report).
+Only jobs connect to endpoints that users configure, hold credentials of stores and transfer
+snapshots; the controller does not. A job reads its input from environment variables
+(contracts.jobs.env) and mounted files. It reports its result in the status of its object
+(baoctl.jobs.report); an upgrade job has no object, and reports in its exit status.
 
-May use contracts, managers.bao, the client of the API server in runtime, and obstore; never a
-reconciler. baoctl.cli calls baoctl.jobs.main, which imports the rest.
+May use contracts, managers.bao, pure functions of other managers, the client of the API server in
+runtime, and obstore; never a reconciler. baoctl.verbs.process imports baoctl.jobs.main or
+baoctl.jobs.upgrade.main, which import the rest.
 """

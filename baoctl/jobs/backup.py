@@ -31,13 +31,13 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """Digests that a restore test compares; "" if the content cannot be read."""
+    """Digests of the data, for restore tests; "" for content that cannot be read or changed."""
 
     mounts: str = ""
     canary: str = ""
 
     def unchanged(self, other: _Content) -> _Content:
-        """Return the digests that are equal; changed content may be in the snapshot or not."""
+        """Drop the digests that differ: the snapshot may contain the old or the new content."""
         return _Content(
             self.mounts if self.mounts == other.mounts else "",
             self.canary if self.canary == other.canary else "",
@@ -49,10 +49,10 @@ async def back_up(env: BackupEnv, context: JobContext) -> BackupReport:
     began = context.clock.monotonic()
     key = _key(env)
     async with open_store(env.store, context.environ, context.policy) as store:
-        # First: they may fill the volume. No other job of the cluster uploads now.
+        # Before the upload: the files may fill the volume. No other job of the cluster uploads now.
         partial = await store.delete_partial(snapshot_keys.list_prefix(*key.place))
         if partial:
-            log.info("files of killed jobs deleted", files=partial)
+            log.info("partial uploads deleted", files=partial)
         manifest = await _store_one(env, context, store)
         seconds = context.clock.monotonic() - began
         log.info("snapshot stored", key=env.key, size=manifest.size, seconds=round(seconds, 3))
@@ -123,7 +123,7 @@ async def _content(env: BackupEnv, at: LeaderSession) -> _Content:
     try:
         mounts = mounts_digest(await at.bao.read(address, token, MOUNTS_PATH))
     except (Denied, BaoError) as error:
-        # A role that an older release created may not read them; the snapshot is valid anyway.
+        # A role of an older release may lack this permission; the snapshot is valid without it.
         log.info("the secret engines cannot be read", why=str(error))
         mounts = ""
     if not env.canary_path:
@@ -160,7 +160,7 @@ def _manifest(
 
 
 async def _delete_unfinished(store: JobStore, key: str, error: BaseException) -> None:
-    """Delete an object without a manifest. If that fails, it still does not count as a snapshot."""
+    """Delete an object without a manifest; if it remains, it does not count as a snapshot."""
     why = await store.discard(key)
     if not why:
         return

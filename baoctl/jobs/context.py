@@ -15,7 +15,7 @@ from runtime.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What every mode of a job needs in addition to its variables."""
+    """The dependencies of every mode of a job."""
 
     clock: Clock
     environ: Mapping[str, str]

@@ -10,7 +10,7 @@ import re
 from contracts.exit_codes import EXIT_CODES, FailureClass
 
 MESSAGE_MAX = 1000
-"""Characters; the schema of the status permits 1024."""
+"""Maximum length in characters; the schema of the status permits 1024."""
 _QUERY = re.compile(r"(https?://[^\s?]+)\?[^\s)]*")
 _NOT_PRINTABLE = re.compile(r"[^\x20-\x7e]+")
 
@@ -29,6 +29,6 @@ class JobFailure(Exception):  # noqa: N818  named after what happened
 
 
 def shorten(text: str) -> str:
-    """Return one line of printable ASCII without queries of URLs, which may contain signatures."""
+    """Return one line of printable ASCII without URL queries, which may contain signatures."""
     line = _NOT_PRINTABLE.sub(" ", _QUERY.sub(r"\1", text)).strip()
     return line if len(line) <= MESSAGE_MAX else f"{line[: MESSAGE_MAX - 3]}..."

@@ -1,7 +1,7 @@
-"""The client of a job for the leader: finds it among the pods, logs in, and keeps the token.
+"""The client of a job for the leader: finds the leader among the pods, and logs in to it.
 
 Uses managers.bao. Called by baoctl.jobs.backup, restore and upgrade. A restore test does not use
-it: its server runs in the pod of the job.
+this module: its server runs in the pod of the job.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from runtime.client.write_guard import allow_writes
 from runtime.clock import Clock
 
 PAUSES = (1.0, 2.0, 4.0, 8.0)
-"""Seconds between searches for the leader: an election takes up to ten."""
+"""Seconds between searches for the leader: an election takes up to ten seconds."""
 _NO_PODS = "no pod"
 _NO_NAME = "its name does not resolve"
 _NO_ANSWER = "no answer"
@@ -98,7 +98,10 @@ async def session(
 
 
 async def find_leader(bao: Bao, env: ServerEnv, clock: Clock, addresses: ServerAddresses) -> Leader:
-    """Query all pods until one leads. Raises JobFailure(LeaderDiscovery) with the state of each."""
+    """Query all pods until one leads.
+
+    Raises JobFailure(LeaderDiscovery) with the state of each pod.
+    """
     states = await observe_servers(bao, env, addresses)
     for pause in PAUSES:
         leader = leader_in(states)
@@ -139,7 +142,7 @@ class NoAnswerToLogin(JobFailure):
 async def observe_servers(
     bao: Bao, env: ServerEnv, addresses: ServerAddresses
 ) -> dict[str, Leader | str]:
-    """Query the state of all pods with `observe_server`."""
+    """Query all pods; return a Leader, or the name of another state, by the name of the pod."""
     states = await asyncio.gather(
         *(
             observe_server(bao, pod, host, addresses)
@@ -150,7 +153,7 @@ async def observe_servers(
 
 
 async def observe_server(bao: Bao, pod: str, host: str, addresses: ServerAddresses) -> Leader | str:
-    """Query the state of a server: a Leader, or the name of another state."""
+    """Query one server; return a Leader, or the name of another state."""
     try:
         address = await addresses.resolve(host)
         health = await bao.health(address)

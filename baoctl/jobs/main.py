@@ -1,10 +1,10 @@
-"""The entry point of every job: reads its variables, runs once, reports, and exits.
+"""The entry point of backups, restores and restore tests: runs one job, reports it, and exits.
 
-Uses the modes of baoctl.jobs. Called by baoctl.cli. The process ends with os._exit, after all
-output is flushed: threads of obstore may abort the interpreter at exit, and a job that succeeded
-would appear to have failed.
+Called by baoctl.verbs.process. Upgrade jobs have their own entry point, baoctl.jobs.upgrade.main.
+The process ends with os._exit, after all output is flushed: threads of obstore may abort the
+interpreter at exit, and a job that succeeded would appear to have failed.
 
-Exit status: 0 on success; else the number of its failure class (contracts.exit_codes.EXIT_CODES).
+Exit status: 0 on success; else that of the failure class (contracts.exit_codes.EXIT_CODES).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ STOPPED: Final = (
     "deleted; check the events of the pod"
 )
 Work = Callable[[Any, "Job"], Awaitable[JobReport]]
-"""Runs a mode with its record of variables. Raises JobFailure."""
+"""Runs a mode with the record of its variables. Raises JobFailure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Mode:
     env: type[Env]
     work: Work
     failed: type[JobReport]
-    """The class of the report of a failure."""
+    """The type of the report of a failure."""
     field: str = "report"
     """The field of the status that contains the report."""
     manager: str = EXECUTOR_MANAGER
@@ -110,7 +110,7 @@ def main(mode: str) -> NoReturn:
         logs.configure(clock)
         code = _cannot_start(error)
     else:
-        # The loop is not closed: that would wait for idle threads.
+        # The loop is not closed: closing it would wait for idle threads.
         code = asyncio.new_event_loop().run_until_complete(do(MODES[mode], os.environ, clock))
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
@@ -155,7 +155,7 @@ def _cannot_start(error: Exception) -> int:
 async def outcome(
     mode: Mode, environ: Mapping[str, str], client: Client, clock: Clock
 ) -> JobReport:
-    """Run a mode and return its report in any case. A cancellation is reported as a failure."""
+    """Run a mode and return its report. Every error and a cancellation become a failed report."""
     try:
         env = mode.env.from_environment(environ)
         context = JobContext(clock, environ, _policy(environ))

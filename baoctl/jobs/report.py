@@ -52,7 +52,7 @@ async def write_status(
 async def apply_status(
     client: AppliesObjects, run: RunEnv, fields: Object, manager: str = EXECUTOR_MANAGER
 ) -> Object:
-    """Apply fields of status once; they must contain all fields that this manager applied before.
+    """Apply fields of status once. They must include all fields that this manager applied before.
 
     Raises ObjectGone, ApiError, Transient.
     """

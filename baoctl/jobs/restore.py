@@ -5,11 +5,11 @@
 Uses snapshot.download, leader_client, submission_permit and verify_restore. Called by
 baoctl.jobs.main. The job sends nothing before the complete snapshot is on the disk and checked, and
 nothing without the permit. If the result cannot be confirmed, the job reports that and does not
-send again.
+send the snapshot again.
 
-OpenBao 2.4.0 (vault/logical_system_raft.go): with 204 the leader accepted the snapshot and applies
-it afterwards; if it answers with an error, it accepted nothing; if it fails to apply the snapshot,
-it seals itself.
+Behavior of OpenBao 2.4.0 (vault/logical_system_raft.go): the leader answers 204 when it has
+accepted the snapshot, and applies it afterwards. If it answers with an error, it accepted nothing.
+If it fails to apply the snapshot, it seals itself.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FILE = "snapshot"
 
 @dataclass(frozen=True, slots=True)
 class StagedSnapshot:
-    """A complete snapshot on the disk, and its manifest."""
+    """A complete snapshot on the disk, and its manifest; None if the store has no manifest."""
 
     staged: DownloadedSnapshot
     manifest: Manifest | None
@@ -107,7 +107,7 @@ def _claim(
 
 
 def check(env: RestoreEnv, ready: StagedSnapshot) -> None:
-    """Compare the snapshot with the expected values. Raises JobFailure(Verification)."""
+    """Compare the snapshot with its manifest and the spec. Raises JobFailure(Verification)."""
     staged, manifest = ready.staged, ready.manifest
     if manifest is None and not env.expected_digest and not env.force:
         raise _mismatch(
@@ -115,14 +115,14 @@ def check(env: RestoreEnv, ready: StagedSnapshot) -> None:
             "spec.source.expectedDigest, or spec.force"
         )
     recorded = (manifest.digest, manifest.size) if manifest else ("", 0)
-    for what, expected, actual in (
-        ("spec.source.expectedDigest", env.expected_digest, staged.digest),
-        ("spec.source.expectedSize", env.expected_size, staged.size),
-        ("the digest of its manifest", recorded[0], staged.digest),
-        ("the size of its manifest", recorded[1], staged.size),
+    for kind, what, expected, actual in (
+        ("digest", "spec.source.expectedDigest", env.expected_digest, staged.digest),
+        ("size", "spec.source.expectedSize", env.expected_size, staged.size),
+        ("digest", "the digest in its manifest", recorded[0], staged.digest),
+        ("size", "the size in its manifest", recorded[1], staged.size),
     ):
         if expected and expected != actual:
-            raise _mismatch(f"{env.key} is {actual} and {what} is {expected}")
+            raise _mismatch(f"the {kind} of {env.key} is {actual}, but {what} is {expected}")
     if manifest is None or env.force:
         return
     for what, expected, actual, fits in (
@@ -135,8 +135,8 @@ def check(env: RestoreEnv, ready: StagedSnapshot) -> None:
     ):
         if not fits:
             raise _mismatch(
-                f"{env.key} is of {actual} and {what} is {expected}: choose another snapshot, or "
-                "set spec.force"
+                f"the manifest of {env.key} names {actual}, but {what} is {expected}: choose "
+                "another snapshot, or set spec.force"
             )
 
 
@@ -149,20 +149,20 @@ def check_target(env: RestoreEnv, at: LeaderSession, manifest: Manifest | None) 
     health = at.leader.health
     if env.force:
         return
-    # Without a manifest the expected values apply: the digest of the snapshot was compared.
+    # Without a manifest, `check` has compared the digest, so the expected values apply.
     version = (manifest.version if manifest else "") or env.expected_version
     if not can_read_data_of(health.version, version):
         raise _mismatch(
-            f"{env.key} was taken by OpenBao {version}, and the servers run {health.version}, "
+            f"{env.key} was taken by OpenBao {version}, but the servers run {health.version}, "
             f"which cannot read newer data: set spec.version of the cluster to {version}"
         )
     cluster_id = (manifest.cluster_id if manifest else "") or env.expected_cluster_id
     permitted = env.any_cluster_id or cluster_id in ("", health.cluster_id, env.named_cluster_id)
     if not permitted:
         raise _mismatch(
-            f"{env.key} is of the cluster {cluster_id} and {env.server.cluster} is "
-            f"{health.cluster_id}: to replace its data with those of the other cluster, set "
-            f"spec.source.expectedClusterID to {cluster_id}"
+            f"{env.key} is a snapshot of cluster {cluster_id}, but {env.server.cluster} has the "
+            f"cluster id {health.cluster_id}: to replace its data with the data of the other "
+            f"cluster, set spec.source.expectedClusterID to {cluster_id}"
         )
 
 

@@ -1,13 +1,13 @@
 """`baoctl job restore-test`: restores a snapshot into the server of its own pod and checks it.
 
 The server is empty, listens on loopback only, has the seal of the cluster and is deleted with the
-pod. The servers of the cluster are not contacted. The table CHECKS lists the checks in their order;
-each check adds a line to the report, and the first that fails ends the test with a reason of
-contracts.conditions.reasons_restore_test.
+pod. The job does not connect to the servers of the cluster. The table CHECKS lists the checks in
+their order. Each check adds a line to the report; the first check that fails ends the test with a
+reason of contracts.conditions.reasons_restore_test.
 
-Observed with OpenBao 2.4.0: the server accepts the snapshot (204) before it applies it; then it
-answers no request for about six seconds, unseals with its seal and has the id of the snapshot's
-cluster. It refuses a snapshot of another key with 400 and a damaged one with 500, and keeps its
+Behavior of OpenBao 2.4.0: the server accepts the snapshot (204) before it applies it. Then it
+answers no request for about six seconds, unseals with its seal, and has the cluster id of the
+snapshot. It rejects a snapshot of another key with 400 and a damaged one with 500, and keeps its
 data.
 """
 
@@ -54,7 +54,7 @@ _FAILURES: Mapping[str, FailureClass] = {
 
 
 class CheckFailed(Exception):  # noqa: N818  named after what happened
-    """A check failed: the reason, and the message."""
+    """A check failed. `reason` is a reason of contracts.conditions.reasons_restore_test."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(shorten(message))
@@ -63,7 +63,7 @@ class CheckFailed(Exception):  # noqa: N818  named after what happened
 
 @dataclass(slots=True)
 class TestRun:
-    """One test in progress. Each check adds a line to `lines`."""
+    """The state of a test. Each check adds a line to `lines`."""
 
     env: TestEnv
     store: JobStore
@@ -84,7 +84,7 @@ class TestRun:
 
     @property
     def file(self) -> Path:
-        """The file of the snapshot during the test."""
+        """The file that contains the snapshot."""
         return Path(self.env.scratch_path, "snapshot")
 
     def expected_manifest(self) -> Manifest:
@@ -94,7 +94,7 @@ class TestRun:
 
 
 async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> RestoreTestReport:
-    """Run a test and return its report. Never raises for a test that fails."""
+    """Run a test and return its report, also if the test fails."""
     began = clock.monotonic()
     port = int(env.address.rpartition(":")[2])
     async with Bao("", "", port, guard=allow_writes, plain=True) as bao:
@@ -129,7 +129,7 @@ async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> RestoreTe
 
 
 async def _check_manifest(trial: TestRun) -> str:
-    """The manifest exists and equals the status of the OpenBaoBackup."""
+    """Check that the manifest exists and matches the status of the OpenBaoBackup."""
     env = trial.env
     content = await trial.store.read(manifest_key(env.key), MANIFEST_MAX)
     if content is None:
@@ -148,17 +148,17 @@ async def _check_manifest(trial: TestRun) -> str:
     )
     for what, expected, actual in comparisons:
         if expected and expected != actual:
-            message = f"its manifest has {what} {actual}, and the OpenBaoBackup has {expected}"
+            message = f"its manifest has {what} {actual}, but the OpenBaoBackup has {expected}"
             raise CheckFailed("SnapshotCorrupt", message)
     trial.manifest = manifest
     return (
-        f"manifest: equals the OpenBaoBackup, taken {manifest.taken_at} by "
+        f"manifest: matches the OpenBaoBackup, taken {manifest.taken_at} by "
         f"OpenBao {manifest.version}"
     )
 
 
 async def _check_archive(trial: TestRun) -> str:
-    """The digest equals the manifest, and the archive is complete."""
+    """Check that the digest matches the manifest, and that the archive is complete."""
     manifest = trial.expected_manifest()
     fetched = await trial.store.fetch(trial.env.key, trial.file, SNAPSHOT_MAX)
     if fetched is None:
@@ -168,12 +168,13 @@ async def _check_archive(trial: TestRun) -> str:
         raise CheckFailed("SnapshotIncomplete", message)
     if Fetched(manifest.size, manifest.digest) != fetched:
         message = (
-            f"{fetched.size} bytes of {fetched.digest}, not {manifest.size} of {manifest.digest}"
+            f"the object has {fetched.size} bytes and digest {fetched.digest}, but its manifest "
+            f"has {manifest.size} bytes and digest {manifest.digest}"
         )
         raise CheckFailed("SnapshotCorrupt", message)
     trial.meta = await asyncio.to_thread(_read, trial.file)
     if (trial.meta.index, trial.meta.term) != (manifest.index, manifest.term):
-        message = f"it contains index {trial.meta.index}, and its manifest has {manifest.index}"
+        message = f"it contains index {trial.meta.index}, but its manifest has {manifest.index}"
         raise CheckFailed("SnapshotCorrupt", message)
     return f"archive: complete, {fetched.size} bytes, {fetched.digest}"
 
@@ -194,16 +195,16 @@ def _read(file: Path) -> Meta:
 
 
 async def _start_server(trial: TestRun) -> str:
-    """The server of the pod answers, has the snapshot's version, and is empty."""
+    """Wait for the server of the pod, check that it is empty, and initialize it."""
     health = await _until(trial, START_SECONDS, lambda _: True)
     if health is None:
         raise CheckFailed("ServerUnavailable", f"no server answers at {trial.env.address}")
     taken = trial.expected_manifest().version
     if taken and health.version != taken:
-        message = f"OpenBao {taken} took the snapshot, and the servers run {health.version}"
+        message = f"OpenBao {taken} took the snapshot, but the servers run {health.version}"
         raise CheckFailed("VersionDiffers", message)
     if health.initialized:
-        # The pod was restarted: the data is from an earlier attempt.
+        # The container was restarted: the data is from an earlier attempt.
         raise CheckFailed("ServerUnavailable", "the server of the test is not empty")
     trial.root = await trial.bao.initialize(trial.address)
     active = await _until(trial, START_SECONDS, lambda now: now.leads)
@@ -214,7 +215,7 @@ async def _start_server(trial: TestRun) -> str:
 
 
 async def _restore(trial: TestRun) -> str:
-    """The server checks the snapshot against its seal, and accepts it."""
+    """Send the snapshot to the server, which checks it with its seal."""
     try:
         await trial.bao.restore(trial.address, trial.root, pieces_of(trial.file), force=False)
     except Denied as refusal:
@@ -233,7 +234,7 @@ async def _restore(trial: TestRun) -> str:
 
 
 async def _wait_for_data(trial: TestRun) -> str:
-    """The server answers again, unsealed, with the cluster id of the snapshot."""
+    """Wait until the server is unsealed again, and check the cluster id of its data."""
     health = await _until(trial, RETURN_SECONDS, lambda now: now.leads and _other(trial, now))
     manifest = trial.expected_manifest()
     if health is None:
@@ -252,7 +253,7 @@ def _other(trial: TestRun, health: ServerHealth) -> bool:
 async def _until(
     trial: TestRun, seconds: float, enough: Callable[[ServerHealth], bool]
 ) -> ServerHealth | None:
-    """Query the health of the server until it is `enough`; None after the time limit."""
+    """Query the health of the server until `enough` accepts it; None after the time limit."""
     deadline = trial.clock.monotonic() + seconds
     while True:
         try:
@@ -271,17 +272,17 @@ async def _until(
 
 
 async def _check_index(trial: TestRun) -> str:
-    """The applied index is at least that of the snapshot."""
+    """Check that the applied index is at least the index of the snapshot."""
     assert trial.meta is not None
     applied = await trial.bao.applied_index(trial.address)
     if applied < trial.meta.index:
-        message = f"the data ends at index {applied}, and the snapshot has {trial.meta.index}"
+        message = f"the data ends at index {applied}, but the snapshot has {trial.meta.index}"
         raise CheckFailed("IndexTooLow", message)
     return f"raft index: {trial.meta.index} in the snapshot, {applied} is applied"
 
 
 async def _log_in(trial: TestRun) -> str:
-    """The login of backups works with the restored roles, policies and keys."""
+    """Log in like a backup job, with the restored roles, policies and keys."""
     server = trial.env.server
     if server.auth == "token":
         trial.token = await asyncio.to_thread(_mounted, server.token_path)
@@ -305,13 +306,13 @@ def _mounted(path: str) -> str:
 
 
 async def _check_mounts(trial: TestRun) -> str:
-    """The secret engines are the same as when the snapshot was taken."""
+    """Check that the secret engines are the same as when the snapshot was taken."""
     expected = trial.expected_manifest().mounts
     return await _compare(trial, "mounts", MOUNTS_PATH, expected, mounts_digest)
 
 
 async def _check_canary(trial: TestRun) -> str:
-    """The canary path has the same content as when the snapshot was taken."""
+    """Check that the canary path has the same content as when the snapshot was taken."""
     manifest = trial.expected_manifest()
     return await _compare(trial, "canary", manifest.canary_path, manifest.canary, content_digest)
 
@@ -333,7 +334,7 @@ async def _compare(
         content = {}
     actual = digest(content)
     if actual != expected:
-        message = f"{path} has {actual}, and had {expected} when the snapshot was taken"
+        message = f"{path} has {actual}, but had {expected} when the snapshot was taken"
         raise CheckFailed("MountsDiffer" if what == "mounts" else "CanaryDiffers", message)
     return f"{what}: {path} is unchanged"
 

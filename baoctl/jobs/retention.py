@@ -1,10 +1,11 @@
 """Removes outdated snapshots of a cluster, only after a successful backup.
 
-Uses store.store and the contracts of keys and manifests. Called by baoctl.jobs.backup. Retention
-applies to a key with the format of schedules and users (no tag: snapshots of upgrades are kept),
-directly below the cluster's prefix, with a manifest that names this cluster by its UID: two
-clusters of one name in one bucket keep each other's snapshots. The id of OpenBao is not enough: a
-copy of the data that was restored elsewhere has the same id.
+Uses store.store and the contracts of keys and manifests. Called by baoctl.jobs.backup.
+
+Retention applies to a snapshot only if its key is directly below the prefix of the cluster, has no
+tag (the key of a snapshot of an upgrade has one), and its manifest contains the UID of the cluster.
+So two clusters with the same name in one bucket do not delete each other's snapshots. The cluster
+id of OpenBao is not sufficient: a copy of the data that was restored elsewhere has the same id.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from runtime.clock import Clock, Deadline
 
 READS_AT_A_TIME = 8
 SECONDS = 300.0
-"""Time limit: the backup is complete, and its report waits for this."""
+"""Time limit: the backup is complete, and its report waits for retention."""
 FAILURES_MAX = 100
-"""Deletions that may fail; credentials that may not delete fail for every snapshot."""
+"""Failed deletions that end retention: without the permission, every deletion fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def select_outdated(
 
 
 def pair_keys(keys: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list[BackupKey]]:
-    """Return the snapshots with a manifest, and the manifests without a snapshot."""
+    """Return the snapshots with a manifest, and the snapshot keys of orphaned manifests."""
     present = set(keys)
     complete: list[BackupKey] = []
     left_over: list[BackupKey] = []
@@ -96,7 +97,7 @@ def failures_message(failures: Sequence[str]) -> str:
 
 
 def read_failures_message(failures: Sequence[str]) -> str:
-    """Return the message about manifests that the store does not return; "" for none."""
+    """Return the message about manifests that could not be read; "" for none."""
     if not failures:
         return ""
     return (
@@ -108,14 +109,14 @@ def read_failures_message(failures: Sequence[str]) -> str:
 async def retain(
     store: JobStore, rules: RetentionEnv, just_stored: BackupKey, cluster_uid: str, clock: Clock
 ) -> Removed:
-    """Remove the outdated snapshots. An error of the store is in the message and not raised.
+    """Remove the outdated snapshots. Errors of the store are in the message and are not raised.
 
-    A snapshot that the store does not delete, for example because of a legal hold, is kept; so is
-    one whose manifest the store does not return, for example because it is archived.
+    Skips a snapshot that the store does not delete, for example because of a legal hold, and one
+    whose manifest cannot be read, for example because it is archived.
     """
     if not rules.max_count and not rules.max_age_seconds:
         return Removed()
-    # Clocks of two jobs may differ, so the newest by key may not be the last one created.
+    # The clocks of two jobs may differ: the snapshot with the newest key may not be the last one.
     rules = replace(rules, protected=(*rules.protected, just_stored.text))
     work = _Work(store, rules, just_stored, cluster_uid)
     # The clock of this machine may be ahead of that of the operator, which chose all keys.
@@ -146,11 +147,11 @@ class _Work:
     failures: list[str] = field(default_factory=list)
     """Errors of deletions."""
     read_failures: dict[str, str] = field(default_factory=dict)
-    """Errors of the store by the key of the manifest that it does not return."""
+    """Errors of the store, by the key of the manifest that could not be read."""
 
     @property
     def problems(self) -> tuple[str, str]:
-        """The messages about objects that the store does not delete, and does not return."""
+        """The messages about failed deletions, and about manifests that could not be read."""
         oldest_first = [self.read_failures[name] for name in sorted(self.read_failures)]
         return failures_message(self.failures), read_failures_message(oldest_first)
 
@@ -159,14 +160,14 @@ class _Work:
             self.just_stored.prefix, self.just_stored.namespace, self.just_stored.cluster
         )
         listed, left_over = pair_keys(await self.store.keys(prefix), self.just_stored)
-        # A snapshot of a clock that was ahead must not take the place of later ones.
+        # A key from a clock that was ahead must not count as newer than later snapshots.
         complete = [key for key in listed if key.at <= self.just_stored.at]
         # If nothing is outdated even with all of them, no manifest has to be read.
         if not select_outdated(complete, self.rules, now) and not left_over:
             return
         own = await self._own(complete)
-        # A snapshot whose manifest the store does not return may belong to another cluster, so it
-        # does not count. This never removes more: with fewer snapshots, fewer exceed max_count.
+        # A snapshot whose manifest cannot be read may belong to another cluster, so it does not
+        # count. This never removes more: with fewer snapshots, fewer exceed max_count.
         to_remove = select_outdated(own, self.rules, now)
         retention_messages = (
             retained_message(len(complete) - len(own) - len(self.read_failures)),
@@ -182,13 +183,16 @@ class _Work:
             if await self._delete(key.text) and await self._delete(key.manifest):
                 self.deleted += 1
         for key in await self._own(left_over):
-            # The listing may be older than the snapshot.
+            # The list may be older than the snapshot.
             if await self.store.size(key.text) is None:
                 await self._delete(key.manifest)
         self.message = _joined(*self.problems, *retention_messages)
 
     async def _delete(self, key: str) -> bool:
-        """Return whether the object is deleted. Raises JobFailure if no other would be, either."""
+        """Delete an object and return whether that succeeded.
+
+        Raises JobFailure if further deletions would fail, too.
+        """
         try:
             await self.store.delete(key)
         except JobFailure as error:

@@ -1,9 +1,9 @@
-"""The permission of a restore job to send its snapshot, which can be taken only once.
+"""The permission of a restore job to send its snapshot. It can be taken only once.
 
-Called by baoctl.jobs.restore. The permit is a claim in the status of the OpenBaoRestore, written
-with the resourceVersion that was read as precondition: if the operator ends the run at the same
-time, the API server accepts only one of the two writes. Nothing is sent before the API server
-stored the claim.
+Called by baoctl.jobs.restore. The permit is a claim in the status of the OpenBaoRestore. The job
+writes it with the resourceVersion of its read as precondition: if the operator ends the run at the
+same time, the API server accepts only one of the two writes. The job sends nothing before the API
+server has stored the claim.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PAUSE: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class SubmissionPermit:
-    """The object of the claim and the deadline; `deadline` may be None."""
+    """The object that receives the claim, and the deadline; None without a deadline."""
 
     client: Client
     clock: Clock
@@ -46,8 +46,8 @@ class SubmissionPermit:
 async def take_claim(permit: SubmissionPermit, claim: SubmissionClaim) -> None:
     """Write the claim. Raises JobFailure(Config) if it is refused.
 
-    Waits until the operator has recorded the Job, and while the API server does not answer. If the
-    answer to the claim was lost, the claim counts when it is read back.
+    Waits until the operator has recorded the Job, and retries while the API server does not answer.
+    If the response to the write was lost, the claim of this pod counts once it is read.
     """
     applied = False
     while True:
@@ -82,7 +82,7 @@ async def take_claim(permit: SubmissionPermit, claim: SubmissionClaim) -> None:
 
 
 def objection(live: Object, status: RestoreObjectStatus, run: RunEnv) -> str:
-    """Return why this job must not send; "" if it may send now or later."""
+    """Return why this job must not send the snapshot; "" if it may send it now or later."""
     if uid_of(live) != run.uid:
         return "the OpenBaoRestore was replaced by another one of its name"
     if is_terminating(live):
@@ -102,7 +102,7 @@ def objection(live: Object, status: RestoreObjectStatus, run: RunEnv) -> str:
 
 
 def is_recorded(status: RestoreObjectStatus, run: RunEnv) -> bool:
-    """Whether the status names this Job: only then may it claim."""
+    """Return whether the status names this Job; otherwise it may not write the claim."""
     execution = status.execution
     return (
         execution is not None

@@ -14,5 +14,5 @@ def write_termination_message(text: str, path: Path = TERMINATION_LOG) -> None:
     try:
         path.write_text(text[:_BYTES], encoding="utf-8")
     except OSError:
-        # Not in a pod, or the file cannot be written: the log has the message too.
+        # Not in a pod, or the file cannot be written: the log also contains the message.
         return

@@ -1,8 +1,8 @@
 """Verifies that the servers have the data of the snapshot that was sent to them.
 
 Called by baoctl.jobs.restore. The evidence is a token that was issued after the snapshot was taken:
-a leader that no longer accepts it has other data than before. A token that may be in the snapshot,
-or that is not stored, is no evidence; then the leader has to be healthy for WELL_FOR.
+if the leader no longer accepts it, the data has been replaced. A token that may be in the snapshot,
+or that the servers do not store, is no evidence; then the leader has to be healthy for WELL_FOR.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from managers.bao.models import ServerHealth
 PATIENCE: Final = 180.0
 """Time limit in seconds of the verification."""
 SEALED_FOR: Final = 12.0
-"""A server that is sealed for so many seconds will not unseal automatically."""
+"""Seconds after which a sealed server does not unseal automatically any more."""
 WELL_FOR: Final = 15.0
 """Seconds for which the leader has to be healthy if the token is no evidence."""
 PAUSE: Final = 0.5
@@ -32,7 +32,7 @@ State = Literal["Applied", "Sealed", "Unconfirmed"]
 
 @dataclass(frozen=True, slots=True)
 class RestoreEvidence:
-    """How a restore is verified. `proves`: the token is lost with the former data."""
+    """Evidence of a restore. `proves`: only servers with the former data accept the token."""
 
     proves: bool
     accepted: bool = False
@@ -48,9 +48,10 @@ class Confirmation:
 
 
 async def find_evidence(at: LeaderSession) -> RestoreEvidence:
-    """Check whether the token is stored, and can be lost only with the data.
+    """Check whether the servers store the token, and lose it only with their data.
 
-    A token that expires, or has a number of uses, may be refused although the data is unchanged.
+    A token that expires, or has a limited number of uses, may be refused although the data is
+    unchanged.
     """
     try:
         token = await at.bao.read(at.leader.address, at.token, LOOKUP)
@@ -65,9 +66,9 @@ async def find_evidence(at: LeaderSession) -> RestoreEvidence:
 async def confirm(
     env: RestoreEnv, context: JobContext, at: LeaderSession, evidence: RestoreEvidence
 ) -> Confirmation:
-    """Query the servers until their state is clear, or for PATIENCE. Never raises.
+    """Query the servers until their state is known, or until PATIENCE has passed. Never raises.
 
-    A static token may be in the snapshot: only its loss is evidence.
+    A static token may be in the snapshot, so it is evidence only if the leader refuses it.
     """
     clock = context.clock
     began = clock.monotonic()

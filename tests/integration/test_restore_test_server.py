@@ -229,7 +229,7 @@ async def test_a_snapshot_of_an_older_version_is_flagged(
     with _temporary_server(bao, tmp_path, server_snapshot) as address:
         report = await _test(address, tmp_path, server_snapshot, version="2.3.2")
     assert (report.outcome, report.reason) == ("Failed", "VersionDiffers")
-    assert report.message == f"OpenBao 2.3.2 took the snapshot, and the servers run {OPENBAO}"
+    assert report.message == f"OpenBao 2.3.2 took the snapshot, but the servers run {OPENBAO}"
 
 
 def _flip(content: bytes) -> bytes:

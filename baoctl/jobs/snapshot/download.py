@@ -35,7 +35,10 @@ class DownloadedSnapshot:
 async def stage(
     store: JobStore, key: str, path: Path, limit: int = SNAPSHOT_MAX
 ) -> DownloadedSnapshot:
-    """Read a snapshot into a new file. Raises JobFailure: Storage, or Verification if damaged."""
+    """Read a snapshot of at most `limit` bytes into a new file.
+
+    Raises JobFailure(Storage), or JobFailure(Verification) for a damaged snapshot.
+    """
     archive = Archive()
 
     def feed(piece: bytes) -> None:

@@ -2,12 +2,12 @@
 
 Uses the standard library. Called by snapshot.upload, snapshot.download and restore_test. A
 snapshot of OpenBao 2.4.0 is a gzip stream of a tar archive of meta.json, state.bin, SHA256SUMS and
-SHA256SUMS.sealed, in this order. If the server aborts the stream, there is no HTTP error, so the
-archive itself has to show that it is complete: gzip ends with its checksum, state.bin has the size
-that meta.json names, and the sealed sums exist.
+SHA256SUMS.sealed, in this order. There is no HTTP error if the server aborts the stream. So the
+archive is complete only if the gzip stream ends with its checksum, state.bin has the size that
+meta.json names, and SHA256SUMS.sealed exists.
 
-The sums are not compared here: the gzip checksum covers the same bytes, and the server compares
-them when it restores.
+The checksums in SHA256SUMS are not compared here: the gzip checksum covers the same bytes, and the
+server compares them during a restore.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Archive:
     def finish(self) -> Meta:
         """Return the metadata of the snapshot after the end of the stream."""
         while not self._gzip.eof:
-            # Input that the limit of output left.
+            # `feed` leaves input unread when the output reaches its limit.
             plain = self._gzip.decompress(self._gzip.unconsumed_tail, _OUTPUT)
             if not plain:
                 raise NotASnapshot("it is cut off: the stream ended before the archive did")

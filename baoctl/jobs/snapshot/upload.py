@@ -1,8 +1,8 @@
 """Streams a snapshot from the leader into the store, and inspects, hashes and limits the stream.
 
 Uses leader_client, store.store and snapshot.inspect. Called by baoctl.jobs.backup. Nothing is
-written to a disk; only the parts in flight are in memory. The object does not exist before the last
-byte was checked.
+written to a disk, and only the parts in flight are in memory. The store has no object before the
+last byte is checked.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from contracts.api.cluster.status_errors import SNAPSHOT_MAX
 from managers.bao.client import BaoError, Denied
 
 PIECE: Final = 1 << 20
-"""Bytes that are inspected together: large enough that the cost of switching threads is small."""
+"""Bytes that are inspected at once; large, because each inspection switches threads."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSnapshot:
-    """A snapshot that is in the store."""
+    """A snapshot in the store: its size in bytes, its digest (sha256:HEX) and its metadata."""
 
     size: int
     digest: str
@@ -36,7 +36,7 @@ class StoredSnapshot:
 async def take(
     store: JobStore, at: LeaderSession, key: str, limit: int = SNAPSHOT_MAX
 ) -> StoredSnapshot:
-    """Stream a snapshot into the store. Raises JobFailure, and stores nothing then."""
+    """Stream a snapshot into the store. Raises JobFailure; then nothing is stored."""
     measure = _Measure(limit)
     try:
         async with at.bao.snapshot(at.leader.address, at.token) as pieces:

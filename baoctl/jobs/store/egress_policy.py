@@ -1,9 +1,9 @@
-"""Which addresses a store may have. Each connection is checked after its name is resolved.
+"""Decides which addresses a store may have.
 
-Uses contracts.cloud_metadata and contracts.ip_address; pure. Called by store.egress_proxy. Users
-write the endpoint of a store, and a pod of the operator connects to it. So loopback, link-local
-addresses, the metadata services of clouds and the control plane of Kubernetes are refused, in every
-notation.
+Uses contracts.cloud_metadata and contracts.ip_address; pure. Called by store.egress_proxy for each
+connection, after its name is resolved. Users write the endpoint of a store, and a pod of the
+operator connects to it. So the policy refuses loopback, link-local addresses, the metadata services
+of clouds and the control plane of Kubernetes, in every notation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CONTROL_PLANE_PORTS: Final[Mapping[int, str]] = {
     10257: "kube-controller-manager",
     10259: "kube-scheduler",
 }
-"""Ports of Kubernetes components (Ports and Protocols in its documentation)."""
+"""Ports of Kubernetes components ("Ports and Protocols" in the documentation of Kubernetes)."""
 
 _THIS_NETWORK = ipaddress.ip_network("0.0.0.0/8")
 _NAT64 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
@@ -37,17 +37,17 @@ _COMPATIBLE = ipaddress.ip_network("::/96")
 
 @dataclass(frozen=True, slots=True)
 class EgressPolicy:
-    """What is refused besides the reserved addresses."""
+    """The addresses that are refused in addition to the reserved ones."""
 
     api_server: frozenset[Address] = frozenset()
-    """Addresses at which no port is allowed: the Service of the API server."""
+    """Addresses of the Service of the API server; all their ports are refused."""
     api_server_ports: frozenset[tuple[Address, int]] = frozenset()
-    """Where the API server itself listens; other ports of that machine may be a store."""
+    """Endpoints of the API server; a store may use other ports of the same machines."""
     permitted: tuple[Network, ...] = field(default=())
     """Networks that are always allowed; for a process that is not in a pod."""
 
     def refusal(self, address: Address, port: int) -> str:
-        """Return why a store may not have an address, as words after "is"; "" if it may."""
+        """Return why a store may not have an address, for a message after "is"; "" if it may."""
         plain = unwrap_address(address)
         if any(plain in network for network in self.permitted if network.version == plain.version):
             return ""

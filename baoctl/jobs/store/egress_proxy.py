@@ -1,13 +1,13 @@
 """The egress proxy of a job: it checks every connection to a store.
 
 Uses the standard library and store.egress_policy. Started by store.store. The obstore library
-resolves names and follows redirects itself, so a check before the call is not enough: a name may
-resolve to another address a moment later. All requests of the library use this proxy. It knows the
-hosts of the store, resolves a name, refuses it if the policy refuses any of its addresses, and
-connects to the checked address.
+resolves names and follows redirects itself, so a check before the call is not sufficient: a name
+may resolve to another address a moment later. All requests of the library use this proxy. The proxy
+accepts only the hosts of the store. It resolves the name, refuses the connection if the policy
+refuses any of the addresses, and connects to a checked address.
 
-https is tunneled (CONNECT): the proxy copies its bytes and does not read them. http is forwarded,
-one request per connection.
+The proxy tunnels https (CONNECT) and does not read its bytes. It forwards http, with one request
+per connection.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from baoctl.jobs.store.egress_policy import EgressPolicy
 Resolve = Callable[[str, int], "list[tuple[Any, ...]]"]
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 120.0
-"""A connection is closed after so many seconds without data in either direction."""
+"""A connection without data in either direction is closed after this time."""
 _HEAD_MAX = 64 * 1024
 _BUFFER = 256 * 1024
 _END = b"\r\n\r\n"
@@ -45,7 +45,7 @@ class EgressEndpoint:
     port: int
 
     def matches(self, host: str, port: int) -> bool:
-        """Whether a host and port are this endpoint."""
+        """Return whether this endpoint includes a host and port."""
         if port != self.port:
             return False
         if self.host.startswith("."):
@@ -55,7 +55,7 @@ class EgressEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Which endpoints may be dialed."""
+    """The endpoints to which the proxy connects, and the policy for their addresses."""
 
     policy: EgressPolicy
     endpoints: tuple[EgressEndpoint, ...]
@@ -66,7 +66,7 @@ class Rules:
     )
 
     def addresses(self, host: str, port: int) -> list[tuple[Any, ...]]:
-        """Resolve a host that may be dialed. Raises EgressRefused, OSError."""
+        """Resolve a host. Raises EgressRefused if the rules do not allow it, and OSError."""
         is_identity = any(endpoint.matches(host, port) for endpoint in self.identity)
         if not is_identity and not any(endpoint.matches(host, port) for endpoint in self.endpoints):
             raise EgressRefused(f"{host}:{port} is not the store")
@@ -95,7 +95,7 @@ class EgressRefused(Exception):  # noqa: N818  named after what happened
 class EgressProxy:
     """The proxy: listens on loopback while its context is open.
 
-    The errors of the library do not contain the cause. `refusal` is the last refused connection,
+    The errors of obstore do not contain the cause. `refusal` describes the last refused connection,
     and `last_error` the last host that could not be reached; each is "" if there was none.
     """
 
@@ -156,7 +156,8 @@ class EgressProxy:
                         client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
                     _Relay(client, server).run()
             except (OSError, ValueError):
-                # A side closed the connection, or did not send HTTP: the library sees it closed.
+                # One side closed the connection, or the client did not send HTTP. The library
+                # reports a closed connection.
                 return
 
     def _connect(self, host: str, port: int) -> socket.socket:
@@ -177,7 +178,7 @@ class EgressProxy:
 
 
 def _head(client: socket.socket) -> tuple[bytes, bytes]:
-    """Read the head of the first request; return it and the part of the body that was read."""
+    """Read the head of the first request; return it, and the bytes of the body after it."""
     read = bytearray()
     while _END not in read:
         piece = client.recv(4096)
@@ -214,7 +215,7 @@ def _host(name: str | None) -> str:
 
 
 class _Relay:
-    """Copies between two sockets until both have ended, or no data moves."""
+    """Copies data between two sockets until both are closed, or SILENCE_SECONDS pass."""
 
     def __init__(self, client: socket.socket, server: socket.socket) -> None:
         self._client = client
@@ -236,7 +237,7 @@ class _Relay:
                 target.sendall(view[:count])
                 self._moved += count
         except OSError:
-            # One direction failed or timed out: end the other one too.
+            # One direction failed or timed out: close the other one too.
             _end(source, socket.SHUT_RDWR)
             _end(target, socket.SHUT_RDWR)
             return
@@ -248,7 +249,7 @@ class _Relay:
             try:
                 return source.recv_into(buffer)
             except TimeoutError:
-                # Continue while the other direction moves: an upload has no response yet.
+                # Continue while the other direction transfers data: an upload has no response yet.
                 if self._moved == before:
                     raise
 

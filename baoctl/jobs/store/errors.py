@@ -1,7 +1,7 @@
-"""Messages for errors of a store.
+"""Converts errors of obstore to messages.
 
 Uses only the error classes of obstore. Called by store.store. The texts of the library contain
-whole URLs and response bodies; a message contains a known cause, or the first line without them.
+whole URLs and response bodies. A message contains a known cause, or the first line without URLs.
 Tested with obstore 0.12.1, minio, moto and azurite.
 """
 
@@ -22,7 +22,7 @@ _GRANT = re.compile(r'"error"\s*:\s*"([a-z_]{1,64})"')
 _URI = re.compile(r"https?://[^\s,]+")
 _IDENTITY: Final = (
     "Error performing token request",
-    # Web identity of AWS: the library hides the URL, which holds the token.
+    # Web identity of AWS: the library redacts the URL, which contains the token.
     "performing POST REDACTED",
     "/v1/credentials",
     "http://169.254.",
@@ -72,17 +72,17 @@ _CAUSES: Final = (
 
 
 def is_missing_bucket(error: FileNotFoundError) -> bool:
-    """Whether the bucket or container is missing, not the object."""
+    """Return whether the bucket or container is missing, and not the object."""
     return any(code in str(error) for code in ("NoSuchBucket", "ContainerNotFound"))
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Whether there was no connection; then the proxy knows why."""
+    """Return whether the connection failed; EgressProxy.last_error then has the cause."""
     return "kind: Connect" in str(error) or "502 Bad Gateway" in str(error)
 
 
 def store_failure(what: str, error: BaseException) -> JobFailure:
-    """Return the failure for an exception of the library; `what` names the object."""
+    """Return the failure for an exception of the library. `what` names the object, for messages."""
     text = str(error)
     if any(needle in text for needle in _IDENTITY) and _REFUSALS.search(text):
         cause = "the cloud refuses to issue a token for the identity or login of the job"

@@ -1,8 +1,8 @@
-"""The types of Google credential files: which ones the library supports, and why not the others.
+"""The types of Google credential files: the supported ones, and messages for the others.
 
 Uses baoctl.jobs.failures and store.egress_proxy; reads no file. Called by store.settings. The types
-are those of Application Default Credentials (google.aip.dev/auth/4110); the library, obstore
-0.12.1, supports two of them, and for the others raises an error that may contain the file.
+are those of Application Default Credentials (google.aip.dev/auth/4110). obstore 0.12.1 supports two
+of them. For the others it raises an error that may contain the file, so they are refused first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FILE: Final = "credentials.json"
 ACCOUNT: Final = "service_account"
 USER: Final = "authorized_user"
 TOKEN_SERVICE: Final = EgressEndpoint("accounts.google.com", 443)
-"""Where the library exchanges the refresh token of a user for an access token."""
+"""The endpoint at which obstore exchanges the refresh token of a user for an access token."""
 
 _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     ACCOUNT: ("private_key", "private_key_id", "client_email"),

@@ -2,8 +2,8 @@
 
 Uses contracts.jobs.env, store.egress_proxy and store.google_credentials; reads no file: credentials
 are passed as a mapping. Called by store.store. One function per provider, in a table. The options
-are those of obstore 0.12.1. A Secret without a login never falls back to the identity of the pod:
-an admission policy decides who may omit the Secret.
+are those of obstore 0.12.1. A Secret without credentials never falls back to the identity of the
+pod: an admission policy decides who may omit the Secret.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _s3(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSetti
         "endpoint": address,
         "region": region,
         "virtual_hosted_style_request": virtual,
-        # TLS protects the parts; hashing each again would cost as much as sending it.
+        # TLS protects the parts; a hash of each part would cost as much as its transfer.
         "unsigned_payload": endpoint.scheme == "https" and not env.insecure_skip_verify,
     }
     endpoints = (_egress_endpoint(endpoint, f"{env.bucket}." if virtual else ""),)
@@ -239,7 +239,7 @@ def _pair(secret: Secret, first: str, other: str) -> bool:
 
 
 def _no_secret(env: StoreEnv, secret: Secret, keys: str) -> None:
-    """Refuse a Secret without a login: it must not select the identity of the pod."""
+    """Refuse a Secret without credentials: it must not select the identity of the pod."""
     if secret or env.credentials_path:
         raise JobFailure(
             "Config",

@@ -1,7 +1,7 @@
 """The store of a job: put, get, list and delete objects, with bounded memory and plain errors.
 
 Uses obstore, store.egress_proxy and store.settings. Called by the jobs, snapshot and retention.
-The synchronous functions of obstore run in threads: its asynchronous functions leave a pending
+The synchronous functions of obstore run in threads: its asynchronous functions leave a partial
 upload when a task is cancelled, and sometimes abort the process when the interpreter exits.
 """
 
@@ -31,21 +31,20 @@ from contracts.jobs.env import StoreEnv
 
 Result = TypeVar("Result")
 UPLOAD_MEMORY: Final = 96 << 20
-"""Bytes that the parts of an upload may take together; pods have 512 MiB at most."""
+"""Bytes that all parts of an upload may use; the memory limit of a pod is at least 512 MiB."""
 PART_MIN: Final = 5 << 20
-PARTS_MAX: Final = 10_000
-"""Parts of an upload, at most (S3); PART_MIN of them hold 48 GiB."""
+"""Minimum part size of S3; with its maximum of 10,000 parts an object has up to 48 GiB."""
 PIECES_AHEAD: Final = 8
 CLEAN_UP_SECONDS: Final = 15.0
-"""How long a stopped job waits until its upload is aborted; pods get 30 s."""
+"""Time for which a stopped job waits for the abort of its upload; the grace period is 30 s."""
 DISCARD_SECONDS: Final = 10.0
-"""How long a job waits until an object that does not count is deleted: its report waits for it."""
+"""Time for which a job waits for the deletion of a snapshot that failed: its report waits too."""
 LISTED_MAX: Final = 250_000
-"""Keys that are listed, at most; a snapshot every 15 minutes adds 70,000 in a year."""
+"""Maximum number of listed keys; a snapshot every 15 minutes adds 70,000 keys in a year."""
 _STREAM: Final = 1 << 20
 _END: Final = b""
-# Not all exceptions of obstore are a BaseError; RuntimeError (which NotImplementedError is, too) is
-# from _Handover as well.
+# Not all exceptions of obstore are a BaseError. RuntimeError includes its NotImplementedError, and
+# the error of _Handover.
 _ERRORS = (BaseError, OSError, ValueError, TypeError, RuntimeError)
 _CONSTRUCTORS: Mapping[str, Callable[..., ObjectStore]] = {
     "s3": S3Store,
@@ -54,8 +53,8 @@ _CONSTRUCTORS: Mapping[str, Callable[..., ObjectStore]] = {
     "pvc": LocalStore,
 }
 _RETRIES: Mapping[str, Any] = {"max_retries": 5, "retry_timeout": timedelta(minutes=3)}
-# The timeout includes the body: a part of 10 MiB takes minutes on a slow line. The proxy closes
-# idle connections.
+# The timeout includes the body: a part of 10 MiB takes minutes on a slow connection. The proxy
+# closes idle connections.
 _TIMES: Mapping[str, Any] = {
     "connect_timeout": timedelta(seconds=15),
     "timeout": timedelta(minutes=15),
@@ -88,9 +87,9 @@ class JobStore:
     async def upload(self, key: str, pieces: AsyncIterable[bytes]) -> None:
         """Store a stream of unknown length; the object exists only after its successful end.
 
-        Raises the exceptions of the stream, and stores nothing then. A cancellation waits until the
-        upload is aborted. If the answer to the last request is lost, the object may exist, and is
-        deleted.
+        Raises the exceptions of the stream, and then stores nothing. A cancellation waits until the
+        upload is aborted. If the response to the last request is lost, the object may exist; then
+        it is deleted.
         """
         handover = _Handover(pieces)
         feeding = asyncio.create_task(handover.feed())
@@ -217,9 +216,9 @@ class JobStore:
         return str(deleting.exception() or "")
 
     async def delete_partial(self, prefix: str) -> list[str]:
-        """Delete what killed uploads left below a prefix of a volume; return the file names.
+        """Delete the files of interrupted uploads below a prefix of a volume; return their names.
 
-        An object store hides them; its owner deletes them with a lifecycle rule.
+        An object store does not list partial uploads: a lifecycle rule of the bucket deletes them.
         """
         if self._env.provider != "pvc":
             return []
@@ -339,7 +338,7 @@ class _Handover:
         self._loop = asyncio.get_running_loop()
         self._stopped = False
         self.error: BaseException | None = None
-        """What the stream raised."""
+        """The exception of the stream, if any."""
         self.all_sent = False
         """The thread has read the whole stream, and may complete the upload."""
 

@@ -1,8 +1,8 @@
-"""The files of a store on a volume, apart from what the library of stores does with them.
+"""Operations on the files of a volume that obstore does not have: sync and clean-up.
 
 Uses contracts.naming. Called by store.store. Without a sync to the disk, a crash of the node may
-lose a file for which the job reported success. The library writes an upload into a file with the
-suffix `#` and a number, renames it at the end, and never lists it. A killed job leaves that file.
+lose a file for which the job reported success. obstore writes an upload into a file with the suffix
+`#` and a number, renames it at the end, and never lists it. A killed job leaves that file.
 """
 
 import os
@@ -28,9 +28,9 @@ def paths_to_sync(path: Path, volume: Path) -> tuple[Path, ...]:
 
 
 def delete_partial_files(root: Path, prefix: str) -> list[str]:
-    """Delete the files of killed uploads of one cluster; return their names.
+    """Delete the files of interrupted uploads of one cluster; return their names.
 
-    `root` is the folder of the store; `prefix` is that of the keys, with a final slash.
+    `root` is the folder of the store, and `prefix` the prefix of the keys, with a final slash.
     """
     deleted: list[str] = []
     for file in (root / prefix).glob("*#*"):

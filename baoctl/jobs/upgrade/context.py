@@ -1,4 +1,4 @@
-"""The context of an action of an upgrade: the servers, the clock, and the deadline.
+"""The context of an upgrade action: the servers, the clock, and the deadline.
 
 Uses leader_client. Called by the other modules of this package.
 """
@@ -86,7 +86,7 @@ class Work:
     async def until(self, failure: StepClass, missing: Callable[[], Awaitable[str]]) -> None:
         """Call `missing` until it returns "". Raises StepFailure with its text at the deadline.
 
-        A server that does not answer counts as missing.
+        An error of a server counts as a text: the call is repeated.
         """
         while True:
             try:
@@ -116,6 +116,6 @@ Action = Callable[[Work], Awaitable[str]]
 
 
 def summary(states: dict[str, Leader | str]) -> str:
-    """List the state of each pod."""
+    """Return the state of each pod, for a message."""
     words = {pod: state if isinstance(state, str) else "leads" for pod, state in states.items()}
     return "; ".join(f"{pod}: {word}" for pod, word in words.items()) or "no pod"

@@ -1,10 +1,10 @@
 """The entry point of `baoctl job upgrade`: reads variables, executes one action, and exits.
 
-Called by baoctl.cli. There is no object to report to: the exit status is the outcome, and the
-termination message is for users. Clients may wait for an action, so this imports only what it
-needs: no client of the API server, and no obstore.
+Called by baoctl.verbs.process. There is no object to report to: the operator reads the exit status,
+and users read the termination message. Clients of the cluster may wait for the action, so the
+process has to start fast: it imports no client of the API server, and no obstore.
 
-Exit status: 0 done, or there was nothing to do; else contracts.exit_codes.
+Exit status: 0 if the action succeeded or was not necessary; else contracts.exit_codes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main(mode: str) -> NoReturn:
     try:
         level = log_level(os.environ)
     except SettingError as error:
-        # Checked before the action: an action that cannot be logged would appear to have failed.
+        # Before the action: a failure to log its result would make it appear to have failed.
         level, message, code = "info", f"Config: {error}", EXIT_CODES["Config"]
     else:
         work = do(os.environ, SystemClock(), ServerAddresses())

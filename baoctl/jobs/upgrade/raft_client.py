@@ -1,7 +1,7 @@
-"""The client for the raft configuration: the leader reports and changes it.
+"""The client for the raft configuration, which the leader reports and changes.
 
-Uses upgrade.context. Called by upgrade.raft_membership and upgrade.remove_peers. A server is
-identified by its node id, which is the name of its pod.
+Uses upgrade.context. Called by upgrade.raft_membership and upgrade.remove_peers. The node id of a
+server is the name of its pod.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ States = Mapping[str, ServerState]
 
 
 class RaftClient:
-    """Queries the leader, and keeps its login until the leader changes or does not answer.
+    """Queries the leader, and keeps the login until a request is not answered.
 
     Every method raises JobFailure(LeaderDiscovery, Authentication), StepFailure(Membership) if the
     leader refuses the request, and BaoError if it does not answer.
@@ -40,7 +40,7 @@ class RaftClient:
         return self._at
 
     def forget(self) -> None:
-        """Find the leader again before the next request."""
+        """Drop the leader and the token, so that the next request finds the leader again."""
         self._at = None
 
     async def peers(self) -> Peers:

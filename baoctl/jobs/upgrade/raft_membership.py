@@ -1,8 +1,8 @@
 """The actions that join the servers of green, and move the votes between blue and green.
 
 Uses upgrade.raft_client and upgrade.step_down. Called by upgrade.main. Each action reads the state
-first and does only what is missing, so it can be repeated and can continue an earlier one. A vote
-is removed only if a majority of the remaining voters is alive.
+first and makes only the missing changes, so it can be repeated and can continue an earlier action.
+A vote is removed only if a majority of the remaining voters is healthy.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from managers.bao.client import BaoError, Denied, JoinOrder
 from managers.upgrade.version_matrix import succession
 
 JOINED_SECONDS: Final = 60.0
-"""Time limit until a joining server is a member: it may answer the request before that."""
+"""Time limit until a joining server is a member; it may answer the join request earlier."""
 RECORD_SECONDS: Final = 5.0
-"""Time until the state of autopilot shows a requested vote: it is updated every two seconds."""
+"""Time until the state of autopilot shows a requested vote; it is updated every two seconds."""
 
 
 async def join_green(work: Work) -> str:
@@ -38,7 +38,7 @@ async def join_green(work: Work) -> str:
     ends = min(work.ends, work.clock.monotonic() + JOINED_SECONDS)
     await replace(work, ends=ends).until("Membership", lambda: _absent(raft_client, work.env.green))
     votes = voters(await raft_client.peers())
-    # A lost join request is missing in autopilot's record: autopilot would give a vote.
+    # If a join request was lost, autopilot has no record of the non-voter and would promote it.
     without_vote = [pod for pod in work.env.green if pod not in votes]
     await _change_votes(work, raft_client, without_vote, vote=False)
     return f"{_list(missing)} joined" if missing else "all servers of green were already members"
@@ -70,7 +70,7 @@ async def repair(work: Work) -> str:
     """Return votes and leadership to blue, and remove the votes of green. Raises StepFailure."""
     raft_client = RaftClient(work)
     await _must_be_members(raft_client, work.env.blue)
-    # Before any vote moves: a voter of blue could be elected if the leader of green failed.
+    # Before any vote changes: a voter of blue could be elected if the leader of green failed.
     await _check_successors(work, (await raft_client.at()).leader, work.env.blue)
     await work.until("Sync", lambda: _lagging(work, raft_client, work.env.blue))
     await _promote(work, raft_client, work.env.blue)
@@ -88,7 +88,7 @@ async def _join(work: Work, raft_client: RaftClient, pod: str) -> None:
     try:
         await at.bao.join(await work.address(pod), order)
     except (BaoError, Denied, OSError) as error:
-        # It may be joining already; wait for that.
+        # The server may be joining already: the caller waits for it.
         if work.late:
             raise StepFailure("Membership", f"{pod} does not join: {error}") from None
 
@@ -106,7 +106,7 @@ async def _must_be_members(raft_client: RaftClient, pods: Sequence[str]) -> None
 
 
 async def _lagging(work: Work, raft_client: RaftClient, pods: Sequence[str]) -> str:
-    """Return which servers are too far behind; "" for none, or if autopilot is disabled."""
+    """Return a message about servers that are too far behind; "" for none or without autopilot."""
     states = await raft_client.states()
     if states is None:
         return ""
@@ -127,7 +127,7 @@ async def _promote(work: Work, raft_client: RaftClient, pods: Sequence[str]) -> 
 
 
 async def _move(work: Work, *, away: Sequence[str], to: Sequence[str]) -> None:
-    """Remove the votes of a pool, its leader's last. All servers of the other pool must vote."""
+    """Remove the votes of a pool, the leader's last. All servers of the other pool must vote."""
     raft_client = RaftClient(work)
     while True:
         peers = await raft_client.peers()
@@ -147,9 +147,9 @@ async def _move(work: Work, *, away: Sequence[str], to: Sequence[str]) -> None:
 
 
 async def _check_successors(work: Work, leader: Leader, pods: Sequence[str]) -> None:
-    """Keep a leader whose successors would be of a release that cannot lead after it.
+    """Raise StepFailure(StepDown) if a pod runs a release that cannot lead after this leader.
 
-    Without this leader no server would lead. Raises StepFailure(StepDown).
+    If this leader stepped down, no server would lead.
     """
     for pod in pods:
         try:
@@ -168,14 +168,14 @@ async def _check_successors(work: Work, leader: Leader, pods: Sequence[str]) -> 
 async def _change_votes(
     work: Work, raft_client: RaftClient, pods: Sequence[str], *, vote: bool
 ) -> None:
-    """Give or remove votes; remove a vote only if most of the remaining voters are alive.
+    """Give or remove votes; remove a vote only if most of the remaining voters are healthy.
 
-    The leader records a request and changes all requested votes together some seconds later (its
-    autopilot runs every ten), so a vote whose removal was requested counts as removed.
+    The leader records a request, and changes all requested votes together some seconds later: its
+    autopilot runs every ten seconds. So a vote whose removal was requested counts as removed.
 
-    The leader of OpenBao 2.4.0 to 2.7.2 may lose a request that it answered with 204: its autopilot
-    restores the record that it read while the new one was written, and the next request is added
-    to the old record. So a request that is missing in the record is repeated.
+    A leader of OpenBao 2.4.0 to 2.7.2 may lose a request that it answered with 204. Its autopilot
+    restores the record that it read before the request was written, and adds the next request to
+    the old record. So a request that is missing in the record is repeated.
     """
     requested: dict[str, float] = {}
 
@@ -199,13 +199,13 @@ async def _change_votes(
 
 
 def _recorded_vote(pod: str, states: States | None) -> bool | None:
-    """Return the vote in autopilot's record; None without autopilot, or if it has no entry."""
+    """Return the vote in the record of autopilot; None without autopilot or without an entry."""
     state = None if states is None else states.get(pod)
     return {"voter": True, "non-voter": False}.get(state.node_type) if state else None
 
 
 def _unsafe(pod: str, left: frozenset[str], states: States | None) -> str:
-    """Return why a vote must not be removed: too few of the remaining voters are alive."""
+    """Return why a vote must not be removed; "" if most of the remaining voters are healthy."""
     alive = [voter for voter in left if _is_healthy(voter, states)]
     if len(alive) * 2 > len(left):
         return ""
@@ -213,7 +213,7 @@ def _unsafe(pod: str, left: frozenset[str], states: States | None) -> str:
 
 
 def _is_healthy(pod: str, states: States | None) -> bool:
-    """Whether a server is alive; assumed without autopilot."""
+    """Return whether a server is healthy; without autopilot it is assumed to be."""
     return states is None or (pod in states and states[pod].healthy)
 
 

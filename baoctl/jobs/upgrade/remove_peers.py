@@ -1,8 +1,8 @@
 """The actions that permanently remove the servers of one pool from the raft cluster.
 
-Uses upgrade.raft_client. Called by upgrade.main. Only a server that neither leads nor votes is
-removed: an earlier action removed its vote, or it is gone. A removed server keeps its data and is
-not notified; the operator deletes it afterwards.
+Uses upgrade.raft_client. Called by upgrade.main. An action removes only a server that neither leads
+nor votes: an earlier action removed its vote. A removed server keeps its data and is not notified;
+the operator deletes it afterwards.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from baoctl.jobs.upgrade.raft_client import RaftClient
 
 
 async def remove_blue(work: Work) -> str:
-    """Remove blue, which has no votes. Raises StepFailure(Membership)."""
+    """Remove the servers of blue. Raises StepFailure(Membership) if one leads or votes."""
     return await _remove(work, work.env.blue, work.env.green)
 
 
 async def remove_green(work: Work) -> str:
-    """Remove green, which has no votes. Raises StepFailure(Membership)."""
+    """Remove the servers of green. Raises StepFailure(Membership) if one leads or votes."""
     return await _remove(work, work.env.green, work.env.blue)
 
 
@@ -42,7 +42,7 @@ async def _remove(work: Work, pods: Sequence[str], remaining: Sequence[str]) -> 
         await raft_client.remove(pod)
         removed.append(pod)
     await work.until("Membership", lambda: _left(raft_client, pods))
-    return f"{', '.join(removed)} removed" if removed else "none of them was a member"
+    return f"removed {', '.join(removed)}" if removed else "none of the servers was a member"
 
 
 async def _left(raft_client: RaftClient, pods: Sequence[str]) -> str:

@@ -1,9 +1,9 @@
-"""Asks one leader to step down, once: `rolling-stepdown-leader`.
+"""Asks the leader to step down, once: `rolling-stepdown-leader`.
 
-Uses upgrade.context. Called by upgrade.main and upgrade.raft_membership. A second request makes the
-successor step down (from OpenBao 2.5.4 on a standby forwards the request). So the request is sent
-only right after the server reported that it leads, and again only if the answer was lost and the
-server still leads after AGAIN_SECONDS.
+Uses upgrade.context. Called by upgrade.main and upgrade.raft_membership. A second request would
+make the successor step down: since OpenBao 2.5.4, a standby forwards the request to the leader. So
+the job sends the request only immediately after the server reported that it leads. It repeats the
+request only if the response was lost and the server still leads after AGAIN_SECONDS.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from baoctl.jobs.upgrade.context import POLL_SECONDS, StepFailure, Work, summary
 from managers.bao.client import BaoError, Denied
 
 AGAIN_SECONDS: Final = 5.0
-"""Time until a leader has stepped down if the answer was lost."""
+"""Time until a leader has stepped down if the response was lost."""
 
 
 async def step_down(work: Work) -> str:
@@ -31,18 +31,18 @@ async def step_down(work: Work) -> str:
         return f"{target} does not lead; nothing was done"
     successor = await hand_over(work, lead)
     if successor.pod == target:
-        # The operator sees that and retries: a server that stepped down waits ten seconds.
+        # The operator retries. A server that stepped down waits ten seconds before it can lead.
         return f"{target} stepped down, and was elected again"
     return f"{target} handed over to {successor.pod}"
 
 
 async def hand_over(work: Work, lead: Leader) -> Leader:
-    """Ask a leader to step down, and wait for the next leader.
+    """Ask a leader to step down, wait for the next leader, and return it.
 
-    It may be the same server, if its successor lost the leadership.
+    The next leader may be the same server, if its successor lost the leadership.
     """
     token = await work.log_in(lead.address)
-    # Another server may lead after the login.
+    # Another server may have become the leader during the login.
     if isinstance(await work.observe(lead.pod), Leader):
         await _ask(work, lead, token)
     others = [pod for pod in work.env.server.pods if pod != lead.pod]
@@ -66,7 +66,10 @@ async def hand_over(work: Work, lead: Leader) -> Leader:
 
 
 async def _leads(work: Work, pod: str) -> Leader | None:
-    """Return the pod as a leader; None if it reports another state, or another server leads."""
+    """Return the leader if it is this pod; None if the pod or another server shows that it is not.
+
+    Raises JobFailure(LeaderDiscovery) at the deadline.
+    """
     while True:
         state = await work.observe(pod)
         if isinstance(state, Leader):
@@ -89,7 +92,9 @@ async def _ask(work: Work, lead: Leader, token: str) -> None:
             raise JobFailure("Authentication", f"{lead.pod} does not step down: {error}") from None
         except BaoError as error:
             if work.late:
-                raise StepFailure("StepDown", f"{lead.pod} cannot be asked: {error}") from None
+                raise StepFailure(
+                    "StepDown", f"{lead.pod} does not answer the step-down request: {error}"
+                ) from None
             await work.clock.sleep(AGAIN_SECONDS)
             if isinstance(await work.observe(lead.pod), Leader):
                 continue

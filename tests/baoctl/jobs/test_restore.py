@@ -38,7 +38,7 @@ async def test_what_an_object_says_of_its_snapshot_names_no_cluster() -> None:
 
 
 async def test_without_a_manifest_the_word_of_the_object_is_compared() -> None:
-    with pytest.raises(JobFailure, match=f"is of the cluster {STAGING}"):
+    with pytest.raises(JobFailure, match=f"is a snapshot of cluster {STAGING}"):
         await compare(None, expected_cluster_id=STAGING)
 
 
@@ -73,7 +73,7 @@ async def test_servers_of_an_earlier_minor_version_get_no_newer_data(
 
 
 async def test_another_cluster_than_the_named_one_is_refused() -> None:
-    with pytest.raises(JobFailure, match=f"is of the cluster {STAGING}"):
+    with pytest.raises(JobFailure, match=f"is a snapshot of cluster {STAGING}"):
         await compare(expected_cluster_id=STAGING, named_cluster_id="id-of-test")
 
 
