@@ -66,7 +66,7 @@ def build_backup_controllers(
 
 
 def gated_by_cluster(inner: Reconciler, runs: Cache, caches: Caches) -> Reconciler:
-    """Return a reconciler that calls `inner` once the gate of the named cluster is open."""
+    """Return a reconciler that calls `inner` only if the gate of the cluster of the run is open."""
 
     async def reconcile(request: Request, /) -> Outcome:
         live = runs.get(request)
@@ -81,8 +81,10 @@ def gated_by_cluster(inner: Reconciler, runs: Cache, caches: Caches) -> Reconcil
 
 
 def clusters_of_run(runs: Cache, request: Request) -> Iterable[ObjectKey]:
-    """Return the cluster of a backup or a restore; none if the object is being deleted: a
-    pause must not stop its deletion."""
+    """Return the cluster of a backup or a restore.
+
+    Empty if the object is being deleted: a pause must not stop its deletion.
+    """
     live = runs.get(request)
     return cluster_keys(live) if live and not is_terminating(live) else ()
 
@@ -117,7 +119,7 @@ def watch_runs(controller: Controller, caches: BackupCaches) -> None:
 def watch_schedules(controller: Controller, caches: BackupCaches) -> None:
     """Enqueue the schedule of a cluster for changes of the cluster and its backups.
 
-    A deleted restore enqueues it too: the restore may not have released its lock.
+    A deleted restore enqueues the schedule too: the restore may not have released its lock.
     """
 
     def of_run(run: Object) -> Iterable[Request]:

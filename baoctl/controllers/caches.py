@@ -1,4 +1,4 @@
-"""The caches of a process, by its mode: what is watched, and what is read by name.
+"""Builds the caches of a process. The mode determines what is watched and what is read by name.
 
 | mode | clusters, backups, restores | owned objects | CRDs of optional kinds |
 |---|---|---|---|
@@ -44,9 +44,9 @@ from runtime.process.manager import Runnable
 from runtime.types import Object, ObjectKey, Resource
 
 OF_CHILDREN = Bounds(size=128 << 10)
-"""For owned objects: ten times the size of a large ConfigMap of the operator."""
+"""Limit of owned objects: ten times the size of a large ConfigMap of the operator."""
 OF_TENANTS = Bounds(size=512 << 10)
-"""For tenants: a status may name a thousand clusters."""
+"""Limit of tenants: a status may name a thousand clusters."""
 SECRETS_WHEN_WELL = 60.0
 """Seconds between reads of the Secrets of healthy clusters in namespaces of tenants."""
 OURS = f"{labels.MANAGED_BY}={labels.OPERATOR}"
@@ -66,14 +66,14 @@ class Caches:
     refresher: CacheRefresher
     gate: Gate = open_gate
     opened: NamespaceSet | None = None
-    """Knows which namespaces are readable."""
+    """The watched namespaces, which report when they become readable; None without a set."""
     tenants: Informer | None = None
     runnables: tuple[Runnable, ...] = ()
     """Runnables in addition to the informers."""
     named_age: float = 15.0
-    """Seconds for which a read is valid of an object that users name and no watch covers."""
+    """TTL in seconds of objects that a spec names and no watch covers."""
     gateway_age: float = 9.0
-    """The same for Gateways, which many clusters share."""
+    """TTL in seconds of Gateways, which many clusters share."""
 
 
 def build_caches(parts: Parts) -> Caches:
@@ -207,14 +207,14 @@ async def _until_the_end(polling: PollingCacheRefresher) -> None:
 
 
 class _Mirrors:
-    """Makes mirrors; see runtime.cache.optional.CacheFactory."""
+    """Builds polled caches; implements runtime.cache.optional.CacheFactory."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self.all: dict[Resource, PolledMirror] = {}
 
     def optional(self, selection: Selection, *, enabled: bool = False) -> PolledMirror:
-        """Build the cache of one kind; `enabled` is ignored, because it reads only on request."""
+        """Build the cache of one kind. `enabled` has no effect: the cache reads only on request."""
         parts = self._parts
         mirror = PolledMirror(
             parts.client, selection, clock=parts.clock, rng=parts.rng, metrics=parts.metrics
@@ -230,7 +230,7 @@ class _Definitions:
     names: PolledNames
 
     def cache(self, definition: Selection) -> PolledNames:
-        """Return the cache for a CRD."""
+        """Add a CRD to the cache, and return the cache."""
         name = definition.field_selector.partition("=")[2]
         self.names.follow(ObjectKey("", name))
         return self.names
@@ -256,7 +256,7 @@ def _definitions(parts: Parts) -> _Definitions:
 
 
 class _Following:
-    """Adds and removes namespaces according to their tenants."""
+    """Watches the namespaces whose tenants are provisioned."""
 
     def __init__(self, gate: TenantGate, every: NamespaceSet) -> None:
         self._gate = gate

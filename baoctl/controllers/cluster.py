@@ -51,8 +51,8 @@ def watch_workload(
 ) -> None:
     """Enqueue clusters in the workload controller for changes of clusters and owned objects.
 
-    A changed status counts too, so the reconciler repairs a status that a user edited. Its own
-    write of the status causes one more reconcile, which writes nothing.
+    Includes changes of the status, so that the reconciler repairs a status that a user edited. Its
+    own write of the status causes one more reconcile, which writes nothing.
     """
     news = any_of(
         generation_changed,
@@ -103,7 +103,7 @@ def watch_schemas(controller: Controller, clusters: Cache, schemas: EventSource)
 
 
 def asks_for(cluster: Object, definition: str) -> bool:
-    """Whether a spec requests objects of an optional kind, or needs a reason for their absence."""
+    """Return whether a spec has the section of an optional kind and does not disable it."""
     is_monitor = definition == SERVICE_MONITOR.definition
     path = ("observability", "metrics", "serviceMonitor") if is_monitor else ("gateway",)
     section = _at(cluster, ("spec", *path))
@@ -113,7 +113,7 @@ def asks_for(cluster: Object, definition: str) -> bool:
 def watch_adminops(
     controller: Controller, clusters: Cache, children: Mapping[Resource, Cache]
 ) -> None:
-    """Enqueue clusters in the adminops controller: spec, end of the first boot, pods."""
+    """Enqueue clusters in the adminops controller for changes of their spec, status and pods."""
     news = any_of(
         generation_changed,
         part_changed("status", "initialized"),

@@ -31,4 +31,4 @@ class Parts:
     events: EventRecorder
     loop_slice: LoopSlice
     runnables: list[Runnable] = field(default_factory=list)
-    """Further runnables that run together with the caches."""
+    """Additional runnables, which the manager starts with the caches."""

@@ -1,6 +1,6 @@
-"""The controllers of Datacenters and BootstrapWorkloads: their caches and their watches.
+"""The controllers of Datacenters and BootstrapWorkloads: their caches and watches.
 
-Called by baoctl.process.wiring with DATACENTERS=true, in mode cluster only.
+Called by baoctl.process.wiring if DATACENTERS=true, which requires mode cluster.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ from runtime.limits.object_size import Bounds
 from runtime.types import Object, Request, Resource, key_of, labels_of
 
 DATACENTER_WORKERS = 6
-"""Parallel reconciles, which mostly wait for the API server or for hooks."""
+"""Concurrent reconciles, which mostly wait for the API server or for hooks."""
 WORKLOAD_WORKERS = 14
-"""Enough for the BootstrapWorkloads that the datacenter controller creates."""
+"""Concurrent reconciles, for the BootstrapWorkloads that the datacenter controller creates."""
 STATUS_DELAY = 1.0
 """Seconds from the change of a BootstrapWorkload to the reconcile of its Datacenter."""
 FIRST_STATUS = FIRST_STATUS_DELAY
-"""The same for a BootstrapWorkload that was just created: it has no progress yet."""
+"""The same for a new BootstrapWorkload, which has no progress yet."""
 OF_DATACENTERS = Bounds(size=1 << 20, values=VALUES_MAX)
-"""For kinds that no tenant writes: the limits of their schema and reader."""
+"""Limits of kinds that no tenant writes; the same as those of their schema and reader."""
 MakeController = Callable[[str, Reconciler, int], Controller]
 MakeApply = Callable[[Mapping[Resource, Cache]], OwnedApply]
 
@@ -69,7 +69,7 @@ def build_datacenter_controllers(
     apply: MakeApply,
 ) -> tuple[Controller, ...]:
     """Build the controllers of Datacenters and BootstrapWorkloads."""
-    # Datacenters of a fleet have nearly the same services, so their objects share values.
+    # The datacenters of a fleet have nearly the same services, so their objects share values.
     share = sharing()
 
     datacenters, sets, workloads = (
@@ -106,7 +106,7 @@ def build_datacenter_controllers(
     watch_datacenters(datacenter_controller, datacenters, workloads)
     watch_workloads(workload_controller, workloads, datacenters, children)
     sets.add_handler(SetHandler(registry, sets.get))
-    # After the handler that registers sets, so that the reconcile reads the new registry.
+    # After the handler that registers the sets: the reconcile must read the new registry.
     datacenter_controller.watch(sets, _every(datacenters), generation_changed)
     return datacenter_controller, workload_controller
 
@@ -151,8 +151,7 @@ def watch_workloads(
     datacenters: Cache,
     children: Mapping[Resource, Cache],
 ) -> None:
-    """Enqueue a BootstrapWorkload for changes of itself, its objects, its Datacenter and its
-    siblings."""
+    """Enqueue a BootstrapWorkload for changes of itself, its objects, Datacenter and siblings."""
     own = any_of(generation_changed, finalizers_changed, labels_or_annotations_changed)
     controller.watch(workloads, enqueue_object, own)
     for cache in children.values():
@@ -190,7 +189,10 @@ def datacenter_of(workload: Object) -> Iterable[Request]:
 
 
 def _depends_on_siblings(workload: Object) -> bool:
-    """Whether it waits for siblings: it has dependencies, or is deleted after its dependents."""
+    """Return whether a workload waits for siblings.
+
+    It has dependencies, or it is being deleted, which happens after its dependents are deleted.
+    """
     metadata, spec = workload["metadata"], workload.get("spec") or {}
     service = spec.get("service") if isinstance(spec, dict) else None
     waits = isinstance(service, dict) and bool(service.get("dependsOn"))

@@ -64,7 +64,8 @@ def build_restore_controller(
 def watch_restores(controller: Controller, caches: Caches, reporter: RestoreReporter) -> None:
     """Enqueue a restore for changes of itself, its cluster, and the backup that it waits for.
 
-    Every change of the restore counts: the claim and report of its Job, and annotations of users.
+    Every change of the restore enqueues it: the claim and the report of its Job, and annotations
+    of users.
     """
     restores = caches.restores
     restores.add_index(NAMED_CLUSTER, cluster_named)
@@ -73,7 +74,7 @@ def watch_restores(controller: Controller, caches: Caches, reporter: RestoreRepo
     def of_cluster(event: Event) -> Iterable[Request]:
         key = key_of(event.object)
         if caches.clusters.get(key) is None:
-            # The metrics of a cluster are removed with it.
+            # The cluster was deleted: drop its metrics.
             reporter.forget(key)
         return map(key_of, restores.by_index(NAMED_CLUSTER, str(key)))
 
@@ -92,7 +93,7 @@ def watch_restores(controller: Controller, caches: Caches, reporter: RestoreRepo
 
 
 def named_backup(restore: Object) -> Iterable[str]:
-    """Index function: the backup that a restore uses, if it names one."""
+    """Index function: the backup that a restore names; empty if it names none."""
     spec = restore.get("spec")
     source = spec.get("source") if isinstance(spec, dict) else None
     name = source.get("backup") if isinstance(source, dict) else None

@@ -24,14 +24,17 @@ class MakeController(Protocol):
     def __call__(
         self, name: str, reconcile: Reconciler, /, *, owns: Owns | None = None
     ) -> Controller:
-        """Build it. `owns`: whether a request is for this process; None: requests name clusters."""
+        """Build a controller. `owns`: whether a request belongs to this process.
+
+        If `owns` is None, each request names a cluster.
+        """
         ...
 
 
 def owns_run(shard: Shard, runs: Cache) -> Owns:
     """Return the predicate for requests that name a backup or a restore.
 
-    True if the object is not in the cache: its reconciler only forgets it then.
+    The predicate accepts an object that is not in the cache: its reconciler only drops its state.
     """
 
     def owns(request: Request) -> bool:
@@ -47,7 +50,7 @@ def cluster_of_run(run: Object) -> ObjectKey:
 
 
 class ClustersOfShard:
-    """The clusters of the shard of this process, which its metrics report."""
+    """The clusters of the shard of this process, for its metrics."""
 
     def __init__(self, clusters: Lister, shard: Shard) -> None:
         self._clusters = clusters

@@ -1,7 +1,7 @@
-"""The controller of tenants: its reconciler, its caches and its watches.
+"""The controller of tenants: its reconciler, caches and watches.
 
-Called by baoctl.process.provisioner after the election. The provisioner cannot use the rights that
-it grants: it writes Roles, quotas and limits as the delegate.
+Called by baoctl.process.provisioner after the election. The provisioner does not have the rights
+that it grants: it impersonates the delegate to write Roles, quotas and limits.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from runtime.controller.ratelimit import Bucket, ItemExponentialFailure
 from runtime.limits.nesting import shallow
 from runtime.types import Object, Request, key_of
 
-# Rate limit for the writes of the delegate in all namespaces. A new namespace with its first
-# cluster takes ten.
+# Rate limit of the writes of the delegate in all namespaces. A new namespace with its first cluster
+# requires ten writes.
 WRITES_PER_SECOND = 5.0
 WRITES_AT_ONCE = 10
 
-# What contracts.tenancy.access_of reads of the status of a cluster.
+# Paths in the status of a cluster that contracts.tenancy.access_of reads.
 SECRETS_OF_STATUS = (
     ("status", "unseal"),
     ("status", "initialized"),
@@ -81,7 +81,8 @@ def build_tenant_controller(
 def watch_tenants(controller: Controller, tenants: Informer, clusters: Informer) -> None:
     """Enqueue a tenant for changes of itself, tenants of the same namespace, and its clusters.
 
-    A changed status counts too; its own write causes one more reconcile, which writes nothing.
+    Includes changes of the status. The write of the reconciler causes one more reconcile, which
+    writes nothing.
     """
 
     def of_namespace(tenant: Object) -> Iterable[Request]:

@@ -1,4 +1,4 @@
 """The two processes of the operator: composition, start and shutdown.
 
-May use everything; called by `baoctl.cli`.
+May use every package. Called by baoctl.verbs.process.
 """

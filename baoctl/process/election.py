@@ -1,4 +1,4 @@
-"""The election of a process: for all clusters, or for one shard of them."""
+"""The leader election of a process, for all clusters or for one shard of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def build_election(
 ) -> Election | None:
     """Build the elector; None if leader election is disabled.
 
-    `client` must have no guard, and is used only for the election.
+    `client` must have no write guard, and is used only for the election.
     """
     if not settings.leader_election:
         return None

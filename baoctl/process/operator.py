@@ -13,17 +13,17 @@ from baoctl.process.preflight import kinds_of_leader
 from baoctl.settings import Settings
 from runtime.clock import Clock
 
-# Decoded objects have no reference cycles. With the default thresholds the collector scans all of
-# them repeatedly while a large list arrives, and blocks the event loop for 200 ms. With these it
-# still frees the cycles of closed TLS connections, in collections that are short enough for the
-# event loop: generation 1 scans 50,000 objects, all of which may be in caches. With 15,000, more
-# cycles reach the old generation, which is not collected: 542 MB instead of 333 MB after a restart
-# of 300 clusters.
+# Decoded objects have no reference cycles. With the default thresholds the garbage collector scans
+# all of them repeatedly while a large list arrives, and blocks the event loop for 200 ms. With
+# these thresholds it still frees the cycles of closed TLS connections, and each collection is short
+# enough for the event loop: generation 1 scans 50,000 objects, all of which may be in caches. With
+# 15,000, more cycles reach the old generation, which is not collected: 542 MB instead of 333 MB
+# after a restart of 300 clusters.
 GC_THRESHOLDS = (10_000, 5, 1_000)
 
 
 async def run(settings: Settings, clock: Clock) -> None:
-    """Run the operator until a signal. Raises on a crash or the loss of the Lease."""
+    """Run the operator until it gets a signal. Raises RunnableCrashed, LeaseLost."""
     gc.set_threshold(*GC_THRESHOLDS)
     parts = await build_parts(settings, clock)
     try:

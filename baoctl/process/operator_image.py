@@ -1,7 +1,7 @@
-"""The image of this process: read once from the API server at startup.
+"""Reads the image of this process from its pod, once at startup.
 
 Tools that rewrite images in a manifest (kustomize, a mirror) change the image of a container but
-not its environment, so only the container has the correct image.
+not its environment, so only the spec of the container has the correct image.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ CONTAINER = "operator"
 
 
 async def with_own_image(settings: Settings, client: Client) -> Settings:
-    """Set the operator's own image if it is not set and this process runs in a pod.
+    """Return the settings with the operator's own image, if it is not set and this is a pod.
 
-    A failure is only logged: without the image the operator replaces servers instead of reloading
-    them.
+    Only logs an error: without the image, the operator replaces servers instead of reloading them.
     """
     installation = settings.installation
     if installation.operator_image or not settings.pod_name:

@@ -1,6 +1,6 @@
-"""The components of every process of the operator, leader or standby, and its manager.
+"""Builds the components of a process of the operator, leader or standby, and its manager.
 
-Imports nothing that only a leader needs: a standby consists of this module, the election and the
+Imports no module that only a leader needs: a standby consists of this module, the election and the
 HTTP server. The components of a leader are built after the election.
 """
 
@@ -39,13 +39,13 @@ WATCH_MAX_AGE = 1200.0
 SYNC_TIMEOUT = 120.0
 
 Build = Callable[[], Sequence[Controller]]
-"""Builds the controllers of a leader; it adds informers and runnables to the parts."""
+"""Builds the controllers of a leader, and adds informers and runnables to the parts."""
 Load = Callable[[], Build]
-"""Imports the modules that only a leader needs, half of the memory of a process."""
+"""Imports the modules that only a leader needs. They use half of the memory of a process."""
 
 
 async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAME) -> Parts:
-    """Build the clients, the elector and the caches. `name`: of the Lease, and the user agent."""
+    """Build the clients, the elector and the caches. `name`: name of the Lease, and user agent."""
     metrics = Metrics()
     credentials = await credentials_of(settings.api_server, clock)
     lease_client = Client(credentials, user_agent=f"{name}/lease", clock=clock)
@@ -58,7 +58,7 @@ async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAM
         clock=clock,
         metrics=metrics,
         guard=both(elector.guard if elector else None),
-        # The write guard depends on this timeout: a write ends before another process can lead.
+        # The write guard relies on this timeout: a write ends before another process can lead.
         timeout=LeaderOptions().write_timeout,
     )
     return Parts(
@@ -80,14 +80,15 @@ def build_manager(
 ) -> Manager:
     """Build the manager with all runnables.
 
-    Before the election it lists `kinds` and waits for `checks`; after it, it calls `load`.
+    Before the election, the manager lists `kinds` and waits for `checks`. After the election, it
+    calls `load`.
     """
     health = HealthChecks()
     health.liveness["watches"] = lambda: parts.informers.healthy(WATCH_MAX_AGE)
     health.readiness["caches"] = parts.informers.unsynced
 
     async def lead() -> None:
-        # In a thread: with little CPU the import takes longer than the renewal interval.
+        # In a thread: with little CPU, the import takes longer than the renewal interval.
         build = await asyncio.to_thread(load)
         controllers = build()
         synced = partial(_synced, parts.informers)
@@ -119,7 +120,7 @@ def build_manager(
 
 async def _synced(informers: InformerSet) -> None:
     await informers.wait_synced(SYNC_TIMEOUT)
-    # The cached objects live long: without this every full collection scans them all and blocks
-    # the event loop (200 ms with 10,000 objects).
+    # The cached objects are long-lived. Without the freeze, every full collection scans all of them
+    # and blocks the event loop (200 ms with 10,000 objects).
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Detects the platform of this process: read once from the API server at startup."""
+"""Detects the platform from the API groups of the API server, once at startup."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SECURITY_GROUP = "/apis/security.openshift.io"
 
 
 async def with_platform(settings: Settings, client: Client) -> Settings:
-    """Set the platform if it is not set.
+    """Return the settings with the platform, if it is not set.
 
-    Raises an error of the API server: a wrong guess would replace every pod of every cluster, so
-    the process restarts instead.
+    Raises the errors of the API server, so that the process restarts: a wrong platform would
+    replace every pod of every cluster.
     """
     if settings.platform != AUTO:
         return settings

@@ -1,6 +1,6 @@
-"""Checks that a process could lead: it lists each kind of the informers before the election.
+"""Checks before the election that a process can list each kind that a leader watches.
 
-A standby has no caches, so its readiness does not cover them. Without this check a release that
+A standby has no caches, so its readiness does not cover them. Without this check, a release that
 lacks a right or a CRD would be Ready as a standby, and a rollout would replace every working
 process before the first leader of the new release fails.
 """
@@ -28,13 +28,13 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 RETRY_SECONDS = 2.0
 Kind = tuple[Resource, str | None]
-"""A kind, and the namespace where it is listed; None: all namespaces."""
+"""A kind, and the namespace to list; None for all namespaces."""
 
 
 def kinds_of_leader(settings: Settings) -> tuple[Kind, ...]:
     """Return the kinds that the informers of a leader list before its controllers start.
 
-    None with a list of namespaces: a namespace that cannot be read affects only its clusters.
+    Empty for several namespaces: a namespace that cannot be read affects only its clusters.
     """
     own = (CLUSTERS, BACKUPS, RESTORES)
     children = tuple(resource for resource, _ in CHILDREN)
@@ -67,7 +67,7 @@ class Preflight:
         return None if self._passed else self._failure
 
     async def ready(self) -> None:
-        """Return once every kind was listed; raises TimeoutError after the deadline."""
+        """Return when every kind was listed. Raises TimeoutError after the deadline."""
         async with Deadline(self._clock, self._seconds):
             for resource, namespace in self._kinds:
                 await self._list(resource, namespace)
@@ -88,5 +88,5 @@ class Preflight:
 
     @property
     def runnable(self) -> Runnable:
-        """The runnable that delays the election until this process could lead."""
+        """The runnable that delays the election until every kind was listed."""
         return Runnable("preflight", asyncio.Event().wait, self.ready)

@@ -1,6 +1,7 @@
 """`baoctl provision`: the provisioner process, a standby until it is elected.
 
-It has its own identity, Lease, metrics and health checks; the rest is in baoctl.process.parts.
+It has its own identity, Lease, metrics and health checks. It shares the other components with the
+operator (baoctl.process.parts).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ KINDS = ((TENANTS, None), (CLUSTERS, None))
 
 
 async def delegate_client(settings: ProvisionerSettings, parts: Parts) -> Client:
-    """Build the client that acts as the delegate; it has the same write guard."""
+    """Build the client that impersonates the delegate, with the write guard of the process."""
     account = ObjectKey(settings.process.installation.namespace, settings.delegate)
     credentials = await credentials_of(settings.process.api_server, parts.clock)
     return Client(
@@ -42,14 +43,14 @@ def check_accounts(settings: ProvisionerSettings, parts: Parts) -> Runnable:
     installation = settings.process.installation
     expected = {
         "the controller, which receives the rights": installation.service_account,
-        "the delegate, as which the rights are written": settings.delegate,
+        "the delegate, which writes the rights": settings.delegate,
     }
     accounts = Accounts(parts.client, parts.clock, installation.namespace, expected)
     return Runnable("service accounts", accounts.run, accounts.ready)
 
 
 async def provision(settings: ProvisionerSettings, clock: Clock) -> None:
-    """Run the provisioner until a signal. Raises on a crash or the loss of the Lease."""
+    """Run the provisioner until it gets a signal. Raises RunnableCrashed, LeaseLost."""
     parts = await build_parts(settings.process, clock, name=NAME)
     delegate = await delegate_client(settings, parts)
 

@@ -1,4 +1,4 @@
-"""`baoctl run` and `baoctl provision`: run a process of the operator and set its exit status."""
+"""`baoctl run` and `baoctl provision`: run a process of the operator, and set the exit status."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from runtime.process.manager import RunnableCrashed
 
 
 def run_operator(settings: Settings) -> None:
-    """Run until a signal.
+    """Run the operator until it gets a signal.
 
     Exits with 1 on a crash, on the loss of the Lease, and if the API server does not answer at
     startup. Raises SettingError without credentials.

@@ -1,6 +1,6 @@
-"""Builds the reconcilers and controllers of an operator; makes no decisions.
+"""Builds the reconcilers and controllers of the operator; makes no decisions.
 
-Imported after the election. The watches are in `baoctl.controllers`.
+Imported by baoctl.process.operator after the election. The watches are in baoctl.controllers.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _watch_gates_and_schemas(
 
 
 def _with_server_timeouts(parts: Parts, pods: Cache) -> MakeController:
-    """Return a function that builds controllers whose reconciles query servers."""
+    """Return a function that builds controllers with time limits for requests to servers."""
     breakers = Breakers(parts.clock, parts.metrics)
 
     def states(namespace: str) -> Mapping[str, Hashable]:
@@ -178,7 +178,7 @@ def _further_controllers(
 def _controllers_of_datacenters(parts: Parts, caches: Caches) -> tuple[Controller, ...]:
     if not parts.settings.runs_datacenters:
         return ()
-    # Its modules take 3 MB, which an operator without datacenters does not need.
+    # The import takes 3 MB, which an operator without datacenters does not need.
     from baoctl.controllers.datacenter import build_datacenter_controllers
 
     return build_datacenter_controllers(
@@ -199,7 +199,7 @@ def _reported(parts: Parts, clusters: Cache) -> ClustersOfShard:
 
 
 def _gateways(parts: Parts, caches: Caches) -> ObjectReads:
-    # Many clusters name one Gateway: its absence costs one request for all of them.
+    # Many clusters name one Gateway. A cached absence costs one request for all of them.
     age = caches.gateway_age
     policy = CachePolicy(age, absent=age, refusals=(Forbidden,))
     return objects_by_name(parts.client, parts.clock, policy)
@@ -224,8 +224,11 @@ def _controller(
     *,
     owns: Owns | None = None,
 ) -> Controller:
-    """Build a controller. With `workers` its objects are written by administrators, so namespaces
-    need no fair share. Without `owns` its requests are names of clusters."""
+    """Build a controller.
+
+    `workers` is set for objects of administrators, for which namespaces need no fair share of
+    workers. Without `owns`, the requests name clusters.
+    """
     return Controller(
         name,
         reconcile,
