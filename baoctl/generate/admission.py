@@ -1,6 +1,6 @@
-"""Renders the admission policies: deploy/admission, deploy/people, tables of docs/admission.md.
+"""Renders deploy/admission, deploy/people, and the tables of docs/admission.md.
 
-Uses contracts.admission and contracts.installation. Called by baoctl.generate. Pure.
+Uses contracts.admission and contracts.naming.installation. Called by baoctl.generate.main. Pure.
 """
 
 from collections.abc import Iterable, Iterator

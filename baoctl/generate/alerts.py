@@ -31,14 +31,14 @@ scrape configuration set `honor_labels: true`.
 | warning | Act within a working day. |
 | info | A temporary state lasts unusually long, such as a pause. |
 """
-# {{ $labels.namespace }} and {{ $value | humanizeDuration }} in the annotations of a rule.
+# Matches template actions, such as {{ $labels.namespace }} and {{ $value | humanizeDuration }}.
 _ACTION: Final = re.compile(r"\{\{ \$(?:labels\.)?(\w+)[^}]*\}\}")
 
 _PAGE: Final = re.compile(r"docs/([a-z-]+\.md)")
 
 
 def alert_page(rule: Mapping[str, Any]) -> str:
-    """Return Markdown with one chapter for each group, and one section for each alert."""
+    """Return Markdown with one chapter per group, and one section per alert."""
     return _HEADER + "".join(_parts(rule))
 
 
@@ -58,6 +58,6 @@ def _parts(rule: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _readable(text: str) -> str:
-    """Replace actions with the names of their labels and pages with links; break the lines."""
+    """Replace template actions with names in capitals and pages with links; wrap the lines."""
     readable = _PAGE.sub(r"[\1](\1)", _ACTION.sub(lambda match: match[1].upper(), text))
     return textwrap.fill(readable, 100, break_long_words=False, break_on_hyphens=False)

@@ -1,6 +1,6 @@
-"""Renders the catalogue of conditions: the tables of docs/status.md, and the list of entries.
+"""Renders the catalogue of conditions: the tables of docs/status.md, and the list of its entries.
 
-Uses only contracts.conditions.catalogue. Pure.
+Uses contracts.conditions.catalogue. Called by baoctl.generate.main. Pure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contracts.conditions.catalogue import REASONS, TYPES
 
 
 def shown() -> str:
-    """Return one line per type and per reason; no later version may remove a line."""
+    """Return one line per type and reason. A later version must not remove a line."""
     lines = []
     for kind in TYPES:
         lines.append(f"{kind.name} {kind.polarity}")

@@ -1,7 +1,7 @@
 """Renders a Grafana dashboard from a table of panels. Pure.
 
-Called by baoctl.generate.main with the table of baoctl.generate.dashboard_panels. Format: the JSON
-model of Grafana 10 and later, as its import accepts it.
+Called by baoctl.generate.main with the table of baoctl.generate.dashboard_panels. The format is the
+JSON model that Grafana 10 and later import.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One panel; its width is in the 24 columns of Grafana."""
+    """One panel."""
 
     title: str
     description: str
@@ -46,12 +46,12 @@ class Panel:
 
     @property
     def width(self) -> int:
-        """Columns."""
+        """Width in columns of the grid, which has 24."""
         return 4 if self.type == "stat" else 8
 
     @property
     def height(self) -> int:
-        """Rows of the grid."""
+        """Height in rows of the grid."""
         return 4 if self.type == "stat" else 8
 
 
@@ -64,7 +64,7 @@ class Row:
 
 
 def dashboard(rows: Sequence[Row]) -> str:
-    """Return the JSON text, with the same bytes each time."""
+    """Return the JSON text. The same rows produce the same bytes."""
     model: Json = {
         "uid": UID,
         "title": "OpenBao operator",

@@ -1,7 +1,7 @@
 """The panels of the Grafana dashboard: a table of titles, queries and units. Pure.
 
-Rendered by baoctl.generate.dashboard. Queries about clusters are aggregated to the labels of their
-legend: labels of the scrape, such as pod, differ between installations, and a new leader must not
+Rendered by baoctl.generate.dashboard. Queries about clusters aggregate to the labels of their
+legend. The labels of a scrape, such as pod, differ between installations, and a new leader must not
 add a second series.
 """
 
@@ -20,13 +20,13 @@ BAD_CONDITIONS: Final = (
     "Stalled", "Degraded", "Reconciling", "OpenBaoSealed", "Paused", "Hibernated", "PodsFenced",
 )  # fmt: skip
 CLUSTER: Final = 'namespace=~"$namespace",name=~"$cluster"'
-"""Selects the clusters of the variables."""
+"""Label matchers for the clusters that the variables of the dashboard select."""
 OWN: Final = "openbao.*|datacenter|bootstrapworkload"
-"""Regular expression of the controllers of the operator; other operators use the same families."""
+"""Regular expression of the controllers of this operator; other operators have the same metrics."""
 _BY_CLUSTER: Final = "max by (namespace, name)"
 _LEGEND: Final = "{{namespace}}/{{name}}"
 _PROCESS: Final = "and on (instance, job) openbao_operator_breakers_open"
-"""Keeps the series of the processes of the operator."""
+"""Limits a query to the processes of this operator."""
 _RATE: Final = "[$__rate_interval]"
 
 
@@ -43,7 +43,7 @@ def _stat(title: str, description: str, expr: str, unit: str = "short") -> Panel
 
 
 def _problems(title: str, description: str, clusters: str) -> Panel:
-    """Return the number of clusters with a problem, red from 1."""
+    """Return a panel with the number of clusters with a problem; it is red from 1."""
     count = f"count({_BY_CLUSTER} ({clusters})) or vector(0)"
     return replace(_stat(title, description, count), steps=((1.0, "red"),))
 
@@ -170,7 +170,7 @@ _BACKUPS: Final = Row(
     (
         _each(
             "Days until the certificate expires",
-            "Server certificates. Mode ACME has none here.",
+            "Server certificates, without those of mode ACME.",
             "min by (namespace, name) (("
             f"{_of_cluster('openbao_tls_cert_expiry_timestamp')} - time()) / 86400)",
             "d",

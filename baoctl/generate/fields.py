@@ -1,4 +1,4 @@
-"""Renders the docs page with the fields of each kind from its CRD.
+"""Renders docs/fields-*.md, the fields of each kind, from its CRD.
 
 Uses the standard library. Called by baoctl.generate.main. Pure.
 """
@@ -58,7 +58,7 @@ def _rows(schema: Schema, path: str) -> Iterator[str]:
 
 
 def _inner(schema: Schema) -> tuple[Schema, str]:
-    """Return the schema with the fields (of the items, the values, or itself) and its suffix."""
+    """Return the schema of the items or values of a field, or the field, and its path suffix."""
     if "items" in schema:
         return schema["items"], "[]"
     values = schema.get("additionalProperties")

@@ -1,4 +1,4 @@
-"""Renders the docs pages of the command line and of the list of decisions.
+"""Renders docs/cli.md and docs/decisions.md.
 
 Uses click. Called by baoctl.generate.main. Pure.
 """
@@ -16,12 +16,12 @@ _WIDTH = 88
 _ROWS = "".join(f"| {code.value} | {meaning} |\n" for code, meaning in MEANINGS.items())
 _EXITS = f"""## Exit statuses
 
-All commands use the same statuses. Ctrl-C ends a command with 130, also at a prompt, and a pipe
-that its reader has closed with 141. `login` exits with the status of the shell or command that it
-starts.
+All commands use the same statuses. A command exits with 130 after Ctrl-C, also at a prompt, and
+with 141 if the reader of its output has closed the pipe. `login` exits with the status of the shell
+or command that it starts.
 
-As in kubectl, an empty list is no error: the output is empty, and standard error has the reason,
-such as a namespace that does not exist.
+As in kubectl, an empty list is not an error: the output is empty, and standard error shows the
+reason, such as a namespace that does not exist.
 
 | status | meaning |
 |---|---|
@@ -48,9 +48,9 @@ contain the rights for clusters, backups and restores after the installation of 
 the admission policies; `version` reads the Deployment.
 
 `openbao-operator-view` alone grants no right for pods, volumes and events. `status`, `doctor`,
-`tree`, `bundle` and `version` then show the rest, and name the missing rights. A right in the
-ClusterRole `view` is marked. The other commands name the missing right, and exit with 6. `status`
-also exits with 0 or 3 if it could read only the cluster.
+`tree`, `bundle` and `version` then show the other objects, and name the missing rights. They mark
+the missing rights that the ClusterRole `view` contains. The other commands name the missing right,
+and exit with 6. `status` also exits with 0 or 3 if it can read only the cluster.
 """
 _CLI = f"""{_HEADER}
 # Command line
@@ -59,12 +59,12 @@ _CLI = f"""{_HEADER}
 `kubectl-bao`, which kubectl calls as `kubectl bao`. It reads `KUBECONFIG` and other
 [environment variables](settings.md#verbs-of-kubectl-bao).
 
-`run`, `provision` and `job` are for pods, and are not listed. Colors are disabled with `NO_COLOR`
-and if the output is not a terminal. An error is one line on standard error that names the next
-step.
+The pods of the operator use `run`, `provision` and `job`, which the help does not list. Set
+`NO_COLOR` to disable colors; they are also disabled if the output is not a terminal. An error is
+one line on standard error that names the next step.
 
-All login methods of a kubeconfig are supported; of a login plugin, also `interactiveMode` (by
-default `IfAvailable`) and `provideClusterInfo`. The `proxy-url` of a cluster may name an HTTP proxy
+`baoctl` supports all login methods of a kubeconfig, and `interactiveMode` (default: `IfAvailable`)
+and `provideClusterInfo` of login plugins. The `proxy-url` of a cluster may name an HTTP proxy
 (`http://HOST:PORT`); https and socks5 proxies are refused. `tls-server-name` is used. Proxies of
 the environment are not used.
 
@@ -73,8 +73,8 @@ the environment are not used.
 _DECISIONS = f"""{_HEADER}
 # Decisions
 
-The text of a decision does not change. A decision that no longer applies says so at the top, and
-names its replacement.
+The text of a decision does not change. If a decision no longer applies, a note at its top names the
+replacement.
 """
 
 

@@ -1,6 +1,6 @@
-"""Renders the tables of rights: the manifests of deploy/rbac, and the tables of docs/security.md.
+"""Renders the RBAC of the operator: deploy/rbac, and the tables of docs/security.md.
 
-Uses contracts.installation. Called by baoctl.generate. Pure.
+Uses contracts.installation. Called by baoctl.generate.main. Pure.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Changes the Markdown for the docs site (`hooks` of mkdocs.yml).
 
-State diagrams are Mermaid, which code hosts render. A browser needs a script of several megabytes
-for that, so the site shows the transitions as a table. References to pages (`see docs/rollouts.md`)
-become links. Uses only the standard library, because MkDocs calls it in an environment without the
-operator's dependencies. Pure.
+State diagrams are in Mermaid, which code hosts render. A browser would need a script of several
+megabytes to render them, so the site shows the transitions as a table. References to pages (`see
+docs/rollouts.md`) become links. Uses only the standard library, because MkDocs calls this module in
+an environment without the dependencies of the operator. Pure.
 """
 
 import re

@@ -20,7 +20,7 @@ _ANY: Final = "any"
 def version_page(
     features: Mapping[str, Feature], pairs: Iterable[Pair], proofs: Iterable[PairTest]
 ) -> str:
-    """Return Markdown with the known pairs, the tested pairs, and the features of each version."""
+    """Return Markdown with the known pairs, the tested pairs, and the features of versions."""
     oldest = features["self-init"].since
     return (
         f"{_HEADER}\n# Versions of OpenBao\n\n"

@@ -1,6 +1,6 @@
-"""Writes generated YAML files, with the same bytes each time.
+"""Renders the YAML of generated files. The same content produces the same bytes.
 
-Uses pyyaml with libyaml. Called by baoctl.generate and by release.
+Uses pyyaml with libyaml. Called by baoctl.generate and release.
 """
 
 import yaml
@@ -10,7 +10,7 @@ class _Dumper(yaml.CSafeDumper):
     """Writes repeated values in full: some readers refuse YAML aliases."""
 
     def ignore_aliases(self, data: object) -> bool:
-        """Never use an alias."""
+        """Return True: never write an alias."""
         return True
 
 
