@@ -1,6 +1,7 @@
-"""Command line and composition: flags to settings, wiring, one module per verb of the CLI.
+"""The command line, and the composition of the processes: settings, wiring, and the verbs.
 
-The top layer: may import everything, is imported by nothing. Makes no decision about a cluster.
+The top layer: it may import every other package, and none of them imports it. It makes no decision
+about a cluster.
 """
 
 __version__ = "0.1.0"

@@ -1,7 +1,7 @@
-"""The settings with the address of the API server. Standard library only: a verb starts fast.
+"""The settings with the address of the API server.
 
-Called by baoctl.settings, and by baoctl.commands.api_client: a verb reads no other setting of the
-operator, so that a LOG_LEVEL for another program does not end it.
+Uses baoctl.variables. Called by baoctl.settings, and by the commands of users. They read no other
+setting of the operator, so that a LOG_LEVEL that is invalid here does not end them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class ApiServerSettings:
     """The address of the API server for a process."""
 
     pod_host: str | None
-    """Its address for pods, which the kubelet sets; None: this process does not run in a pod."""
+    """The address for pods, which the kubelet sets; None if this process does not run in a pod."""
     kubeconfig: str | None
-    """Paths of kubeconfigs; None: this process runs in a pod."""
+    """Paths of kubeconfigs, as in KUBECONFIG; None if this process runs in a pod."""
 
 
 def api_server_settings(environ: Mapping[str, str] | None = None) -> ApiServerSettings:

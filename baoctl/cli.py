@@ -1,6 +1,6 @@
 """`baoctl`, also `kubectl bao`: the table of verbs.
 
-A verb imports its module when it is called, so that `baoctl --help` loads no HTTP and TLS.
+A verb imports its module only when it is called, so that `baoctl --help` loads no HTTP or TLS code.
 """
 
 from __future__ import annotations

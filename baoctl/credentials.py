@@ -1,7 +1,7 @@
 """The credentials of a process for the API server: a pod's ServiceAccount, or a kubeconfig.
 
-Uses runtime.client.credentials. Called by baoctl.process.parts, and by baoctl.commands.api_client,
-which must not import the whole operator.
+Uses runtime.client.credentials. Called by baoctl.process, and by baoctl.commands.api_client, which
+must not import the operator.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ async def credentials_of(
 ) -> Credentials:
     """Read the credentials. Raises SettingError before any request if they cannot be used.
 
-    `context` is a context of the kubeconfig; None for the current one.
+    `context` is the name of a context of the kubeconfig; None for the current context.
     """
     if settings.kubeconfig is None:
         return _of_pod(settings, clock)
@@ -47,7 +47,7 @@ def _of_pod(settings: ApiServerSettings, clock: Clock) -> Credentials:
 
 
 def _existing_paths(paths: str) -> str:
-    """Return the paths if a file exists; the library treats a missing file as an empty one."""
+    """Return the paths. Raises SettingError if no file exists, which the library ignores."""
     files = kubeconfig_files(paths)
     if not any(file.is_file() for file in files):
         rule = "must name an existing file; set it, or use --kubeconfig"

@@ -1,7 +1,7 @@
 """The exit statuses of the verbs of `baoctl`, and the error that ends a verb with one.
 
-Imports only the standard library. Used by every verb and by the page docs/cli.md. Jobs have other
-exit statuses (contracts.exit_codes).
+Uses contracts.conditions.message. Called by every verb, and by baoctl.generate for docs/cli.md.
+Jobs have other exit statuses (contracts.exit_codes).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class VerbError(Exception):
     default_exit_code: ClassVar[ExitCode] = ExitCode.ERROR
 
     def __init__(self, text: str, code: ExitCode | None = None) -> None:
-        # Imported here: it imports the types of the API, which `--help` does not need.
+        # Imported here: the module imports the types of the API, which `--help` does not need.
         from contracts.conditions.message import clean_message
 
         super().__init__(clean_message(text))

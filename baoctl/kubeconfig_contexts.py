@@ -1,4 +1,4 @@
-"""The contexts of a kubeconfig, for the completion and for the error of a missing one.
+"""Reads the contexts of a kubeconfig, for the completion and for errors about a missing context.
 
 Uses baoctl.yaml_text. Called by baoctl.credentials and baoctl.commands.cluster.completion.
 """
@@ -14,11 +14,11 @@ from baoctl.api_server_settings import kubeconfig_files
 from baoctl.yaml_text import TEXT_MAX, TextError, read_documents
 
 _NAMED: Final = 10
-"""Maximum number of contexts in an error."""
+"""Maximum number of contexts in a message."""
 
 
 def context_names(paths: str) -> tuple[str, ...]:
-    """Return the contexts of the kubeconfigs that can be read."""
+    """Return the sorted names of the contexts in the kubeconfigs that can be read."""
     names: set[str] = set()
     for file in kubeconfig_files(paths):
         with suppress(OSError, TextError):
@@ -27,9 +27,9 @@ def context_names(paths: str) -> tuple[str, ...]:
 
 
 def missing_context(paths: str, context: str | None) -> str:
-    """Return the rule that the choice of the context violates; "" if it violates none.
+    """Return why no context is selected, as the rule of a SettingError; "" if one is.
 
-    Also "" if a file cannot be read: the error of the library names the problem.
+    Also "" if a file cannot be read: then the error of the library has the cause.
     """
     try:
         documents = [

@@ -1,6 +1,6 @@
-"""Options, files and settings of the verbs of `baoctl`, and the output of their errors.
+"""Options, files and prompts of the verbs of `baoctl`, and the output of their errors.
 
-Uses click and baoctl.variables. Called by baoctl.cli and baoctl.verbs.
+Uses click and baoctl.variables. Called by baoctl.cli, baoctl.verbs and baoctl.commands.
 """
 
 from __future__ import annotations
@@ -75,16 +75,16 @@ class Verbs(click.Group):
             click.echo(err=True)
             if isinstance(error.__context__, KeyboardInterrupt):
                 raise SystemExit(INTERRUPTED) from None
-            _end("no answer: nothing was changed; --yes does not ask", ExitCode.ERROR)
+            _end("no answer: nothing was changed; --yes skips the prompt", ExitCode.ERROR)
         except SettingError as error:
             _end(str(error), ExitCode.USAGE)
         except VerbError as error:
             _end(str(error), error.exit_code)
         except OSError as error:
             if self._is_in_pod(ctx):
-                # The log of a process contains the traceback.
+                # The error is not caught, so that the log contains the traceback.
                 raise
-            _end(f"{_cause(error)}; correct this, and try again", ExitCode.ERROR)
+            _end(f"{_cause(error)}; correct the cause, and try again", ExitCode.ERROR)
         except KeyboardInterrupt:
             raise SystemExit(INTERRUPTED) from None
 
@@ -120,7 +120,7 @@ def _usage(error: click.UsageError, ctx: click.Context | None) -> str:
 
 
 def suggestion(word: str, known: Sequence[str]) -> str:
-    """Return `; did you mean X?` for a word that is close to a known one, else ""."""
+    """Return `; did you mean X?` for a word that is similar to a known one, else ""."""
     by_folded = {name.casefold(): name for name in known}
     close = difflib.get_close_matches(word.casefold(), by_folded, n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(by_folded[name] for name in close)}?" if close else ""
@@ -130,7 +130,10 @@ Check = Callable[[click.Context, click.Parameter, Any], Any]
 
 
 def fits(check: Callable[[str], bool], rule: str) -> Check:
-    """Return a callback that refuses a value, or one of several values, that breaks a rule."""
+    """Return a callback that raises click.BadParameter if a value does not pass a check.
+
+    The callback also accepts an option with several values.
+    """
 
     def callback(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         for text in (value,) if isinstance(value, str) else value or ():
@@ -142,7 +145,7 @@ def fits(check: Callable[[str], bool], rule: str) -> Check:
 
 
 def content_of(file: BinaryIO) -> bytes:
-    """Read a file up to one byte more than the limit, at which it is refused."""
+    """Read at most TEXT_MAX + 1 bytes of a file: yaml_text refuses a text above TEXT_MAX."""
     from baoctl.yaml_text import TEXT_MAX
 
     try:
@@ -152,9 +155,10 @@ def content_of(file: BinaryIO) -> bytes:
 
 
 def prompt(text: str, **options: Any) -> Any:
-    """Ask the user.
+    """Prompt the user, and return the answer.
 
-    Ctrl-C ends it at once. asyncio.run only cancels the task, which the prompt blocks.
+    Ctrl-C interrupts the prompt immediately. The signal handler of asyncio.run would only cancel
+    the task, which the prompt blocks.
     """
     import signal
     import threading
@@ -169,9 +173,9 @@ def prompt(text: str, **options: Any) -> Any:
 
 
 def confirm_name(name: str, consequence: str, *, err: bool = False) -> None:
-    """Ask the user to type a name. Raises click.UsageError for another one.
+    """Ask the user to type a name. Raises click.UsageError for another name.
 
-    `err`: prompt on standard error, because a program reads the output.
+    `err`: prompt on standard error, because a program reads standard output.
     """
     typed = prompt(f"{consequence} Type {name} to continue", err=err)
     if typed != name:
@@ -180,7 +184,7 @@ def confirm_name(name: str, consequence: str, *, err: bool = False) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The API server, credentials and namespace of a verb; None for those of the kubeconfig."""
+    """The kubeconfig, context and namespace of a verb; None selects the default of kubectl."""
 
     kubeconfig: str | None = None
     context: str | None = None

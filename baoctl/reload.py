@@ -1,11 +1,11 @@
 """`python -m baoctl.reload`: makes the server of this pod reload its files.
 
 Runs as an ephemeral container that shares the process namespace of the server's container
-(docs/rollouts.md). Waits until the mounted files have the expected content (the kubelet updates
-them within one or two minutes), then sends SIGHUP to the server and exits.
+(docs/rollouts.md). It waits until the mounted files have the expected content, which the kubelet
+updates within one or two minutes. Then it sends SIGHUP to the server and exits.
 
-Imports only the standard library, to start quickly. Exit status: 0 the signal was sent, 1 the files
-did not change in time, 2 invalid arguments, 3 there is no server to signal.
+Imports only the standard library, to start quickly. Exit status: 0 if the signal was sent, 1 if the
+files did not change in time, 2 for invalid arguments, 3 if there is no server to signal.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def reload(
         attempts -= 1
         if not attempts:
             names = ", ".join(str(file.path) for file in missing)
-            _print(f"not the expected content after {seconds:g} s: {names}")
+            _print(f"files without the expected content after {seconds:g} s: {names}")
             return LATE
         pause(EVERY)
     process = server_process(processes)

@@ -1,4 +1,4 @@
-"""Converts flags and environment to the frozen settings of a process of the operator."""
+"""Reads the settings of a process of the operator from the environment and flags."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SECRET_RECHECK = 15.0
 ADMISSION_RECHECK = 600.0
 POD_DEADLINE = 600.0
 WORKERS: Final = 16
-"""Parallel reconciles of one controller; one namespace gets at most a quarter of them."""
+"""Concurrent reconciles of one controller; one namespace gets at most a quarter of them."""
 NO_TRUST = Trust()
 ALL_CLUSTERS = Shard()
 AUTO = "auto"
@@ -40,7 +40,7 @@ MULTI_TENANT = "multi-tenant"
 READS: Mapping[str, Reads] = {"poll": "poll", "watch": "watch"}
 PLATFORMS: Mapping[str, Platform] = {"kubernetes": "kubernetes", "openshift": "openshift"}
 PERIOD_MAX: Final = 30 * 24 * 3600.0
-"""Seconds: thirty days. A longer period is a typo, or would never end."""
+"""Thirty days, in seconds: a longer period is probably a typo."""
 TRUST_ROOT_MAX: Final = 1024 * 1024
 """Bytes of a trusted_root.json."""
 REPOSITORY: Final = "must be REGISTRY/REPOSITORY without a tag: the version of a cluster is the tag"
@@ -55,7 +55,7 @@ class Settings:
     installation: Installation
     api_server: ApiServerSettings
     namespaces: tuple[str, ...]
-    """The namespaces whose clusters are reconciled; empty: all, or those of tenants."""
+    """The namespaces to watch; empty for all namespaces, or those of tenants."""
     leader_election: bool
     identity: str
     workers: int
@@ -63,7 +63,7 @@ class Settings:
     port: int
     log_level: str
     platform: str = AUTO
-    """The platform, or `auto` to detect it from the API server."""
+    """The platform; `auto` detects it from the API server."""
     pod_name: str = ""
     """The pod of this process; "" if it does not run in a pod."""
     images: Trust = NO_TRUST
@@ -77,7 +77,7 @@ class Settings:
     def runs_datacenters(self) -> bool:
         """Whether this process reconciles datacenters.
 
-        Their services depend on each other across datacenters, so the first shard has all of them.
+        Services depend on services of other datacenters, so the first shard has all datacenters.
         """
         return self.datacenters and not self.shard.index
 
@@ -90,7 +90,7 @@ def from_environment(
 ) -> Settings:
     """Read the settings of `baoctl run`; flags override them with `dataclasses.replace`.
 
-    `watch_namespace` and `shard` are flags that are parsed like the environment variables. Raises
+    `watch_namespace` and `shard` are flags; they replace WATCH_NAMESPACE and SHARD. Raises
     SettingError for the first invalid value. An empty value counts as unset.
     """
     env = dict(os.environ if environ is None else environ)
@@ -122,7 +122,7 @@ def from_environment(
 
 
 def installation_from_environment(environ: Mapping[str, str] | None = None) -> Installation:
-    """Read the settings that objects are rendered with. Raises SettingError.
+    """Read the settings that the objects of a cluster depend on. Raises SettingError.
 
     For verbs, which ignore the settings of a process, such as LOG_LEVEL.
     """
@@ -171,11 +171,11 @@ class ProvisionerSettings:
     """The settings of every process of the operator. `installation.service_account` is the
     controller, which receives the rights."""
     delegate: str
-    """The ServiceAccount as which rights are written; in the operator's namespace."""
+    """The ServiceAccount in the operator's namespace that the provisioner impersonates."""
     reads: Reads
-    """The rights of the controller: to list and watch, or to read by name."""
+    """Whether the controller gets rights to list and watch, or to read by name."""
     recheck: float
-    """Seconds after which objects without a watch are read again."""
+    """Seconds between two reads of an object without a watch."""
 
 
 def provisioner_from_environment(environ: Mapping[str, str] | None = None) -> ProvisionerSettings:
@@ -197,7 +197,7 @@ def provisioner_from_environment(environ: Mapping[str, str] | None = None) -> Pr
 
 
 def is_repository(text: str) -> bool:
-    """Whether this is an image repository, to which a version can be added as the tag."""
+    """Return whether a text is an image repository, without tag and digest."""
     try:
         reference = image_reference.parse(text)
     except ValueError:
@@ -206,7 +206,7 @@ def is_repository(text: str) -> bool:
 
 
 def is_image(text: str) -> bool:
-    """Whether this is a reference of an image."""
+    """Return whether a text is an image reference."""
     try:
         image_reference.parse(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Ends a verb whose output cannot be written, as on a full disk or to a closed pipe.
+"""Ends a verb whose output cannot be written, for example to a full disk or a closed pipe.
 
 Uses click. Called by baoctl.options.
 """
@@ -18,9 +18,9 @@ import click
 from baoctl.exit_codes import ExitCode
 
 INTERRUPTED: Final = 128 + signal.SIGINT
-"""The exit status of shells after SIGINT."""
+"""The exit status that shells report after SIGINT."""
 CLOSED_PIPE: Final = 128 + signal.SIGPIPE
-"""The exit status of shells after SIGPIPE, as that of kubectl."""
+"""The exit status that shells report after SIGPIPE; kubectl has the same."""
 
 _FULL: Final = (errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)
 
@@ -53,7 +53,7 @@ def output_errors() -> Iterator[None]:
 
 
 def print_error(text: str) -> None:
-    """Print the line of an error, if standard error can be written."""
+    """Print an error as one line, if standard error can be written."""
     try:
         click.echo(f"Error: {text}", err=True)
     except OSError:
@@ -61,7 +61,7 @@ def print_error(text: str) -> None:
 
 
 def _is_unwritable(stream: TextIO | None) -> bool:
-    """Whether a stream cannot be written; the error has no name of a file."""
+    """Return whether a stream cannot be written: an OSError of a write does not name its file."""
     try:
         if stream is not None:
             stream.write("\n")
@@ -72,7 +72,7 @@ def _is_unwritable(stream: TextIO | None) -> bool:
 
 
 def _discard(stream: TextIO | None) -> None:
-    """Discard what a stream has not written; otherwise Python prints an error at its end."""
+    """Discard the buffer of a stream; otherwise Python prints an error when it exits."""
     if stream is None:
         return
     with suppress(OSError, ValueError):

@@ -1,8 +1,8 @@
-"""Parses environment variables and options of a process; each has a rule, named in the error.
+"""Parses environment variables and options of a process. The error for a value names the rule.
 
-Uses contracts.ip_address. Called by baoctl.settings, baoctl.cli and baoctl.jobs. An invalid
-value ends the process before it does anything, with one line and exit status 2; jobs have other
-exit statuses (contracts.exit_codes).
+Uses contracts.ip_address. Called by baoctl.settings, baoctl.verbs and baoctl.jobs. An invalid value
+ends the process before it does anything, with one line and exit status 2. Jobs have other exit
+statuses (contracts.exit_codes).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contracts.ip_address import is_ip
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 """The levels of runtime.process.logs, which is too expensive to import for `baoctl --help`."""
 _VALUE_MAX = 256
-"""Characters of a value in a message: long enough for the whole path of a file."""
+"""Maximum length of a value in a message; it exceeds the length of most paths."""
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*")
 _HOST = re.compile(rf"{_SUBDOMAIN.pattern}\.?", re.IGNORECASE)
@@ -36,7 +36,7 @@ class SettingError(ValueError):
 
 
 def choice(env: Env, name: str, values: Mapping[str, T], default: str) -> T:
-    """Read one of several words. Raises SettingError."""
+    """Read one of the keys of `values`, and return its value. Raises SettingError."""
     value = env.get(name) or default
     if value not in values:
         raise SettingError(name, value, f"must be one of {', '.join(values)}")
@@ -57,7 +57,7 @@ def log_level(env: Env) -> str:
 
 
 def port(env: Env, name: str, default: int, least: int = 0) -> int:
-    """Read the number of a port. Raises SettingError."""
+    """Read a port number of at least `least`. Raises SettingError."""
     text = env.get(name) or str(default)
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= 5 else -1
     if not least <= number <= _PORT_MAX:
@@ -66,7 +66,7 @@ def port(env: Env, name: str, default: int, least: int = 0) -> int:
 
 
 def seconds(env: Env, name: str, default: float, most: float) -> float:
-    """Read a period of at least a second. Raises SettingError."""
+    """Read a period of 1 to `most` seconds. Raises SettingError."""
     text = env.get(name)
     if not text:
         return default
@@ -81,27 +81,27 @@ def seconds(env: Env, name: str, default: float, most: float) -> float:
 
 
 def is_namespace(text: str) -> bool:
-    """Whether a namespace can have this name."""
+    """Return whether a namespace can have this name."""
     return len(text) <= 63 and bool(_LABEL.fullmatch(text))
 
 
 def is_object_name(text: str) -> bool:
-    """Whether a ServiceAccount or a pod can have this name."""
+    """Return whether a ServiceAccount or a pod can have this name."""
     return len(text) <= 253 and bool(_SUBDOMAIN.fullmatch(text))
 
 
 def is_host(text: str) -> bool:
-    """Whether this is an IP address or a host name."""
+    """Return whether a text is an IP address or a host name."""
     return is_ip(text) or (len(text) <= 253 and bool(_HOST.fullmatch(text)))
 
 
 def is_registry(text: str) -> bool:
-    """Whether this is the host of a registry, with or without a port."""
+    """Return whether a text is the host of a registry, with or without a port."""
     return len(text) <= 255 and bool(_REGISTRY.fullmatch(text))
 
 
 def is_word(text: str) -> bool:
-    """Whether this is one printable ASCII word of at most 253 characters."""
+    """Return whether a text is 1 to 253 printable ASCII characters without a space."""
     return len(text) <= 253 and bool(_WORD.fullmatch(text))
 
 

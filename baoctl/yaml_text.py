@@ -1,8 +1,8 @@
 """Reads the YAML input of a verb of `baoctl` within limits, and writes YAML.
 
-Uses pyyaml. Called by baoctl.commands. An error is one line. Nested
-aliases are cheap to parse, but may expand to a billion values on traversal; so values are counted
-as if each alias were expanded. Timestamps stay strings, as for the API server.
+Uses pyyaml. Called by baoctl.commands and baoctl.kubeconfig_contexts. An error is one line. Nested
+aliases are cheap to parse, but may expand to a billion values when a program traverses them. So the
+limit counts values as if each alias were expanded. Timestamps stay strings, as in the API server.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import yaml
 from contracts.conditions.message import clean_message
 
 TEXT_MAX: Final = 16 * 1024 * 1024
-"""Bytes."""
+"""Maximum size of a text in bytes."""
 VALUES_MAX: Final = 1_000_000
 DEPTH_MAX: Final = 100
-"""Levels; the API server stores more, the operator reads 64."""
+"""Maximum number of levels; the API server stores more, and the operator reads 64."""
 _MOMENT = "tag:yaml.org,2002:timestamp"
 
 
 class TextError(Exception):
-    """Why a text cannot be read; one line for a terminal."""
+    """A text cannot be read; the message is one line for a terminal."""
 
     def __init__(self, text: str) -> None:
         super().__init__(clean_message(text))
@@ -42,7 +42,7 @@ class _Loader(yaml.SafeLoader):
         """Values and levels of the targets of aliases, by identity."""
 
     def compose_document(self) -> yaml.Node | None:
-        # Anchors are valid in one document, and identities as long as its nodes exist.
+        # An anchor is valid in one document, and an id of a node only while the node exists.
         self._sizes.clear()
         return super().compose_document()
 
@@ -103,7 +103,7 @@ def read_documents(content: str | bytes) -> list[Any]:
 
 
 def json_as_yaml(text: str) -> str:
-    """Return a JSON text as a YAML document; it escapes all characters but those of ASCII."""
+    """Convert a JSON text to a YAML document in ASCII; other characters are escaped."""
     return str(yaml.safe_dump(json.loads(text), sort_keys=False, width=100))
 
 
