@@ -1,8 +1,8 @@
 """Effects of the bootstrap step: create the unseal key, the root token and the audit PVC.
 
 Called by `managers.cluster.apply.actions`. Secrets are created with a plain create, which the API
-server rejects if the name exists. So two operators, or one that was restarted, never create two
-keys.
+server rejects if the name exists. So two operators, or an operator that was restarted, never create
+two keys.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROOT_TOKEN_BYTES = 24
 async def draw_unseal_key(context: Context, resolved: Resolved, effect: DrawUnsealKey) -> None:
     """Create the Secret with the key of the static seal: 32 raw bytes (AES-256).
 
-    The id of the key is stored with it, so that no other key ever gets that id.
+    The Secret also stores the id of the key, so that no other key gets that id.
     """
     rotation = resolved.unseal.rotation
     key = context.random_bytes(UNSEAL_KEY_BYTES)
@@ -41,7 +41,7 @@ async def draw_root_token(context: Context, resolved: Resolved, effect: DrawRoot
     The token is stored before it exists in the server, so no crash can lose it.
     """
     token = base64.b32encode(context.random_bytes(ROOT_TOKEN_BYTES)).rstrip(b"=").lower()
-    # A chosen token must not start with "s.", the prefix of the server's own; ours has no dot.
+    # The token must not start with "s.", the prefix of tokens that the server generates.
     await _create(context, resolved, effect.target, {"token": b"root-" + token})
 
 

@@ -34,7 +34,7 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
 
 
 def _creating(volume: AuditVolume) -> str:
-    return f"creates PersistentVolumeClaim {volume.claim}"
+    return f"the operator creates PersistentVolumeClaim {volume.claim}"
 
 
 def _missing(volume: AuditVolume) -> str:

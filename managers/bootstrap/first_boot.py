@@ -1,7 +1,7 @@
-"""Detects a first boot whose self-init failed, from the pod, and keeps it in the status. Pure.
+"""Detects in the pod that the self-init of the first boot failed, for a record in the status. Pure.
 
 Called by `managers.cluster.resolve.resolve` and `managers.cluster.status.cluster_status`. A volume
-does not show whether all requests of the self-init ran, and a replacement of the first pod has no
+does not show whether all requests of the self-init ran, and a new pod with the same volume has no
 restarts. So the record stays in the status until the volume is replaced.
 """
 
@@ -46,7 +46,7 @@ def failed_first_boot(cluster: OpenBaoCluster, observed: Observed) -> FailedFirs
 
 
 def self_init_failed(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
-    """Block a cluster whose first boot failed; no more objects are created for it."""
+    """Block a cluster whose first boot failed; then the plan creates no more objects."""
     failed = failed_first_boot(cluster, observed)
     if failed is None:
         return None

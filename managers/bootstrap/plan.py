@@ -1,8 +1,8 @@
 """Plan of the bootstrap: config.hcl, the static unseal key, and the self-init configuration. Pure.
 
-It enforces rules I02, I03 and I05 of the safety list: a key is generated once, and never while data
-exists; the self-init configuration exists only until data exists.
-Called by `managers.cluster.plan.steps`.
+Enforces rules I02, I03 and I05 of the safety list: a key is generated once, and never while data
+exists; the self-init configuration exists only until data exists. Called by
+`managers.cluster.plan.steps`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
         intents.append(_first_boot_document(resolved))
     seal = seal_step(resolved, observed)
     if seal.gate and resolved.initialized:
-        # The current configuration stays until the change is complete: a server that restarts
-        # meanwhile must not read an incomplete change.
+        # Keep the current configuration until the change is complete: a server that restarts in
+        # the meantime must not read an incomplete change.
         intents = []
     token = _root_token(resolved, observed)
     effects = tuple(step for step in (seal.effect, token) if isinstance(step, Effect))
@@ -40,7 +40,7 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     blocked = tuple(step for step in first_boot if isinstance(step, Blocked))
     outcomes: list[Outcome] = [*blocked, *([seal.outcome] if seal.outcome else [])]
     if isinstance(token, Effect):
-        outcomes.append(Wait("PrerequisitesMissing", "creates the root token", 0.0))
+        outcomes.append(Wait("PrerequisitesMissing", "the operator creates the root token", 0.0))
     gate = seal.gate or bool(blocked) or isinstance(token, Effect)
     return Plan(tuple(intents), effects, combine(*outcomes), gate=gate)
 
@@ -58,7 +58,7 @@ def config_map(resolved: Resolved) -> Intent:
 
 @memoize
 def _read_config(resolved: Resolved) -> tuple[Intent, ...]:
-    """Return the ConfigMap of the read replicas, once the cluster that they join is initialized."""
+    """Return the ConfigMap of the read replicas; empty before the cluster is initialized."""
     if resolved.read is None or not resolved.initialized:
         return ()
     name, content = names.read_config_map(resolved.name), resolved.read.config_text
@@ -79,8 +79,8 @@ def _first_boot_document(resolved: Resolved) -> Intent:
 def _first_volume(resolved: Resolved, observed: Observed) -> Blocked | None:
     """Refuse to initialize a new cluster while volumes of an old one exist.
 
-    The first server initializes an empty volume. If its own volume is missing while others exist,
-    it would never join the data in those.
+    The first server initializes an empty volume. If its own volume is missing, it would not use the
+    data in the other volumes.
     """
     first_claim = resolved.voter_pool.data_claim(0)
     # The volume of a read replica contains a full copy.
@@ -120,7 +120,7 @@ def _token_issuer(resolved: Resolved) -> Blocked | None:
 
 
 def _root_token(resolved: Resolved, observed: Observed) -> Effect | Blocked | None:
-    """Create a root token if the spec has no self-init requests, and store it before it exists.
+    """Plan the Secret with the root token, if the spec has no self-init requests.
 
     Once data exists, the operator does not need the Secret, and the user may delete it.
     """

@@ -1,4 +1,4 @@
-"""Volumes and the metrics port that the configuration of the server requires in its pod. Pure.
+"""The volumes and the metrics port of the pod that the server configuration requires. Pure.
 
 Called by `managers.cluster.resolve.resolve`; `managers.bootstrap.audit_storage` plans the PVC.
 """
@@ -40,7 +40,7 @@ def _is_below(file: str, *folders: str) -> bool:
 
 
 def server_part(spec: ClusterSpec, volume: AuditVolume | None) -> PodPart:
-    """Mount only the directories that the rendered configuration writes to."""
+    """Return the mounts, volumes and ports; only for directories that the server writes to."""
     mounts: list[Mapping[str, Any]] = []
     volumes: list[Mapping[str, Any]] = []
 
@@ -56,7 +56,7 @@ def server_part(spec: ClusterSpec, volume: AuditVolume | None) -> PodPart:
     scratch_files = [path for path in files if not _is_below(path, *audit)]
     if any(_is_below(path, mount_paths.SYSTEM_LOGS) for path in scratch_files):
         mounts.append({"name": "logs", "mountPath": mount_paths.SYSTEM_LOGS})
-    # Only for downloads: the mount would hide the plugins that a server image contains.
+    # Only if plugins are downloaded: the mount would hide the plugins in the server image.
     if any(plugin.image for plugin in spec.plugins):
         mount("plugins", mount_paths.PLUGINS, {"emptyDir": {}})
     if volume is not None:

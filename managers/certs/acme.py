@@ -71,7 +71,7 @@ def _volume(resolved: Resolved, observed: Observed) -> Plan | None:
 
 def _missing(volume: AcmeVolume) -> Plan:
     if volume.managed:
-        message = f"creates PersistentVolumeClaim {volume.claim}"
+        message = f"the operator creates PersistentVolumeClaim {volume.claim}"
         waiting = Wait("PrerequisitesMissing", message, 0.0)
         return Plan(effects=(MakeAcmeCacheClaim(volume.claim),), outcome=waiting, gate=True)
     message = (

@@ -1,5 +1,7 @@
-"""Effects of the certificate step: create and rotate the CA, issue the server certificate, create
-the shared volume of mode ACME. Called by `managers.cluster.apply.actions`."""
+"""Effects of the certificate step: the CA, the server certificate, and the volume of mode ACME.
+
+Called by `managers.cluster.apply.actions`.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ async def issue_authority(context: Context, resolved: Resolved, effect: IssueAut
     pair = make_authority(resolved.name, context.clock.now())
     data = {secret_data.CA_CERTIFICATE: pair.certificate, secret_data.CA_KEY: pair.key}
     body = secret_object(resolved.owner, effect.target, data)
-    # A rotation request that is older than the first CA is already fulfilled.
+    # The new CA fulfills a rotation request that is older than the CA.
     body["metadata"].setdefault("annotations", {})[labels.CA_REQUEST] = resolved.tls.ca_request
     try:
         live = await context.client.create(SECRET, body, field_manager=FIELD_MANAGER)
@@ -75,7 +77,7 @@ async def issue_server_certificate(
     body = secret_object(resolved.owner, effect.target, data, kind=secret_data.SERVER_SECRET_TYPE)
     body["metadata"] |= {"uid": effect.uid} if effect.uid else {"resourceVersion": CREATE_ONLY}
     try:
-        # Forced: a Secret with that UID is owned, and we own all of its content.
+        # With force: the cluster owns the Secret with that UID, and the operator its whole content.
         result = await context.client.apply(
             SECRET, body, field_manager=FIELD_MANAGER, force=bool(effect.uid)
         )
@@ -84,14 +86,14 @@ async def issue_server_certificate(
         context.secrets.drop(key)
         raise Transient(f"Secret {key} was replaced since it was read") from error
     except Invalid as error:
-        # It may have become immutable; then the plan reports it.
+        # The Secret may have become immutable; then the plan reports it.
         context.secrets.drop(ObjectKey(resolved.namespace, effect.target))
         raise Transient(f"Secret {effect.target} cannot be written: {error}") from error
     context.secrets.store(result.object)
 
 
 async def read_authority(context: Context, resolved: Resolved) -> KeyPair:
-    """Read the CA with its key; callers must not keep it."""
+    """Read the CA with its key. Callers must not store the key."""
     key = ObjectKey(resolved.namespace, names.tls_ca_secret(resolved.name))
     try:
         data = decode_data(await context.client.get(SECRET, key))
@@ -118,7 +120,7 @@ def decode_data(secret: Object) -> dict[str, bytes]:
 
 
 async def prepare_authority(context: Context, resolved: Resolved, effect: PrepareAuthority) -> None:
-    """Create the next CA and trust it in addition to the current one, which still signs."""
+    """Create the next CA, which is trusted in addition to the current one. That one still signs."""
 
     def change(data: Mapping[str, bytes]) -> Change:
         if secret_data.NEXT_KEY in data or secret_data.FORMER_KEY in data:
@@ -136,7 +138,7 @@ async def prepare_authority(context: Context, resolved: Resolved, effect: Prepar
 
 
 async def promote_authority(context: Context, resolved: Resolved, effect: PromoteAuthority) -> None:
-    """Sign with the next CA; the current one becomes the former, with its key, still trusted."""
+    """Make the next CA the current one; the former CA is still trusted, and its key is kept."""
 
     def change(data: Mapping[str, bytes]) -> Change:
         upcoming = secret_data.pair(data, secret_data.NEXT_CERTIFICATE, secret_data.NEXT_KEY)
@@ -154,7 +156,7 @@ async def promote_authority(context: Context, resolved: Resolved, effect: Promot
 
 
 async def drop_authority(context: Context, resolved: Resolved, effect: DropAuthority) -> None:
-    """Trust only the current CA, and delete the former one with its key."""
+    """Delete the former CA with its key, so that only the current CA is trusted."""
 
     def change(data: Mapping[str, bytes]) -> Change:
         secret_data.pair(data, secret_data.FORMER_CERTIFICATE, secret_data.FORMER_KEY)
@@ -241,7 +243,7 @@ def _answer(live: Object, answered: str) -> list[dict[str, Any]]:
 async def make_acme_cache_claim(
     context: Context, resolved: Resolved, effect: MakeAcmeCacheClaim
 ) -> None:
-    """Create the PVC for the certificates. The ACME server limits how many it issues."""
+    """Create the PVC for the certificates: an ACME server limits how many it issues."""
     volume = resolved.tls.acme_volume
     if volume is not None:
         await make_rwx_pvc(

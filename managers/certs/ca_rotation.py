@@ -7,9 +7,13 @@ The state is stored only in the Secret of the CA:
     promoted   ca.key is the new key, former.key the old one, ca.crt contains both CAs
     steady     former.* is removed, ca.crt contains one CA
 
-Each step is one write and has two preconditions. Every pod serves the certificate that was issued
-after the previous step, so its volume also has the bundle of that step. The overlap, in which
-clients read the new bundle, has ended. Until then nothing changes, and all certificates stay valid.
+Each step is one write and has two preconditions:
+
+- Every pod serves the certificate that was issued after the previous step, so its volume also has
+  the bundle of that step.
+- The overlap, in which clients read the new bundle, has ended.
+
+Until then nothing changes, and all certificates stay valid. Design:
 docs/adr/20261121-authority-rotation.md. Called by `managers.certs.plan`.
 """
 
@@ -26,7 +30,7 @@ from managers.certs.rollout import all_serve
 from managers.certs.x509 import BACKDATE, SERVER_LIFE
 
 Action = Literal["prepare", "promote", "drop"]
-# A server certificate must not expire early because its CA expires.
+# Safety margin: a server certificate must not expire early because its CA expires.
 MARGIN = timedelta(days=30)
 
 
@@ -99,7 +103,7 @@ def _when_rolled_out(
     since: datetime,
     step: RotationStep,
 ) -> RotationStep:
-    """Return the step once every pod serves the leaf and the overlap since then has ended."""
+    """Return the step if every pod serves the leaf, and the overlap after `since` has ended."""
     if not all_serve(observed.servers, leaf.fingerprint):
         return RotationStep(
             progress=f"{step.progress}; not all servers are known to serve the new certificate"

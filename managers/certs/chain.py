@@ -23,12 +23,12 @@ from managers.context.secret_files import (
     check_public_key,
 )
 
-# Longer chains are not in use; servers and clients already reject shorter ones.
+# Longer chains are not in use, and some servers and clients reject shorter ones.
 LONGEST_CHAIN = 8
-# Certificates of the same subject: each costs a signature check per link. A subject has one CA, or
-# two while the CA is rotated.
+# Maximum number of certificates with one subject: each costs a signature check per link. A subject
+# has one CA, or two during a rotation.
 NAMESAKES_MAX = 4
-# Characters of a name in a message; a message has at most 1,024.
+# Maximum length of a name in a message, which has at most 1,024 characters.
 NAME_SHOWN = 200
 
 
@@ -54,7 +54,7 @@ def read_all(pem: bytes) -> tuple[x509.Certificate, ...]:
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
-    """Return the SHA-256 of the certificate in hexadecimal, as computed in a TLS handshake."""
+    """Return the SHA-256 of the certificate in hexadecimal, as managers.certs.probe computes it."""
     return certificate.fingerprint(hashes.SHA256()).hex()
 
 
@@ -69,9 +69,10 @@ def first_certificate(pem: bytes) -> bytes:
 
 
 def build(served: bytes, trusted: bytes) -> Chain:
-    """Build the chain from the first certificate of `served`, via its others, to one of `trusted`.
+    """Build a chain from the first certificate of `served` to a certificate of `trusted`.
 
-    Both are PEM. Raises ValueError if one of them cannot be read.
+    The other certificates of `served` are intermediates. Both are PEM. Raises ValueError if one of
+    them cannot be read.
     """
     leaf, *intermediates = read_all(served)
     roots = read_all(trusted)
@@ -105,8 +106,8 @@ def by_subject(candidates: Iterable[x509.Certificate]) -> BySubject:
 def signers(certificate: x509.Certificate, candidates: BySubject) -> Iterator[x509.Certificate]:
     """Yield the candidates that signed a certificate, in their order.
 
-    Iterating raises RefusedFileError if more than NAMESAKES_MAX candidates have the name of its
-    issuer, or if one has a key that is too expensive to check.
+    Iteration raises RefusedFileError if more than NAMESAKES_MAX candidates have the name of its
+    issuer, or if one of them has a key that is too expensive to check.
     """
     namesakes = candidates.get(names(certificate.tbs_certificate_bytes)[0], ())
     for candidate in namesakes[:NAMESAKES_MAX]:

@@ -1,6 +1,7 @@
-"""Checks that decide whether a server certificate is issued again. Pure.
+"""Checks that decide whether the operator issues a server certificate again. Pure.
 
-Their order is that of a manual diagnosis. Called by `managers.certs.plan`.
+Each check returns why the certificate must be issued again, or None. Called by
+`managers.certs.plan`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def unusable(inputs: CheckInput) -> str | None:
 
 
 def foreign_authority(inputs: CheckInput) -> str | None:
-    """A CA other than the current one signed it."""
+    """A CA other than the current one signed the certificate."""
     certificate = inputs.secret.certificate
     if certificate is None or certificate.issuer_fingerprint == inputs.authority:
         return None
@@ -48,7 +49,7 @@ def foreign_authority(inputs: CheckInput) -> str | None:
 
 
 def other_bundle(inputs: CheckInput) -> str | None:
-    """The CAs in its bundle are not those that are trusted now."""
+    """The bundle does not contain exactly the CAs that are trusted now."""
     if inputs.secret.trusted == inputs.trusted:
         return None
     return "its ca.crt does not contain exactly the trusted CAs"
@@ -66,7 +67,7 @@ def missing_name(inputs: CheckInput) -> str | None:
 
 
 def not_yet_valid(inputs: CheckInput) -> str | None:
-    """It is not valid yet: it was issued while the clock of the operator was ahead."""
+    """The certificate is not valid yet: it was issued while the operator's clock was ahead."""
     certificate = inputs.secret.certificate
     if certificate is None or certificate.not_before <= inputs.now:
         return None
@@ -74,12 +75,12 @@ def not_yet_valid(inputs: CheckInput) -> str | None:
 
 
 def near_expiry(inputs: CheckInput) -> str | None:
-    """It expires within the rotation period, and a new one would be valid for longer."""
+    """The certificate expires within the rotation period, and a new one would be valid longer."""
     certificate = inputs.secret.certificate
     if certificate is None or certificate.not_after - inputs.now > inputs.rotate_before:
         return None
     if certificate.not_after >= inputs.authority_until:
-        # A new certificate would expire at the same time, and be renewed again immediately.
+        # A new certificate would expire at the same time, and would be renewed again immediately.
         return None
     return f"it expires at {certificate.not_after.isoformat()}"
 

@@ -10,14 +10,14 @@ from contracts.records.secrets import CertificateFacts, SecretFacts
 from managers.certs.rollout import behind
 from runtime.outcome import Blocked, Outcome, Wait
 
-# Reasons of an outcome about certificates, which the condition repeats.
+# Reasons of outcomes about certificates, which the condition copies.
 REASONS = frozenset({"ACMECacheInvalid", "CASecretMissing", "TLSSecretInvalid", "TLSSecretMissing"})
 
 
 def tls_ready(
     mode: TlsMode, server_secret: str | None, observed: Observed, outcome: Outcome
 ) -> ConditionUpdate:
-    """Report on the certificates. `server_secret` is None in mode ACME."""
+    """Return the condition TLSReady. `server_secret` is None in mode ACME."""
     kind = "TLSReady"
     if isinstance(outcome, Blocked | Wait) and outcome.reason in REASONS:
         return ConditionUpdate(kind, "False", outcome.reason, outcome.message)
@@ -63,7 +63,7 @@ def _served(leaf: CertificateFacts, secret: SecretFacts, observed: Observed) -> 
 
 
 def _ca_rotation(observed: Observed) -> str:
-    """Report a second CA, if there is one."""
+    """Return a sentence about a second trusted CA; "" if there is none."""
     for secret in observed.secrets.values():
         if secret.upcoming is not None:
             return f". A new CA (serial {secret.upcoming.serial}) is trusted and signs later"

@@ -1,8 +1,7 @@
-"""Mode External: the user provides the certificates; the operator validates them, and never writes
-them. Pure.
+"""Mode External: the user provides the certificates, and the operator only validates them. Pure.
 
-While they are invalid the pods are not changed: the servers keep the certificate in memory.
-Called by `managers.certs.plan`.
+While they are invalid, the operator does not change the pods: the servers keep the certificate in
+memory. Called by `managers.certs.plan`.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ Check = Callable[[ExternalCheckInput], str | None]
 
 
 def other_key(inputs: ExternalCheckInput) -> str | None:
-    """The key is that of another certificate."""
+    """The key does not match the certificate."""
     if inputs.certificate.key_matches:
         return None
     return f"Secret {inputs.server.name}: tls.key does not match tls.crt: replace both"
 
 
 def no_chain(inputs: ExternalCheckInput) -> str | None:
-    """Clients that trust ca.crt would reject it."""
+    """Clients that trust ca.crt would reject the certificate."""
     if not inputs.server.chain_problem:
         return None
     return (
@@ -50,7 +49,7 @@ def no_chain(inputs: ExternalCheckInput) -> str | None:
 
 
 def no_authority(inputs: ExternalCheckInput) -> str | None:
-    """There is no CA for clients."""
+    """The Secret for clients has no CA."""
     if inputs.authority.trusted:
         return None
     problem = inputs.authority.problem or "ca.crt missing"
@@ -58,7 +57,7 @@ def no_authority(inputs: ExternalCheckInput) -> str | None:
 
 
 def other_authority(inputs: ExternalCheckInput) -> str | None:
-    """The two Secrets have different CAs."""
+    """The Secret for clients does not have the CA of the servers."""
     if inputs.server.chain_root in inputs.authority.trusted:
         return None
     return (
@@ -68,7 +67,7 @@ def other_authority(inputs: ExternalCheckInput) -> str | None:
 
 
 def not_yet(inputs: ExternalCheckInput) -> str | None:
-    """It is not valid yet."""
+    """The certificate is not valid yet."""
     if inputs.certificate.not_before <= inputs.now:
         return None
     not_before = inputs.certificate.not_before.isoformat()
@@ -76,7 +75,7 @@ def not_yet(inputs: ExternalCheckInput) -> str | None:
 
 
 def expired(inputs: ExternalCheckInput) -> str | None:
-    """It, or a certificate of its chain, has expired."""
+    """The certificate or another one of its chain has expired."""
     until = min(filter(None, (inputs.certificate.not_after, inputs.server.chain_until)))
     if until > inputs.now:
         return None
@@ -87,7 +86,7 @@ def expired(inputs: ExternalCheckInput) -> str | None:
 
 
 def missing_name(inputs: ExternalCheckInput) -> str | None:
-    """It lacks the name that peers and the operator use."""
+    """The certificate lacks the name that peers and the operator verify."""
     if _covers(inputs.certificate.dns_names, inputs.server_name):
         return None
     return (
@@ -136,7 +135,7 @@ def _invalid(message: str) -> Plan:
 
 
 def _covers(names: frozenset[str], server_name: str) -> bool:
-    """Match as TLS clients do: a star matches only the whole first label."""
+    """Return whether the names include the server name; a wildcard matches only the first label."""
     server_name = server_name.lower()
     _, _, parent = server_name.partition(".")
     return any(name.lower() in (server_name, f"*.{parent}") for name in names)

@@ -1,4 +1,4 @@
-"""Plan of the certificates: validate, issue and renew those of the servers. Pure.
+"""Plan of the certificates: validates, issues and renews those of the servers. Pure.
 
 One function per value of spec.tls.mode; the modes External and ACME have their own modules. Called
 by `managers.cluster.plan.steps`.
@@ -38,7 +38,7 @@ ROTATION_EFFECTS: Mapping[str, type[EffectByUid]] = {
     "promote": PromoteAuthority,
     "drop": DropAuthority,
 }
-# A longer timer is not needed: the next resync computes it again.
+# A longer timer is not necessary: each reconcile computes the timer again.
 LONGEST_TIMER = timedelta(days=1)
 
 
@@ -54,7 +54,7 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
 
 
 def _operator_managed(resolved: Resolved, observed: Observed) -> Plan:
-    """Keep both Secrets valid, and rotate the CA in time."""
+    """Plan the Secrets of the CA and of the servers, and the rotation of the CA."""
     ca_name = names.tls_ca_secret(resolved.name)
     server_name = names.tls_server_secret(resolved.name)
     ca, server = observed.secrets.get(ca_name), observed.secrets.get(server_name)
@@ -81,13 +81,13 @@ def _expired(ca: SecretFacts) -> Plan:
         action = "promote"
     elif ca.former is not None:
         action = "drop"
-    return _creating("replaces the expired CA", ROTATION_EFFECTS[action](ca.name, ca.uid))
+    return _creating("the operator replaces the expired CA", ROTATION_EFFECTS[action](ca.name, ca.uid))
 
 
 def _without_authority(ca_name: str, server: SecretFacts | None) -> Plan:
-    """Create the first CA. Never a second one while a server certificate of the first exists."""
+    """Create the first CA, but no second one while a server certificate of the first exists."""
     if server is None:
-        return _creating("creates the CA", IssueAuthority(ca_name))
+        return _creating("the operator creates the CA", IssueAuthority(ca_name))
     blocked = Blocked(
         "CASecretMissing",
         f"Secret {ca_name} does not exist, and Secret {server.name} has a certificate of its CA. "
@@ -106,7 +106,7 @@ def _server(
 ) -> Plan:
     name = names.tls_server_secret(resolved.name)
     if server is None:
-        return _creating("issues the server certificate", IssueServerCertificate(name))
+        return _creating("the operator issues the server certificate", IssueServerCertificate(name))
     check_input = CheckInput(
         secret=server,
         authority=ca.fingerprint,
@@ -121,7 +121,7 @@ def _server(
     if objection is not None:
         refusal = _unwritable_server(server, objection[1])
         return refusal or _creating(
-            f"renews the server certificate: {objection[1]}",
+            f"the operator renews the server certificate: {objection[1]}",
             IssueServerCertificate(name, server.uid),
         )
     renewal = Done(_until_renewal(server, observed.now, resolved.rotate_before))
@@ -130,7 +130,7 @@ def _server(
         refusal = _unwritable_authority(authority)
         if refusal is not None:
             return refusal
-        # The next reconcile, which follows immediately, issues the new certificate.
+        # The next reconcile follows immediately, and issues the new certificate.
         effect = ROTATION_EFFECTS[step.action](authority.name, authority.uid)
         return Plan(effects=(effect,), outcome=Done(0.0), gate=True)
     due = None if step.due is None else _timer(step.due - observed.now)
@@ -138,7 +138,7 @@ def _server(
 
 
 def _unwritable_server(secret: SecretFacts, objection: str) -> Plan | None:
-    """Report a certificate that must be issued again, in a Secret that cannot be changed."""
+    """Block if the certificate must be issued again, but its Secret cannot be changed."""
     why = "its field immutable is true" if secret.immutable else ""
     if secret.type not in ("", SERVER_SECRET_TYPE):
         why = f"its type is {secret.type}, and must be {SERVER_SECRET_TYPE}"
@@ -152,7 +152,7 @@ def _unwritable_server(secret: SecretFacts, objection: str) -> Plan | None:
 
 
 def _unwritable_authority(secret: SecretFacts) -> Plan | None:
-    """Report a CA that must be rotated, in a Secret that cannot be changed."""
+    """Block if the CA must be rotated, but its Secret cannot be changed."""
     if not secret.immutable:
         return None
     blocked = Blocked(

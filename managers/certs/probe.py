@@ -1,8 +1,8 @@
-"""TLS handshake with each server, to read the certificate that it serves.
+"""Reads the certificate that each server serves, in a TLS handshake.
 
-Nothing is verified, because the result is only compared with the certificate in the Secret. Results
-are cached per start of a container, and a server is probed again only while it does not serve the
-expected certificate.
+The handshake verifies nothing, because the result is only compared with the certificate in the
+Secret. Results are cached until the container restarts. A server is probed again only while it does
+not serve the expected certificate.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ TIMEOUT = 2.0
 KEPT = 8192
 
 Handshake = Callable[[str, str], Awaitable[str]]
-"""Address and server name -> fingerprint of the certificate; "" if there was no answer."""
+"""Address and server name -> fingerprint of the certificate; "" if the server did not answer."""
 
 
 async def handshake(address: str, server_name: str) -> str:
-    """Do one handshake and close the connection."""
+    """Return the fingerprint of the certificate at an address; "" if the server does not answer."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -87,7 +87,7 @@ class ServedCertificates:
             self._fingerprints[pod.uid] = (pod.restarts, served)
             self._fingerprints.move_to_end(pod.uid)
         while len(self._fingerprints) > KEPT:
-            # The oldest are most likely of deleted pods; any other pod is probed again.
+            # The oldest entries are most likely of deleted pods; other pods are probed again.
             self._fingerprints.popitem(last=False)
         return by_uid
 

@@ -1,6 +1,6 @@
-"""Which pods serve which certificate, according to `managers.certs.probe`. Pure.
+"""Evaluates which pods serve a certificate, from the results of managers.certs.probe. Pure.
 
-For a pod that is not ready this is unknown.
+The certificate of a pod that is not ready is unknown.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Converts the content of a Secret to public facts about it, without the keys. Pure.
+"""Converts the content of a Secret to facts without the keys. Pure.
 
-Called by `managers.cluster.observe.from_objects` after a Secret was read, once per version of it.
+Called by `managers.cluster.observe.from_objects` once per version of a Secret.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from managers.context.secret_files import UNREADABLE, check_trusted, entry
 
 @dataclass(frozen=True, slots=True)
 class CertificateContent:
-    """The certificates of a Secret, for the fields of SecretFacts with the same names."""
+    """The certificates of a Secret; each field corresponds to a field of SecretFacts."""
 
     certificate: CertificateFacts | None = None
     authority: str = ""

@@ -1,7 +1,7 @@
 """The entries of the Secrets with certificates. Pure.
 
-Secret <c>-tls-ca: the current, the next and the former CA; `ca.crt` contains all trusted CAs, the
-current one first. Secret <c>-tls-server: the files that a pod mounts, never a key of a CA.
+Secret <c>-tls-ca has the current, the next and the former CA; `ca.crt` contains all trusted CAs,
+the current one first. Secret <c>-tls-server has the files that a pod mounts, never a key of a CA.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SERVER_SECRET_TYPE = "kubernetes.io/tls"  # noqa: S105 - the type of a Secret
 
 
 def pair(data: Mapping[str, bytes], certificate: str, key: str) -> KeyPair:
-    """Return certificate and key from decoded data. Raises ValueError if one is missing."""
+    """Return the certificate and the key with these names. Raises ValueError if one is missing."""
     missing = [name for name in (certificate, key) if not data.get(name)]
     if missing:
         raise ValueError(f"{' and '.join(missing)} missing")

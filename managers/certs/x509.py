@@ -1,4 +1,4 @@
-"""Creates certificates (ECDSA P-256, which OpenBao and all clients accept), and parses any.
+"""Creates certificates (ECDSA P-256, which OpenBao and all clients accept), and parses others.
 
 No I/O, and no clock: the caller passes the time. `cryptography` generates the keys from the random
 source of the operating system.
@@ -22,7 +22,7 @@ from managers.context.secret_files import UNREADABLE, certificates, entry, priva
 
 AUTHORITY_LIFE = timedelta(days=3650)
 SERVER_LIFE = timedelta(days=365)
-# Certificates are valid from a time before now, for clients whose clock is behind.
+# Certificates are valid from an earlier time, for clients whose clock is behind.
 BACKDATE = timedelta(hours=1)
 
 
@@ -33,14 +33,14 @@ class KeyPair:
     certificate: bytes
     key: bytes
     entries: tuple[str, str] = field(default=("its certificate", "its key"), compare=False)
-    """The names of their entries, for messages."""
+    """The names of certificate and key in their Secret, for messages."""
 
     def __repr__(self) -> str:
         return "KeyPair(***)"
 
 
 def make_authority(cluster: str, now: datetime) -> KeyPair:
-    """Create a self-signed CA."""
+    """Create a self-signed CA. `now` is in UTC."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(f"{cluster} OpenBao Root CA")
     builder = (
@@ -66,7 +66,7 @@ def issue_server(
     usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
     alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in dns_names]
     alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
-    # Never longer than the CA: a chain is valid only until its first certificate expires.
+    # Not longer than the CA: a chain is valid only until its first certificate expires.
     life = min(SERVER_LIFE, issuer.not_valid_after_utc - now)
     builder = (
         _builder(_name(dns_names[0]), issuer.subject, key, now, life)

@@ -1,4 +1,5 @@
 """The seal of the servers: its Secret, its volumes and variables, its prerequisites and its keys.
 
-Called by `managers.bootstrap.plan` and by the condition of the seal.
+Called by managers.bootstrap.plan, and by the resolve, observe, status and adminops steps of
+managers.cluster.
 """

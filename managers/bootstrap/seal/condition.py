@@ -1,7 +1,7 @@
 """Condition CloudUnsealIdentityReady, and the message for servers that stay sealed.
 
-Pure; called by managers.cluster.status.conditions and server_conditions. The condition reports the
-credentials that the spec gives to the servers; only the key service knows whether it accepts them.
+Pure. Called by managers.cluster.status.conditions and server_conditions. The condition reports
+which credentials the spec gives to the servers. Whether the key service accepts them is unknown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from managers.bootstrap.seal.prerequisites import problems
 
 CLOUD_SEALS = frozenset({"awskms", "azurekeyvault", "gcpckms", "ocikms"})
 GUIDE = 'The steps are in docs/seals.md, "Which key opens my data"'
-# Annotations of a ServiceAccount or a pod with which a cloud assigns an identity to the pod.
+# Annotations of a ServiceAccount by which a cloud assigns an identity to its pods.
 IDENTITY_ANNOTATIONS = (
     "eks.amazonaws.com/role-arn",
     "iam.gke.io/gcp-service-account",
@@ -25,9 +25,9 @@ IDENTITY_ANNOTATIONS = (
 
 
 def why_sealed(cluster: OpenBaoCluster, observed: Observed) -> str:
-    """Return what a user can do about servers of a static seal that stay sealed; "" for others.
+    """Return a message if all servers of a static seal are sealed, with the next step; else "".
 
-    Every server is sealed for a moment after a start, so the message contains a time limit.
+    Every server is sealed for a moment after its start, so the message contains a time limit.
     """
     unseal, name = cluster.spec.unseal, cluster.metadata.name
     servers = ServerEvidence.of(observed, initialized=True)
@@ -60,7 +60,7 @@ def why_sealed(cluster: OpenBaoCluster, observed: Observed) -> str:
 
 
 def _missing(cluster: str, ring: KeyRing, observed: Observed) -> tuple[str, str]:
-    """Return the Secret of the key after the ring, and that of the key before it if absent."""
+    """Return the Secret of the key after the ring, and that of the key before it if missing."""
     after = f"Secret {names.unseal_key_secret(cluster, ring.newest + 1)}"
     oldest = min(key.generation for key in ring.keys)
     before = names.unseal_key_secret(cluster, oldest - 1) if oldest > 1 else ""

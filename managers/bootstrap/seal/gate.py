@@ -1,7 +1,8 @@
 """Decides whether pods may start with the seal of the spec, and what must be created first. Pure.
 
-Called by `managers.bootstrap.plan`. Rules I02 and I03 of the safety list: a key is generated once,
-never while data exists that another key sealed, and no error here changes a running pod.
+Called by `managers.bootstrap.plan`. Enforces rules I02 and I03 of the safety list: a key is
+generated once, and never while data exists that another key sealed. No error here changes a running
+pod.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from managers.bootstrap.seal.rotation import REFUSED
 from runtime.outcome import Blocked, Wait
 
 ROTATING = "RotatingUnsealKey"
-# A rewrap is recorded on a pod, which triggers a reconcile; a user may also do it.
+# Fallback: the annotation that records a rewrap on a pod triggers a reconcile.
 REWRAP_RECHECK = 15.0
 # A message has at most 1,024 characters; further problems are reported once these are fixed.
 PROBLEMS_MAX = 3
@@ -32,7 +33,7 @@ PROBLEMS_MAX = 3
 class SealStep:
     """The next step for the seal.
 
-    `gate`: no pod may be started or replaced. `effect` generates a key. `outcome` covers both.
+    `gate`: no pod may be started or replaced. `effect` generates a key. `outcome` reports both.
     """
 
     effect: Effect | None = None
@@ -41,7 +42,7 @@ class SealStep:
 
 
 def seal_step(resolved: Resolved, observed: Observed) -> SealStep:
-    """Check the seal of one cluster."""
+    """Decide the next step for the seal of one cluster."""
     rotation = resolved.unseal.rotation
     if rotation is None:
         return _checked(resolved, observed)
@@ -68,7 +69,7 @@ def _checked(resolved: Resolved, observed: Observed) -> SealStep:
 
 
 def _not_owned(resolved: Resolved, observed: Observed) -> list[str]:
-    """Return a message for each key Secret with another owner: each has to be adopted."""
+    """Return a message for each key Secret with another owner: the user must adopt each."""
     unseal = resolved.unseal
     conflicts: list[str] = []
     if unseal.spec.secret_name is not None:
@@ -90,7 +91,7 @@ def _key(resolved: Resolved, observed: Observed, key: UnsealKey) -> SealStep | N
             return _stop(_none_left(name, names.unseal_key_secret(resolved.name, 2)))
         return _stop(_missing(f"Secret {name}", key))
     if secret is None and supplied is None:
-        waiting = Wait("PrerequisitesMissing", "generates the unseal key", 0.0)
+        waiting = Wait("PrerequisitesMissing", "the operator generates the unseal key", 0.0)
         return SealStep(DrawUnsealKey(name), waiting, gate=True)
     if secret is None:
         return _stop(_not_supplied(name, key))
@@ -143,7 +144,7 @@ def _missing(location: str, key: UnsealKey) -> Blocked:
 
 
 def _template_names_keys(observed: Observed) -> bool:
-    """Return whether the pod template names keys; then the missing key is known."""
+    """Return whether the pod template names the keys; then it is known which key is missing."""
     return observed.stateful_set is not None and bool(observed.stateful_set.unseal)
 
 
@@ -170,7 +171,7 @@ def _rotating(rotation: Rotation) -> SealStep:
         # The servers keep their keys, so the reconcile continues.
         return SealStep(outcome=rotation.refusal)
     if rotation.draw:
-        wait = Wait(ROTATING, f"generates the key {rotation.target.id}", 0.0)
+        wait = Wait(ROTATING, f"the operator generates the key {rotation.target.id}", 0.0)
         return SealStep(DrawUnsealKey(rotation.draw), wait)
     if rotation.step == "Rewrapping":
         return SealStep(outcome=Wait(ROTATING, _rewrap(rotation), REWRAP_RECHECK))

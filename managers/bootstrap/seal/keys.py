@@ -1,18 +1,17 @@
 """Determines which keys of the static seal the servers have, from all available evidence.
 
-Pure. Called by managers.bootstrap.seal.rotation, and by managers.cluster.observe.observer for the
-names of the Secrets to read.
+Pure. Called by the other modules of this package, and by managers.cluster.observe for the names of
+the Secrets to read.
 
 | evidence | what it shows | lost with |
 |---|---|---|
 | pod template, else status, else all pods | the exact keys of the servers | the cluster object |
 | Secrets of the namespace | the newest key, and the one before it | deletion of one |
 
-Without the first evidence, the data may be sealed by either of the two newest keys: a rotation
+Without the first evidence, either of the two newest keys may have sealed the data: a rotation
 generates the next key only when one key is left, and starts to use it later. OpenBao encrypts with
-the current key and decrypts with either, by the id that is stored with the data (tested on 2.4.0
-and 2.7.2, tests/integration/test_seal_keys_server.py). So servers get both keys, without trying
-which one is right.
+the current key, and decrypts with the key whose id is stored with the data (tested on 2.4.0 and
+2.7.2, tests/integration/test_seal_keys_server.py). So the servers get both keys.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from contracts.records.observed import Observed, PodFacts, StatefulSetFacts
 from contracts.records.secrets import SecretFacts
 from contracts.unseal_keys import KEYS_SOUGHT, KeyRing, UnsealKey, generated_file
 
-# A server that has a key for its data is unsealed before this.
+# A server with a key for its data unseals within this time after its start.
 STARTS = timedelta(seconds=20)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerEvidence:
-    """Observed state of the servers of a cluster, before any Secret is read."""
+    """Observed state of the servers of a cluster, without the content of Secrets."""
 
     stateful_set: StatefulSetFacts | None
     pods: Sequence[PodFacts]
@@ -42,17 +41,17 @@ class ServerEvidence:
 
     @classmethod
     def of(cls, observed: Observed, *, initialized: bool = False) -> ServerEvidence:
-        """Select the evidence from the observed record."""
+        """Return the evidence of an observed record. `initialized`: data exists per the status."""
         data = initialized or observed.holds_data
         return cls(observed.stateful_set, observed.pods, data, observed.now)
 
     @property
     def all_sealed(self) -> bool:
-        """Every pod reports that its server has data and is sealed.
+        """Whether every pod reports that its server has data and is sealed.
 
-        Also true for a moment whenever all of them start at the same time.
+        Also true for a moment when all of them start at the same time.
         """
-        # A loop and no comprehension: this runs several times in every reconcile.
+        # A loop is faster than a generator; this runs several times in every reconcile.
         for pod in self.pods:
             if not is_sealed(pod):
                 return False
@@ -60,7 +59,7 @@ class ServerEvidence:
 
     @property
     def all_stay_sealed(self) -> bool:
-        """All are sealed, and none has just started: a first boot needs no search for keys."""
+        """Whether all are sealed, and none has just started: a first boot needs no key search."""
         return self.all_sealed and not any(
             pod.creation_timestamp and self.now and self.now - pod.creation_timestamp < STARTS
             for pod in self.pods
@@ -68,7 +67,7 @@ class ServerEvidence:
 
     @property
     def has_no_key_ring(self) -> bool:
-        """No server runs with a key ring that must be kept."""
+        """Whether no server runs with a key ring that must be kept."""
         return self.stateful_set is None and (not self.pods or self.all_sealed)
 
 
@@ -81,7 +80,10 @@ def is_sealed(pod: PodFacts) -> bool:
 def is_misnamed(
     cluster: str, unseal: Unseal, live: str, secrets: Mapping[str, SecretFacts]
 ) -> bool:
-    """Return whether the first key, the only one read for a new cluster, has an unexpected id."""
+    """Return whether the first key has another id than that of the spec.
+
+    Without a key ring of the servers, only the Secret of the first key was read.
+    """
     if unseal.secret_name is not None or KeyRing.parse(live) is not None:
         return False
     first = secrets.get(names.unseal_key_secret(cluster))
@@ -92,8 +94,9 @@ def live_ring(servers: ServerEvidence, status: str) -> KeyRing | None:
     """Return the key ring of the pod template, else of the status, else of all pods, or None.
 
     A user who may edit a StatefulSet can write any ring into it. If every pod still has the ring of
-    the last status, and that of the template shares no key with it, the operator did not set it:
-    each transition keeps one key. The same applies to a status that was restored from a backup.
+    the last status, and the ring of the template shares no key with it, the operator did not write
+    the template: each transition keeps one key. The same applies to a status that was restored from
+    a backup.
     """
     stateful_set, last = servers.stateful_set, KeyRing.parse(status) if status else None
     live = KeyRing.parse(stateful_set.unseal) if stateful_set is not None else None
@@ -130,7 +133,10 @@ def needs_key_secrets(unseal: Unseal, servers: ServerEvidence, status: str) -> b
 def unseal_secrets(
     cluster: str, unseal: Unseal, live: str, *, seeking: bool = False
 ) -> tuple[str, ...]:
-    """Return the names of the Secrets to read for the seal. `live`: the ring of the servers."""
+    """Return the names of the Secrets to read for the seal.
+
+    `live`: the ring of the servers, as text. `seeking`: read all keys that may exist.
+    """
     if unseal.secret_name is not None:
         return (unseal.secret_name,)
     if unseal.type != "static":
@@ -144,7 +150,7 @@ def unseal_secrets(
     elif unseal.static_key().current_key_id in {key.id for key in ring.keys}:
         generations = {key.generation for key in ring.keys}
     else:
-        # A new key is requested: all older ones are read, so that no id is ever reused.
+        # The spec requests a new key: read all older ones, so that no id is reused.
         generations = {*range(1, newest + 2)}
     return tuple(names.unseal_key_secret(cluster, number) for number in sorted(generations))
 
@@ -154,9 +160,9 @@ def stored_keys(
 ) -> tuple[UnsealKey, ...]:
     """Return the generated keys in the namespace, newest first.
 
-    A Secret that a user restored may have lost the id of its key. Then the newest key gets the id
-    of the spec, and an older one the default id. A server with a wrong id stays sealed, and changes
-    nothing.
+    A Secret that a user restored may lack the id of its key. Then the newest key gets the id of the
+    spec, and an older one the default id. With a wrong id a server stays sealed, and its data does
+    not change.
     """
     if unseal.secret_name is not None:
         return ()
@@ -180,16 +186,16 @@ def ring_for_data(
 ) -> KeyRing | None:
     """Return the key ring that unseals the data; None if the namespace has no key for it.
 
-    `live`: the ring by the first evidence. `keys`: the stored keys, newest first. `key_id`: the id
-    in the spec. A status that is older than the newest key was restored, or is one write behind:
-    the newest two keys unseal the same data.
+    `live`: the ring of the first evidence. `keys`: the stored keys, newest first. `key_id`: the id
+    in the spec. If the status is older than the newest key, it was restored or is one write behind;
+    then the two newest keys unseal the data.
     """
     if not keys or (live is not None and not servers.has_no_key_ring):
         return live
     if live is not None and live.newest >= keys[0].generation:
         return live
     if not servers.holds_data:
-        # Without data any key can be used, with its own id.
+        # Without data, any stored key can be used.
         newest = UnsealKey(key_id, keys[0].file)
         return KeyRing(next((key for key in keys if key.id == key_id), newest))
     older = next((key for key in keys if key.generation == keys[0].generation - 1), None)

@@ -1,6 +1,6 @@
-"""Part of the server pod for the seal: volumes and variables that reference a Secret by name.
+"""The part of the server pod for the seal: volumes and variables that reference a Secret by name.
 
-Pure. Called by managers.cluster.resolve.resolve. The code never has the value of a Secret: the
+Pure. Called by managers.cluster.resolve.resolve. This module never reads the value of a Secret: the
 kubelet mounts it for the server.
 """
 
@@ -20,13 +20,13 @@ SECRET_MODE = 0o440
 KEYS_VOLUME = "unseal"
 CREDENTIALS_VOLUME = "seal-creds"
 TOKEN = "token"  # noqa: S105  a key of the Secret
-# Only the seal reads this variable; VAULT_TOKEN would also be sent when a server joins the others.
+# Only the seal reads this variable. A server that joins would also send VAULT_TOKEN to the others.
 TOKEN_VARIABLE = "VAULT_TRANSIT_SEAL_TOKEN"  # noqa: S105  the name of a variable
 AUTHORITY = "ca.crt"
 GOOGLE_FILE = "credentials.json"
 PIN = "BAO_HSM_PIN"
 
-# Variables that a seal reads, each from the key with the same name, if the Secret has it.
+# Variables that a seal reads; each is set if the Secret has a key with its name.
 VARIABLES: Mapping[str, tuple[str, ...]] = {
     "awskms": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
     "azurekeyvault": (
@@ -80,10 +80,10 @@ def _keys(cluster: str, supplied: str | None, ring: KeyRing) -> PodPart:
 
 
 def _generated(cluster: str, ring: KeyRing) -> list[dict[str, Any]]:
-    """Return the Secrets of the keys, and that of the next key.
+    """Return the sources of the volume: the Secrets of the keys, and that of the next key.
 
-    The next one is mounted before it exists: when a rotation starts, config.hcl changes in running
-    pods, and a server that restarts then requires the file that config.hcl names.
+    The Secret of the next key is mounted before it exists. When a rotation starts, config.hcl
+    changes in running pods, and a server that then restarts requires the file that it names.
     """
     optional_by_generation = {key.generation: False for key in ring.keys}
     if ring.other is None:
@@ -106,7 +106,7 @@ def _variables(unseal: Unseal, secret: str | None) -> list[dict[str, Any]]:
     if secret is None:
         return []
     if unseal.type == "gcpckms":
-        # A path in the spec is rendered; this variable would override it.
+        # This variable would override a path in the spec, which is in config.hcl.
         in_spec = unseal.gcp_cloud_kms is not None and unseal.gcp_cloud_kms.credentials
         path = f"{mount_paths.SEAL_CREDENTIALS}/{GOOGLE_FILE}"
         return [] if in_spec else [{"name": "GOOGLE_APPLICATION_CREDENTIALS", "value": path}]

@@ -1,9 +1,8 @@
 """Checks that the Secret of a seal contains what a pod needs before it starts.
 
 Pure; checks only formats (`managers.bootstrap.seal.secret`). Called by managers.bootstrap.seal.gate
-and managers.bootstrap.seal.condition. A server without these exits right after its start and
-reports the cause only in its log; the messages here name the field, the Secret, the key and the
-next step.
+and managers.bootstrap.seal.condition. A server without this content exits immediately, and reports
+the cause only in its log. The messages here name the field, the Secret, the key and the next step.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Problems = Iterator[str]
 
 
 def problems(unseal: Unseal, secret: SecretFacts | None) -> tuple[str, ...]:
-    """Return all known problems that keep servers with this seal from starting.
+    """Return all known problems that prevent the start of servers with this seal.
 
     `secret` is the Secret of `credentialsSecretRef`; None if it does not exist. A static seal is
     not checked here: see managers.bootstrap.seal.gate.
@@ -52,13 +51,13 @@ def _missing(path: str, secret: str, key: str, content: str) -> str:
 
 
 def mounted_key(path: str | None) -> str | None:
-    """Return the key of the Secret for a path in the pod; None for a file in another directory."""
+    """Return the key of the Secret for a path in the pod; None for a path in another directory."""
     folder, _, key = (path or "").rpartition("/")
     return key if folder == SEAL_CREDENTIALS and key else None
 
 
 def _file(field: str, path: str | None, secret: str | None, keys: Keys) -> Problems:
-    """Check that a file in the spec is in the directory of the Secret, and in the Secret."""
+    """Check that a path of the spec is in the directory of the Secret, and that the file exists."""
     if path is None:
         return
     key = mounted_key(path)
@@ -78,7 +77,7 @@ def _file(field: str, path: str | None, secret: str | None, keys: Keys) -> Probl
 
 
 def _judged(facts: CredentialFacts | None) -> CredentialFacts | None:
-    """Return a file whose content has to be checked; None if `_file` reports its problem."""
+    """Return the facts of a file to check; None if it is missing or `_file` reports a problem."""
     return None if facts is None or facts.blank or facts.problem else facts
 
 

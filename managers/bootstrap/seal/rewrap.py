@@ -1,9 +1,9 @@
 """Rewraps the root key with the newest key of the static seal, so that the old one can be removed.
 
 Called by managers.cluster.adminops.reconcile, which has a session with the servers. OpenBao 2.4.0
-rewraps the root key when a server with another key becomes the leader, but silently skips this if
-there is no recovery key (openbao issue 3996), as after every self-init. A rotation of the root key
-always wraps it with the current key of the leader.
+rewraps the root key when a server with another key becomes the leader. It silently skips this
+without a recovery key (openbao issue 3996), which is the case after every self-init. But a rotation
+of the root key always wraps it with the current key of the leader.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from runtime.types import ObjectKey
 REWRAP = "rewrap-root-key"
 RECHECK = 2.0
 BY_HAND = "done"
-"""Suffix of the key id that a user sets after wrapping the root key by hand."""
-# A rejected request is not retried earlier, unless another server becomes the leader.
+"""Suffix of the key id in the annotation of a user who has rewrapped the root key manually."""
+# Delay of a retry after a rejected request, unless another server becomes the leader.
 REFUSED_PATIENCE = timedelta(minutes=5)
 _PATH = f"/metadata/annotations/{labels.UNSEAL_REWRAPPED.replace('/', '~1')}"
 
@@ -44,9 +44,9 @@ class SealSession:
 
 
 def due(cluster: OpenBaoCluster, pods: Sequence[PodFacts]) -> PodFacts | None:
-    """Return the leader that has to rewrap the root key; None if not necessary, or not yet.
+    """Return the leader that has to rewrap the root key; None if this is not due.
 
-    Every server must have both keys and encrypt with the new one: then each of them can read after
+    Every server must have both keys and encrypt with the new key: then each of them can read after
     a restart what the leader writes.
     """
     if cluster.spec.unseal.type != "static" or len(pods) != cluster.spec.servers:
@@ -56,7 +56,7 @@ def due(cluster: OpenBaoCluster, pods: Sequence[PodFacts]) -> PodFacts | None:
     if ring is None or ring.other is None or not all(pod.ready and pod.ip for pod in pods):
         return None
     if ring.other.id == cluster.spec.unseal.static_key().current_key_id:
-        # The old key still comes first: the next rollout swaps them.
+        # The old key is still the current one; the next rollout swaps the keys.
         return None
     if any(pod.rewrap_key == ring.current.id for pod in pods):
         return None
@@ -67,14 +67,14 @@ def due(cluster: OpenBaoCluster, pods: Sequence[PodFacts]) -> PodFacts | None:
 async def rewrap(
     context: Context, cluster: OpenBaoCluster, owner: Owner, servers: SealSession
 ) -> bool:
-    """Execute the next part if it is due; return whether another part is due soon.
+    """Execute the next step if it is due; return whether another step is due soon.
 
-    The pod of the leader gets two annotations. The first one records that the root key was wrapped,
-    and at which index of the raft log. The second one, when every server has applied that index,
-    records that the old key can be removed. A server that restarted earlier with only the new key
-    could never catch up: it does not take part in raft until it is unsealed. The annotations are
-    deleted with the pod, so they never apply to another step of a rotation. Safe to repeat: after a
-    crash before the first annotation the root key is rotated again.
+    The operator annotates the pod of the leader twice. The first annotation records that the root
+    key was wrapped, and the index of the raft log. The second one follows when every server has
+    applied that index, and records that the old key can be removed: a server that restarts earlier
+    with only the new key could not catch up, because a sealed server does not receive the log. The
+    annotations are deleted with the pod, so they never apply to another step of a rotation. Safe to
+    repeat: after a crash before the first annotation, the root key is rotated again.
     """
     leader = due(cluster, servers.pods)
     ring = KeyRing.parse(leader.unseal) if leader is not None else None
@@ -106,7 +106,7 @@ async def rewrap(
 
 
 async def _all_applied(servers: SealSession, index: int) -> bool:
-    """Return whether every server has applied that index of the log. Raises Denied, BaoError."""
+    """Return whether every server has applied an index of the log. Raises Denied, BaoError."""
     applied = [await servers.bao.applied_index(pod.ip) for pod in servers.pods]
     return all(applied_index >= index for applied_index in applied)
 
@@ -120,7 +120,7 @@ async def _annotate(context: Context, owner: Owner, leader: PodFacts, annotation
         key = ObjectKey(owner.namespace, leader.name)
         await context.client.json_patch(POD, key, ops, field_manager=FIELD_MANAGER)
     except (NotFound, PatchFailed):
-        # A new pod has its name; it must not get the annotation.
+        # The pod was replaced: the new pod must not get the annotation.
         return
     if "@" not in annotation:
         record_normal(

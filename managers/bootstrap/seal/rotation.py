@@ -11,8 +11,8 @@ order of the steps. The key ring of all servers changes by one transition at a t
 | new | done | |
 
 A server encrypts with the first key and decrypts with both. So in each state, and between two
-states, every server can read after a restart what another server wrote. The key ring is an
-annotation of the pod template and of each pod; no other state is stored.
+states, every server can read after a restart what another server wrote. The key ring is stored only
+in an annotation of the pod template and of each pod, and in the status of the cluster.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ class RotationFacts:
     rolled_out: bool
     """Every server is ready and has exactly the keys of `live`."""
     rewrapped: bool
-    """A leader with that key ring has rewrapped the root key."""
+    """A leader with the key ring `live` has rewrapped the root key."""
     stored: bool
     """The requested key is in its Secret."""
     supplied: bool
+    """The user supplies the keys; the operator generates none."""
     all_sealed: bool = False
     """Every server is sealed."""
     current_stored: bool = True
@@ -59,10 +60,10 @@ class RotationFacts:
 
     @property
     def locked_out(self) -> bool:
-        """No server can unseal, and the spec names a key that none of them has.
+        """Whether no server can unseal, and the spec names a key that none of them has.
 
-        A ring of one key can get another one immediately. A ring of two has room only for a newer
-        key, which exists only if the two do not unseal: it is generated when one key is left.
+        A ring of one key accepts another key immediately. A ring of two keys accepts only a newer
+        one. A newer key is generated only when one key is left, so such a ring is outdated.
         """
         if not self.all_sealed or not self.stored or self.requested in self.live.keys:
             return False
@@ -75,8 +76,8 @@ def rotation(
 ) -> Rotation:
     """Decide the key ring of a static seal.
 
-    `status_keys`: the key ring of the last status, used without a StatefulSet. `initialized`: data
-    exists, by that status.
+    `status_keys`: the key ring in the last status, as text. `initialized`: data exists, according
+    to that status.
     """
     servers = ServerEvidence.of(observed, initialized=initialized)
     supplied = unseal.secret_name
@@ -123,7 +124,7 @@ def _matching_key(live: KeyRing, unseal: Unseal) -> UnsealKey | None:
 
 
 def _newer_key(live: KeyRing, keys: Sequence[UnsealKey], unseal: Unseal) -> UnsealKey | None:
-    """Return a key that was generated after those of the servers, if the spec names one."""
+    """Return the key of the spec if it was generated after the keys of the servers; else None."""
     key_id = unseal.static_key().current_key_id
     return next((key for key in keys if key.id == key_id and key.generation > live.newest), None)
 
@@ -139,7 +140,7 @@ def _key_of_spec(unseal: Unseal, observed: Observed, generation: int) -> UnsealK
 
 def _rolled_out(observed: Observed, live: KeyRing) -> bool:
     pool = observed.read
-    # Without pods it is unknown: a hibernated server has not read the keys.
+    # Unknown without pods: a hibernated server has not read the keys.
     if not observed.pods or not _pool_has(observed.stateful_set, observed.pods, live):
         return False
     # Read replicas unseal with the same keys.
@@ -185,7 +186,7 @@ def _refuse_older(cluster: str, live: KeyRing, requested: UnsealKey) -> Blocked:
 def _refuse_generated(
     cluster: str, live: KeyRing, requested: UnsealKey, observed: Observed
 ) -> Blocked | None:
-    """Refuse the id of an older key, and an id other than that of an already generated next key."""
+    """Refuse the id of an older key, and another id for a next key that already exists."""
     for generation in range(1, requested.generation):
         name = names.unseal_key_secret(cluster, generation)
         secret = observed.secrets.get(name)
@@ -291,11 +292,12 @@ Transition = tuple[Callable[[RotationFacts], bool], Callable[[RotationFacts], Ro
 
 TABLE: tuple[Transition, ...] = (
     (lambda facts: facts.live.keys == (facts.requested,), _settled),
-    # Before any wait for ready servers: none becomes ready without this key.
+    # Before every transition that waits for ready servers: none becomes ready without this key.
     (lambda facts: facts.locked_out, _unlock),
     (lambda facts: facts.live.other is None, _start),
     (lambda facts: facts.live.other == facts.requested, _switch),
-    # Servers have old and new. If the spec names a third key, the current rotation ends first.
+    # The servers have the old and the new key. If the spec names a third one, this rotation ends
+    # first.
     (lambda facts: True, _retire),
 )
 """Guard and action; the first match applies. `_retire` also ends a rotation that was reverted."""

@@ -1,9 +1,9 @@
 """Converts the keys of a Secret for a seal to facts about their format, never their content.
 
 Pure; reads files within the limits of managers.context.secret_files. Called by
-managers.cluster.observe.from_objects after a Secret was read; the content is dropped right after.
-The facts are: whether a value is blank, whether it has the size of an AES-256 key and then its
-fingerprint, and its public key, which shows whether a certificate and a private key match.
+managers.cluster.observe.from_objects, which drops the content afterwards. The facts are: whether a
+value is blank; whether it is an AES-256 key, and its fingerprint; a digest of its public key, which
+shows whether a certificate and a private key match.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from managers.context.secret_files import (
     private_key,
 )
 
-# The encoding in which the static seal reads a file, by length (OpenBao 2.4.0, go-kms-wrapping).
+# The static seal detects the encoding of a file by its length (OpenBao 2.4.0, go-kms-wrapping).
 RAW, BASE64_URL, BASE64, HEX = 32, 43, 44, 64
 KEYS_MAX = 64
-# A seal needs at most four files, and parsing the key in a file may take a millisecond.
+# A seal needs at most four files, and it may take a millisecond to parse the key in a file.
 FILES_MAX = 16
 FINGERPRINT_DIGITS = 16
 _DOMAIN = b"openbao-operator static unseal key\0"
@@ -56,13 +56,13 @@ def credential_facts(data: Mapping[str, str]) -> Mapping[str, CredentialFacts]:
 
 
 def _is_file(content: bytes) -> bool:
-    """Return whether the content has to be parsed: it looks like PEM, JSON or a profile."""
+    """Return whether a value has to be parsed, because it may be PEM, JSON or an OCI profile."""
     pem_or_profile = b"-----BEGIN " in content or b"[DEFAULT]" in content
     return pem_or_profile or content.lstrip().startswith(b"{")
 
 
 def _facts(content: bytes, number: int) -> CredentialFacts:
-    """Return the facts of one value. `number`: the count of files in the Secret up to this one."""
+    """Return the facts of one value. `number`: the number of files in the Secret so far."""
     key = aes_key(content)
     unparsed = CredentialFacts(
         size=len(content),
@@ -109,7 +109,7 @@ def aes_key(content: bytes) -> bytes | None:
 
 
 def fingerprint(key: bytes) -> str:
-    """Return a fingerprint of 32 random bytes, from which they cannot be derived."""
+    """Return a fingerprint of a key; the key cannot be derived from it."""
     return hashlib.sha256(_DOMAIN + key).hexdigest()[:FINGERPRINT_DIGITS]
 
 

@@ -15,7 +15,7 @@ from managers.bootstrap.seal.rotation import rotation
 
 
 def seal_settings(cluster: OpenBaoCluster, observed: Observed) -> SealSettings:
-    """Resolve the seal settings of the servers from `spec.unseal` and the observed record."""
+    """Return the seal settings of the servers from `spec.unseal` and the observed record."""
     unseal, name = cluster.spec.unseal, cluster.metadata.name
     supplied = unseal.secret_name
     if unseal.type != "static":
