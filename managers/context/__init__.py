@@ -1,4 +1,5 @@
-"""The dependencies of code with side effects: API client, Secrets, clock, keys. Below all features.
+"""The dependencies of code with side effects: API client, Secrets, clock, random bytes.
 
-Used by actions, observers and reconcilers; plans never use it.
+Actions, observers and reconcilers of all features use this package, and plans do not. It uses no
+feature.
 """

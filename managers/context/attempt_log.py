@@ -1,6 +1,6 @@
-"""Records recent attempts, so that no request is retried immediately, or again after a refusal.
+"""Records recent attempts, so that plans delay retries, and do not repeat a refused request.
 
-Kept in memory only; no decision depends on it: a new process retries.
+The log is only in memory: a new process retries all requests.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SIZE = 4096
 
 
 class AttemptLog:
-    """The last attempt of each effect on each object; drops the oldest above `size`."""
+    """The last attempt of each effect on each object; drops the oldest beyond `size` entries."""
 
     def __init__(self, size: int = SIZE) -> None:
         self._size = size

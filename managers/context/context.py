@@ -11,7 +11,7 @@ from managers.context.attempt_log import AttemptLog
 from runtime.apply.ownership import OwnershipKeys
 
 if TYPE_CHECKING:
-    # The command line needs only the names above.
+    # At runtime, the command line needs only the imports above.
     from managers.context.reads.secrets import SecretSink
     from runtime.client.client import Client
     from runtime.clock import Clock
@@ -23,12 +23,12 @@ MARKS = OwnershipKeys(
 )
 
 RandomBytes = Callable[[int], bytes]
-"""A source of key material: n -> n unpredictable bytes."""
+"""A source of key material: returns n cryptographically random bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Passed to all code with side effects."""
+    """The dependencies of all code with side effects."""
 
     client: Client
     secrets: SecretSink

@@ -1,7 +1,7 @@
-"""Parses the outer levels of DER (ITU-T X.690), element by element, without arithmetic. Pure.
+"""Parses the outer levels of DER (ITU-T X.690). Pure.
 
-Returns the kind and size of a private key, and the names in a certificate, before a library
-computes with them. Called by managers.context.secret_files and managers.certs.chain.
+Returns the kind and size of a private key, and the names in a certificate, before a library does
+expensive computations with them. Called by managers.context.secret_files and managers.certs.chain.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 INTEGER, OCTETS, OBJECT, SEQUENCE, VERSION = 0x02, 0x04, 0x06, 0x30, 0xA0
-# A length of more than four bytes exceeds every file here.
+# A length of more than four bytes exceeds the size limit of every file.
 _LENGTH_DIGITS = 4
-# RFC 8017, A.1.2: version, n, e, d, p, q and three more.
+# RFC 8017, A.1.2: version, n, e, d, p, q and three more numbers.
 _RSA_NUMBERS = 9
 # Object identifiers of RFC 8017, RFC 5480 and RFC 8410, in DER.
 _ALGORITHMS: Mapping[bytes, str] = {
@@ -38,14 +38,14 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class KeyKind:
-    """The kind of a private key: one of _ALGORITHMS. `bits`: size of the modulus, only for RSA."""
+    """The kind of a private key: RSA, ECDSA or Ed25519. `bits`: size of an RSA modulus, else 0."""
 
     name: str
     bits: int = 0
 
 
 def elements(data: bytes) -> Iterator[Element]:
-    """Yield consecutive values. Iterating raises NotDerError."""
+    """Yield consecutive values. Iteration raises NotDerError."""
     at = 0
     while at < len(data):
         start, end = _content(data, at)
@@ -71,7 +71,7 @@ def _content(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _sequence(data: bytes, most: int) -> list[Element]:
-    """Return the first values of the SEQUENCE in `data`."""
+    """Return at most `most` values of the SEQUENCE in `data`."""
     whole = list(islice(elements(data), 2))
     if [element.tag for element in whole] != [SEQUENCE]:
         raise NotDerError("it is not a SEQUENCE")

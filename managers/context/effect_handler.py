@@ -1,4 +1,4 @@
-"""Effect handlers, as entries of a table by type."""
+"""Effect handlers, as entries of a table by the type of the effect."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ EffectHandler = Callable[[Context, Subject, SomeEffect], Awaitable[None]]
 def handler(
     effect: type[SomeEffect], run: EffectHandler[Subject, SomeEffect]
 ) -> tuple[type[Effect], EffectHandler[Subject, Effect]]:
-    """Return the entry of a table; the type checker compares the function with the type."""
+    """Return an entry of the table; the type checker verifies that function and type match."""
     return effect, cast("EffectHandler[Subject, Any]", run)

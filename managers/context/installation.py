@@ -24,30 +24,30 @@ class Installation:
     namespace: str
     """Namespace of the operator."""
     service_account: str
-    """ServiceAccount of the operator; the name in the login that it sets up in OpenBao."""
+    """ServiceAccount of the operator, which its role in OpenBao accepts."""
     image_repository: str
     """Repository of the server image; a cluster's version is the tag."""
     secret_recheck: float
-    """Seconds between two reads of a Secret, which is not watched."""
+    """Seconds between two reads of a Secret; Secrets are not watched."""
     operator_image: str = ""
-    """Image of the operator, for its ephemeral containers; "" when it is not known."""
+    """Image of the operator, for ephemeral containers; "" if it is unknown."""
     platform: Platform = "kubernetes"
-    """Whether the operator sets user and group of a pod, or its namespace does."""
+    """On Kubernetes the operator sets user and group of a pod; OpenShift sets them itself."""
     audience: str = "openbao-internal"
     """Prefix of the audience of each cluster; see `audience_of`."""
     shared_audience: bool = False
-    """Servers that accept no other audience get tokens for `audience` itself; see `audience_of`."""
+    """Whether servers that accept no other audience get tokens for `audience` itself."""
     admission_recheck: float = 600.0
     """Seconds between two reads of the admission policies."""
     pod_deadline: timedelta = timedelta(minutes=10)
-    """How long an upgrade waits for one server to be ready in the new release."""
+    """Time for which an upgrade waits until one server is ready in the new release."""
     mode: Mode = "cluster"
     reads: Reads = "watch"
-    """How the objects of a cluster are read."""
+    """Whether the objects of a cluster are watched or read by name."""
 
     @property
     def subject(self) -> str:
-        """The operator as the `sub` of a ServiceAccount token."""
+        """The `sub` claim in the ServiceAccount tokens of the operator."""
         return f"system:serviceaccount:{self.namespace}:{self.service_account}"
 
     @property
@@ -58,8 +58,9 @@ class Installation:
     def audience_of(self, cluster: ObjectKey) -> str:
         """Return the audience of the tokens with which the operator and its jobs log in.
 
-        Each cluster has a different one: a token for one cluster is not valid at another. It has
-        the name and not the UID, because data outlives the object: a cluster that is recreated on
-        its volumes, or restored from a backup of Kubernetes, has another UID.
+        Each cluster has its own audience, so a token for one cluster is not valid at another one.
+        The audience contains the name and not the UID, because the data outlives the object: a
+        cluster that is recreated on its volumes, or restored from a backup of Kubernetes, has
+        another UID.
         """
         return f"{self.audience}/{cluster.namespace}/{cluster.name}"

@@ -1,9 +1,9 @@
 """Write guard for a pause: a reconcile that began before the pause sends no write after it.
 
 A reconciler reads spec.paused at its start, and may run for seconds. `PauseGuard` runs each
-reconcile and records the clusters of its request. The guards of the clients of the API server and
-of OpenBao call `check` immediately before each write. A check costs one cache read. A reconcile
-that starts during a pause only reports the pause in the status, once: its reconciler does this.
+reconcile and records the clusters of its request. The clients of the API server and of OpenBao call
+`check` immediately before each write. A check costs one cache read. A reconcile that starts during
+a pause may write: its reconciler only reports the pause in the status, once.
 
 A write that was already sent is not reverted. Deletion continues: a cluster that is being deleted
 is not paused.
@@ -32,12 +32,12 @@ _CHECK: Final[ContextVar[PauseCheck | None]] = ContextVar("pause_check", default
 class ClusterPausedError(Exception):
     """The cluster of a reconcile was paused after the reconcile began.
 
-    It is not a request error, so that no handler of request errors catches it and continues.
+    Not a subclass of request errors, so that no handler of those catches it and continues.
     """
 
 
 def check() -> None:
-    """Raise ClusterPausedError if the running reconcile may no longer write."""
+    """Raise ClusterPausedError if the current reconcile must not write any more."""
     is_now_paused = _CHECK.get()
     if is_now_paused is not None and is_now_paused():
         raise ClusterPausedError
@@ -76,7 +76,7 @@ class PauseGuard:
 
 
 def both(guard: Callable[[], None] | None) -> Callable[[], None]:
-    """Combine a guard of a client with `check`."""
+    """Return a guard that calls the guard of a client and then `check`."""
     if guard is None:
         return check
 

@@ -1,4 +1,4 @@
-"""Creation of a PVC that all servers of a cluster mount."""
+"""Creates a PVC that all servers of a cluster mount."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from runtime.errors import AlreadyExists
 async def make_rwx_pvc(
     context: Context, owner: Owner, name: str, size: str, storage_class: str | None
 ) -> None:
-    """Create the PVC; an existing one is never changed.
+    """Create the PVC; an existing one is not changed.
 
-    It has no owner reference, so that its data outlives a cluster that is deleted by mistake.
-    Its annotation proves the ownership, for deletionPolicy DeletePVCs.
+    The PVC has no owner reference, so that its data outlives a cluster that is deleted by mistake.
+    Its annotation shows the owner, for deletionPolicy DeletePVCs.
     """
     with contextlib.suppress(AlreadyExists):
         body = rwx_pvc(owner, name, size, storage_class)

@@ -22,7 +22,7 @@ def secret_object(
 ) -> Object:
     """Build a Secret of a cluster, owned by it and annotated with its UID.
 
-    The annotation outlives the owner reference: a retained key still shows its former owner.
+    The annotation outlives the owner reference, so that a retained key shows its former owner.
     """
     secret: Object = {
         "apiVersion": SECRET.api_version,
@@ -35,7 +35,7 @@ def secret_object(
             "ownerReferences": [owner.reference()],
         },
         "type": kind,
-        # Not stringData: the API server stores it as data, so each apply would look like a change.
+        # Not stringData: the API server stores it as data, and each apply would appear as a change.
         "data": {key: base64.b64encode(value).decode() for key, value in data.items()},
     }
     if immutable:

@@ -1,12 +1,12 @@
-"""Files of users in a Secret: size limits and accepted formats. Pure.
+"""Reads files of users in Secrets, with size limits and accepted formats. Pure.
 
-All of these limits are here; called by managers.certs for certificates and keys of servers, by
-managers.bootstrap for the files of a seal, and by managers.cluster for the CA of a connection.
+Called by managers.certs for certificates and keys of servers, by managers.bootstrap for the files
+of a seal, and by managers.cluster for the CA of a connection.
 
-Parsing a file blocks the event loop, for all clusters and for the renewal of the Lease, and a
-thread would not help: the libraries hold the GIL. Valid files are well below the limits, and a file
-within the limits takes a few tens of milliseconds. A file beyond a limit is refused before a
-library reads it.
+Parsing a file blocks the event loop, for all clusters and for the renewal of the Lease. A thread
+would not help: the libraries hold the GIL. Valid files are well below the limits, and a file within
+the limits takes some tens of milliseconds. A file beyond a limit is refused before a library reads
+it.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ PEM_BLOCKS_MAX = 256
 CERTIFICATE_BYTES_MAX = 64 * 1024
 # An RSA key of RSA_BITS_MAX has 4,700 bytes.
 KEY_BYTES_MAX = 16 * 1024
-# Above this the TLS library of the server rejects RSA keys (Go, crypto/rsa).
+# The TLS library of the server rejects RSA keys with a larger exponent (Go, crypto/rsa).
 RSA_EXPONENT_BITS_MAX = 31
-# Credentials of a cloud: two kilobytes, a dozen values, two levels, a dozen lines.
+# Credentials of a cloud have about 2 kB, a dozen values, two levels and a dozen lines.
 TEXT_BYTES_MAX = 64 * 1024
 JSON_VALUES_MAX = 1000
 JSON_LEVELS_MAX = 32
@@ -53,8 +53,8 @@ UNREADABLE = (
     x509.InvalidVersion,
     x509.UnsupportedGeneralNameType,
 )
-"""Errors of the libraries for files of users: another format, or a file that they cannot use (a key
-with a password, an unknown curve, contradictory extensions)."""
+"""Errors of the libraries for files with another format, and for files that they cannot use: a key
+with a password, an unknown curve, contradictory extensions."""
 
 
 class UnreadableFileError(ValueError):
@@ -77,7 +77,7 @@ def entry(name: str) -> Iterator[None]:
 
 
 def check_size(content: bytes, most: int = FILE_BYTES_MAX) -> None:
-    """Raise RefusedFileError for a file of more bytes."""
+    """Raise RefusedFileError for a file of more than `most` bytes."""
     if len(content) > most:
         raise RefusedFileError(
             f"it has {len(content)} bytes, and up to {most} are read: remove what is not needed"
@@ -95,9 +95,9 @@ def _check_pem(content: bytes) -> None:
 
 
 def certificates(content: bytes) -> tuple[x509.Certificate, ...]:
-    """Read every certificate of a PEM file.
+    """Read all certificates of a PEM file.
 
-    Raises UnreadableFileError when there is none or one is bad, and RefusedFileError.
+    Raises UnreadableFileError if there is none or one is invalid, and RefusedFileError.
     """
     _check_pem(content)
     try:
@@ -117,8 +117,8 @@ def certificates(content: bytes) -> tuple[x509.Certificate, ...]:
 def private_key(content: bytes) -> PrivateKeyTypes:
     """Read the first private key of a PEM file, for its public key, or to sign if it is ECDSA.
 
-    Raises UnreadableFileError, and RefusedFileError for a kind that the server does not accept or a
-    key that is too large.
+    Raises UnreadableFileError. Raises RefusedFileError for a key that is too large, or of a type
+    that the server does not accept.
     """
     _check_pem(content)
     key = _first_key(content)
@@ -127,17 +127,16 @@ def private_key(content: bytes) -> PrivateKeyTypes:
     except NotDerError as error:
         raise UnreadableFileError(f"its private key cannot be read: {error}") from error
     if kind is None:
-        # For other kinds a library computes the public key, in time cubic in the size.
+        # For other types, a library computes the public key, in cubic time.
         raise RefusedFileError(
             "its private key is none of RSA, ECDSA and Ed25519: use a key of one of these types"
         )
     if kind.bits > RSA_BITS_MAX:
         raise RefusedFileError(_too_large(kind.bits))
     try:
-        # The server checks that the numbers of an RSA key are prime: it uses the key, and names an
-        # invalid one in its error. The operator only compares the public key with that of a
-        # certificate, and the check takes seconds. The library never skips the checks of the other
-        # kinds.
+        # Skip the check that the factors of an RSA key are prime, which takes seconds: the operator
+        # only compares the public key with that of a certificate. The server makes the check, and
+        # reports an invalid key. The library never skips the checks of other types.
         return serialization.load_der_private_key(
             key, password=None, unsafe_skip_rsa_key_validation=True
         )
@@ -167,9 +166,9 @@ def _first_key(content: bytes) -> bytes:
 
 
 def check_public_key(key: PublicKeyTypes) -> None:
-    """Raise RefusedFileError for a public key whose signature check is expensive.
+    """Raise RefusedFileError for a public key with which a signature check is expensive.
 
-    The server accepts none of the refused keys.
+    The server does not accept the refused keys either.
     """
     is_supported = isinstance(key, rsa.RSAPublicKey | ed25519.Ed25519PublicKey)
     if not is_supported and not (
@@ -203,7 +202,7 @@ def is_json_object(content: bytes) -> bool:
     if not content.lstrip().startswith(b"{"):
         return False
     check_size(content, TEXT_BYTES_MAX)
-    # Count the delimiters before the values before parsing.
+    # Before the parser runs: each value follows one of these delimiters.
     values = sum(map(content.count, (b",", b"[", b"{")))
     if values > JSON_VALUES_MAX:
         raise RefusedFileError(
@@ -239,14 +238,14 @@ _TOO_DEEP = f"its JSON is nested deeper than {JSON_LEVELS_MAX} levels: reduce th
 
 
 def ascii_pem(authority: str) -> str:
-    """Replace non-ASCII characters of comments in PEM: the TLS library rejects them."""
+    """Replace non-ASCII characters, which PEM comments may have and the TLS library rejects."""
     return authority.encode("ascii", "replace").decode()
 
 
 def check_trusted(authority: str) -> None:
-    """Raise UnreadableFileError for PEM certificates that no TLS connection can use.
+    """Raise UnreadableFileError for PEM certificates that the TLS library rejects.
 
-    The TLS library parses them only when it connects, and accepts less than `certificates`.
+    The TLS library parses them only when it connects, and is stricter than `certificates`.
     """
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ascii_pem(authority))

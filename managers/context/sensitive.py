@@ -1,6 +1,6 @@
-"""A string that no log, message or response may ever show.
+"""A string that no log, message or response may show.
 
-For tokens that are kept in memory. A secret for a single call is passed as an argument.
+For tokens that stay in memory. A secret for a single call is passed as an argument.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from runtime.redaction import REDACTED
 
 
 class SensitiveString:
-    """Holds a secret; only `reveal` returns it, and nothing prints it by accident.
+    """A secret. Only `reveal` returns it; `repr` and serializers do not show it.
 
-    Not a dataclass, because JSON encoders serialize the fields of those.
+    Not a dataclass, because JSON encoders serialize the fields of dataclasses.
     """
 
     __slots__ = ("_text",)

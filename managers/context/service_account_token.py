@@ -1,7 +1,7 @@
-"""Tokens of the operator's own ServiceAccount, each valid for the servers of one cluster only.
+"""Requests tokens of the operator's own ServiceAccount, each valid only for one cluster.
 
-Uses TokenRequest (authentication.k8s.io/v1): a POST that stores no object, so it is not a write.
-Used by managers.bao.login.
+Uses TokenRequest (authentication.k8s.io/v1), a POST that stores no object. Called by
+managers.bao.login and baoctl.commands.login.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from runtime.types import ObjectKey
 LIFE_SECONDS = 600
 """The shortest lifetime that the API server grants."""
 RENEW_AFTER = 0.8 * LIFE_SECONDS
-# Some callers request a token several times in a reconcile: a refusal is cached.
+# A refusal is cached for this time: some callers request a token several times in a reconcile.
 REFUSED_SECONDS = 30.0
-# A login may be refused because the API server signs with a new key. A token that is refused while
-# it is new is not replaced at every attempt.
+# A server may refuse a token because the API server now signs with a new key. Only a token of at
+# least this age is replaced, so that a refused login does not cause a request at every attempt.
 DOUBTFUL_AFTER = 60.0
 
 
@@ -43,8 +43,8 @@ class AccountTokens:
     async def get(self) -> SensitiveString:
         """Return a token with at least a fifth of its lifetime left.
 
-        Raises ApiError when the API server refuses one (which is cached for a while), and
-        Transient when it does not respond.
+        Raises ApiError if the API server refuses the request; the refusal is cached. Raises
+        Transient if it does not respond.
         """
         now = self.clock.monotonic()
         if self._token is not None and now - self._issued_at < RENEW_AFTER:

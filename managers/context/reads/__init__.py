@@ -1,4 +1,4 @@
-"""Objects that are read by name with a TTL: Secrets, PVCs, admission policies.
+"""Reads without a watch: Secrets, admission policies, facts about the API server.
 
-No informer of the process holds them. Called by the observe step and by the features.
+Each result has a TTL. Called by the observe step and by the features.
 """

@@ -1,15 +1,15 @@
-"""Message about admission policies that are missing or differ. Pure."""
+"""The message about admission policies that are missing or differ. Pure."""
 
 from __future__ import annotations
 
 from contracts.records.environment import AdmissionFacts
 
-# A message has room for more, but one command installs all of them.
+# A message could contain more names, but one command installs all policies.
 SHOWN = 4
 
 
 def policies_message(facts: AdmissionFacts | None) -> str:
-    """Name the missing or different objects, and the next step; "" without any, or not read yet."""
+    """Name the missing or different objects and the next step; "" for none, or before a read."""
     if facts is None or not facts.problem_count:
         return ""
     sections = (

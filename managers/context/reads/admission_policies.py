@@ -1,7 +1,7 @@
-"""State of the admission policies. The process reads them by name, every few minutes.
+"""Reads the state of the admission policies by name, every few minutes.
 
-They are not watched: that would need a watch per policy, and the operator itself also refuses what
-they forbid. Composed by `baoctl.process.wiring`; read by `managers.cluster.observe.observer`.
+They are not watched: this would require a watch per policy, and the operator also refuses what they
+forbid. Composed by `baoctl.process.wiring`; read by `managers.cluster.observe.observer`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ MEANING = (
 # Processes that started together must read at different times.
 JITTER = 0.2
 RETRY = 30.0
-# Concurrent reads: at the start of a process other reads are more urgent.
+# Concurrent reads; few, because other reads are more urgent at the start of a process.
 CONCURRENCY = 4
 
 
 class AdmissionPolicies:
-    """State of the policies; None until the first read."""
+    """Reads the policies; `facts` is None until the first read."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class AdmissionPolicies:
         await self._checked.wait()
 
     async def _check(self) -> bool:
-        """Read all objects once; False when the API server could not be reached."""
+        """Read all objects once; return False if the API server returns an error."""
         slots = asyncio.Semaphore(CONCURRENCY)
         try:
             states = await asyncio.gather(*(self._state(part, slots) for part in self._parts))
@@ -86,7 +86,7 @@ class AdmissionPolicies:
         return True
 
     async def _state(self, part: PolicyObject, slots: asyncio.Semaphore) -> str:
-        """Name the field of AdmissionFacts that the object belongs to; "" when it is installed."""
+        """Return the field of AdmissionFacts that lists the object; "" if it is installed."""
         try:
             async with slots:
                 live = await self._client.get(part.resource, part.key)

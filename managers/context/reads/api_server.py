@@ -1,7 +1,7 @@
 """Facts about the API server: its token issuer, and its addresses for pods.
 
-The process reads them every few minutes, and does not watch them.
-Source: OIDC discovery of the API server (Kubernetes API, "ServiceAccount issuer discovery").
+They are read on demand and cached for some minutes, and not watched. The issuer is read from the
+OIDC discovery of the API server (Kubernetes documentation, "ServiceAccount issuer discovery").
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from runtime.errors import Forbidden, Unauthorized
 from runtime.types import Object, ObjectKey
 
 DISCOVERY = "/.well-known/openid-configuration"
-# The fixed path on the API server itself, never the advertised `jwks_uri`: only clients outside of
-# the cluster may reach that host, and the operator opens no URL from a response.
+# The fixed path on the API server, never the advertised `jwks_uri`: the host in it may be reachable
+# only from outside of the cluster, and the operator opens no URL of a response.
 KEYS = "/openid/v1/jwks"
 MAX_AGE = 300.0
 # The Service never changes, and control plane nodes rarely do.
@@ -36,19 +36,19 @@ RECHECK = 600.0
 ADDRESS_TTL = 3600.0
 KUBERNETES = ObjectKey("default", "kubernetes")
 _REFUSALS = (Forbidden, Unauthorized)
-# Neither a refusal nor an outage is cached: the next caller reads a rotated issuer.
+# Neither a refusal nor an outage is cached, so that the next caller reads a rotated issuer.
 _ISSUER: Final = CachePolicy(MAX_AGE, refusals=_REFUSALS)
 _ADDRESSES: Final = CachePolicy(RECHECK, absent=RECHECK, refusals=_REFUSALS, stale=True)
 _CURVES = {"P-256": ec.SECP256R1(), "P-384": ec.SECP384R1(), "P-521": ec.SECP521R1()}
 
 
 class ApiServer:
-    """Facts about the API server, each cached for a while for all callers."""
+    """Reads facts about the API server, and caches each for all callers."""
 
     def __init__(self, client: Client, clock: Clock, host: str | None) -> None:
         self._client = client
         self._clock = clock
-        # A host name cannot be used: network policies need addresses.
+        # A host name is not used: network policies require addresses.
         self._configured: tuple[str, ...] | None = (host,) if host and is_ip(host) else None
         self._services = CachedReads(clock, self._read_service, _ADDRESSES)
         self._endpoints = CachedReads(clock, self._read_endpoints, _ADDRESSES)
@@ -56,7 +56,7 @@ class ApiServer:
         self._last_seen: dict[str, float] = {}
 
     async def hosts(self) -> tuple[str, ...]:
-        """Return the addresses of the API server's Service, as pods see it; () if not known."""
+        """Return the cluster IPs of the Service of the API server; () if they are unknown."""
         if self._configured is not None:
             return self._configured
         return await self._services.value(KUBERNETES) or ()
@@ -64,13 +64,13 @@ class ApiServer:
     async def endpoints(self) -> ApiEndpoints:
         """Return the endpoints of the API server behind its Service; empty if they are unreadable.
 
-        Reads the EndpointSlice `kubernetes`, which the API server writes itself: a list by label
-        would include objects of other writers.
+        Reads the EndpointSlice `kubernetes`, which the API server writes. A list by label would
+        include objects of other writers.
         """
         return await self._endpoints.value(KUBERNETES) or ApiEndpoints()
 
     async def token_issuer(self) -> TokenIssuer | None:
-        """Return the issuer of ServiceAccount tokens; None when we may not read it."""
+        """Return the issuer of ServiceAccount tokens; None without the right to read it."""
         return await self._issuers.value(DISCOVERY)
 
     async def _read_service(self, key: ObjectKey) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class ApiServer:
 
 
 def api_endpoints(live: Object) -> ApiEndpoints:
-    """Read an EndpointSlice (discovery.k8s.io/v1); empty when it has no address or no port."""
+    """Parse an EndpointSlice (discovery.k8s.io/v1); empty if it has no address or no port."""
     addresses = {
         address
         for endpoint in live.get("endpoints") or ()
@@ -108,7 +108,7 @@ def api_endpoints(live: Object) -> ApiEndpoints:
 
 
 def public_keys(key_set: Mapping[str, Any]) -> tuple[str, ...]:
-    """Turn a JSON Web Key Set (RFC 7517) into PEM, sorted; keys of unknown kinds are left out."""
+    """Convert a JSON Web Key Set (RFC 7517) to sorted PEM keys; ignores keys of unknown kinds."""
     keys = (_public_key(key) for key in key_set.get("keys") or ())
     return tuple(sorted(_pem(key) for key in keys if key is not None))
 

@@ -1,8 +1,8 @@
-"""Secrets, read by name and never listed or watched.
+"""Reads Secrets by name, and never lists or watches them.
 
-Kubernetes cannot grant a watch on some Secrets' metadata without granting their content, so the
-operator reads each by name, at most once in `max_age` seconds, and the content only when the
-resourceVersion changed. Only the caller's projection of it is of_reader: never a key.
+Kubernetes cannot grant a watch on the metadata of some Secrets without their content. So the
+operator reads each Secret by name, at most once in `max_age` seconds, and reads the content only if
+the resourceVersion changed. The cache contains only the projection of the caller, never a key.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Facts = TypeVar("Facts")
 Reader = tuple[ObjectKey, str]
 """Name and UID of an object that uses a Secret."""
 ENTRIES_PER_READER = 64
-"""Most Secrets that the store keeps for one reader; one of 512 KiB may be among them."""
+"""Maximum number of cached Secrets of one reader; the facts of one may have up to 512 KiB."""
 Projection = Callable[[Object], Facts]
 
 
 class SecretSink(Protocol):
-    """Receives the Secrets that an effect wrote, or that differ from the observed state."""
+    """Receives the Secrets that an effect wrote, and drops those that changed after the read."""
 
     def store(self, live: Object) -> object: ...
 
@@ -43,9 +43,9 @@ class _Entry(Generic[Facts]):
 
 
 class SecretStore(Generic[Facts]):
-    """Facts about Secrets, at most `max_age` seconds old.
+    """A cache of facts about Secrets.
 
-    Our own writes are passed to `store`, so that the next reconcile sees them without a read.
+    Effects pass their writes to `store`, so that the next reconcile sees them without a read.
     Users choose the names of some Secrets, so the number of entries per reader is limited.
     """
 
@@ -60,11 +60,11 @@ class SecretStore(Generic[Facts]):
     async def facts(
         self, key: ObjectKey, *, reader: Owner, max_age: float, content: bool
     ) -> Facts | None:
-        """Return the facts about a Secret; None when it does not exist.
+        """Return the facts about a Secret, at most `max_age` seconds old; None if it is missing.
 
-        `reader` is the requesting object: facts that were read for a deleted cluster are not
-        returned to a new one of the same name. `content`: the projection needs `data`; without
-        it only metadata is transferred. Raises the API's errors.
+        `reader` is the object that needs the facts: those that were read for a deleted cluster are
+        not returned to a new one of the same name. `content`: the projection needs `data`; else
+        only metadata is read. Raises the errors of the API server.
         """
         entry = self._entries.get(key)
         now = self._clock.monotonic()
@@ -94,7 +94,7 @@ class SecretStore(Generic[Facts]):
         return await self._client.get(SECRET, key)
 
     def store(self, live: Object) -> Facts:
-        """Store the response of our own write as the newest state."""
+        """Store the response of an own write, and return its facts."""
         key, controller = key_of(live), controller_of(live)
         name, uid = (controller.name, controller.uid) if controller else ("", "")
         return self._keep(live, (ObjectKey(key.namespace, name), uid))

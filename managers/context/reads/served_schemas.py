@@ -1,7 +1,7 @@
 """Checks whether the CRDs on the API server have all fields that this operator writes.
 
-Reads the OpenAPI document of the API server, which every authenticated client may read; only an
-administrator may read the CRDs. Composed by `baoctl.process.wiring`; used by
+Reads the OpenAPI document of the API server, which every authenticated client may read. The
+operator has no right to read its CRDs. Composed by `baoctl.process.wiring`; used by
 `managers.cluster.observe.observer` and `managers.cluster.apply.status_writer`.
 """
 
@@ -31,23 +31,23 @@ FAMILY = "openbao_operator_schema_fields_lacking"
 MEANING = "Fields and values of this operator's API that the CRDs on the API server lack."
 DOCUMENT: Final = f"/openapi/v3/apis/{GROUP}/{VERSION}"
 DOCUMENT_BYTES_MAX = 16 * 1024 * 1024
-"""The document of this release has 750 kB."""
+"""Maximum size of the document; that of this release has 750 kB."""
 VALUES_MAX = 1_000_000
 RECHECK = 300.0
 """Seconds between two reads of the document."""
 RECHECK_MISSING = 15.0
 """The same while fields are missing: a user is about to apply the CRDs."""
 PAUSE = 5.0
-"""Minimum seconds between two reads, however many writes fail."""
+"""Minimum seconds between two reads, even if many writes fail."""
 JITTER = 0.2
 SHOWN = 10
 
 Expected = Callable[[], Iterable[Object]]
-"""Builds the CustomResourceDefinitions of this operator, in half a second."""
+"""Builds the CustomResourceDefinitions of this operator, which takes half a second."""
 
 
 class SchemaHandler(Protocol):
-    """Reacts to a changed result."""
+    """Handles changes of the result."""
 
     def on_add(self, obj: Object, initial: bool, /) -> None:
         """Handle a change; `obj` has only a name."""
@@ -55,7 +55,7 @@ class SchemaHandler(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Result of one comparison."""
+    """The result of one comparison."""
 
     missing_fields: tuple[str, ...] = ()
     """Paths that start with the kind, such as OpenBaoCluster.status.unseal."""
@@ -64,7 +64,7 @@ class Comparison:
 
 
 def compare(expected: Iterable[Object], document: Any) -> Comparison:
-    """Compare CRDs with an OpenAPI document; kinds that the document lacks are ignored."""
+    """Compare CRDs with an OpenAPI document; ignores kinds that the document does not have."""
     served = served_kinds(document)
     paths: list[str] = []
     statuses: dict[str, Schema] = {}
@@ -128,7 +128,7 @@ class ServedSchemas:
         """Return immediately: there is nothing to list."""
 
     async def run(self) -> None:
-        """Compare periodically; never returns."""
+        """Compare periodically, and earlier after `invalidate`; never returns."""
         while True:
             answered = await self._check()
             self._checked.set()
@@ -142,16 +142,17 @@ class ServedSchemas:
                 continue
 
     async def ready(self) -> None:
-        """Return after the first attempt, so that the first status fits the schema."""
+        """Return after the first attempt, so that the first status matches the schema."""
         await self._checked.wait()
 
     async def _check(self) -> bool:
-        """Compare once; False when the API server could not be reached."""
+        """Compare once; return False if the API server could not be reached."""
         self._in_doubt.clear()
         try:
             body = await self._client.get_raw(DOCUMENT, most=DOCUMENT_BYTES_MAX)
-            # The digest, not the revision in the index of /openapi/v3: the index lags by a second,
-            # and an older document under the newer revision would be used forever.
+            # The digest, not the revision in the index of /openapi/v3: the index lags behind the
+            # document by a second, and an outdated document under the new revision would be used
+            # forever.
             digest = hashlib.sha256(body).digest()
             if digest != self._digest:
                 self._take(await asyncio.to_thread(self._compare, body))
@@ -176,13 +177,13 @@ class ServedSchemas:
             return
         if result.missing_fields:
             log.error(
-                "the definitions on the API server are older than this operator: it does not "
-                "write the fields that they lack",
+                "the CustomResourceDefinitions on the API server are older than this operator, "
+                "which does not write the missing fields",
                 missing=len(result.missing_fields),
                 fields=result.missing_fields[:SHOWN],
                 next_step="apply the CustomResourceDefinitions of this release",
             )
         else:
-            log.info("the definitions on the API server have all fields of this operator")
+            log.info("the CustomResourceDefinitions have all fields of this operator")
         for handler in self._handlers:
             handler.on_add({"metadata": {"name": GROUP}}, False)
