@@ -1,1 +1,1 @@
-"""Reconciles the raft autopilot settings for dead and new servers."""
+"""Reconciles the settings of raft autopilot: the cleanup of dead servers, and new servers."""

@@ -17,7 +17,7 @@ from managers.bao.login import TokenSource, request_with_token
 
 FORBIDDEN = 403
 NO_LOGIN = (
-    "the operator has no login, so the servers keep their present settings: set "
+    "the operator has no login, so the servers keep their current settings: set "
     "spec.selfInit.oidc.enabled before you create the cluster, or change the settings yourself"
 )
 POLICY = (
@@ -38,9 +38,9 @@ class AutopilotSession:
 async def apply_settings(
     session: AutopilotSession, settings: Mapping[str, Any]
 ) -> AutopilotDecision | None:
-    """Apply these settings at the leader: one read, and a write only when they differ.
+    """Apply settings at the leader: one read, and a write only if they differ.
 
-    None when no leader responds now. Never raises.
+    Returns None if no leader responds. Does not raise errors of the server.
     """
     bao, pods, login = session.bao, session.pods, session.login
     if login is None:

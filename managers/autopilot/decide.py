@@ -1,6 +1,7 @@
-"""Desired settings of the autopilot, and their status. Pure.
+"""Desired settings of raft autopilot, and their status. Pure.
 
-Defaults: reference of the settings in docs/rollouts.md. OpenBao 2.4.0, vault/raft.go.
+docs/rollouts.md lists the defaults. The rules of the server are those of OpenBao 2.4.0,
+vault/raft.go.
 """
 
 from __future__ import annotations
@@ -18,30 +19,30 @@ from contracts.conditions.message import clean_message
 from contracts.records.observed import EffectAttempt
 
 SET_AUTOPILOT = "set-autopilot"
-# OpenBao accepts no smaller min_quorum for the cleanup of dead servers.
+# OpenBao requires at least this min_quorum for the cleanup of dead servers.
 QUORUM_MIN = 3
-# A removed server keeps its volume and cannot join again until a user deletes the volume: a long
-# repair of its node must not remove it.
+# A removed server keeps its volume, and cannot join again until a user deletes the volume. So a
+# server whose node is repaired for some hours must not be removed.
 DEAD_AFTER = "24h"
 UNHEALTHY_AFTER = "10s"
 STABLE_AFTER = "10s"
 TRAILING_LOGS = 1000
-# No event reports that a user has corrected the policy.
+# The operator retries, because no event reports that a user has corrected the policy.
 REFUSED_RECHECK = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
 class AutopilotDecision:
-    """Result of one reconcile of the settings."""
+    """The result of one reconcile of the settings."""
 
     applied: bool
     refused: bool = False
-    """The server denied the request: an early retry would not help."""
+    """The server denied the request: an immediate retry would fail, too."""
     message: str = ""
 
 
 def desired_settings(spec: ClusterSpec) -> Mapping[str, Any]:
-    """Return all desired settings, by the server's names.
+    """Return all desired settings, by their names in the API of OpenBao.
 
     With fewer than three servers, dead servers are removed only if the spec requests it.
     """
@@ -65,12 +66,12 @@ def desired_settings(spec: ClusterSpec) -> Mapping[str, Any]:
 
 
 def differing(settings: Mapping[str, Any], live: Mapping[str, Any]) -> tuple[str, ...]:
-    """Name the settings that differ at the server, which formats durations differently."""
+    """Return the names of settings that differ; durations are compared as durations."""
     return tuple(sorted(key for key, value in settings.items() if not _same(value, live.get(key))))
 
 
 def refusal(uid: str, settings: Mapping[str, Any], now: datetime) -> EffectAttempt:
-    """Record that these settings were refused, or that there is no login to apply them."""
+    """Return the attempt that records refused settings, or a missing login to apply them."""
     return EffectAttempt(SET_AUTOPILOT, uid, now, _settings_text(settings))
 
 

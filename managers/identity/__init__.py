@@ -1,1 +1,1 @@
-"""Identity of the server pods in Kubernetes: ServiceAccount, Role, RoleBinding. Pure."""
+"""The identity of servers and jobs in Kubernetes: ServiceAccounts, Role, RoleBinding. Pure."""

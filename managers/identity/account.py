@@ -1,7 +1,7 @@
 """ServiceAccounts of the servers and of the jobs, and condition ServiceAccountReady. Pure.
 
-An account that a user created is used as it is: the operator neither writes nor deletes it.
-An account with another owner is an ownership conflict, because it is deleted with its owner.
+The operator uses an account that a user created, and neither writes nor deletes it. An account with
+another owner is an ownership conflict, because it is deleted with its owner.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def reuses_account(account: AccountFacts | None) -> bool:
 def powerful_account(cluster: OpenBaoCluster, installation: Installation) -> Blocked | None:
     """Refuse the operator's own account: no server may have its rights.
 
-    The rules of the API reject the other reserved accounts (`default`, those of jobs), but they do
-    not know the name of this one.
+    The rules of the API reject the other reserved accounts (`default`, those of jobs). They do not
+    know the name of the operator's account.
     """
     account = cluster.spec.service_account
     name = account.name if account else None
@@ -41,7 +41,7 @@ def powerful_account(cluster: OpenBaoCluster, installation: Installation) -> Blo
 
 
 def service_account_ready(spec: ClusterSpec, observed: Observed) -> ConditionUpdate | None:
-    """Report on an account that a user created; None when the operator creates it."""
+    """Return the condition for an account that a user created; None if the operator creates it."""
     account = observed.account
     if account is None or not account.free:
         return None
@@ -62,11 +62,11 @@ def account_name(cluster: OpenBaoCluster) -> str | None:
     """Return the account of the spec, unless it has the operator's default name."""
     account = cluster.spec.service_account
     named = account.name if account else None
-    # The default name is reserved: an account of this name without our owner is a conflict.
+    # The default name is reserved: an account with this name and another owner is a conflict.
     return None if named == names.service_account(cluster.metadata.name) else named
 
 
-# A running job must be able to report its result, even if the spec changed meanwhile.
+# A running job must be able to report its result, even if the spec changed after its start.
 _RUNNING: dict[Operation, Job] = {
     "Backup": "backup",
     "Restore": "restore",
@@ -77,9 +77,9 @@ _RUNNING: dict[Operation, Job] = {
 def job_accounts(cluster: OpenBaoCluster) -> tuple[JobAccount, ...]:
     """Return the job accounts of a cluster: for requested features and for running jobs.
 
-    A backup implies a restore. Every cluster is upgraded at some time, so a cluster that has a role
-    for upgrade jobs, or will have it, has their account. Accounts of jobs that use a store have the
-    cloud identity of spec.backup.
+    A cluster with backups also needs restores. Every cluster is upgraded at some time, so a cluster
+    that has a role for upgrade jobs, or will have it, has their account. Accounts of jobs that use
+    a store have the cloud identity of spec.backup.
     """
     spec, lock = cluster.spec, cluster.status.operation_lock
     jobs: set[Job] = set()

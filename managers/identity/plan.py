@@ -22,11 +22,11 @@ from runtime.types import ObjectKey
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Plan an account for the pods, with rights to their own pods by name.
+    """Plan an account for the server pods, with rights on these pods by name.
 
-    After a rename the former account and its rights are kept until the last pod that uses them is
-    deleted: without them the pod could not report whether it is the leader. They are kept but not
-    applied, so that a pod of a user grants no rights to the account that it names.
+    If the spec names another account, the former account and its rights are kept until the last pod
+    that uses them is deleted: without them, the pod could not report whether it is the leader. They
+    are kept but not applied, so that a pod of a user grants no rights to the account that it names.
     """
     voters = tuple(pod.ordinal for pod in observed.pods)
     readers = tuple(pod.ordinal for pod in observed.read.pods)
@@ -51,7 +51,7 @@ def _other_accounts(resolved: Resolved, observed: Observed) -> Iterator[Named]:
     used |= {live.service_account for live in sets if live is not None}
     for account in sorted(used - {"", resolved.service_account}):
         if len(account) > names.SERVICE_ACCOUNT_NAME_MAX:
-            # No spec can contain it.
+            # No spec can contain a longer name.
             continue
         yield SERVICE_ACCOUNT, ObjectKey(resolved.namespace, account)
         yield ROLE, ObjectKey(resolved.namespace, names.role(account))
@@ -91,8 +91,8 @@ def _role(
     readers: tuple[int, ...],
     green_pods: tuple[str, ...] = (),
 ) -> Intent:
-    # Pods that still run stay in the list during a scale-down. Sorted by ordinal: an unordered list
-    # would be written in every reconcile.
+    # The list includes pods that still run during a scale-down. It is sorted by ordinal: an
+    # unordered list would be written in every reconcile.
     desired_readers = resolved.read.replicas if resolved.read is not None else 0
     voter_ordinals = {*range(max(3, resolved.replicas)), *voters}
     reader_ordinals = {*range(desired_readers), *readers}

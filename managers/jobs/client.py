@@ -1,8 +1,8 @@
 """Creates, reads and deletes Jobs.
 
 Called by the reconcilers of runs. Every method is safe to repeat: the name of a Job is derived from
-its run and the Job is created by a plain create, so a retry finds the first one. The UID of the
-controller is checked after every read. Methods raise the errors of runtime.client.client.
+its run, and the Job is created by a plain create, so a retry finds the first Job. Every read
+compares the UID of the owner. Methods raise the errors of runtime.client.client.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from runtime.errors import AlreadyExists, ApiError, Conflict, NotFound, PatchFai
 from runtime.types import Object, ObjectKey, controller_of, key_of, uid_of
 
 KEPT_SECONDS = 3600
-"""How long a Job and its logs are kept after its result was recorded."""
+"""TTL of a Job and its logs after its result was recorded."""
 
 
 class RefusedError(Exception):
@@ -32,7 +32,7 @@ class ForeignError(RefusedError):
 
 
 class Jobs:
-    """The Jobs of runs. A run is an object that needs one Job, once."""
+    """The Jobs of runs. A run is an object that needs exactly one Job."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -41,8 +41,8 @@ class Jobs:
         """Create the Job of a run, or return the one of an earlier attempt.
 
         `job` has no owner references. A Job of that name with another owner is returned as
-        `foreign`. Raises RefusedError when a retry is pointless because of the content, or because
-        the namespace is terminating.
+        `foreign`. Raises RefusedError if a retry would fail, too: the API server rejects the Job,
+        or the namespace is terminating.
         """
         metadata = {**job["metadata"], "ownerReferences": [run.reference()]}
         try:
@@ -60,10 +60,10 @@ class Jobs:
         return job_observation(live, run.uid)
 
     async def get(self, key: ObjectKey, uid: str, owner_uid: str) -> JobObservation | None:
-        """Read a Job; None when it is deleted.
+        """Read a Job; None if it does not exist.
 
-        `uid` is the recorded UID of the Job, "" before that: a Job of the same name with another
-        UID does not count. `owner_uid` is that of the run.
+        `uid` is the recorded UID of the Job, "" before it is recorded: a Job with the same name and
+        another UID is ignored. `owner_uid` is the UID of the run.
         """
         try:
             live = await self._client.get(JOB, key)
@@ -74,7 +74,7 @@ class Jobs:
         return job_observation(live, owner_uid)
 
     async def expire(self, key: ObjectKey, uid: str, seconds: int = KEPT_SECONDS) -> None:
-        """Let Kubernetes delete a Job this long after its end; a deleted Job is ignored."""
+        """Set the TTL of a finished Job; ignores a deleted Job."""
         ops: list[Object] = [
             {"op": "test", "path": "/metadata/uid", "value": uid},
             {"op": "add", "path": "/spec/ttlSecondsAfterFinished", "value": seconds},
@@ -83,24 +83,24 @@ class Jobs:
             await self._client.json_patch(JOB, key, ops, field_manager=FIELD_MANAGER)
 
     async def cancel(self, key: ObjectKey, uid: str) -> None:
-        """Delete a Job and its pod; a deleted Job is ignored.
+        """Delete a Job and its pod; ignores a deleted Job.
 
-        Never call it for a Job that must not be interrupted.
+        Must not be called for a Job that must not be interrupted.
         """
         with suppress(NotFound, Conflict):
             await self._client.delete(JOB, key, uid=uid)
 
     async def ensure_rights(self, run: Owner, rights: Rights) -> None:
-        """Allow the pod of a run to write the status of that run, and to get its cloud identity.
+        """Create the objects that allow the pod of a run to report, and to get its cloud identity.
 
         The run owns all objects. Raises ForeignError for an object of that name with another owner,
-        and RefusedError as `ensure` does.
+        and RefusedError like `ensure`.
         """
         for intent in rights_objects(run, rights):
             await self._ensure(run, intent)
 
     async def withdraw_rights(self, run: Owner, job: str) -> None:
-        """Revoke the rights of `ensure_rights` after the end of the run; `job` names its Job."""
+        """Delete the objects of `ensure_rights`. `job` is the name of the Job of the run."""
         key = ObjectKey(run.namespace, job)
         for resource in (NETWORK_POLICY, ROLE_BINDING, ROLE):
             with suppress(NotFound, Conflict):
@@ -128,7 +128,7 @@ class Jobs:
             raise ForeignError(f"{intent} exists and is not owned by {run.name}")
         if contains(live, body):
             return
-        # The uid is a precondition: the apply must not change another object of that name.
+        # With the UID as precondition: the apply must not change another object of that name.
         body = {**body, "metadata": {**body["metadata"], "uid": uid_of(live)}}
         await self._client.apply(intent.resource, body, field_manager=FIELD_MANAGER, force=True)
 

@@ -1,8 +1,8 @@
-"""The loop of a run: observe, decide, act and write the next status, while there is more to do.
+"""The loop of a run: observe, decide, act and write the next status, until it has to wait.
 
 Called by the reconcilers of backups, restores and restore tests, each of which is a `Run`. After a
-crash at any point the next reconcile repeats the action of the stored state, so each action has to
-be safe to repeat.
+crash, the next reconcile repeats the action of the stored state, so each action has to be safe to
+repeat.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from runtime.errors import Conflict
 from runtime.outcome import Blocked, Done, Outcome, Wait
 
 Subject = TypeVar("Subject")
-"""What identifies the run: its object as stored, or its key."""
+"""Identifies the run: its stored object, or its key."""
 Observation = TypeVar("Observation")
-"""The observation: the facts, and further inputs of the actions."""
+"""The facts for the decision, and further inputs of the actions."""
 Facts = TypeVar("Facts")
 
 
@@ -37,7 +37,7 @@ class Run(Protocol[Subject, Observation, Facts]):
     """The parts of one kind of run."""
 
     async def observe(self, subject: Subject) -> Observation | Outcome:
-        """Read the facts, or return the outcome when there is nothing to decide."""
+        """Read the facts; return the outcome of the reconcile if there is nothing to decide."""
 
     def decide(self, observation: Observation) -> TransitionDecision[Facts]:
         """Choose the transition. Pure."""
@@ -45,26 +45,27 @@ class Run(Protocol[Subject, Observation, Facts]):
     async def act(
         self, observation: Observation, decision: TransitionDecision[Facts]
     ) -> ActionOutcome[Observation, Facts]:
-        """Carry out the action of a transition. It may be repeated after a crash."""
+        """Execute the action of a transition. A crash may cause a repetition."""
 
     async def write(
         self, observation: Observation, decision: TransitionDecision[Facts]
     ) -> tuple[Subject, Outcome | None]:
         """Write the next status and report the change.
 
-        The outcome is None while there is more to do immediately.
+        The returned outcome ends the reconcile; None continues it.
         """
 
     async def after_conflict(self, subject: Subject, conflict: Conflict) -> Subject | Outcome:
-        """Return the new subject after a concurrent change, or the outcome of the reconcile."""
+        """Handle a concurrent change: return the new subject, or the outcome of the reconcile."""
 
 
 async def advance(
     run: Run[Subject, Observation, Facts], subject: Subject, steps: int, unfinished: Outcome
 ) -> Outcome:
-    """Advance a run as far as possible now. Raises the errors of the parts of the run.
+    """Advance a run until it has to wait. Raises the errors of the methods of the run.
 
-    `steps` stops a loop in its table; `unfinished` is the outcome after that many steps.
+    `steps` limits the transitions, in case of a loop in the table; `unfinished` is the outcome
+    after that many steps.
     """
     for _ in range(steps):
         try:

@@ -1,4 +1,4 @@
-"""Status of a Job, and the objects that give the pod of one run its rights. Pure.
+"""The status of a Job, and the objects with the rights of the pod of a run. Pure.
 
 The Role and the RoleBinding allow the pod to write the status of its run. If the store needs the
 identity of the pod, the NetworkPolicy allows it to connect to the metadata service of the cloud,
@@ -26,28 +26,28 @@ from runtime.builtin_kinds import NETWORK_POLICY, ROLE, ROLE_BINDING, SERVICE_AC
 from runtime.types import Object, Resource, controller_of, is_terminating, time_of, uid_of
 
 JobState = Literal["Active", "Succeeded", "Failed"]
-# Longer than a node takes to start, and to pull an image.
+# Longer than the start of a node and the pull of an image.
 START_PATIENCE = timedelta(minutes=10)
-# Longer than the longest activeDeadlineSeconds (contracts.builders.job) and the grace of a pod. A
-# pod on a lost node never ends.
+# Longer than the longest activeDeadlineSeconds (contracts.builders.job) plus the grace period of a
+# pod. A pod on a lost node never ends.
 STOP_PATIENCE = timedelta(minutes=70)
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
-"""The Job controller sets it on pods."""
+"""Label that the Job controller sets on pods."""
 _ENDS: Mapping[str, JobState] = {"Complete": "Succeeded", "Failed": "Failed"}
 _ANNOUNCEMENTS = ("FailureTarget", "SuccessCriteriaMet")
 """Conditions that precede those of _ENDS while the pod still terminates."""
 _ENDED_PODS = ("terminating", "failed", "succeeded", "uncountedTerminatedPods")
-"""Fields about pods that ended or are being stopped. Such a pod is not counted in `ready`."""
+"""Fields that count pods which have ended or are being stopped; `ready` does not count them."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobObservation:
     """Observed state of a Job.
 
-    `foreign`: its controller is not the run, so the other fields have no meaning. `ready`: its pod
-    is ready; if the pod cannot start (no image, no capacity, a quota), the Job stays Active until
-    its deadline. `stopping`: its pod has ended or is being stopped, and may still report. `reason`
-    and `message` are those of Kubernetes (BackoffLimitExceeded, DeadlineExceeded), "" while it
+    `foreign`: the run does not own it, so the other fields have no meaning. `ready`: its pod is
+    ready; if the pod cannot start (no image, no capacity, a quota), the Job stays Active until its
+    deadline. `stopping`: its pod has ended or is being stopped, and may still report. `reason` and
+    `message` are those of Kubernetes (BackoffLimitExceeded, DeadlineExceeded), "" while the Job
     runs.
     """
 
@@ -63,10 +63,10 @@ class JobObservation:
     message: str = ""
 
     def unstarted(self, now: datetime, resumed: datetime | None = None) -> bool:
-        """Return whether its pod is late to start. `resumed`: end of the last pause.
+        """Return whether the pod did not start in time. `resumed`: end of the last pause.
 
-        Only for a Job that has not ended and has reported nothing. A pod that is stopped has time
-        to report.
+        Only for a Job that has not ended and has reported nothing. A pod that is being stopped has
+        more time, to report.
         """
         created_at = self.created_at
         patience = STOP_PATIENCE if self.stopping else START_PATIENCE
@@ -79,7 +79,7 @@ class JobObservation:
 
 
 def job_observation(job: Object, owner_uid: str) -> JobObservation:
-    """Read a Job on behalf of the run with this UID."""
+    """Return the observed state of a Job for the run with the UID `owner_uid`."""
     status: Mapping[str, Any] = job.get("status") or {}
     conditions = status.get("conditions") or ()
     end = _first_true(conditions, _ENDS)
@@ -116,7 +116,7 @@ def _first_true(
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """Rights of the pod of one run: read its object, write the status, get its cloud identity."""
+    """The rights of the pod of a run: read its object, write its status, get a cloud identity."""
 
     cluster: str
     """Name of the cluster, for the labels."""
@@ -126,13 +126,13 @@ class Rights:
     """ServiceAccount of the pod."""
     resource: Resource
     verbs: tuple[str, ...] = ("get", "patch")
-    """On the status of the object; `get` on the object itself is always included."""
+    """Verbs on the status of the object; the pod always has `get` on the object."""
     metadata: tuple[MetadataAddress, ...] = ()
-    """Addresses of the metadata service; empty: the run has no NetworkPolicy."""
+    """Addresses of the metadata service; empty for a run without a NetworkPolicy."""
 
 
 def rights_objects(run: Owner, rights: Rights) -> tuple[Intent, ...]:
-    """Build the objects of one run; raises ValueError for a kind without runs."""
+    """Build the objects of one run. Raises ValueError if the kind is not that of the run."""
     if rights.resource.group != GROUP or rights.resource.kind != run.kind:
         raise ValueError(f"{rights.resource.kind} is not the kind of the run, {run.kind}")
     metadata = {
@@ -163,7 +163,7 @@ def rights_objects(run: Owner, rights: Rights) -> tuple[Intent, ...]:
 
 
 def _metadata_policy(metadata: Object, rights: Rights) -> Intent:
-    """Allow the pod of this Job to connect to the addresses; the policy of all jobs denies it."""
+    """Build the policy that allows egress to the addresses, which the policy of all jobs denies."""
     selector = {**labels.base(rights.cluster), JOB_NAME_LABEL: rights.job}
     egress = [
         {

@@ -1,4 +1,4 @@
-"""Keeps the public keys with which OpenBao verifies ServiceAccount tokens in sync.
+"""Sets up the login of the operator, and keeps the public keys for ServiceAccount tokens in sync.
 
-May use managers.bao. Called by managers.cluster.adminops.reconcile.
+May use managers.bao. Called by managers.cluster.adminops.
 """

@@ -1,4 +1,4 @@
-"""Checks the operator's login, sets it up, and updates the keys with which OpenBao verifies it.
+"""Checks the operator's login, sets it up, and updates the keys that verify its tokens.
 
 Called by `managers.cluster.adminops`.
 """
@@ -34,17 +34,17 @@ async def read_operator_login(
     chosen: str | None,
     before: OperatorLoginStatus | None,
 ) -> OperatorLoginStatus | None:
-    """Return the status of the login. A valid token and compared keys cost no request.
+    """Return the status of the login. With a valid token and unchanged keys it sends no request.
 
-    A failed login is checked each time, because a user may have fixed it. Raises BaoError when the
-    server does not respond.
+    A failed login is checked each time, because a user may have corrected it. Raises BaoError if
+    the server does not respond.
     """
     try:
         await login.token(bao, address)
     except NoToken as error:
         return without_token(str(error), before)
     except Denied as error:
-        # Keys that were never compared cannot be outdated.
+        # Keys are outdated only if they were compared before.
         if issuer is not None and before is not None and before.keys and due(issuer, before):
             return outdated_status(issuer, str(error))
         return refused_status(str(error), before)
@@ -58,7 +58,7 @@ async def renew(
 ) -> OperatorLoginStatus:
     """Compare the keys that the login trusts with those of the API server, and correct them.
 
-    Raises BaoError when the server does not respond.
+    Raises BaoError if the server does not respond.
     """
     try:
         token = await login.token(bao, address)
@@ -89,5 +89,5 @@ async def _present_settings(bao: Bao, address: str, token: str) -> Mapping[str, 
     except Denied as error:
         if error.code != 404:
             raise
-        # The method was never configured.
+        # The auth method was never configured.
         return {}

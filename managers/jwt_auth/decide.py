@@ -1,4 +1,4 @@
-"""Which keys the login of the operator and its jobs should trust, and how it is set up. Pure."""
+"""Decides which keys the login of the operator and its jobs trusts, and how to set it up. Pure."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ KEYS = "jwt_validation_pubkeys"
 OUTDATED = "OperatorLoginOutdated"
 REFUSED = "OperatorLoginRefused"
 MISSING = "OperatorLoginMissing"
-# Key sources that an administrator may have set instead: then the operator does not write.
+# If an administrator has configured one of these sources of keys, the operator does not write.
 OTHER_SOURCES = ("jwks_url", "oidc_discovery_url", "jwks_pairs")
 UNCHANGED = ("bound_issuer", "default_role", "jwt_supported_algs")
 
 
 def digest(issuer: TokenIssuer) -> str:
-    """Return a digest of the keys, independent of their order."""
+    """Return a digest of the issuer and its keys, independent of their order."""
     text = "\0".join((issuer.issuer, *sorted(map(str.strip, issuer.public_keys))))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def due(issuer: TokenIssuer | None, previous: OperatorLoginStatus | None) -> bool:
-    """Return whether the API server has keys that OpenBao does not have yet."""
+    """Return whether the keys of the API server differ from those that were compared last."""
     if issuer is None or not issuer.public_keys:
         return False
     return previous is None or previous.keys != digest(issuer)
@@ -38,9 +38,9 @@ def due(issuer: TokenIssuer | None, previous: OperatorLoginStatus | None) -> boo
 def correction(
     settings: Mapping[str, Any], issuer: TokenIssuer, chosen: str | None
 ) -> Mapping[str, Any] | None:
-    """Return the desired settings of the login; None when they are equal, or set by a user.
+    """Return the desired settings of the login; None if they do not differ, or a user set them.
 
-    `settings` are the present ones. `chosen` is the issuer of the spec, if any.
+    `settings` are the current ones. `chosen` is the issuer of the spec, if any.
     """
     trusted = settings.get(KEYS)
     if any(settings.get(source) for source in OTHER_SOURCES):
@@ -58,9 +58,9 @@ def correction(
 
 
 def initial_settings(present: Mapping[str, Any], oidc: OidcBootstrap) -> Mapping[str, Any] | None:
-    """Return the initial settings of the login; None when the present ones are kept.
+    """Return the initial settings of the login; None to keep the current ones.
 
-    Another source of keys is a choice of the user, as for `correction`.
+    As in `correction`, another source of keys is a choice of the user.
     """
     if any(present.get(source) for source in OTHER_SOURCES):
         return None
@@ -71,7 +71,7 @@ def initial_settings(present: Mapping[str, Any], oidc: OidcBootstrap) -> Mapping
 def writes_after_settings(oidc: OidcBootstrap) -> tuple[SelfInitCall, ...]:
     """Return the policies and roles of a login, in the order in which they are written.
 
-    The operator's own role comes last: when the operator can log in, the set-up is complete.
+    The operator's own role comes last: if the operator can log in, the setup is complete.
     """
     prefixes = ("sys/policies/acl/", f"auth/{JWT_MOUNT}/role/")
     calls = [call for call in login_calls(oidc) if call.path.startswith(prefixes)]
@@ -92,14 +92,14 @@ def set_up_refused(
 ) -> OperatorLoginStatus:
     """Return the status: OpenBao denied a request with the root token."""
     message = (
-        f"OpenBao refuses the set-up of the operator's login with the token in Secret {secret}: "
+        f"OpenBao refuses the setup of the operator's login with the token in Secret {secret}: "
         f"{error}. The operator does not retry it; {_put_token(secret)}"
     )
     return _failed(_keys(previous), REFUSED, message)
 
 
 def issuer_unknown(secret: str, previous: OperatorLoginStatus | None) -> OperatorLoginStatus:
-    """Return the status: without the keys of the API server no login can be set up."""
+    """Return the status: without the keys of the API server, no login can be set up."""
     message = (
         "the login of the operator is not set up yet: the API server did not return the RSA or "
         "ECDSA keys of ServiceAccount tokens. Allow the operator to GET "
@@ -138,9 +138,9 @@ def outdated_status(issuer: TokenIssuer, error: str) -> OperatorLoginStatus:
 
 
 def refused_status(error: str, previous: OperatorLoginStatus | None) -> OperatorLoginStatus:
-    """Return the status: OpenBao denies the login; `keys` are those that were compared last."""
+    """Return the status: OpenBao denies the login. The compared keys stay in the status."""
     if previous is not None and previous.reason == OUTDATED:
-        # It already has the cause and the user action.
+        # The previous status has the cause and the next step.
         return previous
     message = (
         f"OpenBao refuses the login of the operator: {error}. The role openbao-operator at "
@@ -158,7 +158,7 @@ def without_token(error: str, previous: OperatorLoginStatus | None) -> OperatorL
 
 
 def after_login(previous: OperatorLoginStatus | None) -> OperatorLoginStatus | None:
-    """Return the status after a successful login, whatever its keys."""
+    """Return the status after a successful login: without a problem, except outdated keys."""
     if previous is None or previous.reason in ("", OUTDATED):
         return previous
     return OperatorLoginStatus(keys=previous.keys)

@@ -1,8 +1,8 @@
 """Acquires, renews and releases the operation lock, by compare-and-swap.
 
-Every decision uses a fresh read and is written only if the cluster did not change since: of two
-writers that read the same free lock, the API server accepts one. The other then reads the lock of
-the first.
+Every decision uses a fresh read, and is written only if the cluster has not changed since the read.
+If two writers read the same free lock, the API server accepts one write, and the other writer then
+reads the lock of the first.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 LOCK_MANAGER: Final = "openbao-operator-lock"
 TRIES: Final = 5
-"""Conflicting writes of the same cluster before the reconcile fails."""
+"""Write attempts with a conflict before the reconcile fails."""
 
 
 class OtherClusterError(Transient):
-    """The cluster of that name has another uid than requested."""
+    """The cluster of that name has another UID than requested."""
 
 
 Answer = TypeVar("Answer", bound=Acquired | LockConflict | Free)
 
 Force = Callable[[OperationLock], bool]
-"""Reports whether a lock may be overridden; called again for each lock that is read."""
+"""Returns whether a lock may be overridden; called for each lock that is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class _LockSnapshot:
-    """One fresh read."""
+    """The result of one fresh read."""
 
     live: Object
     lock: OperationLock | None
@@ -61,10 +61,10 @@ class _LockSnapshot:
 class OperationLocks:
     """The locks of all clusters.
 
-    Methods raise NotFound when there is no cluster of that name, OtherClusterError when it has
-    another uid, Transient when it changes faster than it can be written, and other errors of the
-    client. After a TransportError it is unknown whether the lock is held: call again, because a
-    holder is identified by its name.
+    Methods raise NotFound if there is no cluster of that name, OtherClusterError if it has another
+    UID, Transient after too many conflicts, and other errors of the client. After a TransportError
+    it is unknown whether the write succeeded. A repeated call is safe, because the name identifies
+    the holder.
     """
 
     def __init__(self, client: Client, clusters: Cache, clock: Clock) -> None:
@@ -75,7 +75,7 @@ class OperationLocks:
     async def acquire(
         self, key: ObjectKey, request: LockRequest, *, uid: str, force: Force | None = None
     ) -> Acquired | LockConflict:
-        """Acquire the lock of a cluster; no write if the requester holds it already."""
+        """Acquire the lock of a cluster; sends no write if the requester already holds it."""
 
         def decide(current: _LockSnapshot) -> Acquired | LockConflict:
             forced = current.lock is not None and force is not None and force(current.lock)
@@ -104,9 +104,9 @@ class OperationLocks:
     async def release(
         self, key: ObjectKey, holder: str, *, uid: str, epoch: int | None = None
     ) -> Free | LockConflict:
-        """Release the lock. The lock of another holder is kept; a deleted cluster is no error.
+        """Release the lock. Keeps the lock of another holder; ignores a deleted cluster.
 
-        `epoch`: release only the lock of this epoch; for callers that are not the holder.
+        `epoch`: release only the lock of this epoch, for callers that are not the holder.
         """
         try:
             return await self._compare_and_swap(
@@ -147,10 +147,10 @@ class OperationLocks:
     async def _write(
         self, key: ObjectKey, current: _LockSnapshot, lock: OperationLock | None
     ) -> None:
-        """Write or remove the whole lock, whichever field managers own parts of it.
+        """Write or remove the whole lock.
 
-        Raises Conflict or PatchFailed when the cluster changed since the read. A patch instead of
-        an apply: an apply would keep the fields of the lock that another manager owns, too.
+        Raises Conflict or PatchFailed if the cluster changed since the read. A patch and not an
+        apply: an apply would keep fields of the lock that another field manager owns, too.
         """
         ops: list[dict[str, Any]] = [
             {"op": "test", "path": "/metadata/uid", "value": uid_of(current.live)},
@@ -176,7 +176,7 @@ class OperationLocks:
 
 
 def _lock_in(key: ObjectKey, status: Object) -> OperationLock | None:
-    """Read the lock of a stored status; an unreadable lock does not count as free."""
+    """Read the lock of a stored status. Raises TerminalError: an unreadable lock is not free."""
     stored = status.get("operationLock")
     if stored is None:
         return None
@@ -203,7 +203,7 @@ def _log_change(
 
 
 def _log(key: ObjectKey, event: str, holder: str, lock: OperationLock) -> None:
-    """Write one audit record; at debug level if each check of a waiting requester repeats it."""
+    """Write an audit record; at level debug if every check of a waiting requester repeats it."""
     emit = log.debug if lock.holder != holder and "held" in event else log.info
     emit(
         event,

@@ -2,12 +2,12 @@
 
 | current lock | result |
 |---|---|
-| none | ours, with the next epoch |
-| ours (same operation and holder) | ours: acquiredAt, renewedAt and epoch stay |
-| of another holder | refused, unless it is overridden; a Restore is never overridden |
+| none | acquired, with the next epoch |
+| same operation and holder | acquired: acquiredAt, renewedAt and epoch do not change |
+| another holder | refused, unless it is overridden; a Restore is never overridden |
 
-There is no expiry: a lock ends when its holder releases it, or when a caller proves that the holder
-no longer exists. Time alone proves nothing: the job of a silent holder may still write.
+A lock does not expire. It ends when its holder releases it, or when a caller has evidence that the
+holder no longer exists. A timeout is no evidence: the job of an inactive holder may still write.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_backup import Operation, OperationLock
 
 RENEWAL: Final = timedelta(minutes=1)
-"""Age of `renewedAt` after which it is written again; it is informational."""
+"""Age of `renewedAt` after which it is updated; the field is only informational."""
 PRECEDENCE: Final[tuple[Operation, ...]] = ("Restore", "Upgrade", "Backup")
 """Order of waiting operations. A running operation is never interrupted."""
 UPGRADE_HOLDER: Final = "openbaocluster/upgrade"
 
 
 def backup_holder(name: str) -> str:
-    """Return the holder name of an OpenBaoBackup: the same after a restart of the operator."""
+    """Return the holder name of an OpenBaoBackup; it does not depend on the operator process."""
     return f"openbaobackup/{name}"
 
 
@@ -38,19 +38,19 @@ def restore_holder(name: str) -> str:
 
 
 def restore_in_progress(status: ClusterStatus) -> str:
-    """Return the restore during which no server may stop; "" once it requested a restart."""
+    """Return the holder of a restore that needs all servers; "" once it requested a restart."""
     lock, restore = status.operation_lock, status.restore
     if lock is None or lock.operation != "Restore":
         return ""
     restarts = restore is not None and restore.restart_completed_at is None
-    # A completed restore may have had the same name.
+    # status.restore may be that of another restore, which has completed.
     if restarts and restore is not None and lock.holder == restore_holder(restore.name or ""):
         return ""
     return lock.holder
 
 
 def held_by_another(lock: OperationLock | None, holder: str) -> str:
-    """Name the other holder of the lock; "" when there is none."""
+    """Return a message with the other holder of the lock; "" if there is none."""
     if lock is None or lock.holder == holder:
         return ""
     return f"{lock.operation} of {lock.holder} holds the operation lock"
@@ -58,9 +58,9 @@ def held_by_another(lock: OperationLock | None, holder: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LockRequest:
-    """The requester of the lock, and its operation. `message` is for users and holds no secret.
+    """The requester of the lock, and its operation. `message` is for users.
 
-    `after`: epoch of an earlier lock of the requester; a new lock gets a later one, even if the
+    `after`: epoch of an earlier lock of the requester. A new lock gets a higher epoch, even if the
     status of the cluster was lost.
 
     Raises ValueError without a holder: no caller could release such a lock.
@@ -112,11 +112,11 @@ def acquire(
     *,
     force: bool = False,
 ) -> Acquired | LockConflict:
-    """Decide who holds the lock after `request`. `epoch` is the highest so far, `now` is UTC."""
+    """Decide who holds the lock after a request. `epoch`: the highest epoch so far."""
     timestamp = now.replace(microsecond=0)
     if lock is not None and is_held_by(lock, request):
-        # Not renewed because of its age: an operator that crashes after each write and is restarted
-        # late would only ever renew it.
+        # No renewal because of the age: an operator that crashes after each write, and restarts
+        # late, would renew the lock forever.
         message = request.message or None
         return Acquired(lock if lock.message == message else _renewed(lock, request, timestamp))
     if lock is not None and not (force and lock.operation != "Restore"):
@@ -142,7 +142,7 @@ def check(lock: OperationLock | None, request: LockRequest) -> Acquired | LockCo
 def renew(
     lock: OperationLock | None, request: LockRequest, now: datetime
 ) -> Acquired | LockConflict | Free:
-    """Decide about a lock that the requester held: a lost one is never acquired again."""
+    """Renew the lock if the requester still holds it; a lost lock is not acquired again."""
     current = check(lock, request)
     if not isinstance(current, Acquired):
         return current
@@ -152,9 +152,9 @@ def renew(
 def release(
     lock: OperationLock | None, holder: str, epoch: int | None = None
 ) -> Free | LockConflict:
-    """Decide about the release by a holder; the lock of another holder is kept.
+    """Release the lock of a holder; the lock of another holder is kept.
 
-    With `epoch`, the lock of a successor with the same name is kept, too.
+    With `epoch`, the lock of a later holder with the same name is kept, too.
     """
     if lock is None:
         return Free()
@@ -163,20 +163,20 @@ def release(
 
 
 def first_in_line(operation: Operation, waiting: Collection[Operation]) -> Operation | None:
-    """Return the waiting operation with precedence over a new one; None if that may start now."""
+    """Return the waiting operation that precedes `operation`; None if `operation` may start."""
     ahead = PRECEDENCE[: PRECEDENCE.index(operation)]
     return next((candidate for candidate in ahead if candidate in waiting), None)
 
 
 def is_held_by(lock: OperationLock, request: LockRequest) -> bool:
-    """Report whether the requester holds the lock, perhaps since before a restart."""
+    """Return whether the requester holds the lock, even if another process acquired it."""
     return (lock.operation, lock.holder) == (request.operation, request.holder)
 
 
 def _renewed(lock: OperationLock, request: LockRequest, timestamp: datetime) -> OperationLock:
     message = request.message or None
     is_recent = lock.renewed_at is not None and timestamp - lock.renewed_at < RENEWAL
-    # A clock that was set back must not suspend renewals until it has caught up.
+    # If the clock was set back, renewals must continue before it reaches the old time.
     is_plausible = lock.renewed_at is not None and lock.renewed_at <= timestamp
     if message == lock.message and is_recent and is_plausible:
         return lock

@@ -64,7 +64,7 @@ async def _store(
         live = await context.client.get(SECRET, ObjectKey(owner.namespace, name))
         if ownership_of(live, owner, MARKS) is Ownership.FOREIGN:
             return other_content(owner.name, describe_owner(live, MARKS))
-        # From an interrupted reconcile, or adopted: valid if it has the same shares.
+        # An earlier reconcile created it, or it was adopted: it is valid if it has the same shares.
         return None if _content(live) == data else other_content(owner.name, "")
     return None
 

@@ -1,7 +1,7 @@
 """Checks of recovery keys, their status, and the content of their Secret. Pure.
 
-The first boot creates the keys (contracts.hcl.self_init); each share is encrypted to the key of its
-recipient, and the server keeps a copy. The operator never creates or changes a key.
+The first boot creates the keys (contracts.hcl.self_init). Each share is encrypted to the PGP key of
+its recipient, and the server keeps a copy. The operator never creates or changes a key.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BY_HAND = (
 )
 
 FIRST_BOOT = timedelta(hours=1)
-"""How long a key has to stay valid: nodes pull an image, volumes are created."""
+"""Time for which a PGP key has to stay valid: nodes pull an image, and volumes are created."""
 AGAIN = timedelta(hours=1)
 _UNTIMELY = (
     "must be valid now and for the next hour: the first boot encrypts a share to it, and cannot be "
@@ -43,9 +43,9 @@ _UNTIMELY = (
 
 
 def check_recovery_keys(cluster: OpenBaoCluster, now: datetime) -> Blocked | None:
-    """Block the first boot if the server cannot encrypt to one of the recovery keys at this time.
+    """Block the first boot if a PGP key of a recipient is not valid until its end.
 
-    The rules of the API cannot check times; they check the rest (contracts.api.values.openpgp).
+    The rules of the API check the keys (contracts.api.values.openpgp), but cannot check times.
     """
     begin, end = int(now.timestamp()), int((now + FIRST_BOOT).timestamp())
     broken: list[Violation] = []
@@ -57,14 +57,14 @@ def check_recovery_keys(cluster: OpenBaoCluster, now: datetime) -> Blocked | Non
         starts += [part.since - begin for part in key.parts if part.since > begin]
     if not broken:
         return None
-    # A key that is not valid yet becomes valid without user action; the same for a wrong clock.
+    # A key that is not valid yet, perhaps because of a wrong clock, becomes valid without action.
     again = min(AGAIN.total_seconds(), *starts) if starts else None
     return Blocked("InvalidSpec", "; ".join(map(str, broken)), again)
 
 
 @memoize
 def _recipients(cluster: OpenBaoCluster) -> tuple[tuple[str, PublicKey], ...]:
-    """Read the keys, each with its field; once per version of an object."""
+    """Read the PGP keys, each with its field; once per version of an object."""
     initial = initial_keys(cluster)
     if initial is None:
         return ()
@@ -84,7 +84,7 @@ def _covers(part: EncryptionKey, begin: int, end: int) -> bool:
 
 
 def _why(key: PublicKey, now: int) -> Explanation:
-    """Return the problem of the part that is valid for the longest time."""
+    """Return the problem of the subkey that is valid for the longest time."""
     part = max(key.parts, key=lambda part: (part.until is None, part.until or 0))
     if part.since > now:
         return Explanation(f"{part.name} is valid from {_moment(part.since)}")
@@ -92,12 +92,12 @@ def _why(key: PublicKey, now: int) -> Explanation:
 
 
 def _moment(seconds: int) -> str:
-    # A creation and a lifetime of 32 bits each end before the year 2250.
+    # The sum of creation and lifetime, with 32 bits each, is before the year 2250.
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def needs_shares(spec: ClusterSpec, previous: RecoveryKeysStatus | None) -> bool:
-    """Return whether shares are requested that are not stored yet."""
+    """Return whether the spec requests shares that are not stored yet."""
     requested = spec.recovery_keys is not None and spec.recovery_keys.initial is not None
     return requested and not (previous is not None and previous.stored)
 
@@ -156,10 +156,10 @@ def other_content(cluster: str, owner: str) -> RecoveryKeysStatus:
 
 
 def secret_data(shares: RecoveryShares, recipients: tuple[Recipient, ...]) -> Mapping[str, bytes]:
-    """Return one OpenPGP message per recipient, by name; by fingerprint without a recipient.
+    """Return one OpenPGP message per recipient, by name; other shares by fingerprint.
 
-    The server lists shares by the fingerprint of the key that they are encrypted to. Raises
-    ValueError when a share is not base64.
+    The server lists shares by the fingerprint of the key that encrypts them. Raises ValueError if a
+    share is not base64.
     """
     remaining = {mark: list(values) for mark, values in shares.keys_base64.items()}
     data: dict[str, bytes] = {}
