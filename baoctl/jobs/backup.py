@@ -14,8 +14,8 @@ import structlog
 
 from baoctl.jobs.context import JobContext
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.leader_client import Leader, LeaderSession, find_leader, session
-from baoctl.jobs.retention import Removed, retain
+from baoctl.jobs.leader_client import Leader, LeaderSession, find_leader, open_session
+from baoctl.jobs.retention import RetentionResult, retain
 from baoctl.jobs.snapshot.upload import StoredSnapshot, take
 from baoctl.jobs.store.store import JobStore, open_store
 from contracts.api.job_result import BackupReport
@@ -46,7 +46,7 @@ class _Content:
 
 async def back_up(env: BackupEnv, context: JobContext) -> BackupReport:
     """Take one snapshot, then remove outdated ones. Raises JobFailure if no snapshot is stored."""
-    began = context.clock.monotonic()
+    start = context.clock.monotonic()
     key = _key(env)
     async with open_store(env.store, context.environ, context.policy) as store:
         # Before the upload: the files may fill the volume. No other job of the cluster uploads now.
@@ -54,7 +54,7 @@ async def back_up(env: BackupEnv, context: JobContext) -> BackupReport:
         if partial:
             log.info("partial uploads deleted", files=partial)
         manifest = await _store_one(env, context, store)
-        seconds = context.clock.monotonic() - began
+        seconds = context.clock.monotonic() - start
         log.info("snapshot stored", key=env.key, size=manifest.size, seconds=round(seconds, 3))
         removed = await _remove_outdated(env, context, store, key)
     return BackupReport(
@@ -77,15 +77,15 @@ def _key(env: BackupEnv) -> BackupKey:
 
 
 async def _store_one(env: BackupEnv, context: JobContext, store: JobStore) -> Manifest:
-    async with session(env.server, context.clock, context.addresses) as at:
+    async with open_session(env.server, context.clock, context.addresses) as session:
         taken_at = context.clock.now()
-        before = await _content(env, at)
-        taken = await take(store, at, env.key)
+        before = await _content(env, session)
+        snapshot = await take(store, session, env.key)
         try:
-            await _check_size(store, env.key, taken)
-            await _check_source(env, context, at)
-            content = before.unchanged(await _content(env, at))
-            manifest = _manifest(env, at.leader, taken, content, taken_at)
+            await _check_size(store, env.key, snapshot)
+            await _check_source(env, context, session)
+            content = before.unchanged(await _content(env, session))
+            manifest = _manifest(env, session.leader, snapshot, content, taken_at)
             await store.write(snapshot_keys.manifest_key(env.key), manifest.to_bytes())
         except (JobFailure, asyncio.CancelledError) as error:
             await _delete_unfinished(store, env.key, error)
@@ -93,60 +93,63 @@ async def _store_one(env: BackupEnv, context: JobContext, store: JobStore) -> Ma
     return manifest
 
 
-async def _check_size(store: JobStore, key: str, taken: StoredSnapshot) -> None:
+async def _check_size(store: JobStore, key: str, snapshot: StoredSnapshot) -> None:
     size = await store.size(key)
-    if size != taken.size:
+    if size != snapshot.size:
         stored = "no object" if size is None else f"{size} bytes"
         raise JobFailure(
-            "Verification", f"{key}: the job sent {taken.size} bytes, and the store has {stored}"
+            "Verification", f"{key}: the job sent {snapshot.size} bytes, but the store has {stored}"
         )
 
 
-async def _check_source(env: BackupEnv, context: JobContext, at: LeaderSession) -> None:
+async def _check_source(env: BackupEnv, context: JobContext, session: LeaderSession) -> None:
     """Check that the cluster id and the version did not change during the snapshot."""
     try:
-        now = (await find_leader(at.bao, env.server, context.clock, context.addresses)).health
+        after = (
+            await find_leader(session.bao, env.server, context.clock, context.addresses)
+        ).health
     except JobFailure:
         # The snapshot is complete, and a cluster that lost its leader may soon need it.
         return
-    was = at.leader.health
-    if (now.cluster_id, now.version) != (was.cluster_id, was.version):
+    before = session.leader.health
+    if (after.cluster_id, after.version) != (before.cluster_id, before.version):
         raise JobFailure(
             "Verification",
-            f"the cluster changed while the snapshot was taken: from {was.cluster_id} with OpenBao "
-            f"{was.version} to {now.cluster_id} with {now.version}",
+            "the cluster changed while the snapshot was taken: from "
+            f"{before.cluster_id} with OpenBao {before.version} to {after.cluster_id} with "
+            f"{after.version}",
         )
 
 
-async def _content(env: BackupEnv, at: LeaderSession) -> _Content:
-    address, token = at.leader.address, at.token
+async def _content(env: BackupEnv, session: LeaderSession) -> _Content:
+    address, token = session.leader.address, session.token
     try:
-        mounts = mounts_digest(await at.bao.read(address, token, MOUNTS_PATH))
+        mounts = mounts_digest(await session.bao.read(address, token, MOUNTS_PATH))
     except (Denied, BaoError) as error:
         # A role of an older release may lack this permission; the snapshot is valid without it.
-        log.info("the secret engines cannot be read", why=str(error))
+        log.info("the secret engines cannot be read", error=str(error))
         mounts = ""
     if not env.canary_path:
         return _Content(mounts)
     try:
-        canary = content_digest(await at.bao.read(address, token, env.canary_path))
+        canary = content_digest(await session.bao.read(address, token, env.canary_path))
     except (Denied, BaoError) as error:
-        log.info("the canary cannot be read", path=env.canary_path, why=str(error))
+        log.info("the canary cannot be read", path=env.canary_path, error=str(error))
         canary = ""
     return _Content(mounts, canary)
 
 
 def _manifest(
-    env: BackupEnv, leader: Leader, taken: StoredSnapshot, content: _Content, taken_at: datetime
+    env: BackupEnv, leader: Leader, snapshot: StoredSnapshot, content: _Content, taken_at: datetime
 ) -> Manifest:
     return Manifest(
         key=env.key,
-        size=taken.size,
-        digest=taken.digest,
+        size=snapshot.size,
+        digest=snapshot.digest,
         cluster_id=leader.health.cluster_id,
         version=leader.health.version,
-        index=taken.meta.index,
-        term=taken.meta.term,
+        index=snapshot.meta.index,
+        term=snapshot.meta.term,
         namespace=env.server.namespace,
         cluster=env.server.cluster,
         cluster_uid=env.cluster_uid,
@@ -161,10 +164,10 @@ def _manifest(
 
 async def _delete_unfinished(store: JobStore, key: str, error: BaseException) -> None:
     """Delete an object without a manifest; if it remains, it does not count as a snapshot."""
-    why = await store.discard(key)
-    if not why:
+    reason = await store.discard(key)
+    if not reason:
         return
-    log.warning("an unfinished snapshot may remain in the store", key=key, why=why)
+    log.warning("an unfinished snapshot may remain in the store", key=key, reason=reason)
     if isinstance(error, JobFailure):
         text = f"{error}; the object may remain in the store, and does not count as a snapshot"
         raise JobFailure(error.failure, text) from None
@@ -172,12 +175,12 @@ async def _delete_unfinished(store: JobStore, key: str, error: BaseException) ->
 
 async def _remove_outdated(
     env: BackupEnv, context: JobContext, store: JobStore, key: BackupKey
-) -> Removed:
+) -> RetentionResult:
     try:
         removed = await retain(store, env.retention, key, env.cluster_uid, context.clock)
     except asyncio.CancelledError:
         # The job was stopped, but the snapshot exists: report success.
-        return Removed(message="retention stopped, because the job was stopped")
+        return RetentionResult(message="retention stopped, because the job was stopped")
     if removed.deleted or removed.message:
-        log.info("retention", deleted=removed.deleted, message=removed.message)
+        log.info("retention finished", deleted=removed.deleted, message=removed.message)
     return removed

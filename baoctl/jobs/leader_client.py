@@ -88,7 +88,7 @@ def authority_of(env: ServerEnv) -> str:
 
 
 @asynccontextmanager
-async def session(
+async def open_session(
     env: ServerEnv, clock: Clock, addresses: ServerAddresses
 ) -> AsyncIterator[LeaderSession]:
     """Find the leader and log in to it. Raises JobFailure."""
@@ -179,10 +179,10 @@ def _file(path: str, failure: str, what: str) -> str:
     try:
         content = Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        content, why = "", type(error).__name__
+        content, reason = "", type(error).__name__
     else:
-        why = "it is empty"
+        reason = "it is empty"
     if content:
         return content
-    message = f"{what} at {path} cannot be read: {why}"
+    message = f"{what} at {path} cannot be read: {reason}"
     raise JobFailure("Config" if failure == "Config" else "Authentication", message)

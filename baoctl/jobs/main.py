@@ -130,16 +130,16 @@ async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
     report = (await work).model_copy(update={"job_uid": run.job_uid, "finished_at": clock.now()})
     message = f"{report.failure}: {report.message}" if report.failure else report.outcome
     log.info(
-        "the job has ended", outcome=report.outcome, failure=report.failure, why=report.message
+        "the job has ended", outcome=report.outcome, failure=report.failure, reason=report.message
     )
     write_termination_message(message)
     try:
         fields = {mode.field: report.to_object()}
         await write_status(client, clock, run, fields, mode.manager)
     except ObjectGone as error:
-        log.warning("the object of the report was deleted", why=str(error))
+        log.warning("the object of the report was deleted", error=str(error))
     except (ApiError, Transient) as error:
-        log.error("the report could not be written", why=str(error))
+        log.error("the report could not be written", error=str(error))
     finally:
         await client.close()
     return EXIT_CODES[report.failure] if report.failure else 0
@@ -147,7 +147,7 @@ async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
 
 def _cannot_start(error: Exception) -> int:
     # There is no object to report to: only the Job shows the failure.
-    log.error("the job cannot start", why=str(error))
+    log.error("the job cannot start", error=str(error))
     write_termination_message(f"Config: {error}")
     return EXIT_CODES["Config"]
 

@@ -8,7 +8,7 @@ nothing without the permit. If the result cannot be confirmed, the job reports t
 send the snapshot again.
 
 Behavior of OpenBao 2.4.0 (vault/logical_system_raft.go): the leader answers 204 when it has
-accepted the snapshot, and applies it afterwards. If it answers with an error, it accepted nothing.
+accepted the snapshot, and applies it later. If it answers with an error, it accepted nothing.
 If it fails to apply the snapshot, it seals itself.
 """
 
@@ -23,8 +23,13 @@ import structlog
 
 from baoctl.jobs.context import JobContext
 from baoctl.jobs.failures import JobFailure, shorten
-from baoctl.jobs.leader_client import LeaderSession, session
-from baoctl.jobs.snapshot.download import DownloadedSnapshot, manifest_of, pieces_of, stage
+from baoctl.jobs.leader_client import LeaderSession, open_session
+from baoctl.jobs.snapshot.download import (
+    DownloadedSnapshot,
+    download_snapshot,
+    manifest_of,
+    read_chunks,
+)
 from baoctl.jobs.store.store import open_store
 from baoctl.jobs.submission_permit import SubmissionPermit, take_claim
 from baoctl.jobs.verify_restore import Confirmation, RestoreEvidence, confirm, find_evidence
@@ -45,45 +50,50 @@ FILE = "snapshot"
 class StagedSnapshot:
     """A complete snapshot on the disk, and its manifest; None if the store has no manifest."""
 
-    staged: DownloadedSnapshot
+    download: DownloadedSnapshot
     manifest: Manifest | None
 
     def as_status(self, key: str) -> Snapshot:
         """Return the snapshot for the status."""
         snapshot = self.manifest.as_status() if self.manifest else Snapshot(key=key)
-        staged = self.staged
+        download = self.download
         return snapshot.model_copy(
             update={
-                "digest": staged.digest,
-                "size": staged.size,
-                "index": staged.meta.index,
-                "term": staged.meta.term,
+                "digest": download.digest,
+                "size": download.size,
+                "index": download.meta.index,
+                "term": download.meta.term,
             }
         )
 
 
 async def restore(env: RestoreEnv, context: JobContext, client: Client) -> RestoreReport:
     """Restore once. Raises JobFailure only if nothing was sent."""
-    began = context.clock.monotonic()
+    start = context.clock.monotonic()
     deadline = _deadline(env)
     path = Path(env.scratch_path) / FILE
     async with open_store(env.store, context.environ, context.policy) as store:
         manifest = await manifest_of(store, env.key)
-        ready = StagedSnapshot(await stage(store, env.key, path), manifest)
-    log.info("snapshot downloaded", key=env.key, size=ready.staged.size, digest=ready.staged.digest)
-    check(env, ready)
-    async with session(env.server, context.clock, context.addresses) as at:
-        check_target(env, at, ready.manifest)
-        evidence = await find_evidence(at)
+        snapshot = StagedSnapshot(await download_snapshot(store, env.key, path), manifest)
+    log.info(
+        "snapshot downloaded",
+        key=env.key,
+        size=snapshot.download.size,
+        digest=snapshot.download.digest,
+    )
+    check(env, snapshot)
+    async with open_session(env.server, context.clock, context.addresses) as session:
+        check_target(env, session, snapshot.manifest)
+        evidence = await find_evidence(session)
         await take_claim(
             SubmissionPermit(client, context.clock, env.run, deadline),
-            _claim(env, at, ready, context),
+            _claim(env, session, snapshot, context),
         )
         # Nothing may be raised from here on: the data of the servers may have changed.
-        report = await _send(env, context, at, ready.staged, evidence)
+        report = await _send(env, context, session, snapshot.download, evidence)
     path.unlink(missing_ok=True)
-    seconds = round(context.clock.monotonic() - began, 3)
-    return report.model_copy(update={"snapshot": ready.as_status(env.key), "seconds": seconds})
+    seconds = round(context.clock.monotonic() - start, 3)
+    return report.model_copy(update={"snapshot": snapshot.as_status(env.key), "seconds": seconds})
 
 
 def _deadline(env: RestoreEnv) -> datetime | None:
@@ -91,14 +101,14 @@ def _deadline(env: RestoreEnv) -> datetime | None:
 
 
 def _claim(
-    env: RestoreEnv, at: LeaderSession, ready: StagedSnapshot, context: JobContext
+    env: RestoreEnv, session: LeaderSession, snapshot: StagedSnapshot, context: JobContext
 ) -> SubmissionClaim:
     return SubmissionClaim(
         pod_uid=env.run.pod_uid,
         pod_name=env.run.pod_name,
-        target=at.leader.pod,
-        digest=ready.staged.digest,
-        size=ready.staged.size,
+        target=session.leader.pod,
+        digest=snapshot.download.digest,
+        size=snapshot.download.size,
         claimed_at=context.clock.now(),
     )
 
@@ -106,9 +116,9 @@ def _claim(
 # --- checks -------------------------------------------------------------------------------------
 
 
-def check(env: RestoreEnv, ready: StagedSnapshot) -> None:
+def check(env: RestoreEnv, snapshot: StagedSnapshot) -> None:
     """Compare the snapshot with its manifest and the spec. Raises JobFailure(Verification)."""
-    staged, manifest = ready.staged, ready.manifest
+    download, manifest = snapshot.download, snapshot.manifest
     if manifest is None and not env.expected_digest and not env.force:
         raise _mismatch(
             f"{env.key} has no manifest, so the backup may be incomplete: set "
@@ -116,10 +126,10 @@ def check(env: RestoreEnv, ready: StagedSnapshot) -> None:
         )
     recorded = (manifest.digest, manifest.size) if manifest else ("", 0)
     for kind, what, expected, actual in (
-        ("digest", "spec.source.expectedDigest", env.expected_digest, staged.digest),
-        ("size", "spec.source.expectedSize", env.expected_size, staged.size),
-        ("digest", "the digest in its manifest", recorded[0], staged.digest),
-        ("size", "the size in its manifest", recorded[1], staged.size),
+        ("digest", "spec.source.expectedDigest", env.expected_digest, download.digest),
+        ("size", "spec.source.expectedSize", env.expected_size, download.size),
+        ("digest", "the digest in its manifest", recorded[0], download.digest),
+        ("size", "the size in its manifest", recorded[1], download.size),
     ):
         if expected and expected != actual:
             raise _mismatch(f"the {kind} of {env.key} is {actual}, but {what} is {expected}")
@@ -144,9 +154,9 @@ def _same(what: str, expected: str, actual: str) -> tuple[str, str, str, bool]:
     return what, expected, actual, not expected or not actual or expected == actual
 
 
-def check_target(env: RestoreEnv, at: LeaderSession, manifest: Manifest | None) -> None:
+def check_target(env: RestoreEnv, session: LeaderSession, manifest: Manifest | None) -> None:
     """Compare the snapshot with the servers. Raises JobFailure(Verification)."""
-    health = at.leader.health
+    health = session.leader.health
     if env.force:
         return
     # Without a manifest, `check` has compared the digest, so the expected values apply.
@@ -166,8 +176,8 @@ def check_target(env: RestoreEnv, at: LeaderSession, manifest: Manifest | None) 
         )
 
 
-def _mismatch(why: str) -> JobFailure:
-    return JobFailure("Verification", why)
+def _mismatch(reason: str) -> JobFailure:
+    return JobFailure("Verification", reason)
 
 
 # --- sending ------------------------------------------------------------------------------------
@@ -176,13 +186,13 @@ def _mismatch(why: str) -> JobFailure:
 async def _send(
     env: RestoreEnv,
     context: JobContext,
-    at: LeaderSession,
-    staged: DownloadedSnapshot,
+    session: LeaderSession,
+    download: DownloadedSnapshot,
     evidence: RestoreEvidence,
 ) -> RestoreReport:
     """Send the snapshot and return the result. Never raises."""
     try:
-        return await _send_and_confirm(env, context, at, staged, evidence)
+        return await _send_and_confirm(env, context, session, download, evidence)
     except asyncio.CancelledError:
         return _failed("the job was stopped while the leader received the snapshot")
     except Exception as error:
@@ -193,24 +203,26 @@ async def _send(
 async def _send_and_confirm(
     env: RestoreEnv,
     context: JobContext,
-    at: LeaderSession,
-    staged: DownloadedSnapshot,
+    session: LeaderSession,
+    download: DownloadedSnapshot,
     evidence: RestoreEvidence,
 ) -> RestoreReport:
-    address, send_error = at.leader.address, ""
-    log.info("sending the snapshot", to=at.leader.pod, force=env.force)
+    address, send_error = session.leader.address, ""
+    log.info("sending the snapshot", to=session.leader.pod, force=env.force)
     try:
-        await at.bao.restore(address, at.token, pieces_of(staged.path), force=env.force)
+        await session.bao.restore(
+            address, session.token, read_chunks(download.path), force=env.force
+        )
     except (Denied, NotSentError) as error:
         return _failed(str(error), untouched=True)
     except BaoError as error:
         # The leader may have accepted the snapshot: query the servers.
         send_error = str(error)
     # Logged before the confirmation, which may take minutes.
-    log.info("the leader has answered", accepted=not send_error, why=send_error)
-    completed = replace(evidence, accepted=not send_error)
-    confirmation = await confirm(env, context, at, completed)
-    log.info("the servers were queried", state=confirmation.state, why=confirmation.message)
+    log.info("the leader has answered", accepted=not send_error, error=send_error)
+    evidence = replace(evidence, accepted=not send_error)
+    confirmation = await confirm(env, context, session, evidence)
+    log.info("the servers were queried", state=confirmation.state, reason=confirmation.message)
     return _report(env, confirmation, send_error)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from baoctl.jobs.failures import JobFailure, shorten
-from baoctl.jobs.snapshot.download import pieces_of
+from baoctl.jobs.snapshot.download import read_chunks
 from baoctl.jobs.snapshot.inspect import Archive, Meta, NotASnapshot
 from baoctl.jobs.store.store import Fetched, JobStore
 from contracts.api.cluster.status_errors import SNAPSHOT_MAX
@@ -40,7 +40,7 @@ START_SECONDS: Final = 180.0
 RETURN_SECONDS: Final = 300.0
 """Time limit until the server answers again with the data: a large state loads slowly."""
 POLL_SECONDS: Final = 0.25
-_PIECE: Final = 1 << 20
+_CHUNK_BYTES: Final = 1 << 20
 _OTHER_SEAL = "autoseal key"
 _BROKEN = ("hash check", "failed to read snapshot", "failed to decompress", "integrity")
 _FAILURES: Mapping[str, FailureClass] = {
@@ -95,14 +95,14 @@ class TestRun:
 
 async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> RestoreTestReport:
     """Run a test and return its report, also if the test fails."""
-    began = clock.monotonic()
+    start = clock.monotonic()
     port = int(env.address.rpartition(":")[2])
     async with Bao("", "", port, guard=allow_writes, plain=True) as bao:
-        trial = TestRun(env, store, clock, bao)
+        run = TestRun(env, store, clock, bao)
         reason, message = "Restored", ""
         try:
             for check in CHECKS:
-                trial.lines.append(await check(trial))
+                run.lines.append(await check(run))
         except CheckFailed as failed:
             reason, message = failed.reason, str(failed)
         except JobFailure as failure:
@@ -117,21 +117,21 @@ async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> RestoreTe
         outcome="Succeeded" if passed else "Failed",
         failure=None if passed else _FAILURES.get(reason, "Verification"),
         reason=reason,
-        message=message or f"{len(trial.lines)} checks passed",
-        checks=tuple(map(shorten, trial.lines)),
+        message=message or f"{len(run.lines)} checks passed",
+        checks=tuple(map(shorten, run.lines)),
         finished_at=clock.now(),
-        seconds=round(clock.monotonic() - began, 3),
-        snapshot=trial.manifest.as_status() if trial.manifest else None,
+        seconds=round(clock.monotonic() - start, 3),
+        snapshot=run.manifest.as_status() if run.manifest else None,
     )
 
 
 # --- the files in the store ----------------------------------------------------------------------
 
 
-async def _check_manifest(trial: TestRun) -> str:
+async def _check_manifest(run: TestRun) -> str:
     """Check that the manifest exists and matches the status of the OpenBaoBackup."""
-    env = trial.env
-    content = await trial.store.read(manifest_key(env.key), MANIFEST_MAX)
+    env = run.env
+    content = await run.store.read(manifest_key(env.key), MANIFEST_MAX)
     if content is None:
         raise CheckFailed("SnapshotMissing", f"there is no {manifest_key(env.key)} in the store")
     try:
@@ -150,19 +150,19 @@ async def _check_manifest(trial: TestRun) -> str:
         if expected and expected != actual:
             message = f"its manifest has {what} {actual}, but the OpenBaoBackup has {expected}"
             raise CheckFailed("SnapshotCorrupt", message)
-    trial.manifest = manifest
+    run.manifest = manifest
     return (
         f"manifest: matches the OpenBaoBackup, taken {manifest.taken_at} by "
         f"OpenBao {manifest.version}"
     )
 
 
-async def _check_archive(trial: TestRun) -> str:
+async def _check_archive(run: TestRun) -> str:
     """Check that the digest matches the manifest, and that the archive is complete."""
-    manifest = trial.expected_manifest()
-    fetched = await trial.store.fetch(trial.env.key, trial.file, SNAPSHOT_MAX)
+    manifest = run.expected_manifest()
+    fetched = await run.store.fetch(run.env.key, run.file, SNAPSHOT_MAX)
     if fetched is None:
-        raise CheckFailed("SnapshotMissing", f"there is no {trial.env.key} in the store")
+        raise CheckFailed("SnapshotMissing", f"there is no {run.env.key} in the store")
     if fetched.size < manifest.size:
         message = f"the store has {fetched.size} of {manifest.size} bytes"
         raise CheckFailed("SnapshotIncomplete", message)
@@ -172,9 +172,9 @@ async def _check_archive(trial: TestRun) -> str:
             f"has {manifest.size} bytes and digest {manifest.digest}"
         )
         raise CheckFailed("SnapshotCorrupt", message)
-    trial.meta = await asyncio.to_thread(_read, trial.file)
-    if (trial.meta.index, trial.meta.term) != (manifest.index, manifest.term):
-        message = f"it contains index {trial.meta.index}, but its manifest has {manifest.index}"
+    run.meta = await asyncio.to_thread(_read, run.file)
+    if (run.meta.index, run.meta.term) != (manifest.index, manifest.term):
+        message = f"it contains index {run.meta.index}, but its manifest has {manifest.index}"
         raise CheckFailed("SnapshotCorrupt", message)
     return f"archive: complete, {fetched.size} bytes, {fetched.digest}"
 
@@ -183,8 +183,8 @@ def _read(file: Path) -> Meta:
     archive = Archive()
     try:
         with file.open("rb") as source:
-            while piece := source.read(_PIECE):
-                archive.feed(piece)
+            while chunk := source.read(_CHUNK_BYTES):
+                archive.feed(chunk)
         return archive.finish()
     except NotASnapshot as error:
         reason = "SnapshotIncomplete" if "cut off" in str(error) else "SnapshotCorrupt"
@@ -194,33 +194,33 @@ def _read(file: Path) -> Meta:
 # --- the restore ---------------------------------------------------------------------------------
 
 
-async def _start_server(trial: TestRun) -> str:
+async def _start_server(run: TestRun) -> str:
     """Wait for the server of the pod, check that it is empty, and initialize it."""
-    health = await _until(trial, START_SECONDS, lambda _: True)
+    health = await _until(run, START_SECONDS, lambda _: True)
     if health is None:
-        raise CheckFailed("ServerUnavailable", f"no server answers at {trial.env.address}")
-    taken = trial.expected_manifest().version
-    if taken and health.version != taken:
-        message = f"OpenBao {taken} took the snapshot, but the servers run {health.version}"
+        raise CheckFailed("ServerUnavailable", f"no server answers at {run.env.address}")
+    version = run.expected_manifest().version
+    if version and health.version != version:
+        message = f"OpenBao {version} took the snapshot, but the servers run {health.version}"
         raise CheckFailed("VersionDiffers", message)
     if health.initialized:
         # The container was restarted: the data is from an earlier attempt.
         raise CheckFailed("ServerUnavailable", "the server of the test is not empty")
-    trial.root = await trial.bao.initialize(trial.address)
-    active = await _until(trial, START_SECONDS, lambda now: now.leads)
+    run.root = await run.bao.initialize(run.address)
+    active = await _until(run, START_SECONDS, lambda status: status.leads)
     if active is None:
         raise CheckFailed("ServerUnavailable", "the empty server of the test does not unseal")
-    trial.own_id = active.cluster_id
+    run.own_id = active.cluster_id
     return f"server: OpenBao {health.version}"
 
 
-async def _restore(trial: TestRun) -> str:
+async def _restore(run: TestRun) -> str:
     """Send the snapshot to the server, which checks it with its seal."""
     try:
-        await trial.bao.restore(trial.address, trial.root, pieces_of(trial.file), force=False)
+        await run.bao.restore(run.address, run.root, read_chunks(run.file), force=False)
     except Denied as refusal:
         if _OTHER_SEAL in str(refusal):
-            seal = trial.expected_manifest().seal or "a key that its manifest does not name"
+            seal = run.expected_manifest().seal or "a key that its manifest does not name"
             message = f"it was sealed with {seal}, which the servers do not have now: {refusal}"
             raise CheckFailed("SealDiffers", message) from None
         raise CheckFailed("SnapshotCorrupt", str(refusal)) from None
@@ -229,14 +229,16 @@ async def _restore(trial: TestRun) -> str:
             raise CheckFailed("SnapshotCorrupt", str(error)) from None
         raise
     finally:
-        trial.root = ""
+        run.root = ""
     return "seal: the server can decrypt the snapshot, and accepted it"
 
 
-async def _wait_for_data(trial: TestRun) -> str:
+async def _wait_for_data(run: TestRun) -> str:
     """Wait until the server is unsealed again, and check the cluster id of its data."""
-    health = await _until(trial, RETURN_SECONDS, lambda now: now.leads and _other(trial, now))
-    manifest = trial.expected_manifest()
+    health = await _until(
+        run, RETURN_SECONDS, lambda status: status.leads and _has_restored_data(run, status)
+    )
+    manifest = run.expected_manifest()
     if health is None:
         message = "the server accepted the snapshot, but did not unseal with its data"
         raise CheckFailed("StaysSealed", f"{message} within {RETURN_SECONDS:.0f} s")
@@ -246,58 +248,58 @@ async def _wait_for_data(trial: TestRun) -> str:
     return f"unsealed: automatically, as cluster {health.cluster_id}"
 
 
-def _other(trial: TestRun, health: ServerHealth) -> bool:
-    return bool(health.cluster_id) and health.cluster_id != trial.own_id
+def _has_restored_data(run: TestRun, health: ServerHealth) -> bool:
+    return bool(health.cluster_id) and health.cluster_id != run.own_id
 
 
 async def _until(
-    trial: TestRun, seconds: float, enough: Callable[[ServerHealth], bool]
+    run: TestRun, seconds: float, is_done: Callable[[ServerHealth], bool]
 ) -> ServerHealth | None:
-    """Query the health of the server until `enough` accepts it; None after the time limit."""
-    deadline = trial.clock.monotonic() + seconds
+    """Query the health of the server until `is_done` accepts it; None after the time limit."""
+    deadline = run.clock.monotonic() + seconds
     while True:
         try:
-            health = await trial.bao.health(trial.address)
-            if enough(health):
+            health = await run.bao.health(run.address)
+            if is_done(health):
                 return health
         except BaoError:
             # The server is starting or loading.
             pass
-        if trial.clock.monotonic() >= deadline:
+        if run.clock.monotonic() >= deadline:
             return None
-        await trial.clock.sleep(POLL_SECONDS)
+        await run.clock.sleep(POLL_SECONDS)
 
 
 # --- the restored data ---------------------------------------------------------------------------
 
 
-async def _check_index(trial: TestRun) -> str:
+async def _check_index(run: TestRun) -> str:
     """Check that the applied index is at least the index of the snapshot."""
-    assert trial.meta is not None
-    applied = await trial.bao.applied_index(trial.address)
-    if applied < trial.meta.index:
-        message = f"the data ends at index {applied}, but the snapshot has {trial.meta.index}"
+    assert run.meta is not None
+    applied = await run.bao.applied_index(run.address)
+    if applied < run.meta.index:
+        message = f"the data ends at index {applied}, but the snapshot has {run.meta.index}"
         raise CheckFailed("IndexTooLow", message)
-    return f"raft index: {trial.meta.index} in the snapshot, {applied} is applied"
+    return f"raft index: {run.meta.index} in the snapshot, {applied} is applied"
 
 
-async def _log_in(trial: TestRun) -> str:
+async def _log_in(run: TestRun) -> str:
     """Log in like a backup job, with the restored roles, policies and keys."""
-    server = trial.env.server
+    server = run.env.server
     if server.auth == "token":
-        trial.token = await asyncio.to_thread(_mounted, server.token_path)
+        run.token = await asyncio.to_thread(_read_token, server.token_path)
         return "login: not tested, because a token is used"
-    jwt = await asyncio.to_thread(_mounted, server.jwt_path)
+    jwt = await asyncio.to_thread(_read_token, server.jwt_path)
     try:
-        login = await trial.bao.login(trial.address, OPERATOR_MOUNT, server.role, jwt)
+        login = await run.bao.login(run.address, OPERATOR_MOUNT, server.role, jwt)
     except Denied as refusal:
         message = f"role {server.role} of the restored data refuses the login: {refusal}"
         raise CheckFailed("LoginRefused", message) from None
-    trial.token = login.client_token
+    run.token = login.client_token
     return f"login: with role {server.role} of the restored data"
 
 
-def _mounted(path: str) -> str:
+def _read_token(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -305,20 +307,20 @@ def _mounted(path: str) -> str:
         raise JobFailure("Config", message) from None
 
 
-async def _check_mounts(trial: TestRun) -> str:
+async def _check_mounts(run: TestRun) -> str:
     """Check that the secret engines are the same as when the snapshot was taken."""
-    expected = trial.expected_manifest().mounts
-    return await _compare(trial, "mounts", MOUNTS_PATH, expected, mounts_digest)
+    expected = run.expected_manifest().mounts
+    return await _compare(run, "mounts", MOUNTS_PATH, expected, mounts_digest)
 
 
-async def _check_canary(trial: TestRun) -> str:
+async def _check_canary(run: TestRun) -> str:
     """Check that the canary path has the same content as when the snapshot was taken."""
-    manifest = trial.expected_manifest()
-    return await _compare(trial, "canary", manifest.canary_path, manifest.canary, content_digest)
+    manifest = run.expected_manifest()
+    return await _compare(run, "canary", manifest.canary_path, manifest.canary, content_digest)
 
 
 async def _compare(
-    trial: TestRun,
+    run: TestRun,
     what: str,
     path: str,
     expected: str,
@@ -327,7 +329,7 @@ async def _compare(
     if not expected or not path:
         return f"{what}: not compared, because the manifest has none"
     try:
-        content = await trial.bao.read(trial.address, trial.token, path)
+        content = await run.bao.read(run.address, run.token, path)
     except Denied as refusal:
         if refusal.code != 404:
             return f"{what}: not compared, because the role may not read {path}"

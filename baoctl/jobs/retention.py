@@ -24,15 +24,15 @@ from contracts.naming.snapshot_keys import BackupKey
 from contracts.retention import RetentionCandidate, RetentionLimits, exceeded_limits
 from runtime.clock import Clock, Deadline
 
-READS_AT_A_TIME = 8
-SECONDS = 300.0
+CONCURRENT_READS = 8
+TIMEOUT_SECONDS = 300.0
 """Time limit: the backup is complete, and its report waits for retention."""
 FAILURES_MAX = 100
 """Failed deletions that end retention: without the permission, every deletion fails."""
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class RetentionResult:
     """The result of retention; `message` may be empty."""
 
     deleted: int = 0
@@ -44,7 +44,7 @@ def select_outdated(
 ) -> list[BackupKey]:
     """Return the snapshots to remove, oldest first; never the newest and never a protected one.
 
-    A protected snapshot counts towards `max_count`.
+    A protected snapshot counts toward `max_count`.
     """
     newest_first = sorted(keys, key=lambda key: (key.at, key.id8), reverse=True)
     snapshots = [RetentionCandidate(key.at, key.text in rules.protected) for key in newest_first]
@@ -57,13 +57,13 @@ def pair_keys(keys: Collection[str], of: BackupKey) -> tuple[list[BackupKey], li
     """Return the snapshots with a manifest, and the snapshot keys of orphaned manifests."""
     present = set(keys)
     complete: list[BackupKey] = []
-    left_over: list[BackupKey] = []
+    orphans: list[BackupKey] = []
     for manifest in present:
         key = snapshot_keys.parse(snapshot_keys.snapshot_key(manifest) or "")
         if key is None or not key.may_delete_with(of):
             continue
-        (complete if key.text in present else left_over).append(key)
-    return complete, left_over
+        (complete if key.text in present else orphans).append(key)
+    return complete, orphans
 
 
 def retained_message(count: int) -> str:
@@ -73,7 +73,7 @@ def retained_message(count: int) -> str:
     return (
         f"{count} more snapshots of this name are kept: their manifests cannot be read, or name "
         "another OpenBaoCluster object (for example, one that was deleted and created again). "
-        'Remove them by hand: see docs/backup.md, "Retention"'
+        'Delete them manually: see docs/backup.md, "Retention"'
     )
 
 
@@ -83,7 +83,7 @@ def postdated_message(count: int) -> str:
         return ""
     return (
         f"{count} snapshots are kept because their keys have a later time than this one: a clock "
-        "was wrong. Remove them by hand"
+        "was wrong. Delete them manually"
     )
 
 
@@ -108,36 +108,36 @@ def read_failures_message(failures: Sequence[str]) -> str:
 
 async def retain(
     store: JobStore, rules: RetentionEnv, just_stored: BackupKey, cluster_uid: str, clock: Clock
-) -> Removed:
+) -> RetentionResult:
     """Remove the outdated snapshots. Errors of the store are in the message and are not raised.
 
     Skips a snapshot that the store does not delete, for example because of a legal hold, and one
     whose manifest cannot be read, for example because it is archived.
     """
     if not rules.max_count and not rules.max_age_seconds:
-        return Removed()
+        return RetentionResult()
     # The clocks of two jobs may differ: the snapshot with the newest key may not be the last one.
     rules = replace(rules, protected=(*rules.protected, just_stored.text))
-    work = _Work(store, rules, just_stored, cluster_uid)
+    run = _RetentionRun(store, rules, just_stored, cluster_uid)
     # The clock of this machine may be ahead of that of the operator, which chose all keys.
     now = min(clock.now(), just_stored.at)
     try:
-        async with Deadline(clock, SECONDS):
-            await work.run(now)
+        async with Deadline(clock, TIMEOUT_SECONDS):
+            await run.run(now)
     except JobFailure as error:
-        return Removed(work.deleted, f"stopped after {work.deleted}: {error}")
+        return RetentionResult(run.deleted, f"stopped after {run.deleted}: {error}")
     except TimeoutError:
-        late = f"stopped after {work.deleted}: took over {SECONDS:g} s"
-        return Removed(work.deleted, _joined(late, *work.problems))
-    return Removed(work.deleted, work.message)
+        timeout = f"stopped after {run.deleted}: took over {TIMEOUT_SECONDS:g} s"
+        return RetentionResult(run.deleted, _join(timeout, *run.problems))
+    return RetentionResult(run.deleted, run.message)
 
 
-def _joined(*messages: str) -> str:
+def _join(*messages: str) -> str:
     return "; ".join(filter(None, messages))
 
 
 @dataclass(slots=True)
-class _Work:
+class _RetentionRun:
     store: JobStore
     rules: RetentionEnv
     just_stored: BackupKey
@@ -159,11 +159,11 @@ class _Work:
         prefix = snapshot_keys.list_prefix(
             self.just_stored.prefix, self.just_stored.namespace, self.just_stored.cluster
         )
-        listed, left_over = pair_keys(await self.store.keys(prefix), self.just_stored)
+        paired, orphans = pair_keys(await self.store.keys(prefix), self.just_stored)
         # A key from a clock that was ahead must not count as newer than later snapshots.
-        complete = [key for key in listed if key.at <= self.just_stored.at]
+        complete = [key for key in paired if key.at <= self.just_stored.at]
         # If nothing is outdated even with all of them, no manifest has to be read.
-        if not select_outdated(complete, self.rules, now) and not left_over:
+        if not select_outdated(complete, self.rules, now) and not orphans:
             return
         own = await self._own(complete)
         # A snapshot whose manifest cannot be read may belong to another cluster, so it does not
@@ -171,22 +171,22 @@ class _Work:
         to_remove = select_outdated(own, self.rules, now)
         retention_messages = (
             retained_message(len(complete) - len(own) - len(self.read_failures)),
-            postdated_message(len(listed) - len(complete)),
+            postdated_message(len(paired) - len(complete)),
         )
         if self.rules.dry_run:
             names = ", ".join(key.text for key in to_remove)
             plan = f"dry run: would remove {len(to_remove)}{': ' if to_remove else ''}{names}"
-            self.message = _joined(plan, *self.problems, *retention_messages)
+            self.message = _join(plan, *self.problems, *retention_messages)
             return
         for key in to_remove:
             # The manifest last: if this run is interrupted, the next one can continue.
             if await self._delete(key.text) and await self._delete(key.manifest):
                 self.deleted += 1
-        for key in await self._own(left_over):
+        for key in await self._own(orphans):
             # The list may be older than the snapshot.
             if await self.store.size(key.text) is None:
                 await self._delete(key.manifest)
-        self.message = _joined(*self.problems, *retention_messages)
+        self.message = _join(*self.problems, *retention_messages)
 
     async def _delete(self, key: str) -> bool:
         """Delete an object and return whether that succeeded.
@@ -205,11 +205,11 @@ class _Work:
         return True
 
     async def _own(self, keys: Sequence[BackupKey]) -> list[BackupKey]:
-        gate = asyncio.Semaphore(READS_AT_A_TIME)
+        semaphore = asyncio.Semaphore(CONCURRENT_READS)
 
         async def is_own(key: BackupKey) -> bool:
             try:
-                async with gate:
+                async with semaphore:
                     content = await self.store.read(key.manifest, MANIFEST_MAX)
                 manifest = read_manifest(content or b"")
             except (ObjectTooLarge, ManifestError):
@@ -221,5 +221,5 @@ class _Work:
                 return False
             return manifest.cluster_uid == self.cluster_uid and manifest.key == key.text
 
-        verdicts = await asyncio.gather(*map(is_own, keys))
-        return [key for key, own in zip(keys, verdicts, strict=True) if own]
+        results = await asyncio.gather(*map(is_own, keys))
+        return [key for key, own in zip(keys, results, strict=True) if own]

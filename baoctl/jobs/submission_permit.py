@@ -75,7 +75,7 @@ async def take_claim(permit: SubmissionPermit, claim: SubmissionClaim) -> None:
         except ApplyConflict as error:
             raise _refused(f"another client wrote the claim: {error}") from None
         except (Conflict, Transient) as error:
-            log.info("retrying the claim", why=str(error))
+            log.info("the claim was not written; retrying", error=str(error))
         except ApiError as error:
             raise _refused(str(error)) from None
         await permit.clock.sleep(PAUSE)
@@ -135,5 +135,5 @@ def _body(live: Object, claim: SubmissionClaim) -> dict[str, Any]:
     }
 
 
-def _refused(why: str) -> JobFailure:
-    return JobFailure("Config", f"the snapshot was not sent: {why}")
+def _refused(reason: str) -> JobFailure:
+    return JobFailure("Config", f"the snapshot was not sent: {reason}")

@@ -2,7 +2,8 @@
 
 Called by baoctl.jobs.restore. The evidence is a token that was issued after the snapshot was taken:
 if the leader no longer accepts it, the data has been replaced. A token that may be in the snapshot,
-or that the servers do not store, is no evidence; then the leader has to be healthy for WELL_FOR.
+or that the servers do not store, is no evidence; then the leader has to be healthy for
+HEALTHY_SECONDS.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from contracts.jobs.env import RestoreEnv
 from managers.bao.client import BaoError, Denied
 from managers.bao.models import ServerHealth
 
-PATIENCE: Final = 180.0
+TIMEOUT_SECONDS: Final = 180.0
 """Time limit in seconds of the verification."""
-SEALED_FOR: Final = 12.0
+SEALED_SECONDS: Final = 12.0
 """Seconds after which a sealed server does not unseal automatically any more."""
-WELL_FOR: Final = 15.0
+HEALTHY_SECONDS: Final = 15.0
 """Seconds for which the leader has to be healthy if the token is no evidence."""
-PAUSE: Final = 0.5
+POLL_SECONDS: Final = 0.5
 LOOKUP: Final = "auth/token/lookup-self"
 
 State = Literal["Applied", "Sealed", "Unconfirmed"]
@@ -47,14 +48,14 @@ class Confirmation:
     message: str
 
 
-async def find_evidence(at: LeaderSession) -> RestoreEvidence:
+async def find_evidence(session: LeaderSession) -> RestoreEvidence:
     """Check whether the servers store the token, and lose it only with their data.
 
     A token that expires, or has a limited number of uses, may be refused although the data is
     unchanged.
     """
     try:
-        token = await at.bao.read(at.leader.address, at.token, LOOKUP)
+        token = await session.bao.read(session.leader.address, session.token, LOOKUP)
     except (Denied, BaoError):
         return RestoreEvidence(proves=False)
     expires, ttl = token.get("expire_time"), token.get("ttl")
@@ -64,62 +65,66 @@ async def find_evidence(at: LeaderSession) -> RestoreEvidence:
 
 
 async def confirm(
-    env: RestoreEnv, context: JobContext, at: LeaderSession, evidence: RestoreEvidence
+    env: RestoreEnv, context: JobContext, session: LeaderSession, evidence: RestoreEvidence
 ) -> Confirmation:
-    """Query the servers until their state is known, or until PATIENCE has passed. Never raises.
+    """Query the servers until their state is known, or until TIMEOUT_SECONDS have passed.
 
-    A static token may be in the snapshot, so it is evidence only if the leader refuses it.
+    Never raises. A static token may be in the snapshot, so it is evidence only if the leader
+    refuses it.
     """
     clock = context.clock
-    began = clock.monotonic()
+    start = clock.monotonic()
     sealed_since: float | None = None
-    well_since: float | None = None
-    while clock.monotonic() - began < PATIENCE:
-        healths = await _server_healths(env, context, at)
+    healthy_since: float | None = None
+    while clock.monotonic() - start < TIMEOUT_SECONDS:
+        healths = await _server_healths(env, context, session)
         leaders = [address for address, health in healths.items() if health.leads]
-        gone = len(leaders) == 1 and evidence.proves and await _is_gone(at, leaders[0])
-        if gone:
+        replaced = (
+            len(leaders) == 1 and evidence.proves and await _refuses_token(session, leaders[0])
+        )
+        if replaced:
             return Confirmation("Applied", "the leader has the data of the snapshot")
         now = clock.monotonic()
         sealed = bool(healths) and all(health.sealed for health in healths.values())
         sealed_since = (sealed_since or now) if sealed else None
-        if sealed_since is not None and now - sealed_since >= SEALED_FOR:
+        if sealed_since is not None and now - sealed_since >= SEALED_SECONDS:
             return Confirmation(
                 "Sealed", f"{len(healths)} servers have been sealed since the snapshot was sent"
             )
-        well = len(leaders) == 1 and evidence.accepted
-        well_since = (well_since or now) if well else None
-        lasting = well_since is not None and now - well_since >= WELL_FOR
-        if lasting and (not evidence.proves or env.server.auth == "token"):
+        healthy = len(leaders) == 1 and evidence.accepted
+        healthy_since = (healthy_since or now) if healthy else None
+        stable = healthy_since is not None and now - healthy_since >= HEALTHY_SECONDS
+        if stable and (not evidence.proves or env.server.auth == "token"):
             return Confirmation("Applied", "the leader accepted the snapshot and is healthy")
-        await clock.sleep(PAUSE)
+        await clock.sleep(POLL_SECONDS)
     return Confirmation(
         "Unconfirmed",
-        f"could not confirm within {PATIENCE:.0f} s that the servers have the data of the snapshot",
+        f"could not confirm within {TIMEOUT_SECONDS:.0f} s that the servers have the data of the "
+        "snapshot",
     )
 
 
 async def _server_healths(
-    env: RestoreEnv, context: JobContext, at: LeaderSession
+    env: RestoreEnv, context: JobContext, session: LeaderSession
 ) -> dict[str, ServerHealth]:
     """Return the health of each server that answers, by its address."""
-    healths = await asyncio.gather(*(_health(host, context, at) for host in env.server.hosts))
+    healths = await asyncio.gather(*(_health(host, context, session) for host in env.server.hosts))
     return dict(health for health in healths if health is not None)
 
 
 async def _health(
-    host: str, context: JobContext, at: LeaderSession
+    host: str, context: JobContext, session: LeaderSession
 ) -> tuple[str, ServerHealth] | None:
     try:
         address = await context.addresses.resolve(host)
-        return address, await at.bao.health(address)
+        return address, await session.bao.health(address)
     except (OSError, BaoError):
         return None
 
 
-async def _is_gone(at: LeaderSession, leader: str) -> bool:
+async def _refuses_token(session: LeaderSession, leader: str) -> bool:
     try:
-        await at.bao.read(leader, at.token, LOOKUP)
+        await session.bao.read(leader, session.token, LOOKUP)
     except Denied as error:
         return error.code == 403
     except BaoError:

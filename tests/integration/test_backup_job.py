@@ -12,9 +12,9 @@ import pytest_asyncio
 
 from baoctl.jobs.backup import back_up
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.leader_client import session
+from baoctl.jobs.leader_client import open_session
 from baoctl.jobs.retention import retained_message
-from baoctl.jobs.snapshot.download import manifest_of, stage
+from baoctl.jobs.snapshot.download import download_snapshot, manifest_of
 from baoctl.jobs.snapshot.upload import take
 from baoctl.jobs.store.store import open_store
 from contracts.hcl.render import ConfigInput, render_config
@@ -90,7 +90,7 @@ async def test_a_snapshot_its_manifest_and_the_report_agree(job: Place, store: S
 async def test_a_stored_snapshot_is_read_back_completely(job: Place, tmp_path: Path) -> None:
     report = await back_up(job.env, job.here)
     async with open_store(job.env.store, {}, job.here.policy) as opened:
-        staged = await stage(opened, KEY, tmp_path / "staged")
+        staged = await download_snapshot(opened, KEY, tmp_path / "staged")
         manifest = await manifest_of(opened, KEY)
     assert report.snapshot is not None
     assert manifest is not None
@@ -107,7 +107,7 @@ async def test_a_damaged_object_is_no_snapshot(job: Place, store: Store, tmp_pat
         for number, content in enumerate((bytes(damaged), whole[: len(whole) // 2], b"")):
             store.write(KEY, content)
             with pytest.raises(JobFailure) as caught:
-                await stage(opened, KEY, tmp_path / str(number))
+                await download_snapshot(opened, KEY, tmp_path / str(number))
             assert caught.value.failure == "Verification"
 
 
@@ -279,7 +279,7 @@ async def test_a_snapshot_that_is_too_large_is_never_stored(
         played = _play(job, tmp_path, port)
         async with (
             open_store(played.env.store, {}, played.here.policy) as opened,
-            session(played.env.server, played.here.clock, played.here.addresses) as at,
+            open_session(played.env.server, played.here.clock, played.here.addresses) as at,
         ):
             with pytest.raises(JobFailure, match="the limit of 8388608 bytes"):
                 await take(opened, at, KEY, limit=8 << 20)

@@ -18,7 +18,7 @@ from contracts.api.cluster.status_errors import SNAPSHOT_MAX
 from contracts.jobs.snapshot_manifest import MANIFEST_MAX, Manifest, ManifestError, read_manifest
 from contracts.naming.snapshot_keys import manifest_key
 
-PIECE: Final = 1 << 20
+CHUNK_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class DownloadedSnapshot:
     meta: Meta
 
 
-async def stage(
+async def download_snapshot(
     store: JobStore, key: str, path: Path, limit: int = SNAPSHOT_MAX
 ) -> DownloadedSnapshot:
     """Read a snapshot of at most `limit` bytes into a new file.
@@ -41,9 +41,9 @@ async def stage(
     """
     archive = Archive()
 
-    def feed(piece: bytes) -> None:
+    def feed(chunk: bytes) -> None:
         try:
-            archive.feed(piece)
+            archive.feed(chunk)
         except NotASnapshot as error:
             raise JobFailure("Verification", f"{key} is not a valid snapshot: {error}") from None
 
@@ -61,11 +61,11 @@ async def stage(
     return DownloadedSnapshot(path, fetched.size, fetched.digest, meta)
 
 
-async def pieces_of(path: Path) -> AsyncIterator[bytes]:
-    """Read a file in pieces."""
+async def read_chunks(path: Path) -> AsyncIterator[bytes]:
+    """Yield the content of a file in chunks of CHUNK_BYTES."""
     with path.open("rb") as file:
-        while piece := await asyncio.to_thread(file.read, PIECE):
-            yield piece
+        while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
+            yield chunk
 
 
 async def manifest_of(store: JobStore, key: str) -> Manifest | None:

@@ -45,9 +45,9 @@ class Meta:
 
 
 class Archive:
-    """Reads a snapshot piece by piece in constant memory.
+    """Reads a snapshot in chunks, with constant memory.
 
-    `feed` and `finish` raise NotASnapshot; after `finish` the snapshot is complete.
+    `feed` and `finish` raise NotASnapshot. If `finish` returns, the snapshot is complete.
     """
 
     def __init__(self) -> None:
@@ -62,17 +62,17 @@ class Archive:
         self._meta: Meta | None = None
         self._ended = False
 
-    def feed(self, piece: bytes) -> None:
+    def feed(self, chunk: bytes) -> None:
         """Read the next bytes of the stream."""
-        while piece:
+        while chunk:
             if self._gzip.eof:
                 raise NotASnapshot("there are bytes after the end of the archive")
             try:
-                plain = self._gzip.decompress(piece, _OUTPUT)
+                plain = self._gzip.decompress(chunk, _OUTPUT)
             except zlib.error as error:
                 raise NotASnapshot(f"it is not a gzip stream, or is damaged: {error}") from None
             self._read(memoryview(plain))
-            piece = self._gzip.unconsumed_tail or self._gzip.unused_data
+            chunk = self._gzip.unconsumed_tail or self._gzip.unused_data
 
     def finish(self) -> Meta:
         """Return the metadata of the snapshot after the end of the stream."""

@@ -20,8 +20,8 @@ from baoctl.jobs.store.store import JobStore
 from contracts.api.cluster.status_errors import SNAPSHOT_MAX
 from managers.bao.client import BaoError, Denied
 
-PIECE: Final = 1 << 20
-"""Bytes that are inspected at once; large, because each inspection switches threads."""
+CHUNK_BYTES: Final = 1 << 20
+"""Size of a chunk that is inspected; large, because each inspection switches threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,26 +34,30 @@ class StoredSnapshot:
 
 
 async def take(
-    store: JobStore, at: LeaderSession, key: str, limit: int = SNAPSHOT_MAX
+    store: JobStore, session: LeaderSession, key: str, limit: int = SNAPSHOT_MAX
 ) -> StoredSnapshot:
     """Stream a snapshot into the store. Raises JobFailure; then nothing is stored."""
-    measure = _Measure(limit)
+    inspector = _StreamInspector(limit)
     try:
-        async with at.bao.snapshot(at.leader.address, at.token) as pieces:
-            await store.upload(key, measure.inspect(pieces))
+        async with session.bao.snapshot(session.leader.address, session.token) as chunks:
+            await store.upload(key, inspector.inspect(chunks))
     except Denied as error:
         raise JobFailure(
             "Authentication", f"the role of the job may not take a snapshot: {error}"
         ) from None
     except BaoError as error:
-        raise JobFailure("Snapshot", f"the stream of {at.leader.pod} failed: {error}") from None
+        raise JobFailure(
+            "Snapshot", f"the stream of {session.leader.pod} failed: {error}"
+        ) from None
     except NotASnapshot as error:
-        raise JobFailure("Snapshot", f"{at.leader.pod} did not send a snapshot: {error}") from None
-    return measure.snapshot()
+        raise JobFailure(
+            "Snapshot", f"{session.leader.pod} did not send a snapshot: {error}"
+        ) from None
+    return inspector.snapshot()
 
 
-class _Measure:
-    """Hashes and inspects a stream in two threads."""
+class _StreamInspector:
+    """Hashes and inspects the chunks of a stream in two threads."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -62,20 +66,20 @@ class _Measure:
         self._archive = Archive()
         self._meta: Meta | None = None
 
-    async def inspect(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def inspect(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Yield the same bytes. Raises NotASnapshot if they are not a complete snapshot."""
         pending: tuple[asyncio.Future[None], ...] = ()
         loop = asyncio.get_running_loop()
-        async for piece in _large_pieces(pieces):
+        async for chunk in _large_chunks(chunks):
             await asyncio.gather(*pending)
-            self._size += len(piece)
+            self._size += len(chunk)
             if self._size > self._limit:
                 raise NotASnapshot(f"it exceeds the limit of {self._limit} bytes")
             pending = (
-                loop.run_in_executor(None, self._digest.update, piece),
-                loop.run_in_executor(None, self._archive.feed, piece),
+                loop.run_in_executor(None, self._digest.update, chunk),
+                loop.run_in_executor(None, self._archive.feed, chunk),
             )
-            yield piece
+            yield chunk
         await asyncio.gather(*pending)
         self._meta = self._archive.finish()
 
@@ -85,11 +89,11 @@ class _Measure:
         return StoredSnapshot(self._size, f"sha256:{self._digest.hexdigest()}", self._meta)
 
 
-async def _large_pieces(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _large_chunks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     buffer = bytearray()
-    async for piece in pieces:
-        buffer += piece
-        if len(buffer) >= PIECE:
+    async for chunk in chunks:
+        buffer += chunk
+        if len(buffer) >= CHUNK_BYTES:
             yield bytes(buffer)
             buffer.clear()
     if buffer:

@@ -181,10 +181,10 @@ def _head(client: socket.socket) -> tuple[bytes, bytes]:
     """Read the head of the first request; return it, and the bytes of the body after it."""
     read = bytearray()
     while _END not in read:
-        piece = client.recv(4096)
-        if not piece or len(read) > _HEAD_MAX:
+        chunk = client.recv(4096)
+        if not chunk or len(read) > _HEAD_MAX:
             raise ValueError("no head of a request")
-        read += piece
+        read += chunk
     end = read.index(_END) + len(_END)
     return bytes(read[:end]), bytes(read[end:])
 

@@ -21,12 +21,12 @@ USER: Final = "authorized_user"
 TOKEN_SERVICE: Final = EgressEndpoint("accounts.google.com", 443)
 """The endpoint at which obstore exchanges the refresh token of a user for an access token."""
 
-_NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+_REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     ACCOUNT: ("private_key", "private_key_id", "client_email"),
     USER: ("client_id", "client_secret", "refresh_token"),
 }
 _KEY_FILE: Final = "store the key file of a service account"
-_REFUSED: Final[Mapping[str, str]] = {
+_UNSUPPORTED: Final[Mapping[str, str]] = {
     "external_account": (
         "workload identity federation needs a token of another issuer; on GKE, remove "
         f"credentialsSecretRef to use the identity of the pod, elsewhere {_KEY_FILE}"
@@ -48,9 +48,9 @@ def credential_type(text: str, reference: str) -> str:
     content = _content(text, reference)
     # Handwritten files of service accounts often have no type.
     kind = content.get("type", ACCOUNT)
-    if not isinstance(kind, str) or kind not in _NEEDED:
+    if not isinstance(kind, str) or kind not in _REQUIRED:
         raise JobFailure("Config", f"{reference}: {FILE} has {_refusal(kind)}")
-    missing = [name for name in _NEEDED[kind] if not _is_text(content.get(name))]
+    missing = [name for name in _REQUIRED[kind] if not _is_text(content.get(name))]
     if missing:
         raise JobFailure(
             "Config",
@@ -70,8 +70,8 @@ def _content(text: str, reference: str) -> Mapping[str, Any]:
 
 
 def _refusal(kind: Any) -> str:
-    if isinstance(kind, str) and kind in _REFUSED:
-        return f"type {kind}: {_REFUSED[kind]}"
+    if isinstance(kind, str) and kind in _UNSUPPORTED:
+        return f"type {kind}: {_UNSUPPORTED[kind]}"
     # An unknown type is not shown: it may be a secret.
     return f"an unknown type: {_KEY_FILE}"
 

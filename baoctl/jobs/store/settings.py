@@ -143,8 +143,8 @@ def _gcs(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSett
     http = endpoint is not None and endpoint.scheme == "http"
     key = secret.get(google_credentials.FILE, "")
     if key:
-        more, tokens = _google_login(env, key)
-        return StoreSettings(options | more, (*endpoints, *tokens), http=http)
+        login_options, tokens = _google_login(env, key)
+        return StoreSettings(options | login_options, (*endpoints, *tokens), http=http)
     if http:
         # Only emulators use http, and they have no identities.
         return StoreSettings(options | {"skip_signature": True}, endpoints, http=True)
@@ -164,13 +164,13 @@ def _google_login(env: StoreEnv, text: str) -> tuple[dict[str, Any], tuple[Egres
 
 
 def _azure(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSettings:
-    stated = _connection(secret.get("connectionString", ""))
-    account = stated.get("AccountName") or env.azure_account
+    connection = _connection(secret.get("connectionString", ""))
+    account = connection.get("AccountName") or env.azure_account
     if not account:
         raise JobFailure(
             "Config", "spec.backup.target.azure.storageAccount: is not set; name the account"
         )
-    endpoint = _azure_endpoint(env, stated, account)
+    endpoint = _azure_endpoint(env, connection, account)
     options: dict[str, Any] = {
         "container_name": env.azure_container or env.bucket,
         "account_name": account,
@@ -178,11 +178,11 @@ def _azure(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSe
     }
     http = endpoint.scheme == "http"
     endpoints = (_egress_endpoint(endpoint), *_AZURE_LOGIN)
-    access = stated.get("AccountKey") or secret.get("accountKey", "").strip()
-    if access:
-        return StoreSettings(options | {"account_key": access}, endpoints, http=http)
-    if stated.get("SharedAccessSignature"):
-        options["sas_key"] = stated["SharedAccessSignature"].lstrip("?")
+    account_key = connection.get("AccountKey") or secret.get("accountKey", "").strip()
+    if account_key:
+        return StoreSettings(options | {"account_key": account_key}, endpoints, http=http)
+    if connection.get("SharedAccessSignature"):
+        options["sas_key"] = connection["SharedAccessSignature"].lstrip("?")
         return StoreSettings(options, endpoints, http=http)
     if secret.get("connectionString"):
         raise JobFailure(
@@ -196,10 +196,10 @@ def _azure(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSe
     return StoreSettings(options, endpoints, (_IMDS,), http)
 
 
-def _azure_endpoint(env: StoreEnv, stated: Mapping[str, str], account: str) -> SplitResult:
-    blob = env.endpoint or stated.get("BlobEndpoint", "")
+def _azure_endpoint(env: StoreEnv, connection: Mapping[str, str], account: str) -> SplitResult:
+    blob = env.endpoint or connection.get("BlobEndpoint", "")
     if not blob:
-        suffix = stated.get("EndpointSuffix") or "core.windows.net"
+        suffix = connection.get("EndpointSuffix") or "core.windows.net"
         return _split(f"https://{account}.blob.{suffix}")
     endpoint = _split(blob)
     host = endpoint.hostname or ""

@@ -34,7 +34,7 @@ UPLOAD_MEMORY: Final = 96 << 20
 """Bytes that all parts of an upload may use; the memory limit of a pod is at least 512 MiB."""
 PART_MIN: Final = 5 << 20
 """Minimum part size of S3; with its maximum of 10,000 parts an object has up to 48 GiB."""
-PIECES_AHEAD: Final = 8
+CHUNKS_AHEAD: Final = 8
 CLEAN_UP_SECONDS: Final = 15.0
 """Time for which a stopped job waits for the abort of its upload; the grace period is 30 s."""
 DISCARD_SECONDS: Final = 10.0
@@ -44,7 +44,7 @@ LISTED_MAX: Final = 250_000
 _STREAM: Final = 1 << 20
 _END: Final = b""
 # Not all exceptions of obstore are a BaseError. RuntimeError includes its NotImplementedError, and
-# the error of _Handover.
+# the error of _ChunkQueue.
 _ERRORS = (BaseError, OSError, ValueError, TypeError, RuntimeError)
 _CONSTRUCTORS: Mapping[str, Callable[..., ObjectStore]] = {
     "s3": S3Store,
@@ -84,44 +84,44 @@ class JobStore:
         self._store = store
         self._proxy = proxy
 
-    async def upload(self, key: str, pieces: AsyncIterable[bytes]) -> None:
+    async def upload(self, key: str, chunks: AsyncIterable[bytes]) -> None:
         """Store a stream of unknown length; the object exists only after its successful end.
 
         Raises the exceptions of the stream, and then stores nothing. A cancellation waits until the
         upload is aborted. If the response to the last request is lost, the object may exist; then
         it is deleted.
         """
-        handover = _Handover(pieces)
-        feeding = asyncio.create_task(handover.feed())
-        feeding.add_done_callback(handover.fed)
-        sending = asyncio.create_task(self._run(key, lambda: self._put(key, handover)))
+        chunk_queue = _ChunkQueue(chunks)
+        reader = asyncio.create_task(chunk_queue.read_stream())
+        reader.add_done_callback(chunk_queue.on_end)
+        uploader = asyncio.create_task(self._run(key, lambda: self._put(key, chunk_queue)))
         try:
-            await asyncio.shield(sending)
+            await asyncio.shield(uploader)
         except asyncio.CancelledError:
-            handover.stop()
+            chunk_queue.stop()
             # `gather` retrieves the error, which asyncio would log otherwise.
-            ended = asyncio.gather(sending, return_exceptions=True)
-            await asyncio.wait({ended}, timeout=CLEAN_UP_SECONDS)
-            if handover.all_sent:
+            upload_end = asyncio.gather(uploader, return_exceptions=True)
+            await asyncio.wait({upload_end}, timeout=CLEAN_UP_SECONDS)
+            if chunk_queue.all_sent:
                 await self.discard(key)
             raise
         except JobFailure:
             # The library replaces an exception of the stream with its own.
-            if handover.error is not None:
-                raise handover.error from None
-            if handover.all_sent:
+            if chunk_queue.error is not None:
+                raise chunk_queue.error from None
+            if chunk_queue.all_sent:
                 await self.discard(key)
             raise
         finally:
-            handover.stop()
-            feeding.cancel()
-            await asyncio.gather(feeding, return_exceptions=True)
+            chunk_queue.stop()
+            reader.cancel()
+            await asyncio.gather(reader, return_exceptions=True)
 
-    def _put(self, key: str, pieces: Iterator[bytes]) -> None:
+    def _put(self, key: str, chunks: Iterator[bytes]) -> None:
         concurrency = max(1, self._env.concurrency)
         part = max(PART_MIN, min(self._env.part_size, UPLOAD_MEMORY // (concurrency + 1)))
         obstore.put(
-            self._store, key, pieces, use_multipart=True, chunk_size=part,
+            self._store, key, chunks, use_multipart=True, chunk_size=part,
             max_concurrency=concurrency,
         )  # fmt: skip
         self._sync(key)
@@ -153,29 +153,29 @@ class JobStore:
         return bytes(result.bytes())
 
     async def fetch(
-        self, key: str, path: Path, limit: int, on_piece: Callable[[bytes], None] | None = None
+        self, key: str, path: Path, limit: int, on_chunk: Callable[[bytes], None] | None = None
     ) -> Fetched | None:
         """Read an object of at most `limit` bytes into a new file; None if it does not exist.
 
-        `on_piece` is called with each piece, in the reading thread, and may raise JobFailure.
+        `on_chunk` is called with each chunk, in the reading thread, and may raise JobFailure.
         """
-        return await self._optional(key, lambda: self._fetch(key, path, limit, on_piece))
+        return await self._optional(key, lambda: self._fetch(key, path, limit, on_chunk))
 
     def _fetch(
-        self, key: str, path: Path, limit: int, on_piece: Callable[[bytes], None] | None
+        self, key: str, path: Path, limit: int, on_chunk: Callable[[bytes], None] | None
     ) -> Fetched:
         result = obstore.get(self._store, key)
         size, digest = 0, hashlib.sha256()
         with path.open("xb") as file:
-            for piece in result.stream(min_chunk_size=_STREAM):
-                size += len(piece)
+            for chunk in result.stream(min_chunk_size=_STREAM):
+                size += len(chunk)
                 if size > limit:
                     raise JobFailure("Storage", f"{key} has more than {limit} bytes, the limit")
-                content = bytes(piece)
+                content = bytes(chunk)
                 digest.update(content)
                 file.write(content)
-                if on_piece is not None:
-                    on_piece(content)
+                if on_chunk is not None:
+                    on_chunk(content)
         return Fetched(size, f"sha256:{digest.hexdigest()}")
 
     async def keys(self, prefix: str, limit: int = LISTED_MAX) -> list[str]:
@@ -192,8 +192,8 @@ class JobStore:
                 if len(keys) > limit:
                     raise JobFailure(
                         "Storage",
-                        f"there are more than {limit} objects below {prefix}: remove old ones by "
-                        "hand, or set another spec.backup.target.pathPrefix",
+                        f"there are more than {limit} objects below {prefix}: remove old ones "
+                        "manually, or set another spec.backup.target.pathPrefix",
                     )
             return keys
 
@@ -208,12 +208,12 @@ class JobStore:
 
         Never raises JobFailure.
         """
-        deleting = asyncio.ensure_future(self.delete(key))
-        done, _ = await asyncio.wait({deleting}, timeout=DISCARD_SECONDS)
+        delete_task = asyncio.ensure_future(self.delete(key))
+        done, _ = await asyncio.wait({delete_task}, timeout=DISCARD_SECONDS)
         if not done:
-            deleting.cancel()
+            delete_task.cancel()
             return f"the store did not delete it within {DISCARD_SECONDS:g} s"
-        return str(deleting.exception() or "")
+        return str(delete_task.exception() or "")
 
     async def delete_partial(self, prefix: str) -> list[str]:
         """Delete the files of interrupted uploads below a prefix of a volume; return their names.
@@ -328,13 +328,13 @@ def _construct(
         ) from None
 
 
-class _Handover:
-    """An iterator for the sending thread; the event loop fills it with the pieces of a stream."""
+class _ChunkQueue:
+    """An iterator for the uploading thread; the event loop fills it with the chunks of a stream."""
 
-    def __init__(self, pieces: AsyncIterable[bytes]) -> None:
-        self._pieces = pieces
+    def __init__(self, chunks: AsyncIterable[bytes]) -> None:
+        self._chunks = chunks
         self._queue: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self._room = asyncio.Semaphore(PIECES_AHEAD)
+        self._slots = asyncio.Semaphore(CHUNKS_AHEAD)
         self._loop = asyncio.get_running_loop()
         self._stopped = False
         self.error: BaseException | None = None
@@ -342,22 +342,22 @@ class _Handover:
         self.all_sent = False
         """The thread has read the whole stream, and may complete the upload."""
 
-    async def feed(self) -> None:
+    async def read_stream(self) -> None:
         """Read the stream until it ends or raises."""
-        async for piece in self._pieces:
-            if piece:
-                await self._room.acquire()
-                self._queue.put(piece)
+        async for chunk in self._chunks:
+            if chunk:
+                await self._slots.acquire()
+                self._queue.put(chunk)
 
-    def fed(self, feeding: asyncio.Task[None]) -> None:
+    def on_end(self, reader: asyncio.Task[None]) -> None:
         """Notify the thread that the stream has ended or failed."""
-        if not feeding.cancelled():
-            self.error = feeding.exception()
+        if not reader.cancelled():
+            self.error = reader.exception()
         self._stopped = self._stopped or self.error is not None
         self._queue.put(_END)
 
     def stop(self) -> None:
-        """Make the sending thread fail at its next piece, so that it aborts the upload."""
+        """Make the uploading thread fail at its next chunk, so that it aborts the upload."""
         self._stopped = True
         self._queue.put(_END)
 
@@ -365,11 +365,11 @@ class _Handover:
         return self
 
     def __next__(self) -> bytes:
-        piece = self._queue.get()
+        chunk = self._queue.get()
         if self._stopped:
             raise RuntimeError("the stream failed or was stopped")
-        if piece == _END:
+        if chunk == _END:
             self.all_sent = True
             raise StopIteration
-        self._loop.call_soon_threadsafe(self._room.release)
-        return piece
+        self._loop.call_soon_threadsafe(self._slots.release)
+        return chunk

@@ -94,12 +94,12 @@ async def _execute(environ: Mapping[str, str], clock: Clock, addresses: ServerAd
 
 def _location(error: BaseException) -> str:
     """Return where an error was raised. Its text is not reported: it may contain a secret."""
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    if at is None:
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    if frame is None:
         return "unknown location"
-    return f"{at.tb_frame.f_code.co_qualname}, line {at.tb_lineno}"
+    return f"{frame.tb_frame.f_code.co_qualname}, line {frame.tb_lineno}"
 
 
 def _log(message: str, code: int, level: str) -> None:
@@ -110,7 +110,7 @@ def _log(message: str, code: int, level: str) -> None:
 
     logs.configure(SystemClock(), level=level)
     log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
-    fields = {"action": os.environ.get("UPGRADE_ACTION", ""), "exit_code": code, "why": message}
+    fields = {"action": os.environ.get("UPGRADE_ACTION", ""), "exit_code": code, "reason": message}
     if code:
         log.error("the job has failed", **fields)
     else:

@@ -29,30 +29,32 @@ class RaftClient:
 
     def __init__(self, work: Work) -> None:
         self._work = work
-        self._at: LeaderSession | None = None
+        self._session: LeaderSession | None = None
 
-    async def at(self) -> LeaderSession:
+    async def session(self) -> LeaderSession:
         """Return the current leader and a token."""
-        if self._at is None:
+        if self._session is None:
             leader = await self._work.leader()
             token = await self._work.log_in(leader.address)
-            self._at = LeaderSession(self._work.bao, leader, token)
-        return self._at
+            self._session = LeaderSession(self._work.bao, leader, token)
+        return self._session
 
     def forget(self) -> None:
         """Drop the leader and the token, so that the next request finds the leader again."""
-        self._at = None
+        self._session = None
 
     async def peers(self) -> Peers:
         """Return all members by their node id."""
-        members = await self._call(lambda at: at.bao.members(at.leader.address, at.token))
+        members = await self._call(
+            lambda session: session.bao.members(session.leader.address, session.token)
+        )
         return {member.node_id: member for member in members}
 
     async def states(self) -> States | None:
         """Return the autopilot state of each member; None if autopilot is disabled."""
-        at = await self.at()
+        session = await self.session()
         try:
-            state = await at.bao.autopilot_state(at.leader.address, at.token)
+            state = await session.bao.autopilot_state(session.leader.address, session.token)
         except Denied as error:
             if error.code == 404:
                 return None
@@ -64,19 +66,25 @@ class RaftClient:
 
     async def promote(self, pod: str) -> None:
         """Give a member a vote."""
-        await self._call(lambda at: at.bao.promote(at.leader.address, at.token, pod))
+        await self._call(
+            lambda session: session.bao.promote(session.leader.address, session.token, pod)
+        )
 
     async def demote(self, pod: str) -> None:
         """Remove the vote of a member."""
-        await self._call(lambda at: at.bao.demote(at.leader.address, at.token, pod))
+        await self._call(
+            lambda session: session.bao.demote(session.leader.address, session.token, pod)
+        )
 
     async def remove(self, pod: str) -> None:
         """Remove a member."""
-        await self._call(lambda at: at.bao.remove_peer(at.leader.address, at.token, pod))
+        await self._call(
+            lambda session: session.bao.remove_peer(session.leader.address, session.token, pod)
+        )
 
     async def _call(self, call: Callable[[LeaderSession], Awaitable[Answer]]) -> Answer:
         try:
-            return await call(await self.at())
+            return await call(await self.session())
         except Denied as error:
             raise _refused(error) from None
         except BaoError:

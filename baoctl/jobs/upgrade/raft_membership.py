@@ -71,7 +71,7 @@ async def repair(work: Work) -> str:
     raft_client = RaftClient(work)
     await _must_be_members(raft_client, work.env.blue)
     # Before any vote changes: a voter of blue could be elected if the leader of green failed.
-    await _check_successors(work, (await raft_client.at()).leader, work.env.blue)
+    await _check_successors(work, (await raft_client.session()).leader, work.env.blue)
     await work.until("Sync", lambda: _lagging(work, raft_client, work.env.blue))
     await _promote(work, raft_client, work.env.blue)
     await _move(work, away=work.env.green, to=work.env.blue)
@@ -79,14 +79,14 @@ async def repair(work: Work) -> str:
 
 
 async def _join(work: Work, raft_client: RaftClient, pod: str) -> None:
-    at, server = await raft_client.at(), work.env.server
+    session, server = await raft_client.session(), work.env.server
     order = JoinOrder(
-        leader=await at.bao.leader_address(at.leader.address),
+        leader=await session.bao.leader_address(session.leader.address),
         authority=authority_of(server),
         server_name=server.server_name or names.raft_server_name(server.cluster),
     )
     try:
-        await at.bao.join(await work.address(pod), order)
+        await session.bao.join(await work.address(pod), order)
     except (BaoError, Denied, OSError) as error:
         # The server may be joining already: the caller waits for it.
         if work.late:
@@ -134,7 +134,7 @@ async def _move(work: Work, *, away: Sequence[str], to: Sequence[str]) -> None:
         nonvoters = [pod for pod in to if pod not in voters(peers)]
         if nonvoters:
             raise StepFailure("Membership", f"{_list(nonvoters)} do not vote; no vote was removed")
-        leader = (await raft_client.at()).leader
+        leader = (await raft_client.session()).leader
         followers = [pod for pod in away if pod in voters(peers) - {leader.pod}]
         await _change_votes(work, raft_client, followers, vote=False)
         if leader.pod not in away:

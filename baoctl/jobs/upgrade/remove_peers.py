@@ -2,7 +2,7 @@
 
 Uses upgrade.raft_client. Called by upgrade.main. An action removes only a server that neither leads
 nor votes: an earlier action removed its vote. A removed server keeps its data and is not notified;
-the operator deletes it afterwards.
+the operator deletes it later.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ async def remove_green(work: Work) -> str:
 
 async def _remove(work: Work, pods: Sequence[str], remaining: Sequence[str]) -> str:
     raft_client = RaftClient(work)
-    leader = (await raft_client.at()).leader.pod
+    leader = (await raft_client.session()).leader.pod
     if leader not in remaining:
         raise StepFailure(
             "Membership", f"{leader} leads, and is not in the remaining pool; nothing was removed"

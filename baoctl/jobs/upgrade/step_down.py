@@ -26,29 +26,29 @@ async def step_down(work: Work) -> str:
     Raises StepFailure(StepDown), JobFailure(Authentication, LeaderDiscovery).
     """
     target = work.env.target
-    lead = await _leads(work, target)
-    if lead is None:
+    leader = await _leads(work, target)
+    if leader is None:
         return f"{target} does not lead; nothing was done"
-    successor = await hand_over(work, lead)
+    successor = await hand_over(work, leader)
     if successor.pod == target:
         # The operator retries. A server that stepped down waits ten seconds before it can lead.
         return f"{target} stepped down, and was elected again"
     return f"{target} handed over to {successor.pod}"
 
 
-async def hand_over(work: Work, lead: Leader) -> Leader:
+async def hand_over(work: Work, leader: Leader) -> Leader:
     """Ask a leader to step down, wait for the next leader, and return it.
 
     The next leader may be the same server, if its successor lost the leadership.
     """
-    token = await work.log_in(lead.address)
+    token = await work.log_in(leader.address)
     # Another server may have become the leader during the login.
-    if isinstance(await work.observe(lead.pod), Leader):
-        await _ask(work, lead, token)
-    others = [pod for pod in work.env.server.pods if pod != lead.pod]
+    if isinstance(await work.observe(leader.pod), Leader):
+        await _ask(work, leader, token)
+    others = [pod for pod in work.env.server.pods if pod != leader.pod]
     # Each pod has its own task: one that does not answer must not delay the others.
     polls = [asyncio.ensure_future(_until_it_leads(work, pod)) for pod in others]
-    polls.append(asyncio.ensure_future(_until_it_leads_again(work, lead.pod)))
+    polls.append(asyncio.ensure_future(_until_it_leads_again(work, leader.pod)))
     try:
         await asyncio.wait(polls, return_when=asyncio.FIRST_COMPLETED)
         leaders = [poll.result() for poll in polls if poll.done()]
@@ -56,13 +56,13 @@ async def hand_over(work: Work, lead: Leader) -> Leader:
         for poll in polls:
             poll.cancel()
         await asyncio.gather(*polls, return_exceptions=True)
-    leader = next((state for state in leaders if state is not None), None)
-    if leader is None:
+    successor = next((state for state in leaders if state is not None), None)
+    if successor is None:
         states = summary(await work.observe_all())
         raise StepFailure(
-            "StepDown", f"no server leads after the step-down of {lead.pod} ({states})"
+            "StepDown", f"no server leads after the step-down of {leader.pod} ({states})"
         )
-    return leader
+    return successor
 
 
 async def _leads(work: Work, pod: str) -> Leader | None:
@@ -84,19 +84,21 @@ async def _leads(work: Work, pod: str) -> Leader | None:
         await work.clock.sleep(POLL_SECONDS)
 
 
-async def _ask(work: Work, lead: Leader, token: str) -> None:
+async def _ask(work: Work, leader: Leader, token: str) -> None:
     while True:
         try:
-            await work.bao.step_down(lead.address, token)
+            await work.bao.step_down(leader.address, token)
         except Denied as error:
-            raise JobFailure("Authentication", f"{lead.pod} does not step down: {error}") from None
+            raise JobFailure(
+                "Authentication", f"{leader.pod} does not step down: {error}"
+            ) from None
         except BaoError as error:
             if work.late:
                 raise StepFailure(
-                    "StepDown", f"{lead.pod} does not answer the step-down request: {error}"
+                    "StepDown", f"{leader.pod} does not answer the step-down request: {error}"
                 ) from None
             await work.clock.sleep(AGAIN_SECONDS)
-            if isinstance(await work.observe(lead.pod), Leader):
+            if isinstance(await work.observe(leader.pod), Leader):
                 continue
         return
 

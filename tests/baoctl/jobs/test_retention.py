@@ -13,8 +13,8 @@ from obstore.store import MemoryStore
 from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.retention import (
     FAILURES_MAX,
-    SECONDS,
-    Removed,
+    TIMEOUT_SECONDS,
+    RetentionResult,
     pair_keys,
     retain,
     retained_message,
@@ -95,7 +95,7 @@ def test_only_whole_snapshots_of_this_place_are_listed() -> None:
 def test_what_no_retention_ever_removes_is_counted_for_a_person() -> None:
     assert retained_message(0) == ""
     assert retained_message(3).startswith("3 more snapshots of this name are kept")
-    assert "by hand" in retained_message(3)
+    assert "manually" in retained_message(3)
 
 
 class Memory(JobStore):
@@ -138,7 +138,7 @@ class Memory(JobStore):
             number for number, key in enumerate(self.snapshots) if {key.text, key.manifest} <= names
         ]
 
-    async def retained(self, rules: RetentionEnv, now: datetime = NOW) -> Removed:
+    async def retained(self, rules: RetentionEnv, now: datetime = NOW) -> RetentionResult:
         """Run the retention of the Job that stored the first snapshot."""
         return await retain(self, rules, self.snapshots[0], "uid", ManualClock(now))
 
@@ -146,7 +146,7 @@ class Memory(JobStore):
 async def test_a_node_whose_clock_is_ahead_removes_nothing_by_age() -> None:
     store = await Memory(*snapshots_of_ages(0, 1, 2)).filled()
     rules = RetentionEnv(max_age_seconds=30 * DAY)
-    assert await store.retained(rules, NOW + timedelta(days=365)) == Removed()
+    assert await store.retained(rules, NOW + timedelta(days=365)) == RetentionResult()
     assert await store.left() == [0, 1, 2]
 
 
@@ -161,7 +161,7 @@ async def test_snapshots_of_a_clock_that_was_ahead_do_not_replace_later_ones() -
 async def test_an_object_with_the_name_of_a_manifest_does_not_stop_retention() -> None:
     store = await Memory(*snapshots_of_ages(0, 1, 2, 3)).filled()
     await store.write(store.snapshots[3].manifest, b"x" * (MANIFEST_MAX + 1))
-    assert await store.retained(RetentionEnv(1)) == Removed(2, retained_message(1))
+    assert await store.retained(RetentionEnv(1)) == RetentionResult(2, retained_message(1))
     assert await store.left() == [0, 3]
 
 
@@ -256,7 +256,9 @@ async def test_a_refused_address_stops_retention() -> None:
     store.delete = refuse  # type: ignore[method-assign]
     removed = await store.retained(RetentionEnv(1))
     assert store.refused == 1
-    assert removed == Removed(0, "stopped after 0: spec.backup.target.endpoint: is not allowed")
+    assert removed == RetentionResult(
+        0, "stopped after 0: spec.backup.target.endpoint: is not allowed"
+    )
 
 
 async def test_what_failed_before_the_time_limit_is_reported_too() -> None:
@@ -267,7 +269,7 @@ async def test_what_failed_before_the_time_limit_is_reported_too() -> None:
     async def delete(key: str) -> None:
         if key == store.snapshots[1].text:
             stuck.set()
-            await clock.sleep(SECONDS + 1)
+            await clock.sleep(TIMEOUT_SECONDS + 1)
         raise JobFailure("Storage", "no answer")
 
     store.delete = delete  # type: ignore[method-assign]
@@ -275,7 +277,7 @@ async def test_what_failed_before_the_time_limit_is_reported_too() -> None:
         retain(store, RetentionEnv(1), store.snapshots[0], "uid", clock)
     )
     await stuck.wait()
-    await clock.advance(SECONDS)
+    await clock.advance(TIMEOUT_SECONDS)
     removed = await retention
     assert removed.message == (
         "stopped after 0: took over 300 s; 1 outdated snapshots could not be deleted; the first "
