@@ -41,13 +41,13 @@ def build_backup_controllers(
     dependencies = BackupDependencies(
         parts.client, locks, Jobs(parts.client), parts.events, parts.clock
     )
-    reported = ClustersOfShard(caches.clusters, parts.settings.shard)
-    metrics = BackupMetrics(parts.metrics, reported)
+    shard_clusters = ClustersOfShard(caches.clusters, parts.settings.shard)
+    metrics = BackupMetrics(parts.metrics, shard_clusters)
     run = BackupReconciler(backup_caches, dependencies, template_source)
-    pausing = PauseGuard(run, caches.clusters, partial(clusters_of_run, caches.backups))
+    guarded = PauseGuard(run, caches.clusters, partial(clusters_of_run, caches.backups))
     runs = make(
         "openbaobackup",
-        gated_by_cluster(pausing, caches.backups, caches),
+        gated_by_cluster(guarded, caches.backups, caches),
         owns=owns_run(parts.settings.shard, caches.backups),
     )
     schedule = PauseGuard(ScheduleReconciler(backup_caches, dependencies, metrics), caches.clusters)
@@ -56,8 +56,8 @@ def build_backup_controllers(
     )
     watch_runs(runs, backup_caches)
     watch_schedules(schedules, backup_caches)
-    watch_gates(runs, caches.backups, caches.opened, caches.tenants)
-    watch_gates(schedules, caches.clusters, caches.opened, caches.tenants)
+    watch_gates(runs, caches.backups, caches.namespaces, caches.tenants)
+    watch_gates(schedules, caches.clusters, caches.namespaces, caches.tenants)
     return (
         runs,
         schedules,
@@ -105,14 +105,14 @@ def watch_runs(controller: Controller, caches: BackupCaches) -> None:
             yield from unfinished(cluster)
 
     controller.watch(caches.backups, enqueue_object)
-    news = any_of(
+    changes = any_of(
         generation_changed,
         part_changed("status", "operationLock"),
         part_changed("status", "initialized"),
         part_changed("status", "upgrade"),
         part_changed("status", "blueGreen", "phase"),
     )
-    controller.watch(caches.clusters, enqueue_mapped(of_cluster), news)
+    controller.watch(caches.clusters, enqueue_mapped(of_cluster), changes)
     controller.watch(caches.restores, enqueue_mapped(of_restore), part_changed("status", "phase"))
 
 
@@ -125,13 +125,13 @@ def watch_schedules(controller: Controller, caches: BackupCaches) -> None:
     def of_run(run: Object) -> Iterable[Request]:
         return cluster_keys(run)
 
-    news = any_of(
+    changes = any_of(
         generation_changed,
         labels_or_annotations_changed,
         part_changed("status", "operationLock", "holder"),
         part_changed("status", "initialized"),
         part_changed("status", "backup"),
     )
-    controller.watch(caches.clusters, enqueue_object, news)
+    controller.watch(caches.clusters, enqueue_object, changes)
     controller.watch(caches.backups, enqueue_mapped(of_run), part_changed("status", "phase"))
     controller.watch(caches.restores, enqueue_mapped(of_run), part_changed("metadata", "uid"))

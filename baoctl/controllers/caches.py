@@ -47,11 +47,11 @@ OF_CHILDREN = Bounds(size=128 << 10)
 """Limit of owned objects: ten times the size of a large ConfigMap of the operator."""
 OF_TENANTS = Bounds(size=512 << 10)
 """Limit of tenants: a status may name a thousand clusters."""
-SECRETS_WHEN_WELL = 60.0
+SECRET_RECHECK_OF_HEALTHY = 60.0
 """Seconds between reads of the Secrets of healthy clusters in namespaces of tenants."""
-OURS = f"{labels.MANAGED_BY}={labels.OPERATOR}"
+OWNED_SELECTOR = f"{labels.MANAGED_BY}={labels.OPERATOR}"
 # Pods of Jobs are not cached, and enqueue no cluster.
-SERVERS = f"{OURS},{labels.COMPONENT} notin ({','.join(labels.JOBS)})"
+SERVER_POD_SELECTOR = f"{OWNED_SELECTOR},{labels.COMPONENT} notin ({','.join(labels.JOBS)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Caches:
     kinds: OptionalKinds
     refresher: CacheRefresher
     gate: Gate = open_gate
-    opened: NamespaceSet | None = None
+    namespaces: NamespaceSet | None = None
     """The watched namespaces, which report when they become readable; None without a set."""
     tenants: Informer | None = None
     runnables: tuple[Runnable, ...] = ()
@@ -80,13 +80,17 @@ def build_caches(parts: Parts) -> Caches:
     """Build the caches for the mode of the settings."""
     installation = parts.settings.installation
     if installation.mode == "tenants":
-        return _polled(parts) if installation.reads == "poll" else _where_provisioned(parts)
+        return (
+            _tenant_polling_caches(parts)
+            if installation.reads == "poll"
+            else _tenant_watch_caches(parts)
+        )
     if len(parts.settings.namespaces) > 1:
-        return _listed(parts, parts.settings.namespaces)
-    return _watched(parts, next(iter(parts.settings.namespaces), None))
+        return _namespaced_caches(parts, parts.settings.namespaces)
+    return _watched_caches(parts, next(iter(parts.settings.namespaces), None))
 
 
-def _own(parts: Parts, namespace: str | None = None) -> tuple[Cache, Cache, Cache]:
+def _main_caches(parts: Parts, namespace: str | None = None) -> tuple[Cache, Cache, Cache]:
     """Build the caches of clusters, backups and restores, everywhere or in one namespace."""
     clusters, backups, restores = (
         parts.informers.informer(Selection(kind, namespace, transform=shallow))
@@ -95,84 +99,97 @@ def _own(parts: Parts, namespace: str | None = None) -> tuple[Cache, Cache, Cach
     return clusters, backups, restores
 
 
-def _ours(
+def _owned_selection(
     resource: Resource, fields: tuple[str, ...] = (), namespace: str | None = None
 ) -> Selection:
-    chosen, transform = (SERVERS, without_container_details) if resource == POD else (OURS, None)
+    label_selector, transform = (
+        (SERVER_POD_SELECTOR, without_container_details)
+        if resource == POD
+        else (OWNED_SELECTOR, None)
+    )
     return Selection(
-        resource, namespace, chosen, fields=fields, transform=transform, bounds=OF_CHILDREN
+        resource, namespace, label_selector, fields=fields, transform=transform, bounds=OF_CHILDREN
     )
 
 
-def _watched(parts: Parts, namespace: str | None) -> Caches:
+def _watched_caches(parts: Parts, namespace: str | None) -> Caches:
     children: dict[Resource, Cache] = {
-        resource: parts.informers.informer(_ours(resource, fields, namespace))
+        resource: parts.informers.informer(_owned_selection(resource, fields, namespace))
         for resource, fields in CHILDREN
     }
     kinds = OptionalKinds(
-        parts.informers, OPTIONAL_KINDS, lambda kind: _ours(kind, namespace=namespace)
+        parts.informers, OPTIONAL_KINDS, lambda kind: _owned_selection(kind, namespace=namespace)
     )
     return Caches(
-        *_own(parts, namespace), {**children, **kinds.caches}, kinds, _watch_refresher(parts)
+        *_main_caches(parts, namespace),
+        {**children, **kinds.caches},
+        kinds,
+        _watch_refresher(parts),
     )
 
 
-def _listed(parts: Parts, namespaces: Sequence[str]) -> Caches:
-    every = NamespaceSet(parts.informers)
+def _namespaced_caches(parts: Parts, namespaces: Sequence[str]) -> Caches:
+    namespace_set = NamespaceSet(parts.informers)
     clusters, backups, restores = (
-        every.optional(Selection(kind, transform=shallow), enabled=True)
+        namespace_set.optional(Selection(kind, transform=shallow), enabled=True)
         for kind in (CLUSTERS, BACKUPS, RESTORES)
     )
-    children = _in_each(every)
-    definitions = OptionalKinds(
-        every, OPTIONAL_KINDS, _ours, lambda kind: parts.informers.optional(kind, enabled=True)
+    children = _child_caches(namespace_set)
+    kinds = OptionalKinds(
+        namespace_set,
+        OPTIONAL_KINDS,
+        _owned_selection,
+        lambda definition: parts.informers.optional(definition, enabled=True),
     )
     for namespace in namespaces:
-        every.join(namespace)
+        namespace_set.join(namespace)
     return Caches(
         clusters,
         backups,
         restores,
-        {**children, **definitions.caches},
-        definitions,
+        {**children, **kinds.caches},
+        kinds,
         _watch_refresher(parts),
-        gate=ReadGate(every.is_ready),
-        opened=every,
+        gate=ReadGate(namespace_set.is_ready),
+        namespaces=namespace_set,
     )
 
 
-def _where_provisioned(parts: Parts) -> Caches:
-    every = NamespaceSet(parts.informers)
-    children = _in_each(every)
+def _tenant_watch_caches(parts: Parts) -> Caches:
+    namespace_set = NamespaceSet(parts.informers)
+    children = _child_caches(namespace_set)
     definitions = _definitions(parts)
-    kinds = OptionalKinds(every, OPTIONAL_KINDS, _ours, definitions.cache)
+    kinds = OptionalKinds(namespace_set, OPTIONAL_KINDS, _owned_selection, definitions.cache)
     tenants = parts.informers.informer(Selection(TENANTS, transform=shallow, bounds=OF_TENANTS))
     provisioned = TenantGate(tenants)
-    tenants.add_handler(_Following(provisioned, every))
+    tenants.add_handler(_TenantHandler(provisioned, namespace_set))
     return Caches(
-        *_own(parts),
+        *_main_caches(parts),
         {**children, **kinds.caches},
         kinds,
-        _watch_refresher(parts, SECRETS_WHEN_WELL),
-        gate=all_of(provisioned, ReadGate(every.is_ready)),
-        opened=every,
+        _watch_refresher(parts, SECRET_RECHECK_OF_HEALTHY),
+        gate=all_of(provisioned, ReadGate(namespace_set.is_ready)),
+        namespaces=namespace_set,
         tenants=tenants,
         runnables=(definitions.runnable,),
     )
 
 
-def _polled(parts: Parts) -> Caches:
-    factory = _Mirrors(parts)
-    mirrors = {resource: factory.optional(_ours(resource, fields)) for resource, fields in CHILDREN}
+def _tenant_polling_caches(parts: Parts) -> Caches:
+    factory = _PolledCacheFactory(parts)
+    mirrors = {
+        resource: factory.optional(_owned_selection(resource, fields))
+        for resource, fields in CHILDREN
+    }
     definitions = _definitions(parts)
-    kinds = OptionalKinds(factory, OPTIONAL_KINDS, _ours, definitions.cache)
+    kinds = OptionalKinds(factory, OPTIONAL_KINDS, _owned_selection, definitions.cache)
     tenants = parts.informers.informer(Selection(TENANTS, transform=shallow, bounds=OF_TENANTS))
     poller = HealthPoller(partial(Bao, guard=parts.client.guard))
     polling = PollingCacheRefresher(
         factory.all, lambda: kinds.offers, poller, parts.clock, parts.rng
     )
     return Caches(
-        *_own(parts),
+        *_main_caches(parts),
         {**mirrors, **kinds.caches},
         kinds,
         polling,
@@ -182,31 +199,31 @@ def _polled(parts: Parts) -> Caches:
         gateway_age=60.0,
         runnables=(
             definitions.runnable,
-            Runnable("cache refresher", lambda: _until_the_end(polling)),
+            Runnable("cache refresher", lambda: _close_at_end(polling)),
         ),
     )
 
 
-def _watch_refresher(parts: Parts, when_well: float = 0.0) -> CacheRefresher:
+def _watch_refresher(parts: Parts, healthy_recheck: float = 0.0) -> CacheRefresher:
     recheck = parts.settings.installation.secret_recheck
-    return watch_refresher(parts.clock, recheck, when_well, parts.rng)
+    return watch_refresher(parts.clock, recheck, healthy_recheck, parts.rng)
 
 
-def _in_each(every: NamespaceSet) -> dict[Resource, Cache]:
+def _child_caches(namespace_set: NamespaceSet) -> dict[Resource, Cache]:
     return {
-        resource: every.optional(_ours(resource, fields), enabled=True)
+        resource: namespace_set.optional(_owned_selection(resource, fields), enabled=True)
         for resource, fields in CHILDREN
     }
 
 
-async def _until_the_end(polling: PollingCacheRefresher) -> None:
+async def _close_at_end(polling: PollingCacheRefresher) -> None:
     try:
         await asyncio.get_running_loop().create_future()
     finally:
         await polling.close()
 
 
-class _Mirrors:
+class _PolledCacheFactory:
     """Builds polled caches; implements runtime.cache.optional.CacheFactory."""
 
     def __init__(self, parts: Parts) -> None:
@@ -255,12 +272,12 @@ def _definitions(parts: Parts) -> _Definitions:
     )
 
 
-class _Following:
+class _TenantHandler:
     """Watches the namespaces whose tenants are provisioned."""
 
-    def __init__(self, gate: TenantGate, every: NamespaceSet) -> None:
+    def __init__(self, gate: TenantGate, namespace_set: NamespaceSet) -> None:
         self._gate = gate
-        self._every = every
+        self._namespace_set = namespace_set
 
     def on_add(self, obj: Object, initial: bool) -> None:
         self._update(target_of(obj))
@@ -277,6 +294,6 @@ class _Following:
 
     def _update(self, namespace: str) -> None:
         if namespace and self._gate.is_provisioned(namespace):
-            self._every.join(namespace)
+            self._namespace_set.join(namespace)
         elif namespace:
-            self._every.leave(namespace)
+            self._namespace_set.leave(namespace)

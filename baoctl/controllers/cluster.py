@@ -54,13 +54,13 @@ def watch_workload(
     Includes changes of the status, so that the reconciler repairs a status that a user edited. Its
     own write of the status causes one more reconcile, which writes nothing.
     """
-    news = any_of(
+    changes = any_of(
         generation_changed,
         finalizers_changed,
         labels_or_annotations_changed,
         part_changed("status"),
     )
-    controller.watch(clusters, enqueue_object, news)
+    controller.watch(clusters, enqueue_object, changes)
     for resource in OWNED:
         controller.watch(children[resource], enqueue_owner(CLUSTER_KIND, GROUP))
     for resource in (POD, PVC):
@@ -74,13 +74,16 @@ def watch_optional(controller: Controller, clusters: Cache, kinds: OptionalKinds
 
     def users(definition: Object) -> Iterable[Request]:
         name = key_of(definition).name
-        return [key_of(live) for live in clusters.list() if asks_for(live, name)]
+        return [key_of(live) for live in clusters.list() if uses_optional_kind(live, name)]
 
     controller.watch(kinds, enqueue_mapped(users))
 
 
 def watch_gates(
-    controller: Controller, clusters: Cache, opened: EventSource | None, tenants: EventSource | None
+    controller: Controller,
+    clusters: Cache,
+    namespaces: EventSource | None,
+    tenants: EventSource | None,
 ) -> None:
     """Enqueue the clusters of a namespace if it becomes readable, or its tenant changes."""
 
@@ -91,8 +94,8 @@ def watch_gates(
         target = target_of(tenant)
         return [key_of(live) for live in clusters.list(target)] if target else ()
 
-    if opened is not None:
-        controller.watch(opened, enqueue_mapped(of_namespace))
+    if namespaces is not None:
+        controller.watch(namespaces, enqueue_mapped(of_namespace))
     if tenants is not None:
         controller.watch(tenants, enqueue_mapped(of_tenant))
 
@@ -102,7 +105,7 @@ def watch_schemas(controller: Controller, clusters: Cache, schemas: EventSource)
     controller.watch(schemas, enqueue_mapped(lambda _: [key_of(live) for live in clusters.list()]))
 
 
-def asks_for(cluster: Object, definition: str) -> bool:
+def uses_optional_kind(cluster: Object, definition: str) -> bool:
     """Return whether a spec has the section of an optional kind and does not disable it."""
     is_monitor = definition == SERVICE_MONITOR.definition
     path = ("observability", "metrics", "serviceMonitor") if is_monitor else ("gateway",)
@@ -114,14 +117,14 @@ def watch_adminops(
     controller: Controller, clusters: Cache, children: Mapping[Resource, Cache]
 ) -> None:
     """Enqueue clusters in the adminops controller for changes of their spec, status and pods."""
-    news = any_of(
+    changes = any_of(
         generation_changed,
         part_changed("status", "initialized"),
         part_changed("status", "adminOps"),
     )
-    controller.watch(clusters, enqueue_object, news)
-    moved = any_of(
+    controller.watch(clusters, enqueue_object, changes)
+    pod_changes = any_of(
         labels_or_annotations_changed,
         part_changed("status", "conditions"),
     )
-    controller.watch(children[POD], enqueue_mapped(cluster_of), moved)
+    controller.watch(children[POD], enqueue_mapped(cluster_of), pod_changes)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from baoctl.controllers.caches import OF_CHILDREN, OURS, Caches
+from baoctl.controllers.caches import OF_CHILDREN, OWNED_SELECTOR, Caches
 from baoctl.controllers.cluster import part_changed
 from baoctl.controllers.components import Parts
 from contracts.api.group import CLUSTERS, GROUP
@@ -107,14 +107,14 @@ def build_datacenter_controllers(
     watch_workloads(workload_controller, workloads, datacenters, children)
     sets.add_handler(SetHandler(registry, sets.get))
     # After the handler that registers the sets: the reconcile must read the new registry.
-    datacenter_controller.watch(sets, _every(datacenters), generation_changed)
+    datacenter_controller.watch(sets, _enqueue_all(datacenters), generation_changed)
     return datacenter_controller, workload_controller
 
 
 def _children(parts: Parts, caches: Caches, share: Shape) -> dict[Resource, Cache]:
     own: dict[Resource, Cache] = {
         resource: parts.informers.informer(
-            Selection(resource, label_selector=OURS, transform=share, bounds=OF_CHILDREN)
+            Selection(resource, label_selector=OWNED_SELECTOR, transform=share, bounds=OF_CHILDREN)
         )
         for resource in (DEPLOYMENT, DAEMON_SET)
     }
@@ -124,7 +124,7 @@ def _children(parts: Parts, caches: Caches, share: Shape) -> dict[Resource, Cach
     return {**shared, **own, CLUSTERS: caches.clusters}
 
 
-def _every(datacenters: Cache) -> Callable[[Event], Iterable[Request]]:
+def _enqueue_all(datacenters: Cache) -> Callable[[Event], Iterable[Request]]:
     """Return a handler that enqueues all datacenters: a set may apply to any of them."""
     return lambda event: map(key_of, datacenters.list())
 

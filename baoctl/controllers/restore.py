@@ -51,10 +51,10 @@ def build_restore_controller(
         ),
         reporter,
     )
-    pausing = PauseGuard(reconciler, clusters, partial(clusters_of_run, restores))
+    guarded = PauseGuard(reconciler, clusters, partial(clusters_of_run, restores))
     controller = make(
         "openbaorestore",
-        gated_by_cluster(pausing, restores, caches),
+        gated_by_cluster(guarded, restores, caches),
         owns=owns_run(parts.settings.shard, restores),
     )
     watch_restores(controller, caches, reporter)
@@ -81,14 +81,14 @@ def watch_restores(controller: Controller, caches: Caches, reporter: RestoreRepo
     def of_backup(backup: Object) -> Iterable[Request]:
         return map(key_of, restores.by_index(NAMED_BACKUP, str(key_of(backup))))
 
-    news = any_of(
+    changes = any_of(
         generation_changed,
         part_changed("status", "operationLock"),
         part_changed("status", "conditions"),
         part_changed("status", "restore"),
     )
     controller.watch(restores, enqueue_object)
-    controller.watch(caches.clusters, of_cluster, news)
+    controller.watch(caches.clusters, of_cluster, changes)
     controller.watch(caches.backups, enqueue_mapped(of_backup), part_changed("status", "phase"))
 
 

@@ -31,20 +31,20 @@ def build_restore_test_controller(
         parts.client, Jobs(parts.client), template_source, parts.events, parts.clock
     )
     reconciler = PauseGuard(RestoreTestReconciler(inputs, dependencies), caches.clusters)
-    reported = ClustersOfShard(caches.clusters, parts.settings.shard)
-    metrics.register(parts.metrics, reported)
+    shard_clusters = ClustersOfShard(caches.clusters, parts.settings.shard)
+    metrics.register(parts.metrics, shard_clusters)
     controller = make(
         "openbaocluster-proof", GatedReconciler(reconciler, caches.clusters, caches.gate)
     )
-    watch_proofs(controller, caches)
-    watch_gates(controller, caches.clusters, caches.opened, caches.tenants)
+    watch_restore_tests(controller, caches)
+    watch_gates(controller, caches.clusters, caches.namespaces, caches.tenants)
     return controller
 
 
-def watch_proofs(controller: Controller, caches: Caches) -> None:
+def watch_restore_tests(controller: Controller, caches: Caches) -> None:
     """Enqueue a cluster for changes of its spec, its backup status, and its backups."""
-    news = any_of(generation_changed, part_changed("status", "backup"))
-    controller.watch(caches.clusters, enqueue_object, news)
+    cluster_changes = any_of(generation_changed, part_changed("status", "backup"))
+    controller.watch(caches.clusters, enqueue_object, cluster_changes)
     backup_changes = any_of(
         labels_or_annotations_changed,
         part_changed("status", "phase"),

@@ -52,8 +52,8 @@ def build_tenant_controller(
         Selection(TENANTS, None, transform=shallow, bounds=OF_TENANTS)
     )
     clusters = parts.informers.informer(Selection(CLUSTERS, None, transform=shallow))
-    pace = Bucket(parts.clock, rate=WRITES_PER_SECOND, burst=WRITES_AT_ONCE)
-    grants = Grants(delegate, parts.clock, parts.rng, settings.recheck, pace)
+    rate_limiter = Bucket(parts.clock, rate=WRITES_PER_SECOND, burst=WRITES_AT_ONCE)
+    grants = Grants(delegate, parts.clock, parts.rng, settings.recheck, rate_limiter)
     namespaces = Namespaces(parts.client, parts.clock, parts.rng, settings.recheck)
     reconciler = TenantReconciler(
         tenants,
@@ -92,7 +92,9 @@ def watch_tenants(controller: Controller, tenants: Informer, clusters: Informer)
     def of_cluster(cluster: Object) -> Iterable[Request]:
         return map(key_of, tenants.by_index(TARGET_INDEX, key_of(cluster).namespace))
 
-    news = any_of(generation_changed, finalizers_changed, part_changed("status"))
-    controller.watch(tenants, enqueue_mapped(of_namespace), news)
-    moved = any_of(generation_changed, *(part_changed(*path) for path in SECRETS_OF_STATUS))
-    controller.watch(clusters, enqueue_mapped(of_cluster), moved)
+    changes = any_of(generation_changed, finalizers_changed, part_changed("status"))
+    controller.watch(tenants, enqueue_mapped(of_namespace), changes)
+    cluster_changes = any_of(
+        generation_changed, *(part_changed(*path) for path in SECRETS_OF_STATUS)
+    )
+    controller.watch(clusters, enqueue_mapped(of_cluster), cluster_changes)

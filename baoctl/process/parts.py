@@ -17,7 +17,7 @@ from baoctl.credentials import credentials_of
 from baoctl.process.election import build_election
 from baoctl.process.preflight import Kind, Preflight
 from baoctl.settings import Settings
-from managers.context.pause_guard import both
+from managers.context.pause_guard import with_pause_check
 from runtime.cache.informers import InformerSet
 from runtime.client.client import Client
 from runtime.clock import Clock
@@ -57,7 +57,7 @@ async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAM
         user_agent=name,
         clock=clock,
         metrics=metrics,
-        guard=both(elector.guard if elector else None),
+        guard=with_pause_check(elector.guard if elector else None),
         # The write guard relies on this timeout: a write ends before another process can lead.
         timeout=LeaderOptions().write_timeout,
     )

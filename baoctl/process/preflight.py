@@ -81,7 +81,7 @@ class Preflight:
                 await self._client.list(resource, namespace, options=options)
             except (ApiError, Transient) as error:
                 self._failure = f"{resource} cannot be listed: {error}"
-                log.warning("preflight", failure=self._failure)
+                log.warning("the preflight check failed; it is retried", error=self._failure)
                 await self._clock.sleep(RETRY_SECONDS)
             else:
                 return

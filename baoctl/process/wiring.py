@@ -106,12 +106,12 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
         ClusterEffects(context, logins, _upgrade_actions(parts, clusters, template_source)),
     )
     admin_reconciler = AdminOpsReconciler(clusters, children, observer, statuses, context, logins)
-    series = ClusterMetrics(parts.metrics, _reported(parts, clusters), store)
-    paused = PauseGuard(reconciler, clusters)
-    gated = GateReporter(paused, clusters, caches.gate, statuses, parts.clock)
-    patient = _with_server_timeouts(parts, children[POD])
-    workload = patient("openbaocluster-workload", count_reconciles(gated, series))
-    adminops = patient(
+    cluster_metrics = ClusterMetrics(parts.metrics, _shard_clusters(parts, clusters), store)
+    guarded = PauseGuard(reconciler, clusters)
+    gate_reporter = GateReporter(guarded, clusters, caches.gate, statuses, parts.clock)
+    make = _with_server_timeouts(parts, children[POD])
+    workload = make("openbaocluster-workload", count_reconciles(gate_reporter, cluster_metrics))
+    adminops = make(
         "openbaocluster-adminops",
         GatedReconciler(PauseGuard(admin_reconciler, clusters), clusters, caches.gate),
     )
@@ -120,15 +120,15 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     watch_adminops(adminops, clusters, children)
     for controller in (workload, adminops):
         _watch_gates_and_schemas(controller, caches, schemas)
-    restored = RestoredServers(children, observer, logins)
-    restores = build_restore_controller(parts, caches, template_source, restored, patient)
+    restored_servers = RestoredServers(children, observer, logins)
+    restores = build_restore_controller(parts, caches, template_source, restored_servers, make)
     return workload, adminops, restores, *_further_controllers(parts, caches, template_source)
 
 
 def _watch_gates_and_schemas(
     controller: Controller, caches: Caches, schemas: ServedSchemas
 ) -> None:
-    watch_gates(controller, caches.clusters, caches.opened, caches.tenants)
+    watch_gates(controller, caches.clusters, caches.namespaces, caches.tenants)
     watch_schemas(controller, caches.clusters, schemas)
 
 
@@ -190,11 +190,11 @@ def _controllers_of_datacenters(parts: Parts, caches: Caches) -> tuple[Controlle
 
 
 def _statuses(parts: Parts, clusters: Cache, schemas: ServedSchemas) -> StatusWriter:
-    counter = UpgradeMetrics(parts.metrics, _reported(parts, clusters))
+    counter = UpgradeMetrics(parts.metrics, _shard_clusters(parts, clusters))
     return StatusWriter(parts.client, clusters, parts.events, parts.clock, counter, schemas)
 
 
-def _reported(parts: Parts, clusters: Cache) -> ClustersOfShard:
+def _shard_clusters(parts: Parts, clusters: Cache) -> ClustersOfShard:
     return ClustersOfShard(clusters, parts.settings.shard)
 
 

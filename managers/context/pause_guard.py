@@ -38,8 +38,8 @@ class ClusterPausedError(Exception):
 
 def check() -> None:
     """Raise ClusterPausedError if the current reconcile must not write any more."""
-    is_now_paused = _CHECK.get()
-    if is_now_paused is not None and is_now_paused():
+    is_any_paused = _CHECK.get()
+    if is_any_paused is not None and is_any_paused():
         raise ClusterPausedError
 
 
@@ -65,8 +65,8 @@ class PauseGuard:
     async def __call__(self, request: Request, /) -> Outcome:
         """Run a reconcile. Raises the errors of the reconciler."""
         clusters = self._clusters
-        running = [key for key in self._clusters_of(request) if not is_paused(clusters.get(key))]
-        token = _CHECK.set(lambda: any(is_paused(clusters.get(key)) for key in running))
+        unpaused = [key for key in self._clusters_of(request) if not is_paused(clusters.get(key))]
+        token = _CHECK.set(lambda: any(is_paused(clusters.get(key)) for key in unpaused))
         try:
             return await self._inner(request)
         except ClusterPausedError:
@@ -75,7 +75,7 @@ class PauseGuard:
             _CHECK.reset(token)
 
 
-def both(guard: Callable[[], None] | None) -> Callable[[], None]:
+def with_pause_check(guard: Callable[[], None] | None) -> Callable[[], None]:
     """Return a guard that calls the guard of a client and then `check`."""
     if guard is None:
         return check

@@ -24,7 +24,7 @@ from contracts.naming import labels
 from contracts.records.observed import PodFacts
 from managers.bao.client import Bao, BaoError
 from managers.certs.probe import ServedCertificates
-from managers.context.pause_guard import both, is_paused
+from managers.context.pause_guard import is_paused, with_pause_check
 from runtime.builtin_kinds import EVENT, INGRESS, JOB, POD, STATEFUL_SET
 from runtime.cache.informers import InformerSet
 from runtime.cache.optional import DEFINITION
@@ -111,7 +111,7 @@ class World:
     @asynccontextmanager
     async def operator(self) -> AsyncIterator[Parts]:
         """One life of a process."""
-        client = client_of(self.wire, guard=both(None))
+        client = client_of(self.wire, guard=with_pause_check(None))
         metrics, rng = Metrics(), random.Random(self.simulation.seed)
         parts = Parts(
             settings=from_environment(ENVIRONMENT),

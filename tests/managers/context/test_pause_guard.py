@@ -14,7 +14,13 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from managers.bao.client import Bao
-from managers.context.pause_guard import ClusterPausedError, PauseGuard, both, check, is_paused
+from managers.context.pause_guard import (
+    ClusterPausedError,
+    PauseGuard,
+    check,
+    is_paused,
+    with_pause_check,
+)
 from runtime.errors import LeaseLost
 from runtime.outcome import Done, Outcome, Wait
 from runtime.types import Object, ObjectKey, Request
@@ -106,14 +112,14 @@ async def test_a_reconcile_without_a_cluster_is_not_stopped() -> None:
 
 def test_no_write_outside_of_a_reconcile_is_stopped() -> None:
     check()
-    both(None)()
+    with_pause_check(None)()
 
 
 async def test_the_lease_is_checked_first() -> None:
     def lost() -> None:
         raise LeaseLost("gone")
 
-    guard: Callable[[], None] = both(lost)
+    guard: Callable[[], None] = with_pause_check(lost)
     with pytest.raises(LeaseLost):
         guard()
 
