@@ -33,8 +33,8 @@ def api_server_settings(environ: Mapping[str, str] | None = None) -> ApiServerSe
     env = os.environ if environ is None else environ
     variables.check_api_server(env)
     pod_host = env.get("KUBERNETES_SERVICE_HOST") or None
-    usual = str(Path.home() / ".kube/config")
-    return ApiServerSettings(pod_host, None if pod_host else env.get("KUBECONFIG") or usual)
+    default = str(Path.home() / ".kube/config")
+    return ApiServerSettings(pod_host, None if pod_host else env.get("KUBECONFIG") or default)
 
 
 def kubeconfig_files(paths: str) -> tuple[Path, ...]:

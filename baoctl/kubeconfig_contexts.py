@@ -13,7 +13,7 @@ from typing import Any, Final
 from baoctl.api_server_settings import kubeconfig_files
 from baoctl.yaml_text import TEXT_MAX, TextError, read_documents
 
-_NAMED: Final = 10
+_CONTEXTS_MAX: Final = 10
 """Maximum number of contexts in a message."""
 
 
@@ -40,7 +40,7 @@ def missing_context(paths: str, context: str | None) -> str:
     names = sorted({name for document in documents for name in _contexts_of(document)})
     if not names:
         return "must be a kubeconfig with contexts; add one with kubectl config set-context"
-    choose = f"choose one with --context: {', '.join(names[:_NAMED])}"
+    choose = f"choose one with --context: {', '.join(names[:_CONTEXTS_MAX])}"
     if context is not None:
         rule = f"must be a kubeconfig with the context {context[:80]!r}"
         return "" if context in names else f"{rule}; {choose}"

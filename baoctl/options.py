@@ -60,7 +60,7 @@ class Verbs(click.Group):
         except click.exceptions.NoArgsIsHelpError:
             raise
         except click.UsageError as error:
-            _end(_usage(error, error.ctx), ExitCode.USAGE)
+            _exit_with(_usage(error, error.ctx), ExitCode.USAGE)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Execute the verb."""
@@ -70,21 +70,21 @@ class Verbs(click.Group):
         except click.exceptions.NoArgsIsHelpError:
             raise
         except click.UsageError as error:
-            _end(_usage(error, error.ctx or ctx), ExitCode.USAGE)
+            _exit_with(_usage(error, error.ctx or ctx), ExitCode.USAGE)
         except click.Abort as error:
             click.echo(err=True)
             if isinstance(error.__context__, KeyboardInterrupt):
                 raise SystemExit(INTERRUPTED) from None
-            _end("no answer: nothing was changed; --yes skips the prompt", ExitCode.ERROR)
+            _exit_with("no answer: nothing was changed; --yes skips the prompt", ExitCode.ERROR)
         except SettingError as error:
-            _end(str(error), ExitCode.USAGE)
+            _exit_with(str(error), ExitCode.USAGE)
         except VerbError as error:
-            _end(str(error), error.exit_code)
+            _exit_with(str(error), error.exit_code)
         except OSError as error:
             if self._is_in_pod(ctx):
                 # The error is not caught, so that the log contains the traceback.
                 raise
-            _end(f"{_cause(error)}; correct the cause, and try again", ExitCode.ERROR)
+            _exit_with(f"{_cause(error)}; correct the cause, and try again", ExitCode.ERROR)
         except KeyboardInterrupt:
             raise SystemExit(INTERRUPTED) from None
 
@@ -103,7 +103,7 @@ class Verbs(click.Group):
             raise click.UsageError(f"{error.message.rstrip('.')}{hint}", ctx) from None
 
 
-def _end(text: str, code: ExitCode) -> NoReturn:
+def _exit_with(text: str, code: ExitCode) -> NoReturn:
     print_error(text)
     raise click.exceptions.Exit(code) from None
 
@@ -177,9 +177,9 @@ def confirm_name(name: str, consequence: str, *, err: bool = False) -> None:
 
     `err`: prompt on standard error, because a program reads standard output.
     """
-    typed = prompt(f"{consequence} Type {name} to continue", err=err)
-    if typed != name:
-        raise click.UsageError(f"{typed[:80]!r} is not {name}: nothing was changed")
+    answer = prompt(f"{consequence} Type {name} to continue", err=err)
+    if answer != name:
+        raise click.UsageError(f"{answer[:80]!r} is not {name}: nothing was changed")
 
 
 @dataclass(frozen=True, slots=True)

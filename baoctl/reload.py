@@ -24,7 +24,7 @@ from pathlib import Path
 
 SERVER = "bao"
 PROCESSES = Path("/proc")
-EVERY = 0.5
+POLL_SECONDS = 0.5
 _NEVER = threading.Event()
 DONE, LATE, NO_SERVER = 0, 1, 3
 _BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
@@ -36,12 +36,12 @@ class ExpectedFile:
 
     path: Path
     digest: str
-    measure: Callable[[bytes], str]
+    digest_of: Callable[[bytes], str]
 
     def arrived(self) -> bool:
         """Whether the file has the expected content."""
         try:
-            return self.measure(self.path.read_bytes()) == self.digest
+            return self.digest_of(self.path.read_bytes()) == self.digest
         except OSError:
             return False
 
@@ -87,14 +87,14 @@ def reload(
     pause: Callable[[float], object] = _NEVER.wait,
 ) -> int:
     """Wait for the files, signal the server, and return the exit status."""
-    attempts = max(1, round(seconds / EVERY))
+    attempts = max(1, round(seconds / POLL_SECONDS))
     while missing := [file for file in expected if not file.arrived()]:
         attempts -= 1
         if not attempts:
             names = ", ".join(str(file.path) for file in missing)
             _print(f"files without the expected content after {seconds:g} s: {names}")
             return LATE
-        pause(EVERY)
+        pause(POLL_SECONDS)
     process = server_process(processes)
     if process is None:
         _print(f"there is no process {SERVER}")
@@ -113,12 +113,12 @@ def _print(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
-def _parser_of(measure: Callable[[bytes], str]) -> Callable[[str], ExpectedFile]:
+def _file_parser(digest_of: Callable[[bytes], str]) -> Callable[[str], ExpectedFile]:
     def parse(text: str) -> ExpectedFile:
         path, equals, digest = text.rpartition("=")
         if not equals or not path or len(digest) != hashlib.sha256().digest_size * 2:
             raise argparse.ArgumentTypeError(f"{text!r} is not PATH=SHA256")
-        return ExpectedFile(Path(path), digest, measure)
+        return ExpectedFile(Path(path), digest, digest_of)
 
     return parse
 
@@ -126,14 +126,14 @@ def _parser_of(measure: Callable[[bytes], str]) -> Callable[[str], ExpectedFile]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parse the arguments and reload."""
     parser = argparse.ArgumentParser(prog="baoctl.reload", description=__doc__)
-    for flag, measure in (("--file", content_digest), ("--certificate", certificate_digest)):
+    for flag, digest_of in (("--file", content_digest), ("--certificate", certificate_digest)):
         parser.add_argument(
             flag,
             action="append",
             default=[],
             dest="expected",
             metavar="PATH=SHA256",
-            type=_parser_of(measure),
+            type=_file_parser(digest_of),
         )
     parser.add_argument("--asked", help="Time of the request; only the operator reads it.")
     parser.add_argument("--seconds", type=float, default=240.0)

@@ -20,7 +20,7 @@ TEXT_MAX: Final = 16 * 1024 * 1024
 VALUES_MAX: Final = 1_000_000
 DEPTH_MAX: Final = 100
 """Maximum number of levels; the API server stores more, and the operator reads 64."""
-_MOMENT = "tag:yaml.org,2002:timestamp"
+_TIMESTAMP_TAG = "tag:yaml.org,2002:timestamp"
 
 
 class TextError(Exception):
@@ -76,7 +76,7 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != _MOMENT]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP_TAG]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 

@@ -27,7 +27,7 @@ scrape configuration set `honor_labels: true`.
 
 | severity | meaning |
 |---|---|
-| critical | Requests fail, or data is at risk: act at once. |
+| critical | Requests fail, or data is at risk: act immediately. |
 | warning | Act within a working day. |
 | info | A temporary state lasts unusually long, such as a pause. |
 """

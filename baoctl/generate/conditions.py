@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contracts.conditions.catalogue import REASONS, TYPES
 
 
-def shown() -> str:
+def catalogue_lines() -> str:
     """Return one line per type and reason. A later version must not remove a line."""
     lines = []
     for kind in TYPES:

@@ -50,14 +50,14 @@ def _chapters(name: str, part: Schema) -> str:
 
 def _rows(schema: Schema, path: str) -> Iterator[str]:
     """Yield the rows of all fields below a path."""
-    inner, suffix = _inner(schema)
+    inner, suffix = _items_or_self(schema)
     for key, field in inner.get("properties", {}).items():
         field_path = f"{path}{suffix}.{key}"
         yield _row(field_path, field, key in inner.get("required", ()))
         yield from _rows(field, field_path)
 
 
-def _inner(schema: Schema) -> tuple[Schema, str]:
+def _items_or_self(schema: Schema) -> tuple[Schema, str]:
     """Return the schema of the items or values of a field, or the field, and its path suffix."""
     if "items" in schema:
         return schema["items"], "[]"
@@ -71,7 +71,7 @@ def _row(path: str, schema: Schema, required: bool) -> str:
 
 
 def _type(schema: Schema) -> str:
-    inner, suffix = _inner(schema)
+    inner, suffix = _items_or_self(schema)
     if suffix:
         return f"{'list' if suffix == '[]' else 'map'} of {_type(inner)}"
     if "enum" in schema:

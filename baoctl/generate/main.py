@@ -15,7 +15,7 @@ from baoctl.cli import main as program
 from baoctl.generate import admission as admission_text
 from baoctl.generate import rbac
 from baoctl.generate.alerts import alert_page
-from baoctl.generate.conditions import markdown, shown
+from baoctl.generate.conditions import catalogue_lines, markdown
 from baoctl.generate.dashboard import dashboard
 from baoctl.generate.dashboard_panels import ROWS
 from baoctl.generate.fields import field_page, field_page_path
@@ -123,7 +123,7 @@ def conditions(check: bool, root: Path) -> None:
     """Write the tables of docs/status.md, and add new entries to the list of conditions."""
     files = {
         STATUS_PAGE: page_with_catalogue((root / STATUS_PAGE).read_text(encoding="utf-8")),
-        SHOWN_FILE: with_shown((root / SHOWN_FILE).read_text(encoding="utf-8")),
+        SHOWN_FILE: with_new_lines((root / SHOWN_FILE).read_text(encoding="utf-8")),
     }
     _write(root, files, (), "conditions", check=check)
 
@@ -245,7 +245,7 @@ def _between(page: str, begin: str, end: str, text: str) -> str:
     return f"{head}{begin}\n\n{text}{end}{tail}"
 
 
-def with_shown(before: str) -> str:
+def with_new_lines(before: str) -> str:
     """Return the list with the new entries. It keeps all old entries: reasons are API."""
-    lines = {*before.splitlines(), *shown().splitlines()} - {""}
+    lines = {*before.splitlines(), *catalogue_lines().splitlines()} - {""}
     return "\n".join(sorted(lines)) + "\n"

@@ -18,7 +18,7 @@ _ANY: Final = "any"
 
 
 def version_page(
-    features: Mapping[str, Feature], pairs: Iterable[Pair], proofs: Iterable[PairTest]
+    features: Mapping[str, Feature], pairs: Iterable[Pair], tests: Iterable[PairTest]
 ) -> str:
     """Return Markdown with the known pairs, the tested pairs, and the features of versions."""
     oldest = features["self-init"].since
@@ -35,7 +35,7 @@ def version_page(
         + "\n## Tested pairs\n\n"
         "Each test upgrades real servers while a client writes. The verdict is for the seal\n"
         "`static`.\n\n"
-        + _table(("from", "to", "strategy", "servers", "verdict", "test"), map(_proof, proofs))
+        + _table(("from", "to", "strategy", "servers", "verdict", "test"), map(_pair_test, tests))
         + "\n## Features of versions\n\n"
         "The API server refuses a setting that `spec.version` does not support.\n\n"
         + _table(("setting", "since", "before", "source"), map(_feature, features.values()))
@@ -64,11 +64,11 @@ def _span(span: Span) -> str:
     return ", ".join(filter(None, bounds if span.until else bounds[:1])) or _ANY
 
 
-def _proof(proof: PairTest) -> tuple[str, ...]:
-    before, after = semver.Version.parse(proof.before), semver.Version.parse(proof.after)
-    grade = evaluate_pair(before, after, proof.strategy, "static").grade
-    servers = ", ".join(map(str, proof.servers))
-    return proof.before, proof.after, proof.strategy, servers, grade, f"`{proof.test}`"
+def _pair_test(test: PairTest) -> tuple[str, ...]:
+    before, after = semver.Version.parse(test.before), semver.Version.parse(test.after)
+    grade = evaluate_pair(before, after, test.strategy, "static").grade
+    servers = ", ".join(map(str, test.servers))
+    return test.before, test.after, test.strategy, servers, grade, f"`{test.test}`"
 
 
 def _feature(feature: Feature) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """No reason disappears, and each is expected by a test."""
 
-from baoctl.generate.conditions import shown
+from baoctl.generate.conditions import catalogue_lines
 from baoctl.generate.main import SHOWN_FILE
 from contracts.conditions.catalogue import REASONS
 from tests.house.checkout import LAYERS, ROOT, Source, python_sources
@@ -22,12 +22,14 @@ def _tests() -> list[Source]:
 
 def test_nothing_that_was_ever_shown_has_disappeared() -> None:
     before = (ROOT / SHOWN_FILE).read_text(encoding="utf-8")
-    expect_none(vanished(before, shown()), "conditions and reasons that people may wait for")
+    expect_none(
+        vanished(before, catalogue_lines()), "conditions and reasons that people may wait for"
+    )
 
 
 def test_what_is_shown_is_on_the_list() -> None:
     before = (ROOT / SHOWN_FILE).read_text(encoding="utf-8")
-    new = vanished(shown(), before)
+    new = vanished(catalogue_lines(), before)
     expect_none(new, f"reasons missing in {SHOWN_FILE}: run python -m baoctl.generate conditions")
 
 
@@ -38,8 +40,10 @@ def test_every_reason_is_expected_by_a_test() -> None:
 
 def test_a_reason_that_is_taken_away_is_reported() -> None:
     line = "Ready/NotReady"
-    assert vanished(shown(), shown().replace(f"{line}\n", "")) == [line]
-    assert vanished("Ready good\n", shown().replace("Ready good", "Ready bad")) == ["Ready good"]
+    assert vanished(catalogue_lines(), catalogue_lines().replace(f"{line}\n", "")) == [line]
+    assert vanished("Ready good\n", catalogue_lines().replace("Ready good", "Ready bad")) == [
+        "Ready good"
+    ]
 
 
 def test_what_a_test_feeds_in_is_no_expectation() -> None:
