@@ -23,21 +23,21 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     if volume is None:
         return Plan(outcome=Done())
     if claim is None and volume.managed:
-        waiting = Wait("PrerequisitesMissing", _creating(volume), 0.0)
+        waiting = Wait("PrerequisitesMissing", _create_message(volume), 0.0)
         return Plan(effects=(MakeAuditClaim(volume.claim),), outcome=waiting, gate=True)
     if claim is None:
-        return Plan(outcome=Wait("PrerequisitesMissing", _missing(volume)), gate=True)
+        return Plan(outcome=Wait("PrerequisitesMissing", _missing_message(volume)), gate=True)
     problem = problem_of(volume, claim, resolved.owner.uid, resolved.servers)
     if problem:
         return Plan(outcome=Blocked("AuditFileStorageInvalid", problem), gate=True)
     return Plan(outcome=Done())
 
 
-def _creating(volume: AuditVolume) -> str:
+def _create_message(volume: AuditVolume) -> str:
     return f"the operator creates PersistentVolumeClaim {volume.claim}"
 
 
-def _missing(volume: AuditVolume) -> str:
+def _missing_message(volume: AuditVolume) -> str:
     return (
         f"{_FIELD}.existingClaimName: PersistentVolumeClaim {volume.claim} does not exist: create "
         f"it ({SHARED_MODE}), or use mode ManagedPVC"
@@ -71,7 +71,7 @@ def audit_storage_ready(
     """Condition AuditFileStorageReady."""
     kind = "AuditFileStorageReady"
     if claim is None:
-        message = _creating(volume) if volume.managed else _missing(volume)
+        message = _create_message(volume) if volume.managed else _missing_message(volume)
         return ConditionUpdate(kind, "False", "PrerequisitesMissing", message)
     problem = problem_of(volume, claim, owner_uid, replicas)
     if problem:

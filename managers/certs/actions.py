@@ -134,7 +134,9 @@ async def prepare_authority(context: Context, resolved: Resolved, effect: Prepar
             ),
         }
 
-    await _rotate_secret(context, resolved, effect, change, answered=resolved.tls.ca_request)
+    await _change_ca_secret(
+        context, resolved, effect, change, handled_request=resolved.tls.ca_request
+    )
 
 
 async def promote_authority(context: Context, resolved: Resolved, effect: PromoteAuthority) -> None:
@@ -152,7 +154,7 @@ async def promote_authority(context: Context, resolved: Resolved, effect: Promot
             secret_data.NEXT_KEY: None,
         }
 
-    await _rotate_secret(context, resolved, effect, change)
+    await _change_ca_secret(context, resolved, effect, change)
 
 
 async def drop_authority(context: Context, resolved: Resolved, effect: DropAuthority) -> None:
@@ -166,20 +168,20 @@ async def drop_authority(context: Context, resolved: Resolved, effect: DropAutho
             secret_data.CA_CERTIFICATE: first_certificate(data[secret_data.CA_CERTIFICATE]),
         }
 
-    await _rotate_secret(context, resolved, effect, change)
+    await _change_ca_secret(context, resolved, effect, change)
 
 
 Change = Mapping[str, bytes | None]
 """Entries of a Secret and their new content; None removes one."""
 
 
-async def _rotate_secret(
+async def _change_ca_secret(
     context: Context,
     resolved: Resolved,
     effect: EffectByUid,
     change: Callable[[Mapping[str, bytes]], Change],
     *,
-    answered: str = "",
+    handled_request: str = "",
 ) -> None:
     """Change the Secret of the CA in one write with optimistic locking.
 
@@ -191,7 +193,11 @@ async def _rotate_secret(
         if uid_of(live) != effect.uid:
             raise Transient(f"Secret {key} was replaced since it was read")
         changes = change(decode_data(live))
-        ops = [*_guard(live), *_entries(live, changes), *_answer(live, answered)]
+        ops = [
+            *_optimistic_lock(live),
+            *_entry_patches(live, changes),
+            *_request_annotation(live, handled_request),
+        ]
         written = await context.client.json_patch(SECRET, key, ops, field_manager=FIELD_MANAGER)
     except (NotFound, Conflict, Invalid, KeyError, ValueError) as error:
         context.secrets.drop(key)
@@ -212,12 +218,12 @@ EVENT_TEXTS: Mapping[type[EffectByUid], str] = {
 }
 
 
-def _guard(live: Object) -> list[dict[str, Any]]:
+def _optimistic_lock(live: Object) -> list[dict[str, Any]]:
     version = resource_version_of(live)
     return [{"op": "replace", "path": "/metadata/resourceVersion", "value": version}]
 
 
-def _entries(live: Object, changes: Change) -> list[dict[str, Any]]:
+def _entry_patches(live: Object, changes: Change) -> list[dict[str, Any]]:
     data = live.get("data") or {}
     ops: list[dict[str, Any]] = []
     for name, content in changes.items():
@@ -230,14 +236,14 @@ def _entries(live: Object, changes: Change) -> list[dict[str, Any]]:
     return ops
 
 
-def _answer(live: Object, answered: str) -> list[dict[str, Any]]:
-    if not answered:
+def _request_annotation(live: Object, handled_request: str) -> list[dict[str, Any]]:
+    if not handled_request:
         return []
     key = labels.CA_REQUEST
     if not live["metadata"].get("annotations"):
-        return [{"op": "add", "path": "/metadata/annotations", "value": {key: answered}}]
+        return [{"op": "add", "path": "/metadata/annotations", "value": {key: handled_request}}]
     path = f"/metadata/annotations/{key.replace('/', '~1')}"
-    return [{"op": "add", "path": path, "value": answered}]
+    return [{"op": "add", "path": path, "value": handled_request}]
 
 
 async def make_acme_cache_claim(

@@ -53,9 +53,9 @@ def next_step(
     if signing is None or leaf is None:
         return RotationStep()
     if ca.former is not None:
-        return _dropping(resolved, observed, ca.former, leaf)
+        return _drop_step(resolved, observed, ca.former, leaf)
     if ca.upcoming is not None:
-        return _promoting(resolved, observed, ca, ca.upcoming, leaf)
+        return _promote_step(resolved, observed, ca, ca.upcoming, leaf)
     renew_at = signing.not_after - SERVER_LIFE - MARGIN - 2 * resolved.tls.ca_overlap
     requested = resolved.tls.ca_request
     if observed.now >= renew_at or (requested and requested != ca.handled_ca_request):
@@ -68,7 +68,7 @@ def has_expired(authority: CertificateFacts, now: datetime) -> bool:
     return authority.not_after <= now
 
 
-def _promoting(
+def _promote_step(
     resolved: Resolved,
     observed: Observed,
     ca: SecretFacts,
@@ -80,10 +80,10 @@ def _promoting(
     since = max(_issued_at(leaf), _issued_at(upcoming))
     progress = f"a new CA (serial {upcoming.serial}) is trusted in addition to the current one"
     step = RotationStep("promote", progress=progress)
-    return _when_rolled_out(resolved, observed, leaf, since, step)
+    return _after_rollout(resolved, observed, leaf, since, step)
 
 
-def _dropping(
+def _drop_step(
     resolved: Resolved, observed: Observed, former: CertificateFacts, leaf: CertificateFacts
 ) -> RotationStep:
     progress = f"the former CA (serial {former.serial}) is still trusted"
@@ -93,10 +93,10 @@ def _dropping(
         else datetime.min.replace(tzinfo=observed.now.tzinfo)
     )
     step = RotationStep("drop", progress=progress)
-    return _when_rolled_out(resolved, observed, leaf, since, step)
+    return _after_rollout(resolved, observed, leaf, since, step)
 
 
-def _when_rolled_out(
+def _after_rollout(
     resolved: Resolved,
     observed: Observed,
     leaf: CertificateFacts,

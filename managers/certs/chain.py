@@ -27,9 +27,9 @@ from managers.context.secret_files import (
 LONGEST_CHAIN = 8
 # Maximum number of certificates with one subject: each costs a signature check per link. A subject
 # has one CA, or two during a rotation.
-NAMESAKES_MAX = 4
+SAME_SUBJECT_MAX = 4
 # Maximum length of a name in a message, which has at most 1,024 characters.
-NAME_SHOWN = 200
+NAME_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +106,17 @@ def by_subject(candidates: Iterable[x509.Certificate]) -> BySubject:
 def signers(certificate: x509.Certificate, candidates: BySubject) -> Iterator[x509.Certificate]:
     """Yield the candidates that signed a certificate, in their order.
 
-    Iteration raises RefusedFileError if more than NAMESAKES_MAX candidates have the name of its
+    Iteration raises RefusedFileError if more than SAME_SUBJECT_MAX candidates have the name of its
     issuer, or if one of them has a key that is too expensive to check.
     """
-    namesakes = candidates.get(names(certificate.tbs_certificate_bytes)[0], ())
-    for candidate in namesakes[:NAMESAKES_MAX]:
+    matches = candidates.get(names(certificate.tbs_certificate_bytes)[0], ())
+    for candidate in matches[:SAME_SUBJECT_MAX]:
         if _signed(certificate, candidate):
             yield candidate
-    if len(namesakes) > NAMESAKES_MAX:
+    if len(matches) > SAME_SUBJECT_MAX:
         raise RefusedFileError(
-            f"{len(namesakes)} certificates are named {_subject(namesakes[0])}, and up to "
-            f"{NAMESAKES_MAX} of one name are tried: remove those that are no longer used"
+            f"{len(matches)} certificates are named {_subject(matches[0])}, and up to "
+            f"{SAME_SUBJECT_MAX} of one name are tried: remove those that are no longer used"
         )
 
 
@@ -144,4 +144,4 @@ def _subject(certificate: x509.Certificate) -> str:
 
 
 def _text(name: x509.Name) -> str:
-    return name.rfc4514_string()[:NAME_SHOWN]
+    return name.rfc4514_string()[:NAME_MAX]

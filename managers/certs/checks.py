@@ -95,9 +95,9 @@ CHAIN: tuple[tuple[str, Check], ...] = (
 )
 
 
-def first_objection(inputs: CheckInput) -> tuple[str, str] | None:
+def first_problem(inputs: CheckInput) -> tuple[str, str] | None:
     """Return name and message of the first check that fails; None if none fails."""
     for name, check in CHAIN:
-        if (objection := check(inputs)) is not None:
-            return name, objection
+        if (problem := check(inputs)) is not None:
+            return name, problem
     return None

@@ -7,7 +7,7 @@ from contracts.conditions.condition import ConditionUpdate
 from contracts.naming.ports import API
 from contracts.records.observed import Observed
 from contracts.records.secrets import CertificateFacts, SecretFacts
-from managers.certs.rollout import behind
+from managers.certs.rollout import pods_not_serving
 from runtime.outcome import Blocked, Outcome, Wait
 
 # Reasons of outcomes about certificates, which the condition copies.
@@ -39,10 +39,10 @@ def tls_ready(
 def _served(leaf: CertificateFacts, secret: SecretFacts, observed: Observed) -> ConditionUpdate:
     kind = "TLSReady"
     ready = [pod for pod in observed.servers if pod.ready]
-    late = behind(ready, leaf.fingerprint)
-    others = [pod.name for pod in late if pod.serves]
-    if late and not others:
-        names = ", ".join(pod.name for pod in late)
+    outdated = pods_not_serving(ready, leaf.fingerprint)
+    others = [pod.name for pod in outdated if pod.serves]
+    if outdated and not others:
+        names = ", ".join(pod.name for pod in outdated)
         message = f"The operator cannot connect to port {API.number} of {names}"
         return ConditionUpdate(kind, "Unknown", "Unknown", message)
     if others:
@@ -50,7 +50,7 @@ def _served(leaf: CertificateFacts, secret: SecretFacts, observed: Observed) -> 
             kind,
             "False",
             "CertificateNotServed",
-            f"{len(ready) - len(late)} of {len(ready)} pods serve the new certificate (serial "
+            f"{len(ready) - len(outdated)} of {len(ready)} pods serve the new certificate (serial "
             f"{leaf.serial}); not yet: {', '.join(others)}",
         )
     until = min(filter(None, (leaf.not_after, secret.chain_until))).date().isoformat()

@@ -28,8 +28,8 @@ from contracts.records.resolved import Resolved
 from contracts.records.secrets import CertificateFacts, SecretFacts
 from managers.certs import acme, external
 from managers.certs.ca_rotation import has_expired, next_step
-from managers.certs.checks import CheckInput, first_objection
-from managers.certs.rollout import RECHECK, behind
+from managers.certs.checks import CheckInput, first_problem
+from managers.certs.rollout import RECHECK, pods_not_serving
 from managers.certs.secret_data import SERVER_SECRET_TYPE
 from runtime.outcome import Blocked, Done, Wait, combine
 
@@ -44,13 +44,17 @@ LONGEST_TIMER = timedelta(days=1)
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
     """Plan the certificates of the mode, and requeue for the next renewal."""
-    planned = PLANS[resolved.tls.mode](resolved, observed)
+    plan_of_mode = PLANS[resolved.tls.mode](resolved, observed)
     server = observed.secrets.get(resolved.tls.server_secret or "")
     leaf = server.certificate if server else None
-    if leaf is None or planned.gate or not behind(observed.servers, leaf.fingerprint):
-        return planned
+    if (
+        leaf is None
+        or plan_of_mode.gate
+        or not pods_not_serving(observed.servers, leaf.fingerprint)
+    ):
+        return plan_of_mode
     # No event reports that a server has reloaded its files.
-    return replace(planned, outcome=combine(planned.outcome, Done(RECHECK)))
+    return replace(plan_of_mode, outcome=combine(plan_of_mode.outcome, Done(RECHECK)))
 
 
 def _operator_managed(resolved: Resolved, observed: Observed) -> Plan:
@@ -81,13 +85,15 @@ def _expired(ca: SecretFacts) -> Plan:
         action = "promote"
     elif ca.former is not None:
         action = "drop"
-    return _creating("the operator replaces the expired CA", ROTATION_EFFECTS[action](ca.name, ca.uid))
+    return _create_plan(
+        "the operator replaces the expired CA", ROTATION_EFFECTS[action](ca.name, ca.uid)
+    )
 
 
 def _without_authority(ca_name: str, server: SecretFacts | None) -> Plan:
     """Create the first CA, but no second one while a server certificate of the first exists."""
     if server is None:
-        return _creating("the operator creates the CA", IssueAuthority(ca_name))
+        return _create_plan("the operator creates the CA", IssueAuthority(ca_name))
     blocked = Blocked(
         "CASecretMissing",
         f"Secret {ca_name} does not exist, and Secret {server.name} has a certificate of its CA. "
@@ -106,7 +112,9 @@ def _server(
 ) -> Plan:
     name = names.tls_server_secret(resolved.name)
     if server is None:
-        return _creating("the operator issues the server certificate", IssueServerCertificate(name))
+        return _create_plan(
+            "the operator issues the server certificate", IssueServerCertificate(name)
+        )
     check_input = CheckInput(
         secret=server,
         authority=ca.fingerprint,
@@ -117,11 +125,11 @@ def _server(
         now=observed.now,
         rotate_before=resolved.rotate_before,
     )
-    objection = first_objection(check_input)
-    if objection is not None:
-        refusal = _unwritable_server(server, objection[1])
-        return refusal or _creating(
-            f"the operator renews the server certificate: {objection[1]}",
+    problem = first_problem(check_input)
+    if problem is not None:
+        refusal = _unwritable_server(server, problem[1])
+        return refusal or _create_plan(
+            f"the operator renews the server certificate: {problem[1]}",
             IssueServerCertificate(name, server.uid),
         )
     renewal = Done(_until_renewal(server, observed.now, resolved.rotate_before))
@@ -137,7 +145,7 @@ def _server(
     return Plan(outcome=combine(renewal, Done(due)))
 
 
-def _unwritable_server(secret: SecretFacts, objection: str) -> Plan | None:
+def _unwritable_server(secret: SecretFacts, problem: str) -> Plan | None:
     """Block if the certificate must be issued again, but its Secret cannot be changed."""
     why = "its field immutable is true" if secret.immutable else ""
     if secret.type not in ("", SERVER_SECRET_TYPE):
@@ -146,7 +154,7 @@ def _unwritable_server(secret: SecretFacts, objection: str) -> Plan | None:
         return None
     return _blocked(
         "TLSSecretInvalid",
-        f"Secret {secret.name}: {objection}, and the operator cannot write to it: {why}. Delete "
+        f"Secret {secret.name}: {problem}, and the operator cannot write to it: {why}. Delete "
         "it, and the operator creates it again",
     )
 
@@ -176,7 +184,7 @@ def _timer(left: timedelta) -> float:
     return (min(left, LONGEST_TIMER) if left > timedelta(0) else LONGEST_TIMER).total_seconds()
 
 
-def _creating(message: str, effect: Effect) -> Plan:
+def _create_plan(message: str, effect: Effect) -> Plan:
     return Plan(effects=(effect,), outcome=Wait("PrerequisitesMissing", message, 0.0), gate=True)
 
 

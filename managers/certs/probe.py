@@ -22,7 +22,7 @@ from managers.bao.timeouts import TLS, request_timeout
 from runtime.limits.http_client import CIPHERS
 
 TIMEOUT = 2.0
-KEPT = 8192
+ENTRIES_MAX = 8192
 
 Handshake = Callable[[str, str], Awaitable[str]]
 """Address and server name -> fingerprint of the certificate; "" if the server did not answer."""
@@ -64,8 +64,8 @@ async def _connect(address: str, server_name: str, context: ssl.SSLContext) -> a
 class ServedCertificates:
     """Fingerprints of the certificates that the servers of all clusters serve."""
 
-    def __init__(self, shake: Handshake = handshake) -> None:
-        self._shake = shake
+    def __init__(self, handshake_of: Handshake = handshake) -> None:
+        self._handshake = handshake_of
         self._fingerprints: OrderedDict[str, tuple[int, str]] = OrderedDict()
 
     async def of(
@@ -81,12 +81,12 @@ class ServedCertificates:
             for pod in pods
             if pod.uid in by_uid and self._fingerprints.get(pod.uid) != (pod.restarts, expected)
         ]
-        answers = await asyncio.gather(*(self._shake(pod.ip, server_name) for pod in pending))
+        answers = await asyncio.gather(*(self._handshake(pod.ip, server_name) for pod in pending))
         for pod, served in zip(pending, answers, strict=True):
             by_uid[pod.uid] = served
             self._fingerprints[pod.uid] = (pod.restarts, served)
             self._fingerprints.move_to_end(pod.uid)
-        while len(self._fingerprints) > KEPT:
+        while len(self._fingerprints) > ENTRIES_MAX:
             # The oldest entries are most likely of deleted pods; other pods are probed again.
             self._fingerprints.popitem(last=False)
         return by_uid

@@ -18,6 +18,6 @@ def all_serve(pods: Iterable[PodFacts], fingerprint: str) -> bool:
     return all(pod.serves == fingerprint for pod in pods)
 
 
-def behind(pods: Iterable[PodFacts], fingerprint: str) -> tuple[PodFacts, ...]:
+def pods_not_serving(pods: Iterable[PodFacts], fingerprint: str) -> tuple[PodFacts, ...]:
     """Return the ready pods that were probed and do not serve that certificate."""
     return tuple(pod for pod in pods if pod.ready and pod.serves not in (None, fingerprint))

@@ -45,7 +45,7 @@ def seal_step(resolved: Resolved, observed: Observed) -> SealStep:
     """Decide the next step for the seal of one cluster."""
     rotation = resolved.unseal.rotation
     if rotation is None:
-        return _checked(resolved, observed)
+        return _check_secret(resolved, observed)
     not_owned = _not_owned(resolved, observed)
     if not_owned:
         return _stop(foreign(" and ".join(not_owned)))
@@ -56,15 +56,15 @@ def seal_step(resolved: Resolved, observed: Observed) -> SealStep:
     return _rotating(rotation)
 
 
-def _checked(resolved: Resolved, observed: Observed) -> SealStep:
+def _check_secret(resolved: Resolved, observed: Observed) -> SealStep:
     unseal = resolved.unseal.spec
     secret = observed.secrets.get(unseal.secret_name or "")
     violations = problems(unseal, secret)
     if not violations:
         return SealStep()
-    listed = "; ".join(violations[:PROBLEMS_MAX])
+    shown_problems = "; ".join(violations[:PROBLEMS_MAX])
     more = len(violations) - PROBLEMS_MAX
-    message = listed if more <= 0 else f"{listed}; and {more} more"
+    message = shown_problems if more <= 0 else f"{shown_problems}; and {more} more"
     return SealStep(outcome=Blocked("PrerequisitesMissing", message), gate=True)
 
 

@@ -27,7 +27,7 @@ from contracts.records.secrets import SecretFacts
 from contracts.unseal_keys import KEYS_SOUGHT, KeyRing, UnsealKey, generated_file
 
 # A server with a key for its data unseals within this time after its start.
-STARTS = timedelta(seconds=20)
+STARTUP_TIME = timedelta(seconds=20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ServerEvidence:
     def all_stay_sealed(self) -> bool:
         """Whether all are sealed, and none has just started: a first boot needs no key search."""
         return self.all_sealed and not any(
-            pod.creation_timestamp and self.now and self.now - pod.creation_timestamp < STARTS
+            pod.creation_timestamp and self.now and self.now - pod.creation_timestamp < STARTUP_TIME
             for pod in self.pods
         )
 
@@ -131,11 +131,11 @@ def needs_key_secrets(unseal: Unseal, servers: ServerEvidence, status: str) -> b
 
 
 def unseal_secrets(
-    cluster: str, unseal: Unseal, live: str, *, seeking: bool = False
+    cluster: str, unseal: Unseal, live: str, *, all_generations: bool = False
 ) -> tuple[str, ...]:
     """Return the names of the Secrets to read for the seal.
 
-    `live`: the ring of the servers, as text. `seeking`: read all keys that may exist.
+    `live`: the ring of the servers, as text. `all_generations`: include all keys that may exist.
     """
     if unseal.secret_name is not None:
         return (unseal.secret_name,)
@@ -143,7 +143,7 @@ def unseal_secrets(
         return ()
     ring = KeyRing.parse(live)
     newest = ring.newest if ring is not None else 0
-    if seeking:
+    if all_generations:
         generations = {*range(1, max(KEYS_SOUGHT, newest + 1) + 1)}
     elif ring is None:
         generations = {1}

@@ -76,14 +76,14 @@ def _file(field: str, path: str | None, secret: str | None, keys: Keys) -> Probl
         yield f"{field}: key {key} of Secret {secret}: {keys[key].problem}"
 
 
-def _judged(facts: CredentialFacts | None) -> CredentialFacts | None:
+def _readable(facts: CredentialFacts | None) -> CredentialFacts | None:
     """Return the facts of a file to check; None if it is missing or `_file` reports a problem."""
     return None if facts is None or facts.blank or facts.problem else facts
 
 
 def _authority(field: str, path: str | None, secret: str | None, keys: Keys) -> Problems:
     yield from _file(field, path, secret, keys)
-    facts = _judged(keys.get(mounted_key(path) or ""))
+    facts = _readable(keys.get(mounted_key(path) or ""))
     if facts is not None and not facts.certificate:
         yield (
             f"{field}: key {mounted_key(path)} of Secret {secret} contains no PEM certificate that "
@@ -94,7 +94,7 @@ def _authority(field: str, path: str | None, secret: str | None, keys: Keys) -> 
 def _pair(
     fields: tuple[str, str], paths: tuple[str | None, str | None], secret: str | None, keys: Keys
 ) -> Problems:
-    certificate, private = (_judged(keys.get(mounted_key(path) or "")) for path in paths)
+    certificate, private = (_readable(keys.get(mounted_key(path) or "")) for path in paths)
     for field, path in zip(fields, paths, strict=True):
         yield from _file(field, path, secret, keys)
     if certificate is None or private is None:
@@ -176,7 +176,7 @@ def _gcpckms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
     field = "spec.unseal.gcpCloudKMS.credentials"
     path = seal.credentials or f"{SEAL_CREDENTIALS}/{GOOGLE_FILE}"
     yield from _file(field, path, secret, keys)
-    facts = _judged(keys.get(mounted_key(path) or ""))
+    facts = _readable(keys.get(mounted_key(path) or ""))
     if facts is not None and not facts.json_object:
         yield (
             f"{field}: key {mounted_key(path)} of Secret {secret} is not a JSON object: put the "

@@ -27,10 +27,10 @@ from runtime.types import ObjectKey
 
 REWRAP = "rewrap-root-key"
 RECHECK = 2.0
-BY_HAND = "done"
+MANUAL = "done"
 """Suffix of the key id in the annotation of a user who has rewrapped the root key manually."""
 # Delay of a retry after a rejected request, unless another server becomes the leader.
-REFUSED_PATIENCE = timedelta(minutes=5)
+REFUSAL_DELAY = timedelta(minutes=5)
 _PATH = f"/metadata/annotations/{labels.UNSEAL_REWRAPPED.replace('/', '~1')}"
 
 
@@ -78,7 +78,7 @@ async def rewrap(
     """
     leader = due(cluster, servers.pods)
     ring = KeyRing.parse(leader.unseal) if leader is not None else None
-    if leader is None or ring is None or _refused(context, leader):
+    if leader is None or ring is None or _is_refused(context, leader):
         return False
     key, _, index = leader.rewrap_key.partition("@")
     try:
@@ -86,7 +86,7 @@ async def rewrap(
             if not await _all_applied(servers, int(index)):
                 return True
             annotation = key
-        elif key == ring.current.id and index == BY_HAND:
+        elif key == ring.current.id and index == MANUAL:
             annotation = f"{key}@{await servers.bao.applied_index(leader.ip)}"
         elif servers.login is None:
             return False
@@ -131,8 +131,8 @@ async def _annotate(context: Context, owner: Owner, leader: PodFacts, annotation
         )
 
 
-def _refused(context: Context, leader: PodFacts) -> bool:
+def _is_refused(context: Context, leader: PodFacts) -> bool:
     attempt = context.attempts.last(REWRAP, leader.uid)
     if attempt is None or not attempt.refusal:
         return False
-    return context.clock.now() - attempt.at < REFUSED_PATIENCE
+    return context.clock.now() - attempt.at < REFUSAL_DELAY

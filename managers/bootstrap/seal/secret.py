@@ -1,7 +1,7 @@
 """Converts the keys of a Secret for a seal to facts about their format, never their content.
 
 Pure; reads files within the limits of managers.context.secret_files. Called by
-managers.cluster.observe.from_objects, which drops the content afterwards. The facts are: whether a
+managers.cluster.observe.from_objects, which then drops the content. The facts are: whether a
 value is blank; whether it is an AES-256 key, and its fingerprint; a digest of its public key, which
 shows whether a certificate and a private key match.
 """

@@ -318,7 +318,7 @@ class ClusterObserver:
         facts = {} if searching else await self._facts_of(contents, owner)
         if not searching and not is_misnamed(owner.name, unseal, ring, facts):
             return facts
-        candidates = unseal_secrets(owner.name, unseal, ring, seeking=True)
+        candidates = unseal_secrets(owner.name, unseal, ring, all_generations=True)
         # Few of these exist: absent ones are read less often.
         rarely_read = [name for name in candidates if name not in contents]
         return await self._facts_of(dict.fromkeys(candidates, False) | contents, owner, rarely_read)

@@ -8,7 +8,7 @@ from e2e.harness import certificates
 from e2e.harness.certificates import Signed
 from managers.certs.chain import (
     LONGEST_CHAIN,
-    NAMESAKES_MAX,
+    SAME_SUBJECT_MAX,
     build,
     fingerprints,
     first_certificate,
@@ -78,12 +78,14 @@ SIGNING = key_files.certificate(key_files.SIGNER.public_key(), "root", ca=True)
 
 
 def test_attack_t10_so_many_authorities_of_one_name_are_tried() -> None:
-    assert not build(SIGNED, namesakes(NAMESAKES_MAX - 1) + SIGNING).problem
-    with pytest.raises(RefusedFileError, match=f"{NAMESAKES_MAX + 1} certificates are named CN=r"):
-        build(SIGNED, namesakes(NAMESAKES_MAX) + SIGNING)
+    assert not build(SIGNED, namesakes(SAME_SUBJECT_MAX - 1) + SIGNING).problem
+    with pytest.raises(
+        RefusedFileError, match=f"{SAME_SUBJECT_MAX + 1} certificates are named CN=r"
+    ):
+        build(SIGNED, namesakes(SAME_SUBJECT_MAX) + SIGNING)
     # A duplicate is tried once, and those after the issuer are not tried.
     assert not build(SIGNED, namesakes(1) * 9 + SIGNING).problem
-    assert not build(SIGNED, SIGNING + namesakes(NAMESAKES_MAX)).problem
+    assert not build(SIGNED, SIGNING + namesakes(SAME_SUBJECT_MAX)).problem
 
 
 def test_attack_t10_a_signature_is_not_checked_with_a_key_that_costs_much() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.records.secrets import CertificateFacts
-from managers.certs.checks import CHAIN, CheckInput, first_objection
+from managers.certs.checks import CHAIN, CheckInput, first_problem
 from tests import gen
 from tests.gen.secrets import AUTHORITY
 
@@ -96,9 +96,9 @@ ROWS: dict[str, tuple[CheckInput, str | None, str]] = {
 
 @pytest.mark.parametrize(("inputs", "check", "word"), ROWS.values(), ids=ROWS.keys())
 def test_objection(inputs: CheckInput, check: str | None, word: str) -> None:
-    objection = first_objection(inputs)
-    assert (objection[0] if objection else None) == check
-    assert word in (objection[1] if objection else "")
+    problem = first_problem(inputs)
+    assert (problem[0] if problem else None) == check
+    assert word in (problem[1] if problem else "")
 
 
 def test_every_check_has_an_example() -> None:
@@ -112,4 +112,4 @@ def test_an_objection_is_that_of_the_first_failed_check(dns_names: set[str], day
     certificate = replace(until(days=days), dns_names=frozenset(dns_names))
     inputs = inputs_with(certificate)
     failed = [(name, message) for name, check in CHAIN if (message := check(inputs)) is not None]
-    assert first_objection(inputs) == (failed[0] if failed else None)
+    assert first_problem(inputs) == (failed[0] if failed else None)

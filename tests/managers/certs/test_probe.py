@@ -19,8 +19,8 @@ from contracts.records.observed import PodFacts
 from e2e.harness import certificates
 from managers.certs import probe
 from managers.certs.chain import fingerprints
-from managers.certs.probe import KEPT, ServedCertificates, handshake
-from managers.certs.rollout import all_serve, behind
+from managers.certs.probe import ENTRIES_MAX, ServedCertificates, handshake
+from managers.certs.rollout import all_serve, pods_not_serving
 from tests import gen
 
 ROOT = certificates.authority("Root")
@@ -132,9 +132,9 @@ async def test_pods_that_are_not_ready_are_not_probed() -> None:
 async def test_memory_is_bounded() -> None:
     servers = Servers()
     served = ServedCertificates(servers.shake)
-    pods = [replace(POD, uid=str(n)) for n in range(KEPT + 10)]
+    pods = [replace(POD, uid=str(n)) for n in range(ENTRIES_MAX + 10)]
     assert set(await certificates_of(served, *pods)) == {""}
-    assert len(served) == KEPT
+    assert len(served) == ENTRIES_MAX
 
 
 async def test_a_known_server_that_is_dropped_during_a_probe_is_still_reported() -> None:
@@ -142,7 +142,9 @@ async def test_a_known_server_that_is_dropped_during_a_probe_is_still_reported()
 
     async def shake(address: str, server_name: str) -> str:
         if address == "192.0.2.9":
-            await served.of([replace(POD, uid=str(n)) for n in range(KEPT)], "new", server_name)
+            await served.of(
+                [replace(POD, uid=str(n)) for n in range(ENTRIES_MAX)], "new", server_name
+            )
         return "new"
 
     served = ServedCertificates(shake)
@@ -158,7 +160,9 @@ def test_judgement() -> None:
     assert not all_serve((new, old), "new")
     # What it serves once it is up nobody can tell.
     assert not all_serve((new, waiting), "new")
-    assert behind((new, old, waiting), "new") == (old,)
-    assert behind((replace(old, ready=False),), "new") == (), "it may serve anything once it is up"
-    assert behind((POD,), "new") == (), "nobody looked"
-    assert behind((replace(POD, serves=""),), "new") != ()
+    assert pods_not_serving((new, old, waiting), "new") == (old,)
+    assert pods_not_serving((replace(old, ready=False),), "new") == (), (
+        "it may serve anything once it is up"
+    )
+    assert pods_not_serving((POD,), "new") == (), "nobody looked"
+    assert pods_not_serving((replace(POD, serves=""),), "new") != ()

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, Pub
 
 from contracts.api.values.public_key import RSA_BITS_MAX
 from managers.bootstrap.seal.secret import FILES_MAX, KEYS_MAX
-from managers.certs.chain import LONGEST_CHAIN, NAMESAKES_MAX
+from managers.certs.chain import LONGEST_CHAIN, SAME_SUBJECT_MAX
 from managers.context.secret_files import (
     CERTIFICATE_BYTES_MAX,
     FILE_BYTES_MAX,
@@ -279,7 +279,7 @@ def test_the_page_of_limits_lists_them() -> None:
         f"{CERTIFICATE_BYTES_MAX} bytes",
         f"RSA of up to {RSA_BITS_MAX} bits, ECDSA or Ed25519; {KEY_BYTES_MAX} bytes",
         f"an exponent of up to {RSA_EXPONENT_BITS_MAX}",
-        f"{NAMESAKES_MAX} that are tried; a chain has up to {LONGEST_CHAIN} links",
+        f"{SAME_SUBJECT_MAX} that are tried; a chain has up to {LONGEST_CHAIN} links",
         f"{TEXT_BYTES_MAX} bytes, {JSON_VALUES_MAX} values, {JSON_LEVELS_MAX} levels",
         f"{TEXT_BYTES_MAX} bytes, {LINES_MAX} lines",
         f"{FILES_MAX}; of all its keys the first {KEYS_MAX} by name",

@@ -281,7 +281,7 @@ def test_all_secrets_are_read_only_for_data_without_evidence() -> None:
     running = gen.running(gen.cluster().initialized())
     known = running.with_set(gen.stateful_set().with_replicas(3).with_keys(NEW))
     assert not needs_key_secrets(unseal, ServerEvidence.of(known.facts()), "")
-    assert len(unseal_secrets("x", unseal, "", seeking=True)) == KEYS_SOUGHT
+    assert len(unseal_secrets("x", unseal, "", all_generations=True)) == KEYS_SOUGHT
 
 
 def test_a_recovered_key_ring_survives_a_round_trip() -> None:
