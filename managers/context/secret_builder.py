@@ -1,4 +1,4 @@
-"""Builds all Secrets of the operator, so that none lacks a field."""
+"""Builds all Secrets of the operator, so that all have the same fields."""
 
 from __future__ import annotations
 

@@ -17,14 +17,14 @@ from runtime.clock import Clock
 from runtime.errors import ApiError, Transient
 from runtime.types import ObjectKey
 
-LIFE_SECONDS = 600
+LIFETIME_SECONDS = 600
 """The shortest lifetime that the API server grants."""
-RENEW_AFTER = 0.8 * LIFE_SECONDS
+RENEW_AFTER = 0.8 * LIFETIME_SECONDS
 # A refusal is cached for this time: some callers request a token several times in a reconcile.
 REFUSED_SECONDS = 30.0
 # A server may refuse a token because the API server now signs with a new key. Only a token of at
 # least this age is replaced, so that a refused login does not cause a request at every attempt.
-DOUBTFUL_AFTER = 60.0
+REPLACE_AFTER = 60.0
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class AccountTokens:
 
     def invalidate(self) -> None:
         """Record that a server refused the token; drop it unless it is new."""
-        if self.clock.monotonic() - self._issued_at >= DOUBTFUL_AFTER:
+        if self.clock.monotonic() - self._issued_at >= REPLACE_AFTER:
             self._token = None
 
     async def _request(self) -> SensitiveString:
@@ -72,7 +72,7 @@ class AccountTokens:
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
             "metadata": {"name": self.account.name, "namespace": self.account.namespace},
-            "spec": {"audiences": [self.audience], "expirationSeconds": LIFE_SECONDS},
+            "spec": {"audiences": [self.audience], "expirationSeconds": LIFETIME_SECONDS},
         }
         answer = await self.client.create(
             SERVICE_ACCOUNT, body, field_manager=FIELD_MANAGER, subresource="token"

@@ -19,7 +19,7 @@ from runtime.client.client import Client
 from runtime.errors import AlreadyExists, ApiError, Conflict, NotFound, PatchFailed, Transient
 from runtime.types import Object, ObjectKey, controller_of, key_of, uid_of
 
-KEPT_SECONDS = 3600
+TTL_SECONDS = 3600
 """TTL of a Job and its logs after its result was recorded."""
 
 
@@ -55,7 +55,7 @@ class Jobs:
                 raise Transient(f"Job {key_of(job)} was deleted while it was created") from None
             return observed
         except ApiError as error:
-            _give_up(error, f"Job {key_of(job)}")
+            _raise_if_permanent(error, f"Job {key_of(job)}")
             raise
         return job_observation(live, run.uid)
 
@@ -73,7 +73,7 @@ class Jobs:
             return None
         return job_observation(live, owner_uid)
 
-    async def expire(self, key: ObjectKey, uid: str, seconds: int = KEPT_SECONDS) -> None:
+    async def expire(self, key: ObjectKey, uid: str, seconds: int = TTL_SECONDS) -> None:
         """Set the TTL of a finished Job; ignores a deleted Job."""
         ops: list[Object] = [
             {"op": "test", "path": "/metadata/uid", "value": uid},
@@ -116,7 +116,7 @@ class Jobs:
         except AlreadyExists:
             await self._correct(run, intent, body)
         except ApiError as error:
-            _give_up(error, str(intent))
+            _raise_if_permanent(error, str(intent))
             raise
 
     async def _correct(self, run: Owner, intent: Intent, body: Object) -> None:
@@ -138,7 +138,7 @@ def _is_owned(live: Object, run: Owner) -> bool:
     return controller is not None and controller.uid == run.uid
 
 
-def _give_up(error: ApiError, what: str) -> None:
+def _raise_if_permanent(error: ApiError, what: str) -> None:
     """Raise RefusedError for a permanent rejection."""
     if refusal_of(error) in (Refusal.REJECTED, Refusal.TERMINATING):
         raise RefusedError(f"{what}: {error.message}") from error

@@ -14,9 +14,9 @@ from managers.context.context import FIELD_MANAGER, MARKS, Context
 from managers.context.secret_builder import secret_object
 from managers.recovery_keys.decide import (
     denied_status,
-    missing,
-    no_login,
-    other_content,
+    foreign_secret_status,
+    missing_status,
+    no_login_status,
     secret_data,
     stored_status,
 )
@@ -26,7 +26,7 @@ from runtime.errors import AlreadyExists
 from runtime.types import Object, ObjectKey
 
 
-async def hand_over(
+async def copy_shares(
     context: Context,
     bao: Bao,
     address: str,
@@ -40,13 +40,13 @@ async def hand_over(
     Secret is created by a plain create. Raises BaoError and the errors of the API server.
     """
     if login is None:
-        return no_login(owner.name)
+        return no_login_status(owner.name)
     try:
         shares = await bao.recovery_shares(address, await login.token(bao, address))
     except Denied as error:
         return denied_status(str(error))
     if shares is None:
-        return missing()
+        return missing_status()
     keys = spec.recovery_keys
     recipients = keys.initial.recipients if keys and keys.initial else ()
     problem = await _store(context, owner, secret_data(shares, recipients))
@@ -63,9 +63,9 @@ async def _store(
     except AlreadyExists:
         live = await context.client.get(SECRET, ObjectKey(owner.namespace, name))
         if ownership_of(live, owner, MARKS) is Ownership.FOREIGN:
-            return other_content(owner.name, describe_owner(live, MARKS))
+            return foreign_secret_status(owner.name, describe_owner(live, MARKS))
         # An earlier reconcile created it, or it was adopted: it is valid if it has the same shares.
-        return None if _content(live) == data else other_content(owner.name, "")
+        return None if _content(live) == data else foreign_secret_status(owner.name, "")
     return None
 
 

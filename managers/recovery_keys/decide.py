@@ -27,15 +27,15 @@ from managers.bao.models import RecoveryShares
 from runtime.memo import memoize
 from runtime.outcome import Blocked
 
-BY_HAND = (
+MANUAL_READ = (
     "An administrator can read them with `bao operator rotate-keys -target=recovery "
     "-backup-retrieve`"
 )
 
 FIRST_BOOT = timedelta(hours=1)
 """Time for which a PGP key has to stay valid: nodes pull an image, and volumes are created."""
-AGAIN = timedelta(hours=1)
-_UNTIMELY = (
+RECHECK_MAX = timedelta(hours=1)
+_VALIDITY_RULE = (
     "must be valid now and for the next hour: the first boot encrypts a share to it, and cannot be "
     "repeated; extend it (`gpg --quick-set-expire <fingerprint> 1y '*'` for subkeys, without '*' "
     "for the key) and export it again, or set another key"
@@ -48,18 +48,18 @@ def check_recovery_keys(cluster: OpenBaoCluster, now: datetime) -> Blocked | Non
     The rules of the API check the keys (contracts.api.values.openpgp), but cannot check times.
     """
     begin, end = int(now.timestamp()), int((now + FIRST_BOOT).timestamp())
-    broken: list[Violation] = []
+    violations: list[Violation] = []
     starts: list[int] = []
     for field, key in _recipients(cluster):
         if any(_covers(part, begin, end) for part in key.parts):
             continue
-        broken.append(Violation(field, _why(key, begin), "recovery-key-time", _UNTIMELY))
+        violations.append(Violation(field, _why(key, begin), "recovery-key-time", _VALIDITY_RULE))
         starts += [part.since - begin for part in key.parts if part.since > begin]
-    if not broken:
+    if not violations:
         return None
     # A key that is not valid yet, perhaps because of a wrong clock, becomes valid without action.
-    again = min(AGAIN.total_seconds(), *starts) if starts else None
-    return Blocked("InvalidSpec", "; ".join(map(str, broken)), again)
+    recheck = min(RECHECK_MAX.total_seconds(), *starts) if starts else None
+    return Blocked("InvalidSpec", "; ".join(map(str, violations)), recheck)
 
 
 @memoize
@@ -87,11 +87,11 @@ def _why(key: PublicKey, now: int) -> Explanation:
     """Return the problem of the subkey that is valid for the longest time."""
     part = max(key.parts, key=lambda part: (part.until is None, part.until or 0))
     if part.since > now:
-        return Explanation(f"{part.name} is valid from {_moment(part.since)}")
-    return Explanation(f"{part.name} expires at {_moment(part.until or 0)}")
+        return Explanation(f"{part.name} is valid from {_timestamp(part.since)}")
+    return Explanation(f"{part.name} expires at {_timestamp(part.until or 0)}")
 
 
-def _moment(seconds: int) -> str:
+def _timestamp(seconds: int) -> str:
     # The sum of creation and lifetime, with 32 bits each, is before the year 2250.
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -107,13 +107,14 @@ def stored_status(nonce: str) -> RecoveryKeysStatus:
     return RecoveryKeysStatus(stored=True, nonce=nonce)
 
 
-def no_login(cluster: str) -> RecoveryKeysStatus:
+def no_login_status(cluster: str) -> RecoveryKeysStatus:
     """Return the status: the operator has no login to read the shares."""
     return RecoveryKeysStatus(
         reason="OperatorLoginMissing",
         message=(
             "the operator has no login (spec.selfInit.oidc.enabled), so it does not copy the "
-            f"shares from the server to Secret {names.recovery_shares_secret(cluster)}. {BY_HAND}"
+            f"shares from the server to Secret {names.recovery_shares_secret(cluster)}. "
+            f"{MANUAL_READ}"
         ),
     )
 
@@ -124,13 +125,13 @@ def denied_status(error: str) -> RecoveryKeysStatus:
         reason="OperatorLoginRefused",
         message=(
             f"{error}. Only a first boot with recovery keys gives the operator the right to read "
-            f"them. {BY_HAND}, or allow `read` on sys/rotate/recovery/backup in the policy "
+            f"them. {MANUAL_READ}, or allow `read` on sys/rotate/recovery/backup in the policy "
             "openbao-operator"
         ),
     )
 
 
-def missing() -> RecoveryKeysStatus:
+def missing_status() -> RecoveryKeysStatus:
     """Return the status: the server has no shares; they are not created again."""
     return RecoveryKeysStatus(
         reason="RecoveryKeysMissing",
@@ -143,14 +144,14 @@ def missing() -> RecoveryKeysStatus:
     )
 
 
-def other_content(cluster: str, owner: str) -> RecoveryKeysStatus:
+def foreign_secret_status(cluster: str, owner: str) -> RecoveryKeysStatus:
     """Return the status: a Secret of that name exists with another owner or content."""
     state = f"belongs to {owner}" if owner else "holds other shares"
     return RecoveryKeysStatus(
         reason="ForeignObject",
         message=(
             f"Secret {names.recovery_shares_secret(cluster)} exists and {state}: the operator does "
-            f"not overwrite it. Save its content, then delete it. {BY_HAND}"
+            f"not overwrite it. Save its content, then delete it. {MANUAL_READ}"
         ),
     )
 
@@ -161,17 +162,17 @@ def secret_data(shares: RecoveryShares, recipients: tuple[Recipient, ...]) -> Ma
     The server lists shares by the fingerprint of the key that encrypts them. Raises ValueError if a
     share is not base64.
     """
-    remaining = {mark: list(values) for mark, values in shares.keys_base64.items()}
+    remaining = {fingerprint: list(values) for fingerprint, values in shares.keys_base64.items()}
     data: dict[str, bytes] = {}
     for recipient in recipients:
         own_shares = remaining.get(read_fingerprint(recipient.pgp_public_key)) or []
         if own_shares:
-            data[recipient.name] = _decoded(own_shares.pop(0))
-    for mark, values in sorted(remaining.items()):
+            data[recipient.name] = _decode(own_shares.pop(0))
+    for fingerprint, values in sorted(remaining.items()):
         for position, value in enumerate(values):
-            data[mark if position == 0 else f"{mark}.{position}"] = _decoded(value)
+            data[fingerprint if position == 0 else f"{fingerprint}.{position}"] = _decode(value)
     return data
 
 
-def _decoded(value: str) -> bytes:
+def _decode(value: str) -> bytes:
     return binascii.a2b_base64(value, strict_mode=True)

@@ -25,7 +25,7 @@ from managers.bao.login import Logins, NoToken
 from managers.cluster.resolve.operator_login import operator_login
 from managers.context.installation import Installation
 from managers.context.reads.api_server import ApiServer
-from managers.context.service_account_token import LIFE_SECONDS
+from managers.context.service_account_token import LIFETIME_SECONDS
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import SERVICE_ACCOUNT
 from runtime.client.client import Client
@@ -136,7 +136,7 @@ async def test_attack_t14_a_captured_login_opens_no_other_cluster(
     token_claims = claims(jwt)
     assert token_claims["aud"] == [f"openbao-internal/{gen.NAMESPACE}/red"]
     assert token_claims["sub"] == HERE.subject
-    assert token_claims["exp"] - token_claims["iat"] == LIFE_SECONDS
+    assert token_claims["exp"] - token_claims["iat"] == LIFETIME_SECONDS
 
     red, blue = await config_of(RED, client), await config_of(BLUE, client)
     with (
@@ -164,7 +164,7 @@ async def test_attack_t14_a_captured_login_expires(
     now = int(SystemClock().now().timestamp())
 
     def token(age: int) -> str:
-        times = {"iat": now - age, "nbf": now - age, "exp": now - age + LIFE_SECONDS}
+        times = {"iat": now - age, "nbf": now - age, "exp": now - age + LIFETIME_SECONDS}
         audience = [f"openbao-internal/{gen.NAMESPACE}/red"]
         issuer = config.oidc.issuer if config.oidc else ""
         return signer.token(HERE.subject, iss=issuer, aud=audience, **times)
@@ -172,7 +172,7 @@ async def test_attack_t14_a_captured_login_expires(
     with running_server(bao, tmp_path / "red", config) as server:
         await server.active()
         assert (await replay_login(server, token(0)))[0] == 200
-        status, words = await replay_login(server, token(LIFE_SECONDS + AGO))
+        status, words = await replay_login(server, token(LIFETIME_SECONDS + AGO))
         assert status == 400
         assert "expired" in words
 

@@ -21,7 +21,7 @@ from e2e.rig.progress import to_stderr
 from e2e.rig.versions import OPENBAO, OPENBAO_OLDEST
 from managers.bao.client import Bao
 from managers.bao.login import StoredToken
-from managers.recovery_keys.actions import hand_over
+from managers.recovery_keys.actions import copy_shares
 from runtime.builtin_kinds import SECRET
 from runtime.client.write_guard import allow_writes
 from tests import gen
@@ -116,7 +116,7 @@ async def _hand_over(server: BaoServer, token: str, spec: dict[str, Any]) -> dic
     authority = (server.log.parent / "tls" / "ca.crt").read_text()
     port = int(server.url.rpartition(":")[2])
     async with Bao(authority, "127.0.0.1", port, guard=allow_writes) as bao:
-        status = await hand_over(
+        status = await copy_shares(
             Outside(api).context,
             bao,
             "127.0.0.1",

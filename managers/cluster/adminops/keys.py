@@ -18,7 +18,7 @@ from managers.cluster.adminops.login_setup import LoginSetup
 from managers.cluster.observe.observer import ClusterObserver
 from managers.context.context import Context
 from managers.jwt_auth.actions import read_operator_login
-from managers.recovery_keys.actions import hand_over
+from managers.recovery_keys.actions import copy_shares
 from managers.recovery_keys.decide import needs_shares
 from runtime.apply.ownership import Owner
 from runtime.errors import Transient
@@ -71,7 +71,7 @@ class KeyTasks:
         before = cluster.status.admin_ops.recovery_keys if cluster.status.admin_ops else None
         if not needs_shares(cluster.spec, before):
             return before
-        return await hand_over(self._context, bao, address, login, cluster.spec, owner)
+        return await copy_shares(self._context, bao, address, login, cluster.spec, owner)
 
     async def _login_status(
         self,

@@ -68,9 +68,9 @@ class AdmissionPolicies:
 
     async def _check(self) -> bool:
         """Read all objects once; return False if the API server returns an error."""
-        slots = asyncio.Semaphore(CONCURRENCY)
+        semaphore = asyncio.Semaphore(CONCURRENCY)
         try:
-            states = await asyncio.gather(*(self._state(part, slots) for part in self._parts))
+            states = await asyncio.gather(*(self._state(part, semaphore) for part in self._parts))
         except (ApiError, Transient) as error:
             log.warning("admission policies could not be read", error=str(error))
             return False
@@ -81,14 +81,14 @@ class AdmissionPolicies:
         facts = AdmissionFacts(**names_by_state)
         self._gauge.set(sum(bool(state) for state in states))
         if facts != self.facts:
-            log.info("admission policies", in_place=not names_by_state, **names_by_state)
+            log.info("admission policies read", installed=not names_by_state, **names_by_state)
         self.facts = facts
         return True
 
-    async def _state(self, part: PolicyObject, slots: asyncio.Semaphore) -> str:
+    async def _state(self, part: PolicyObject, semaphore: asyncio.Semaphore) -> str:
         """Return the field of AdmissionFacts that lists the object; "" if it is installed."""
         try:
-            async with slots:
+            async with semaphore:
                 live = await self._client.get(part.resource, part.key)
         except NotFound:
             return "missing"

@@ -102,7 +102,7 @@ class ServedSchemas:
         self._gauge = metrics.gauge(FAMILY, MEANING)
         self._handlers: tuple[SchemaHandler, ...] = ()
         self._checked = asyncio.Event()
-        self._in_doubt = asyncio.Event()
+        self._invalidated = asyncio.Event()
         self._digest = b""
         self._error = ""
         self._result = Comparison()
@@ -118,7 +118,7 @@ class ServedSchemas:
 
     def invalidate(self) -> None:
         """Read again soon: the API server rejected a write that fits the last result."""
-        self._in_doubt.set()
+        self._invalidated.set()
 
     def add_handler(self, handler: SchemaHandler) -> None:
         """Call the handler whenever the result changes."""
@@ -132,12 +132,12 @@ class ServedSchemas:
         while True:
             answered = await self._check()
             self._checked.set()
-            well = answered and not self.missing_fields
-            wait = (RECHECK if well else RECHECK_MISSING) * (1 + self._rng.uniform(0, JITTER))
+            complete = answered and not self.missing_fields
+            wait = (RECHECK if complete else RECHECK_MISSING) * (1 + self._rng.uniform(0, JITTER))
             await self._clock.sleep(PAUSE)
             try:
                 async with Deadline(self._clock, wait - PAUSE):
-                    await self._in_doubt.wait()
+                    await self._invalidated.wait()
             except TimeoutError:
                 continue
 
@@ -147,7 +147,7 @@ class ServedSchemas:
 
     async def _check(self) -> bool:
         """Compare once; return False if the API server could not be reached."""
-        self._in_doubt.clear()
+        self._invalidated.clear()
         try:
             body = await self._client.get_raw(DOCUMENT, most=DOCUMENT_BYTES_MAX)
             # The digest, not the revision in the index of /openapi/v3: the index lags behind the
@@ -155,7 +155,7 @@ class ServedSchemas:
             # forever.
             digest = hashlib.sha256(body).digest()
             if digest != self._digest:
-                self._take(await asyncio.to_thread(self._compare, body))
+                self._update(await asyncio.to_thread(self._compare, body))
         except (ApiError, Transient, UnreadableError, LookupError, TypeError) as error:
             self._report_error(f"{type(error).__name__}: {error}")
             return not isinstance(error, Transient)
@@ -170,7 +170,7 @@ class ServedSchemas:
             log.warning("schemas of the API server could not be read", path=DOCUMENT, error=text)
         self._error = text
 
-    def _take(self, result: Comparison) -> None:
+    def _update(self, result: Comparison) -> None:
         before, self._result = self._result, result
         self._gauge.set(len(result.missing_fields))
         if result.missing_fields == before.missing_fields:

@@ -16,7 +16,7 @@ from managers.bao.login import (
 )
 from managers.bao.models import LoginToken
 from managers.context.secret_builder import secret_object
-from managers.context.service_account_token import DOUBTFUL_AFTER, RENEW_AFTER
+from managers.context.service_account_token import RENEW_AFTER, REPLACE_AFTER
 from runtime.builtin_kinds import SECRET
 from runtime.clock import yield_to_loop
 from runtime.errors import LeaseLost, TransportError
@@ -156,7 +156,7 @@ async def test_an_older_token_that_is_refused_is_replaced_and_a_new_one_is_not()
         with pytest.raises(Denied):
             await bench.token()
     assert bench.api.requests == [REQUEST]
-    await bench.clock.advance(DOUBTFUL_AFTER)
+    await bench.clock.advance(REPLACE_AFTER)
     with pytest.raises(Denied):
         await bench.token()
     bench.servers.trusts = True

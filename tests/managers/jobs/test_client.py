@@ -8,7 +8,7 @@ import pytest
 from contracts.api.group import BACKUPS
 from contracts.builders.job import backup_job
 from contracts.jobs.cloud_identity import ADDRESSES
-from managers.jobs.client import KEPT_SECONDS, ForeignError, Jobs, RefusedError
+from managers.jobs.client import TTL_SECONDS, ForeignError, Jobs, RefusedError
 from managers.jobs.status import Rights
 from runtime.builtin_kinds import JOB, NETWORK_POLICY, ROLE, ROLE_BINDING
 from runtime.errors import ApiError, NotFound, QuotaExceeded, Transient, status_error
@@ -103,7 +103,7 @@ async def test_a_recorded_job_expires_after_an_hour() -> None:
     api = FakeApi().with_objects(there(spec={}))
     await Jobs(api).expire(KEY, "u")
     (live,) = api.of(JOB)
-    assert live["spec"] == {"ttlSecondsAfterFinished": KEPT_SECONDS}
+    assert live["spec"] == {"ttlSecondsAfterFinished": TTL_SECONDS}
 
 
 @pytest.mark.parametrize("uid", ["of-one-before-it", "u"])

@@ -11,7 +11,7 @@ from managers.bao.client import BaoError, Denied
 from managers.bao.login import StoredToken
 from managers.bao.models import RecoveryShares
 from managers.context.secret_builder import secret_object
-from managers.recovery_keys.actions import hand_over
+from managers.recovery_keys.actions import copy_shares
 from managers.recovery_keys.decide import needs_shares
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import SECRET
@@ -62,7 +62,7 @@ async def _run(
 ) -> RecoveryKeysStatus:
     token = StoredToken("t") if login else None
     spec = cluster.read().spec
-    return await hand_over(Outside(api).context, keeper, "10.0.0.1", token, spec, cluster.owner())
+    return await copy_shares(Outside(api).context, keeper, "10.0.0.1", token, spec, cluster.owner())
 
 
 def _keeper() -> Keeper:
