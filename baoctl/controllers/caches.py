@@ -66,7 +66,7 @@ class Caches:
     refresher: CacheRefresher
     gate: Gate = open_gate
     namespaces: NamespaceSet | None = None
-    """The watched namespaces, which report when they become readable; None without a set."""
+    """Namespaces with their own watches; it reports when one becomes readable. Else None."""
     tenants: Informer | None = None
     runnables: tuple[Runnable, ...] = ()
     """Runnables in addition to the informers."""

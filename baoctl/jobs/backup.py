@@ -31,7 +31,7 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """Digests of the data, for restore tests; "" for content that cannot be read or changed."""
+    """Digests of the data, for restore tests; "" for data that changed or cannot be read."""
 
     mounts: str = ""
     canary: str = ""
@@ -56,13 +56,13 @@ async def back_up(env: BackupEnv, context: JobContext) -> BackupReport:
         manifest = await _store_one(env, context, store)
         seconds = context.clock.monotonic() - start
         log.info("snapshot stored", key=env.key, size=manifest.size, seconds=round(seconds, 3))
-        removed = await _remove_outdated(env, context, store, key)
+        retention = await _remove_outdated(env, context, store, key)
     return BackupReport(
         outcome="Succeeded",
         snapshot=manifest.as_status(),
         seconds=round(seconds, 3),
-        deleted=removed.deleted,
-        retention_message=removed.message[:1024],
+        deleted=retention.deleted,
+        retention_message=retention.message[:1024],
     )
 
 
@@ -177,10 +177,10 @@ async def _remove_outdated(
     env: BackupEnv, context: JobContext, store: JobStore, key: BackupKey
 ) -> RetentionResult:
     try:
-        removed = await retain(store, env.retention, key, env.cluster_uid, context.clock)
+        retention = await retain(store, env.retention, key, env.cluster_uid, context.clock)
     except asyncio.CancelledError:
         # The job was stopped, but the snapshot exists: report success.
         return RetentionResult(message="retention stopped, because the job was stopped")
-    if removed.deleted or removed.message:
-        log.info("retention finished", deleted=removed.deleted, message=removed.message)
-    return removed
+    if retention.deleted or retention.message:
+        log.info("retention finished", deleted=retention.deleted, message=retention.message)
+    return retention

@@ -160,15 +160,15 @@ async def _check_manifest(run: TestRun) -> str:
 async def _check_archive(run: TestRun) -> str:
     """Check that the digest matches the manifest, and that the archive is complete."""
     manifest = run.expected_manifest()
-    fetched = await run.store.fetch(run.env.key, run.file, SNAPSHOT_MAX)
-    if fetched is None:
+    download = await run.store.fetch(run.env.key, run.file, SNAPSHOT_MAX)
+    if download is None:
         raise CheckFailed("SnapshotMissing", f"there is no {run.env.key} in the store")
-    if fetched.size < manifest.size:
-        message = f"the store has {fetched.size} of {manifest.size} bytes"
+    if download.size < manifest.size:
+        message = f"the store has {download.size} of {manifest.size} bytes"
         raise CheckFailed("SnapshotIncomplete", message)
-    if Fetched(manifest.size, manifest.digest) != fetched:
+    if Fetched(manifest.size, manifest.digest) != download:
         message = (
-            f"the object has {fetched.size} bytes and digest {fetched.digest}, but its manifest "
+            f"the object has {download.size} bytes and digest {download.digest}, but its manifest "
             f"has {manifest.size} bytes and digest {manifest.digest}"
         )
         raise CheckFailed("SnapshotCorrupt", message)
@@ -176,7 +176,7 @@ async def _check_archive(run: TestRun) -> str:
     if (run.meta.index, run.meta.term) != (manifest.index, manifest.term):
         message = f"it contains index {run.meta.index}, but its manifest has {manifest.index}"
         raise CheckFailed("SnapshotCorrupt", message)
-    return f"archive: complete, {fetched.size} bytes, {fetched.digest}"
+    return f"archive: complete, {download.size} bytes, {download.digest}"
 
 
 def _read(file: Path) -> Meta:
@@ -276,11 +276,11 @@ async def _until(
 async def _check_index(run: TestRun) -> str:
     """Check that the applied index is at least the index of the snapshot."""
     assert run.meta is not None
-    applied = await run.bao.applied_index(run.address)
-    if applied < run.meta.index:
-        message = f"the data ends at index {applied}, but the snapshot has {run.meta.index}"
+    applied_index = await run.bao.applied_index(run.address)
+    if applied_index < run.meta.index:
+        message = f"the data ends at index {applied_index}, but the snapshot has {run.meta.index}"
         raise CheckFailed("IndexTooLow", message)
-    return f"raft index: {run.meta.index} in the snapshot, {applied} is applied"
+    return f"raft index: {run.meta.index} in the snapshot, {applied_index} is applied"
 
 
 async def _log_in(run: TestRun) -> str:

@@ -47,8 +47,8 @@ async def download_snapshot(
         except NotASnapshot as error:
             raise JobFailure("Verification", f"{key} is not a valid snapshot: {error}") from None
 
-    fetched = await store.fetch(key, path, limit, feed)
-    if fetched is None:
+    download = await store.fetch(key, path, limit, feed)
+    if download is None:
         raise JobFailure(
             "Storage",
             f"{key} is not in the store: retention may have removed it. Choose another snapshot, "
@@ -58,7 +58,7 @@ async def download_snapshot(
         meta = archive.finish()
     except NotASnapshot as error:
         raise JobFailure("Verification", f"{key} is not a valid snapshot: {error}") from None
-    return DownloadedSnapshot(path, fetched.size, fetched.digest, meta)
+    return DownloadedSnapshot(path, download.size, download.digest, meta)
 
 
 async def read_chunks(path: Path) -> AsyncIterator[bytes]:

@@ -75,8 +75,8 @@ class Rules:
             address = ipaddress.ip_address(str(sockaddr[0]).partition("%")[0])
             reason = "" if is_identity else self.policy.refusal(address, port)
             if reason:
-                named = "" if str(address) == host else f" resolves to {address}, which"
-                raise EgressRefused(f"{host}:{port}{named} is {reason}")
+                resolution = "" if str(address) == host else f" resolves to {address}, which"
+                raise EgressRefused(f"{host}:{port}{resolution} is {reason}")
         return infos
 
 
@@ -138,7 +138,7 @@ class EgressProxy:
             client.settimeout(SILENCE_SECONDS)
             try:
                 head, rest = _head(client)
-                host, port, opening = _target(head)
+                host, port, request_head = _target(head)
                 try:
                     server = self._connect(host, port)
                 except EgressRefused as error:
@@ -150,8 +150,8 @@ class EgressProxy:
                     client.sendall(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n")
                     return
                 with server:
-                    if opening:
-                        server.sendall(opening + rest)
+                    if request_head:
+                        server.sendall(request_head + rest)
                     else:
                         client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
                     _Relay(client, server).run()

@@ -36,7 +36,9 @@ async def join_green(work: Work) -> str:
     for pod in missing:
         await _join(work, raft_client, pod)
     ends = min(work.ends, work.clock.monotonic() + JOINED_SECONDS)
-    await replace(work, ends=ends).until("Membership", lambda: _absent(raft_client, work.env.green))
+    await replace(work, ends=ends).until(
+        "Membership", lambda: _missing_members(raft_client, work.env.green)
+    )
     votes = voters(await raft_client.peers())
     # If a join request was lost, autopilot has no record of the non-voter and would promote it.
     without_vote = [pod for pod in work.env.green if pod not in votes]
@@ -48,7 +50,7 @@ async def wait_for_green(work: Work) -> str:
     """Wait until every server of green is close behind the leader. Raises StepFailure."""
     raft_client = RaftClient(work)
     await _must_be_members(raft_client, work.env.green)
-    await work.until("Sync", lambda: _lagging(work, raft_client, work.env.green))
+    await work.until("Sync", lambda: _lag_message(work, raft_client, work.env.green))
     return f"{_list(work.env.green)} are in sync"
 
 
@@ -56,7 +58,7 @@ async def promote_green(work: Work) -> str:
     """Give every server of green a vote. Raises StepFailure(Membership, Sync)."""
     raft_client = RaftClient(work)
     await _must_be_members(raft_client, work.env.green)
-    await work.until("Sync", lambda: _lagging(work, raft_client, work.env.green))
+    await work.until("Sync", lambda: _lag_message(work, raft_client, work.env.green))
     return await _promote(work, raft_client, work.env.green)
 
 
@@ -72,7 +74,7 @@ async def repair(work: Work) -> str:
     await _must_be_members(raft_client, work.env.blue)
     # Before any vote changes: a voter of blue could be elected if the leader of green failed.
     await _check_successors(work, (await raft_client.session()).leader, work.env.blue)
-    await work.until("Sync", lambda: _lagging(work, raft_client, work.env.blue))
+    await work.until("Sync", lambda: _lag_message(work, raft_client, work.env.blue))
     await _promote(work, raft_client, work.env.blue)
     await _move(work, away=work.env.green, to=work.env.blue)
     return "blue leads, and no server of green votes"
@@ -93,28 +95,28 @@ async def _join(work: Work, raft_client: RaftClient, pod: str) -> None:
             raise StepFailure("Membership", f"{pod} does not join: {error}") from None
 
 
-async def _absent(raft_client: RaftClient, pods: Sequence[str]) -> str:
+async def _missing_members(raft_client: RaftClient, pods: Sequence[str]) -> str:
     peers = await raft_client.peers()
     missing = [pod for pod in pods if pod not in peers]
     return f"{_list(missing)} did not become members of the raft cluster" if missing else ""
 
 
 async def _must_be_members(raft_client: RaftClient, pods: Sequence[str]) -> None:
-    absent = await _absent(raft_client, pods)
-    if absent:
-        raise StepFailure("Membership", absent)
+    problem = await _missing_members(raft_client, pods)
+    if problem:
+        raise StepFailure("Membership", problem)
 
 
-async def _lagging(work: Work, raft_client: RaftClient, pods: Sequence[str]) -> str:
+async def _lag_message(work: Work, raft_client: RaftClient, pods: Sequence[str]) -> str:
     """Return a message about servers that are too far behind; "" for none or without autopilot."""
     states = await raft_client.states()
     if states is None:
         return ""
-    behind = {pod: lag(pod, states) for pod in pods}
+    lags = {pod: lag(pod, states) for pod in pods}
     words = [
-        f"{pod} is {'an unknown number of' if far is None else far} entries behind the leader"
-        for pod, far in behind.items()
-        if far is None or far > work.env.sync_threshold
+        f"{pod} is {'an unknown number of' if count is None else count} entries behind the leader"
+        for pod, count in lags.items()
+        if count is None or count > work.env.sync_threshold
     ]
     return "; ".join(words)
 
@@ -182,8 +184,8 @@ async def _change_votes(
     async def missing() -> str:
         votes, states = voters(await raft_client.peers()), await raft_client.states()
         record, now = {pod: _recorded_vote(pod, states) for pod in pods}, work.clock.monotonic()
-        waiting = [pod for pod in pods if (pod in votes) is not vote or record[pod] is (not vote)]
-        for pod in waiting:
+        pending = [pod for pod in pods if (pod in votes) is not vote or record[pod] is (not vote)]
+        for pod in pending:
             due = pod not in requested or now - requested[pod] >= RECORD_SECONDS
             if record[pod] is vote or not due:
                 continue
@@ -193,7 +195,7 @@ async def _change_votes(
                 return reason
             requested[pod] = now
             await (raft_client.promote if vote else raft_client.demote)(pod)
-        return f"{_list(waiting)} {'do not' if vote else 'still'} vote" if waiting else ""
+        return f"{_list(pending)} {'do not' if vote else 'still'} vote" if pending else ""
 
     await work.until("Membership", missing)
 
@@ -204,12 +206,12 @@ def _recorded_vote(pod: str, states: States | None) -> bool | None:
     return {"voter": True, "non-voter": False}.get(state.node_type) if state else None
 
 
-def _unsafe(pod: str, left: frozenset[str], states: States | None) -> str:
+def _unsafe(pod: str, remaining: frozenset[str], states: States | None) -> str:
     """Return why a vote must not be removed; "" if most of the remaining voters are healthy."""
-    alive = [voter for voter in left if _is_healthy(voter, states)]
-    if len(alive) * 2 > len(left):
+    alive = [voter for voter in remaining if _is_healthy(voter, states)]
+    if len(alive) * 2 > len(remaining):
         return ""
-    return f"{pod} keeps its vote: {len(alive)} of the {len(left)} others are healthy"
+    return f"{pod} keeps its vote: {len(alive)} of the {len(remaining)} others are healthy"
 
 
 def _is_healthy(pod: str, states: States | None) -> bool:

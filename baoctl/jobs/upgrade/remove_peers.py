@@ -41,11 +41,11 @@ async def _remove(work: Work, pods: Sequence[str], remaining: Sequence[str]) -> 
             raise StepFailure("Membership", f"{pod} {role} and was not removed")
         await raft_client.remove(pod)
         removed.append(pod)
-    await work.until("Membership", lambda: _left(raft_client, pods))
+    await work.until("Membership", lambda: _remaining_members(raft_client, pods))
     return f"removed {', '.join(removed)}" if removed else "none of the servers was a member"
 
 
-async def _left(raft_client: RaftClient, pods: Sequence[str]) -> str:
+async def _remaining_members(raft_client: RaftClient, pods: Sequence[str]) -> str:
     peers = await raft_client.peers()
-    left = [pod for pod in pods if pod in peers]
-    return f"{', '.join(left)} are still members" if left else ""
+    members = [pod for pod in pods if pod in peers]
+    return f"{', '.join(members)} are still members" if members else ""
