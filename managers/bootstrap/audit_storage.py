@@ -23,8 +23,8 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     if volume is None:
         return Plan(outcome=Done())
     if claim is None and volume.managed:
-        waiting = Wait("PrerequisitesMissing", _create_message(volume), 0.0)
-        return Plan(effects=(MakeAuditClaim(volume.claim),), outcome=waiting, gate=True)
+        outcome = Wait("PrerequisitesMissing", _create_message(volume), 0.0)
+        return Plan(effects=(MakeAuditClaim(volume.claim),), outcome=outcome, gate=True)
     if claim is None:
         return Plan(outcome=Wait("PrerequisitesMissing", _missing_message(volume)), gate=True)
     problem = problem_of(volume, claim, resolved.owner.uid, resolved.servers)

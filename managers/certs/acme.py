@@ -72,8 +72,8 @@ def _volume(resolved: Resolved, observed: Observed) -> Plan | None:
 def _missing(volume: AcmeVolume) -> Plan:
     if volume.managed:
         message = f"the operator creates PersistentVolumeClaim {volume.claim}"
-        waiting = Wait("PrerequisitesMissing", message, 0.0)
-        return Plan(effects=(MakeAcmeCacheClaim(volume.claim),), outcome=waiting, gate=True)
+        outcome = Wait("PrerequisitesMissing", message, 0.0)
+        return Plan(effects=(MakeAcmeCacheClaim(volume.claim),), outcome=outcome, gate=True)
     message = (
         f"PersistentVolumeClaim {volume.claim} (tls.acme.sharedCache.existingClaimName) does not "
         "exist: create it"

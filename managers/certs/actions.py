@@ -198,11 +198,11 @@ async def _change_ca_secret(
             *_entry_patches(live, changes),
             *_request_annotation(live, handled_request),
         ]
-        written = await context.client.json_patch(SECRET, key, ops, field_manager=FIELD_MANAGER)
+        secret = await context.client.json_patch(SECRET, key, ops, field_manager=FIELD_MANAGER)
     except (NotFound, Conflict, Invalid, KeyError, ValueError) as error:
         context.secrets.drop(key)
         raise Transient(f"Secret {key} cannot be changed: {error}") from error
-    context.secrets.store(written)
+    context.secrets.store(secret)
     record_normal(
         context,
         resolved.owner,

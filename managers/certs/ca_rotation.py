@@ -49,16 +49,16 @@ def next_step(
     resolved: Resolved, observed: Observed, ca: SecretFacts, server: SecretFacts
 ) -> RotationStep:
     """Return the next step. Both Secrets must be valid, and the server certificate current."""
-    signing, leaf = ca.certificate, server.certificate
-    if signing is None or leaf is None:
+    ca_certificate, leaf = ca.certificate, server.certificate
+    if ca_certificate is None or leaf is None:
         return RotationStep()
     if ca.former is not None:
         return _drop_step(resolved, observed, ca.former, leaf)
     if ca.upcoming is not None:
         return _promote_step(resolved, observed, ca, ca.upcoming, leaf)
-    renew_at = signing.not_after - SERVER_LIFE - MARGIN - 2 * resolved.tls.ca_overlap
-    requested = resolved.tls.ca_request
-    if observed.now >= renew_at or (requested and requested != ca.handled_ca_request):
+    renew_at = ca_certificate.not_after - SERVER_LIFE - MARGIN - 2 * resolved.tls.ca_overlap
+    request = resolved.tls.ca_request
+    if observed.now >= renew_at or (request and request != ca.handled_ca_request):
         return RotationStep("prepare")
     return RotationStep(due=renew_at)
 

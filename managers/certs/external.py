@@ -112,9 +112,9 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     secret_names = (resolved.tls.server_secret or "", resolved.tls.authority_secret or "")
     server, authority = (observed.secrets.get(name) for name in secret_names)
     if server is None or authority is None:
-        absent = [name for name in secret_names if name not in observed.secrets]
+        missing = [name for name in secret_names if name not in observed.secrets]
         message = (
-            f"Missing Secrets: {' and '.join(absent)}. With tls.mode External you create them, "
+            f"Missing Secrets: {' and '.join(missing)}. With tls.mode External you create them, "
             "with tls.crt, tls.key and ca.crt for the servers and with ca.crt for clients"
         )
         return Plan(outcome=Wait("TLSSecretMissing", message), gate=True)

@@ -147,14 +147,14 @@ def _server(
 
 def _unwritable_server(secret: SecretFacts, problem: str) -> Plan | None:
     """Block if the certificate must be issued again, but its Secret cannot be changed."""
-    why = "its field immutable is true" if secret.immutable else ""
+    reason = "its field immutable is true" if secret.immutable else ""
     if secret.type not in ("", SERVER_SECRET_TYPE):
-        why = f"its type is {secret.type}, and must be {SERVER_SECRET_TYPE}"
-    if not why:
+        reason = f"its type is {secret.type}, and must be {SERVER_SECRET_TYPE}"
+    if not reason:
         return None
     return _blocked(
         "TLSSecretInvalid",
-        f"Secret {secret.name}: {problem}, and the operator cannot write to it: {why}. Delete "
+        f"Secret {secret.name}: {problem}, and the operator cannot write to it: {reason}. Delete "
         "it, and the operator creates it again",
     )
 
@@ -179,9 +179,11 @@ def _until_renewal(server: SecretFacts, now: datetime, rotate_before: timedelta)
     return _timer(server.certificate.not_after - rotate_before - now)
 
 
-def _timer(left: timedelta) -> float:
+def _timer(remaining: timedelta) -> float:
     # No time is left if the CA expires as early as the certificate: the longest timer is enough.
-    return (min(left, LONGEST_TIMER) if left > timedelta(0) else LONGEST_TIMER).total_seconds()
+    return (
+        min(remaining, LONGEST_TIMER) if remaining > timedelta(0) else LONGEST_TIMER
+    ).total_seconds()
 
 
 def _create_plan(message: str, effect: Effect) -> Plan:

@@ -79,14 +79,14 @@ def _authority(data: Mapping[str, bytes], file: str) -> CertificateContent:
     issues = file == ISSUER_FILE
     trusted = _trusted(authority, file, connects=issues) if authority else ()
     try:
-        signing = read(secret_data.pair(data, file, secret_data.CA_KEY), authority)
+        certificate = read(secret_data.pair(data, file, secret_data.CA_KEY), authority)
     except ValueError as error:
         # The CA bundle can be used without a key.
         return CertificateContent(
             None, authority.decode(), f"its content cannot be used: {error}", trusted
         )
     return CertificateContent(
-        signing,
+        certificate,
         authority.decode(),
         trusted=trusted,
         upcoming=_other_certificate(data, secret_data.NEXT_CERTIFICATE, secret_data.NEXT_KEY),

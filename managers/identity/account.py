@@ -61,9 +61,9 @@ def service_account_ready(spec: ClusterSpec, observed: Observed) -> ConditionUpd
 def account_name(cluster: OpenBaoCluster) -> str | None:
     """Return the account of the spec, unless it has the operator's default name."""
     account = cluster.spec.service_account
-    named = account.name if account else None
+    name = account.name if account else None
     # The default name is reserved: an account with this name and another owner is a conflict.
-    return None if named == names.service_account(cluster.metadata.name) else named
+    return None if name == names.service_account(cluster.metadata.name) else name
 
 
 # A running job must be able to report its result, even if the spec changed after its start.
@@ -89,9 +89,9 @@ def job_accounts(cluster: OpenBaoCluster) -> tuple[JobAccount, ...]:
         jobs.add("restore")
     if spec.upgrade is not None or spec.wants_operator_login or not spec.self_initializes:
         jobs.add("upgrade")
-    running = _RUNNING.get(lock.operation) if lock else None
-    if running is not None:
-        jobs.add(running)
+    running_job = _RUNNING.get(lock.operation) if lock else None
+    if running_job is not None:
+        jobs.add(running_job)
     identity = spec.backup.target.workload_identity if spec.backup else None
     annotations = (identity.service_account_annotations if identity else None) or {}
     cloud_annotations = labels.users_own(annotations)

@@ -47,9 +47,9 @@ def _other_accounts(resolved: Resolved, observed: Observed) -> Iterator[Named]:
     """Return the objects of every other account that a pod uses or may start with."""
     pools = (observed.green, observed.read)
     sets = (observed.stateful_set, *(pool.stateful_set for pool in pools))
-    used = {pod.service_account for pod in observed.servers}
-    used |= {live.service_account for live in sets if live is not None}
-    for account in sorted(used - {"", resolved.service_account}):
+    account_names = {pod.service_account for pod in observed.servers}
+    account_names |= {live.service_account for live in sets if live is not None}
+    for account in sorted(account_names - {"", resolved.service_account}):
         if len(account) > names.SERVICE_ACCOUNT_NAME_MAX:
             # No spec can contain a longer name.
             continue

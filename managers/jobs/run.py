@@ -88,8 +88,8 @@ async def _step(
 ) -> tuple[Subject, Outcome | None]:
     decision = run.decide(observation)
     written = await run.write(observation, decision) if decision.transition.status_first else None
-    acted = await run.act(observation, decision)
-    if written is None or acted.decision is not decision:
-        written = await run.write(acted.observation, acted.decision)
+    result = await run.act(observation, decision)
+    if written is None or result.decision is not decision:
+        written = await run.write(result.observation, result.decision)
     subject, outcome = written
-    return subject, acted.outcome or outcome
+    return subject, result.outcome or outcome

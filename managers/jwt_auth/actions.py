@@ -62,9 +62,9 @@ async def renew(
     """
     try:
         token = await login.token(bao, address)
-        corrected = correction(await bao.login_settings(address, token), issuer, chosen)
-        if corrected is not None:
-            await bao.set_login_settings(address, token, corrected)
+        desired_settings = correction(await bao.login_settings(address, token), issuer, chosen)
+        if desired_settings is not None:
+            await bao.set_login_settings(address, token, desired_settings)
     except Denied as error:
         return outdated_status(issuer, str(error))
     return trusted_status(issuer)
@@ -76,14 +76,14 @@ async def set_up(bao: Bao, address: str, token: str, oidc: OidcBootstrap) -> Non
     Each write is safe to repeat, so an interruption is harmless. Raises Denied, BaoError.
     """
     await bao.enable_login(address, token)
-    settings = initial_settings(await _present_settings(bao, address, token), oidc)
+    settings = initial_settings(await _current_settings(bao, address, token), oidc)
     if settings is not None:
         await bao.set_login_settings(address, token, settings)
     for call in writes_after_settings(oidc):
         await bao.write(address, token, call.path, call.data or {})
 
 
-async def _present_settings(bao: Bao, address: str, token: str) -> Mapping[str, Any]:
+async def _current_settings(bao: Bao, address: str, token: str) -> Mapping[str, Any]:
     try:
         return await bao.login_settings(address, token)
     except Denied as error:

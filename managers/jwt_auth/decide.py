@@ -42,15 +42,15 @@ def correction(
 
     `settings` are the current ones. `chosen` is the issuer of the spec, if any.
     """
-    trusted = settings.get(KEYS)
+    trusted_keys = settings.get(KEYS)
     if any(settings.get(source) for source in OTHER_SOURCES):
         return None
-    if not isinstance(trusted, list) or not trusted:
+    if not isinstance(trusted_keys, list) or not trusted_keys:
         # No key is trusted, or the server is not OpenBao.
         return None
     name = chosen or issuer.issuer
     desired = sorted(map(str.strip, issuer.public_keys))
-    present = sorted(str(key).strip() for key in trusted)
+    present = sorted(str(key).strip() for key in trusted_keys)
     if present == desired and settings.get("bound_issuer") == name:
         return None
     unchanged = {key: settings[key] for key in UNCHANGED if settings.get(key)}

@@ -169,10 +169,10 @@ class OperationLocks:
                 {"op": "add", "path": "/status/operationLock", "value": lock.to_object()},
                 {"op": "add", "path": "/status/operationLockEpoch", "value": lock.epoch},
             ]
-        written = await self._client.json_patch(
+        cluster = await self._client.json_patch(
             CLUSTERS, key, ops, field_manager=LOCK_MANAGER, subresource="status"
         )
-        self._clusters.observe(written)
+        self._clusters.observe(cluster)
 
 
 def _lock_in(key: ObjectKey, status: Object) -> OperationLock | None:

@@ -68,15 +68,15 @@ def _recipients(cluster: OpenBaoCluster) -> tuple[tuple[str, PublicKey], ...]:
     initial = initial_keys(cluster)
     if initial is None:
         return ()
-    read: list[tuple[str, PublicKey]] = []
+    keys: list[tuple[str, PublicKey]] = []
     for position, recipient in enumerate(initial.recipients):
         field = f"spec.recoveryKeys.initial.recipients[{position}].pgpPublicKey"
         try:
-            read.append((field, read_public_key(recipient.pgp_public_key)))
+            keys.append((field, read_public_key(recipient.pgp_public_key)))
         except NotAKeyError:
             # The rule recovery-key rejects it.
             continue
-    return tuple(read)
+    return tuple(keys)
 
 
 def _covers(part: EncryptionKey, begin: int, end: int) -> bool:

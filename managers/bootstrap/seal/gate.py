@@ -53,7 +53,7 @@ def seal_step(resolved: Resolved, observed: Observed) -> SealStep:
         step = _key(resolved, observed, key)
         if step is not None:
             return step
-    return _rotating(rotation)
+    return _rotation_step(rotation)
 
 
 def _check_secret(resolved: Resolved, observed: Observed) -> SealStep:
@@ -88,14 +88,18 @@ def _key(resolved: Resolved, observed: Observed, key: UnsealKey) -> SealStep | N
     holds_data = resolved.initialized or observed.holds_data
     if secret is None and holds_data:
         if supplied is None and key.generation == 1 and not _template_names_keys(observed):
-            return _stop(_none_left(name, names.unseal_key_secret(resolved.name, 2)))
+            return _stop(_no_key_left(name, names.unseal_key_secret(resolved.name, 2)))
         return _stop(_missing(f"Secret {name}", key))
     if secret is None and supplied is None:
-        waiting = Wait("PrerequisitesMissing", "the operator generates the unseal key", 0.0)
-        return SealStep(DrawUnsealKey(name), waiting, gate=True)
+        outcome = Wait("PrerequisitesMissing", "the operator generates the unseal key", 0.0)
+        return SealStep(DrawUnsealKey(name), outcome, gate=True)
     if secret is None:
         return _stop(_not_supplied(name, key))
-    blocks = _generated(secret, key) if supplied is None else _supplied(secret, key, holds_data)
+    blocks = (
+        _check_generated(secret, key)
+        if supplied is None
+        else _check_supplied(secret, key, holds_data)
+    )
     return next((_stop(blocked) for blocked in blocks), None)
 
 
@@ -103,7 +107,7 @@ def _stop(blocked: Blocked) -> SealStep:
     return SealStep(outcome=blocked, gate=True)
 
 
-def _generated(secret: SecretFacts, key: UnsealKey) -> Iterator[Blocked]:
+def _check_generated(secret: SecretFacts, key: UnsealKey) -> Iterator[Blocked]:
     if secret.key_id and secret.key_id != key.id:
         yield Blocked(
             REFUSED,
@@ -113,7 +117,7 @@ def _generated(secret: SecretFacts, key: UnsealKey) -> Iterator[Blocked]:
         )
 
 
-def _supplied(secret: SecretFacts, key: UnsealKey, holds_data: bool) -> Iterator[Blocked]:
+def _check_supplied(secret: SecretFacts, key: UnsealKey, holds_data: bool) -> Iterator[Blocked]:
     content = secret.keys.get(key.file)
     location = f"Secret {secret.name}, key {key.file}"
     if content is None:
@@ -148,7 +152,7 @@ def _template_names_keys(observed: Observed) -> bool:
     return observed.stateful_set is not None and bool(observed.stateful_set.unseal)
 
 
-def _none_left(name: str, next_name: str) -> Blocked:
+def _no_key_left(name: str, next_name: str) -> Blocked:
     return Blocked(
         "UnsealKeyMissing",
         f"Secret {name} is missing, data exists, and there is no key of a later rotation "
@@ -166,13 +170,13 @@ def _not_supplied(name: str, key: UnsealKey) -> Blocked:
     )
 
 
-def _rotating(rotation: Rotation) -> SealStep:
+def _rotation_step(rotation: Rotation) -> SealStep:
     if rotation.refusal is not None:
         # The servers keep their keys, so the reconcile continues.
         return SealStep(outcome=rotation.refusal)
     if rotation.draw:
-        wait = Wait(ROTATING, f"the operator generates the key {rotation.target.id}", 0.0)
-        return SealStep(DrawUnsealKey(rotation.draw), wait)
+        outcome = Wait(ROTATING, f"the operator generates the key {rotation.target.id}", 0.0)
+        return SealStep(DrawUnsealKey(rotation.draw), outcome)
     if rotation.step == "Rewrapping":
         return SealStep(outcome=Wait(ROTATING, _rewrap(rotation), REWRAP_RECHECK))
     return SealStep()

@@ -64,7 +64,7 @@ def _is_file(content: bytes) -> bool:
 def _facts(content: bytes, number: int) -> CredentialFacts:
     """Return the facts of one value. `number`: the number of files in the Secret so far."""
     key = aes_key(content)
-    unparsed = CredentialFacts(
+    facts_of_value = CredentialFacts(
         size=len(content),
         blank=not content.strip(),
         trailing_newline=content.endswith(b"\n"),
@@ -79,14 +79,14 @@ def _facts(content: bytes, number: int) -> CredentialFacts:
             )
         certificate = _certificate(content)
         return replace(
-            unparsed,
+            facts_of_value,
             certificate=certificate is not None,
             public_key=certificate or _private_key(content),
             json_object=is_json_object(content),
             oci=_oci(content),
         )
     except RefusedFileError as error:
-        return replace(unparsed, problem=str(error))
+        return replace(facts_of_value, problem=str(error))
 
 
 def aes_key(content: bytes) -> bytes | None:

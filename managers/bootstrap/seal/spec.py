@@ -24,8 +24,8 @@ def seal_settings(cluster: OpenBaoCluster, observed: Observed) -> SealSettings:
         return SealSettings(with_mounted_authority(unseal, secret), secrets, None)
     status_keys = cluster.status.unseal.keys if cluster.status.unseal else ""
     keys = rotation(name, unseal, observed, status_keys, initialized=cluster.status.initialized)
-    needed = dict.fromkeys(secret_of(name, key, supplied) for key in keys.ring.keys)
-    return SealSettings(unseal, tuple(needed), keys)
+    secret_names = dict.fromkeys(secret_of(name, key, supplied) for key in keys.ring.keys)
+    return SealSettings(unseal, tuple(secret_names), keys)
 
 
 def stanza_of(settings: SealSettings) -> SealStanza:
