@@ -119,9 +119,9 @@ def _usage(error: click.UsageError, ctx: click.Context | None) -> str:
     return f"{text}{help_of}"
 
 
-def suggestion(word: str, known: Sequence[str]) -> str:
+def suggestion(word: str, candidates: Sequence[str]) -> str:
     """Return `; did you mean X?` for a word that is similar to a known one, else ""."""
-    by_folded = {name.casefold(): name for name in known}
+    by_folded = {name.casefold(): name for name in candidates}
     close = difflib.get_close_matches(word.casefold(), by_folded, n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(by_folded[name] for name in close)}?" if close else ""
 

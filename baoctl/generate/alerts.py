@@ -48,10 +48,10 @@ def _parts(rule: Mapping[str, Any]) -> Iterator[str]:
         for alert in group["rules"]:
             annotations = alert["annotations"]
             severity = alert["labels"]["severity"]
-            lasting = f", after {alert['for']}" if "for" in alert else ""
+            duration = f", after {alert['for']}" if "for" in alert else ""
             yield (
                 f"\n### {alert['alert']}\n\n"
-                f"Severity {severity}{lasting}. {_readable(annotations['summary'])}.\n\n"
+                f"Severity {severity}{duration}. {_readable(annotations['summary'])}.\n\n"
                 f"{_readable(annotations['description'])}\n\n"
                 f"```promql\n{alert['expr'].rstrip()}\n```\n"
             )
