@@ -110,8 +110,8 @@ _OVERVIEW: Final = Row(
             steps=((86_400.0, "yellow"), (604_800.0, "green")),
         ),
         _stat(
-            "Oldest last backup",
-            "Age of the last stored snapshot, of the cluster where it is oldest.",
+            "Age of the oldest backup",
+            "Age of the last stored snapshot of the cluster with the oldest one.",
             f"max(time() - {_of_cluster('openbao_backup_last_success_timestamp')})",
             "s",
         ),
@@ -151,7 +151,7 @@ _CLUSTERS: Final = Row(
             f" - {_BY_CLUSTER} ({_of_cluster('openbao_cluster_ready_replicas')})",
         ),
         _each(
-            "Changes of the leader",
+            "Leader changes",
             "Changes of the active server that the operator observed.",
             "sum by (namespace, name) (increase("
             f"{_of_cluster('openbao_cluster_leader_changes_total')}{_RATE}))",
@@ -200,7 +200,7 @@ _BACKUPS: Final = Row(
         ),
         _each(
             "Age of the last passed restore test",
-            "Time since a snapshot was last proven to be restorable.",
+            "Time since a restore test last passed.",
             f"time() - {_BY_CLUSTER} "
             f"({_of_cluster('openbao_restore_test_last_success_timestamp')})",
             "s",
@@ -246,7 +246,7 @@ _UPGRADES: Final = Row(
         ),
         _increases(
             "Step-downs",
-            "Leaders that an upgrade asked to step down, and those that did not.",
+            "Step-downs that an upgrade requested, and those that failed.",
             requested="openbao_upgrade_stepdown_total",
             failed="openbao_upgrade_stepdown_failures_total",
         ),
@@ -291,14 +291,14 @@ _OPERATOR: Final = Row(
             "ops",
         ),
         _quantiles(
-            "Duration of a reconcile",
+            "Reconcile duration",
             "Median and 99th percentile by controller.",
             "controller_runtime_reconcile_time_seconds",
             "controller",
         ),
         _by(
             "name",
-            "Depth of the queues",
+            "Queue depth",
             "Objects that wait for a worker.",
             f'sum by (name) (workqueue_depth{{name=~"{OWN}"}})',
         ),
@@ -311,7 +311,7 @@ _OPERATOR: Final = Row(
         ),
         _by(
             "code",
-            "Requests to the API server per second",
+            "API server requests per second",
             "Requests of the operator by status code.",
             f"sum by (code) (rate(rest_client_requests_total{_RATE}) {_PROCESS})",
             "reqps",
@@ -342,8 +342,8 @@ _OPERATOR: Final = Row(
             f"rate(process_cpu_seconds_total{_RATE}) {_PROCESS}",
         ),
         Panel(
-            "Delay of the event loop",
-            "99th percentile of the time for which a callback blocked the operator.",
+            "Event loop lag",
+            "99th percentile of the time that a callback blocks the event loop.",
             (
                 Query(
                     "histogram_quantile(0.99, sum by (le) "
