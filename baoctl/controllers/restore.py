@@ -11,7 +11,7 @@ from baoctl.controllers.cluster import part_changed
 from baoctl.controllers.components import Parts
 from baoctl.controllers.sharding import MakeController, owns_run
 from contracts.jobs.template import JobTemplateSource
-from managers.backup.caches import cluster_named
+from managers.backup.caches import BY_CLUSTER, cluster_named
 from managers.context.pause_guard import PauseGuard
 from managers.jobs.client import Jobs
 from managers.operation_lock.client import OperationLocks
@@ -25,7 +25,6 @@ from runtime.controller.event import Event, any_of, generation_changed
 from runtime.controller.handler import enqueue_mapped, enqueue_object
 from runtime.types import Object, ObjectKey, Request, key_of
 
-NAMED_CLUSTER = "named-cluster"
 NAMED_BACKUP = "named-backup"
 
 
@@ -68,7 +67,7 @@ def watch_restores(controller: Controller, caches: Caches, reporter: RestoreRepo
     of users.
     """
     restores = caches.restores
-    restores.add_index(NAMED_CLUSTER, cluster_named)
+    restores.add_index(BY_CLUSTER, cluster_named)
     restores.add_index(NAMED_BACKUP, named_backup)
 
     def of_cluster(event: Event) -> Iterable[Request]:
@@ -76,7 +75,7 @@ def watch_restores(controller: Controller, caches: Caches, reporter: RestoreRepo
         if caches.clusters.get(key) is None:
             # The cluster was deleted: drop its metrics.
             reporter.forget(key)
-        return map(key_of, restores.by_index(NAMED_CLUSTER, str(key)))
+        return map(key_of, restores.by_index(BY_CLUSTER, str(key)))
 
     def of_backup(backup: Object) -> Iterable[Request]:
         return map(key_of, restores.by_index(NAMED_BACKUP, str(key_of(backup))))
