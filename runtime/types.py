@@ -122,6 +122,13 @@ def is_terminating(obj: Mapping[str, Any]) -> bool:
     return bool(_metadata(obj).get("deletionTimestamp"))
 
 
+def is_generation_observed(obj: Mapping[str, Any]) -> bool:
+    """True once the controller of the object has observed its newest spec."""
+    status: Mapping[str, Any] = obj.get("status") or {}
+    observed = status.get("observedGeneration") or 0
+    return bool(observed >= (_metadata(obj).get("generation") or 0))
+
+
 def controller_of(obj: Mapping[str, Any]) -> OwnerReference | None:
     """The owner marked `controller: true`.
 

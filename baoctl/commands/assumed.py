@@ -84,7 +84,7 @@ def _read_replica_pool(cluster: OpenBaoCluster, options: RenderOptions) -> PoolF
         template="",
         reload_hash="",
         first_boot=False,
-        settled=True,
+        generation_observed=True,
         claim_size=str((storage.size if storage else None) or voters.size),
         claim_class=(storage.storage_class_name if storage else None) or voters.storage_class_name,
     )

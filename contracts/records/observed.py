@@ -95,7 +95,7 @@ class StatefulSetFacts:
     """Hash annotation of the files that new pods read, and that older pods can reload."""
     first_boot: bool
     """Its template still has the `initialize` document."""
-    settled: bool
+    generation_observed: bool
     """The StatefulSet controller has observed the newest spec."""
     claim_size: str
     claim_class: str | None

@@ -189,7 +189,7 @@ def _rollout_progress(
     observed: Observed, pods: Pods, move: RolloutAction, shape: Shape
 ) -> RolloutProgress:
     live = observed.stateful_set
-    newest = live is not None and live.settled and is_newest(live, shape)
+    newest = live is not None and live.generation_observed and is_newest(live, shape)
     ready = [pod for pod in observed.pods if pod.ready and not pod.terminating]
     updated = tuple(sorted(p.ordinal for p in ready if p not in pods.outdated)) if newest else ()
     missing = next((p.name for p in observed.pods if p not in ready), "")

@@ -41,7 +41,7 @@ def _voters(observed: Observed, done: Collection[int]) -> tuple[PlannedReplaceme
     pods = tuple(_healthy(pod, leads=pod.uid in chosen) for pod in observed.pods)
     healthy = replace(
         observed,
-        stateful_set=replace(live, settled=True),
+        stateful_set=replace(live, generation_observed=True),
         pods=pods,
         read=PoolFacts(),
         quorum=None,
@@ -64,8 +64,8 @@ def _readers(observed: Observed) -> tuple[PlannedReplacement, ...]:
     if pool.stateful_set is None:
         return ()
     pods = tuple(_healthy(pod, leads=False) for pod in pool.pods)
-    settled = replace(pool.stateful_set, settled=True)
-    healthy = replace(observed, stateful_set=settled, pods=pods, quorum=None)
+    stateful_set = replace(pool.stateful_set, generation_observed=True)
+    healthy = replace(observed, stateful_set=stateful_set, pods=pods, quorum=None)
     remaining, planned = list(pods), []
     while remaining:
         target = next_read_replica(healthy, remaining, len(pods))

@@ -159,7 +159,9 @@ def _remaining_replicas(pool: Observed, count: int) -> Observed:
 
 def _is_empty(observed: Observed) -> bool:
     live = observed.read.stateful_set
-    return live is not None and live.settled and not live.replicas and not observed.read.pods
+    if live is None or not live.generation_observed:
+        return False
+    return not live.replicas and not observed.read.pods
 
 
 def _remaining_pods(pods: Pods, desired: int) -> Pods:
@@ -188,7 +190,7 @@ def next_read_replica(pool: Observed, outdated: Collection[PodFacts], size: int)
     may repair it. The quorum is not checked, because a server without a vote does not count.
     """
     live = pool.stateful_set
-    if live is None or not live.settled or not outdated:
+    if live is None or not live.generation_observed or not outdated:
         return None
     if any(pod.terminating for pod in pool.pods) or len(pool.pods) < size:
         return None

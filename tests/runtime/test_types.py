@@ -11,6 +11,7 @@ from runtime.types import (
     Resource,
     annotations_of,
     controller_of,
+    is_generation_observed,
     is_terminating,
     key_of,
     labels_of,
@@ -83,6 +84,18 @@ def test_accessors_of_a_full_object() -> None:
     assert (labels_of(obj), annotations_of(obj)) == ({"a": "b"}, {"c": "d"})
     assert is_terminating(obj)
     assert controller_of(obj) == OwnerReference("v1", "Shop", "s", "u1")
+
+
+@pytest.mark.parametrize(
+    ("generation", "observed", "expected"),
+    [(2, 1, False), (2, 2, True), (2, None, False), (None, None, True)],
+)
+def test_the_generation_is_observed_once_the_status_names_it(
+    generation: int | None, observed: int | None, expected: bool
+) -> None:
+    obj = {"metadata": {"generation": generation}, "status": {"observedGeneration": observed}}
+    assert is_generation_observed(obj) is expected
+    assert is_generation_observed({"metadata": {"generation": generation}}) is (generation is None)
 
 
 @pytest.mark.parametrize(

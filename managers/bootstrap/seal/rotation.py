@@ -150,7 +150,7 @@ def _rolled_out(observed: Observed, live: KeyRing) -> bool:
 def _pool_has(live_set: StatefulSetFacts | None, pods: Sequence[PodFacts], live: KeyRing) -> bool:
     return (
         live_set is not None
-        and live_set.settled
+        and live_set.generation_observed
         and live_set.unseal == str(live)
         and len(pods) == live_set.replicas
         and all(pod.ready and pod.unseal == str(live) for pod in pods)

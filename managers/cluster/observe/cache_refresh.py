@@ -120,7 +120,7 @@ def is_ready(result: ReconcileResult) -> bool:
         and result.applied is not None
         and len(pods) == result.cluster.spec.servers
         and all(pod.ready for pod in pods)
-        and all(live is None or live.settled for live in sets)
+        and all(live is None or live.generation_observed for live in sets)
         and not is_leader_in_doubt(pods)
         and observed.quorum is None
     )

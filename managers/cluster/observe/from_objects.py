@@ -35,6 +35,7 @@ from runtime.types import (
     Object,
     annotations_of,
     controller_of,
+    is_generation_observed,
     is_terminating,
     key_of,
     labels_of,
@@ -287,7 +288,7 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     volumes = template["spec"].get("volumes") or ()
     annotations, template_annotations = annotations_of(live), annotations_of(template)
     replicas = spec.get("replicas", 1)
-    settled = status.get("observedGeneration", 0) >= live["metadata"].get("generation", 0)
+    is_observed = is_generation_observed(live)
     return StatefulSetFacts(
         uid=uid_of(live),
         replicas=replicas,
@@ -295,7 +296,7 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
         template=template_annotations.get(labels.TEMPLATE_HASH, ""),
         reload_hash=template_annotations.get(labels.RELOAD_HASH, ""),
         first_boot=any(volume["name"] == INIT_VOLUME for volume in volumes),
-        settled=settled,
+        generation_observed=is_observed,
         claim_size=((pvc.get("resources") or {}).get("requests") or {}).get("storage", ""),
         claim_class=pvc.get("storageClassName"),
         image_records=tuple(annotations[name] for name in IMAGE_RECORDS if name in annotations),
@@ -307,7 +308,7 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
         image=_image(template["spec"]),
         restore_uid=template_annotations.get(labels.RESTORE_REVISION, ""),
         # Its controller counts the pods after it has tried to create them.
-        missing_pods=max(0, replicas - status.get("replicas", replicas)) if settled else 0,
+        missing_pods=max(0, replicas - status.get("replicas", replicas)) if is_observed else 0,
         creation_hash=annotations.get(labels.CREATION_HASH, ""),
         foreign=foreign_stateful_set(live),
     )

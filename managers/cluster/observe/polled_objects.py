@@ -1,4 +1,4 @@
-"""How many StatefulSets, pods and volumes a poll reads, and which ones are settled. Pure.
+"""How many StatefulSets, pods and volumes a poll reads, and which ones do not change. Pure.
 
 Called by managers.cluster.observe.polling. A name and a label prove nothing: any editor of a
 namespace can write both, and each accepted ordinal costs two requests.
@@ -42,14 +42,6 @@ def replicas_of(live: Object | None, owner: Owner, most: int) -> int:
     if live is None or ownership_of(live, owner, MARKS) is Ownership.FOREIGN:
         return 0
     return min(int(live["spec"].get("replicas", 1)), most)
-
-
-def is_settled(live: Object) -> bool:
-    """Report whether the StatefulSet controller has observed the newest spec."""
-    return bool(
-        (live.get("status") or {}).get("observedGeneration", 0)
-        >= live["metadata"].get("generation", 0)
-    )
 
 
 def _is_ready(pod: Object) -> bool:

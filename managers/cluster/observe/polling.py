@@ -29,7 +29,7 @@ from contracts.pools.voter_pool import ServerPool, voter_pools
 from contracts.records.observed import PodFacts, ServerClientConfig
 from managers.cluster.observe.cache_refresh import is_ready
 from managers.cluster.observe.health_poller import HealthPoller
-from managers.cluster.observe.polled_objects import PolledKind, is_settled, replicas_of
+from managers.cluster.observe.polled_objects import PolledKind, replicas_of
 from managers.cluster.status.cluster_status import ReconcileResult
 from managers.identity.account import account_name
 from managers.upgrade.bluegreen.facts import pools_to_observe
@@ -39,7 +39,7 @@ from runtime.cache.optional_kind import KindAvailability
 from runtime.cache.polling import PolledMirror
 from runtime.clock import Clock
 from runtime.outcome import Done, Outcome
-from runtime.types import Object, ObjectKey, Resource, is_terminating
+from runtime.types import Object, ObjectKey, Resource, is_generation_observed, is_terminating
 
 PACE = 1.0
 """Seconds between two reads of a changing cluster."""
@@ -223,7 +223,7 @@ class PollingCacheRefresher:
         owner = state.owner
         pools = (*voters, ServerPool(owner.name, reads=True))
         keys = [ObjectKey(owner.namespace, pool.stateful_set) for pool in pools]
-        due = self._by_age(STATEFUL_SET, keys, ages.sets, state, is_settled)
+        due = self._by_age(STATEFUL_SET, keys, ages.sets, state, is_generation_observed)
         await self._refresh_each(state, STATEFUL_SET, due)
         least = (replicas, *(0 for _ in pools[1:]))
         await asyncio.gather(

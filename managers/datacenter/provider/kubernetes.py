@@ -58,6 +58,7 @@ from runtime.types import (
     Object,
     ObjectKey,
     Resource,
+    is_generation_observed,
     is_terminating,
     key_of,
     resource_version_of,
@@ -273,7 +274,7 @@ class KubernetesProvider:
 
         If not, it is patched first, and the StatefulSet controller updates the volumes.
         """
-        spec, metadata = live.get("spec") or {}, live["metadata"]
+        spec = live.get("spec") or {}
         if resource != STATEFUL_SET or not spec.get("volumeClaimTemplates"):
             return True
         retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
@@ -281,8 +282,7 @@ class KubernetesProvider:
             content = {"whenScaled": "Retain", **retention, "whenDeleted": policy}
             await self._patch(resource, live, [{"op": "add", "path": _RETENTION, "value": content}])
             return False
-        observed_generation = (live.get("status") or {}).get("observedGeneration") or 0
-        return bool(observed_generation >= (metadata.get("generation") or 0))
+        return is_generation_observed(live)
 
     async def _delete(self, resource: Resource, live: Object, *, orphan: bool = False) -> None:
         """Delete an object in the observed version; ignore that it changed or is gone."""

@@ -89,7 +89,7 @@ def _next_step(resolved: Resolved, observed: Observed) -> tuple[tuple[Effect, ..
     live = observed.stateful_set
     running = _pods_to_stop(observed, resolved.fenced)
     message = f"to be stopped: {', '.join(pod.name for pod in running)}"
-    if live is None or not live.fence_gate or not live.settled:
+    if live is None or not live.fence_gate or not live.generation_observed:
         return (), Wait(FENCING, f"{message}; the template has no scheduling gate yet")
     leaving = [pod.name for pod in observed.pods if pod.terminating]
     if leaving or not running:

@@ -28,7 +28,7 @@ def replace_unstarted(observed: Observed, digest: str, *, newest: bool) -> tuple
     that could be interrupted.
     """
     live = observed.stateful_set
-    if live is None or not live.settled or not newest:
+    if live is None or not live.generation_observed or not newest:
         return ()
     return tuple(
         ReplaceUnstarted(pod.name, pod.uid)

@@ -83,7 +83,7 @@ def next_action(
     because only a new pod gets the key, may be replaced at any time.
     """
     live = observed.stateful_set
-    if live is None or not live.settled or not outdated:
+    if live is None or not live.generation_observed or not outdated:
         return REST
     if any(pod.terminating for pod in observed.pods) or len(observed.pods) < size:
         return REST

@@ -28,7 +28,7 @@ def restart_all(resolved: Resolved, observed: Observed) -> RolloutAction | None:
     if not behind:
         return None
     live = observed.stateful_set
-    if live is None or not live.settled:
+    if live is None or not live.generation_observed:
         # A pod that is deleted now might be created from the previous template.
         return RolloutAction("restart", why=MESSAGE)
     return RolloutAction(

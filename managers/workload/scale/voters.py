@@ -151,7 +151,7 @@ def _held(resolved: Resolved, observed: Observed, count: int, message: str) -> H
     stopping = _stopping_pods(observed, count)
     if stopping:
         return Wait(SCALING, f"{message}; waiting for {stopping} to stop")
-    if live is None or not live.settled:
+    if live is None or not live.generation_observed:
         return Wait(SCALING, f"{message}; the StatefulSet controller has not observed it yet")
     if quorum is None:
         return Blocked(

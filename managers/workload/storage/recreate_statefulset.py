@@ -132,7 +132,7 @@ def _unmet_precondition(live: StatefulSetFacts, observed: Observed, *, rejected:
     `rejected`: the StatefulSet cannot be applied. Then a pod whose server cannot run is accepted:
     it may need the newest template, which only the next StatefulSet has.
     """
-    if not live.settled:
+    if not live.generation_observed:
         return "its controller must observe the newest spec"
     ready = sum(pod.ready for pod in observed.pods)
     broken = sum(pod.is_down and not pod.terminating for pod in observed.pods) if rejected else 0

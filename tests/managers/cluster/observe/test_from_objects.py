@@ -142,11 +142,15 @@ FIRST_SPEC = {**replace(gen.stateful_set(), generation=1).object(), "status": {}
 BARE_SET: Object = {"metadata": {"name": "x"}, "spec": {"template": {"spec": {}}}}
 # sentence: (StatefulSet, the fact's name, its value)
 SETS: dict[str, tuple[Object, str, Any]] = {
-    "a new one is not settled": (NEW_SET, "settled", False),
+    "a new one is not observed": (NEW_SET, "generation_observed", False),
     "a new one has no ready replicas": (NEW_SET, "ready_replicas", 0),
-    "the first spec is not settled before it is observed": (FIRST_SPEC, "settled", False),
-    "an observed one is settled": (gen.stateful_set().object(), "settled", True),
-    "an old one is unsettled": (gen.stateful_set().with_stale_status().object(), "settled", False),
+    "the first spec before it is observed": (FIRST_SPEC, "generation_observed", False),
+    "an observed one": (gen.stateful_set().object(), "generation_observed", True),
+    "a changed one": (
+        gen.stateful_set().with_stale_status().object(),
+        "generation_observed",
+        False,
+    ),
     "the first boot has a volume": (gen.stateful_set().first_boot().object(), "first_boot", True),
     "without it there is no first boot": (gen.stateful_set().object(), "first_boot", False),
     "a bare one has one replica": (BARE_SET, "replicas", 1),

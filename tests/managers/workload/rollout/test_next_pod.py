@@ -119,7 +119,7 @@ def test_never_a_second_one(observed: Observed, replicas: int) -> None:
         assert other.ready
         assert not other.terminating
     assert observed.stateful_set is not None
-    assert observed.stateful_set.settled
+    assert observed.stateful_set.generation_observed
 
 
 @settings(deadline=None, max_examples=200)
