@@ -11,12 +11,12 @@ from contracts.conditions.message import clean_message
 from contracts.records.upgrade import Release, blue_green_under_way
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.messages import (
-    BACK,
-    HELD,
+    BREAK_GLASS,
+    HOLD,
+    IN_PROGRESS,
     PAUSED,
+    ROLLBACK,
     ROLLBACK_PHASES,
-    RUNS,
-    SAFE_MODE,
     where,
     where_stored,
 )
@@ -65,7 +65,7 @@ def failure_of(
     break_glass = _break_glass(cluster, decision)
     if break_glass is not None and break_glass.active:
         return LastError(
-            reason=SAFE_MODE, message=_safe_mode(break_glass), at=break_glass.entered_at
+            reason=BREAK_GLASS, message=_break_glass_message(break_glass), at=break_glass.entered_at
         )
     stored = cluster.status.upgrade if cluster is not None else None
     upgrade = stored if decision is None else decision.upgrade
@@ -80,7 +80,7 @@ def _break_glass(
     return None if cluster is None else cluster.status.break_glass
 
 
-def _safe_mode(break_glass: BreakGlass) -> str:
+def _break_glass_message(break_glass: BreakGlass) -> str:
     # The required user action comes first: a long message may be cut.
     return clean_message(
         "the operator takes no further action: follow status.breakGlass.steps, then copy "
@@ -95,20 +95,21 @@ def _blue_green(decision: UpgradeDecision) -> ConditionUpdate | None:
         return None
     progress = where(decision.release, status)
     if break_glass is not None and break_glass.active:
-        return ConditionUpdate(KIND, "True", SAFE_MODE, f"{progress}: {_safe_mode(break_glass)}")
+        message = f"{progress}: {_break_glass_message(break_glass)}"
+        return ConditionUpdate(KIND, "True", BREAK_GLASS, message)
     reason, message = "", ""
     if isinstance(outcome, Wait | Blocked):
         reason, message = outcome.reason, outcome.message
     if reason == PAUSED:
         return ConditionUpdate(KIND, "Unknown", PAUSED, f"{progress}; {_SUSPENDED}")
-    if reason == HELD:
-        return ConditionUpdate(KIND, "True", HELD, f"{progress}: {message}")
+    if reason == HOLD:
+        return ConditionUpdate(KIND, "True", HOLD, f"{progress}: {message}")
     if status.phase not in ROLLBACK_PHASES:
         return ConditionUpdate(
             KIND, "True", "InProgress", f"{progress}: {message}" if message else progress
         )
     details = dict.fromkeys(filter(None, (status.rollback_reason, message)))
-    return ConditionUpdate(KIND, "True", BACK, f"{progress}: {'; '.join(details)}")
+    return ConditionUpdate(KIND, "True", ROLLBACK, f"{progress}: {'; '.join(details)}")
 
 
 def _not_begun(
@@ -117,13 +118,13 @@ def _not_begun(
     """Report why no upgrade runs, or that leftovers of an earlier green pool are removed first."""
     requested, message = Release.requested(cluster), outcome.message
     status = decision.blue_green
-    if decision.is_blue_green and outcome.reason == RUNS:
+    if decision.is_blue_green and outcome.reason == IN_PROGRESS:
         return ConditionUpdate(
             KIND, "True", "InProgress", f"{decision.release} to {requested}: {message}"
         )
-    if isinstance(outcome, Wait) and outcome.reason == BACK and status is not None:
+    if isinstance(outcome, Wait) and outcome.reason == ROLLBACK and status is not None:
         message = f"{decision.release} still serves: {status.rollback_reason or message}"
-        return ConditionUpdate(KIND, "False", BACK, message)
+        return ConditionUpdate(KIND, "False", ROLLBACK, message)
     return ConditionUpdate(KIND, "False", outcome.reason, message)
 
 

@@ -16,17 +16,17 @@ from contracts.api.cluster.status_upgrade import BlueGreenPhase, BlueGreenStatus
 from contracts.records.bluegreen import ROLLBACK_CLEANUP, ROLLING_BACK
 from contracts.records.upgrade import Release, blue_green_under_way
 
-RUNS: Final = "UpgradeInProgress"
-BACK: Final = "UpgradeRollback"
-HELD: Final = "BlueGreenHold"
-LOCKED: Final = "OperationLockBlocked"
+IN_PROGRESS: Final = "UpgradeInProgress"
+ROLLBACK: Final = "UpgradeRollback"
+HOLD: Final = "BlueGreenHold"
+LOCK_BLOCKED: Final = "OperationLockBlocked"
 PAUSED: Final = "Paused"
-REFUSED: Final = "UpgradeRefused"
-OBSTRUCTED: Final = "ClusterNotReady"
-SAFE_MODE: Final = "BreakGlassRequired"
-FROZEN: Final = (PAUSED, SAFE_MODE, LOCKED)
+UPGRADE_REFUSED: Final = "UpgradeRefused"
+NOT_READY: Final = "ClusterNotReady"
+BREAK_GLASS: Final = "BreakGlassRequired"
+SUSPENSION_REASONS: Final = (PAUSED, BREAK_GLASS, LOCK_BLOCKED)
 
-WORDS: Final[Mapping[BlueGreenPhase, str]] = {
+PHASE_TEXTS: Final[Mapping[BlueGreenPhase, str]] = {
     "Idle": "green is not created yet",
     "DeployingGreen": "green starts",
     "JoiningMesh": "green joins as non-voters",
@@ -53,7 +53,7 @@ def where(before: Release, status: BlueGreenStatus) -> str:
         route = f"{target} back to {before}"
     else:
         route = f"{before} to {target}"
-    return f"{route}, {status.phase} ({WORDS[status.phase]})"
+    return f"{route}, {status.phase} ({PHASE_TEXTS[status.phase]})"
 
 
 def where_stored(cluster: OpenBaoCluster) -> str:

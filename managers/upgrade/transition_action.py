@@ -28,5 +28,5 @@ class UpgradeAction(StrEnum):
     NEXT_SNAPSHOT = "next-snapshot"
     RECORD_HOOK = "record-hook"
     FORGET_HOOK = "forget-hook"
-    ENTER_SAFE_MODE = "enter-safe-mode"
-    LEAVE_SAFE_MODE = "leave-safe-mode"
+    ENTER_BREAK_GLASS = "enter-break-glass"
+    LEAVE_BREAK_GLASS = "leave-break-glass"

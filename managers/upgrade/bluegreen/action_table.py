@@ -46,8 +46,8 @@ ACTION_RULES: Final[Mapping[str, ActionRule]] = {
     UpgradeAction.NEXT_SNAPSHOT: ActionRule(change=status.with_next_snapshot),
     UpgradeAction.RECORD_HOOK: ActionRule(change=status.with_hook),
     UpgradeAction.FORGET_HOOK: ActionRule(effects.drop_hook, change=status.without_hook),
-    UpgradeAction.ENTER_SAFE_MODE: ActionRule(event=("Warning", "BreakGlassEntered")),
-    UpgradeAction.LEAVE_SAFE_MODE: ActionRule(
+    UpgradeAction.ENTER_BREAK_GLASS: ActionRule(event=("Warning", "BreakGlassEntered")),
+    UpgradeAction.LEAVE_BREAK_GLASS: ActionRule(
         change=status.with_next_rollback, event=("Normal", "BreakGlassAcknowledged")
     ),
 }

@@ -37,8 +37,8 @@ from managers.upgrade.bluegreen.pool_guards import (
     sync_left,
     sync_period_runs,
 )
-from managers.upgrade.bluegreen.table import SAFE_MODE_RECHECK, TABLE
-from managers.upgrade.messages import FROZEN, OBSTRUCTED, PAUSED, REFUSED
+from managers.upgrade.bluegreen.table import LONG_RECHECK, TABLE
+from managers.upgrade.messages import NOT_READY, PAUSED, SUSPENSION_REASONS, UPGRADE_REFUSED
 from managers.upgrade.transition_action import UpgradeAction
 from runtime.outcome import Blocked, Done, Outcome, Wait
 
@@ -118,16 +118,16 @@ def _accepted_release(facts: BlueGreenFacts, choice: Choice) -> Release:
 
 
 def _break_glass(facts: BlueGreenFacts, choice: Choice) -> BreakGlass | None:
-    if choice.transition.action == UpgradeAction.ENTER_SAFE_MODE:
+    if choice.transition.action == UpgradeAction.ENTER_BREAK_GLASS:
         return enter(facts, choice.message)
-    if choice.transition.action == UpgradeAction.LEAVE_SAFE_MODE:
+    if choice.transition.action == UpgradeAction.LEAVE_BREAK_GLASS:
         return leave(facts)
     return facts.cluster.status.break_glass
 
 
 def _requests(facts: BlueGreenFacts, choice: Choice) -> UpgradeRequestsStatus | None:
     """Acknowledge the requests that this reconcile handles, refuses or ignores."""
-    if choice.transition.reason in FROZEN:
+    if choice.transition.reason in SUSPENSION_REASONS:
         return facts.cluster.status.upgrade_requests
     deferred = retry_is_due(facts) and choice.transition.action not in _RETRY_ACTIONS
     return acknowledged_requests(facts.cluster, except_retry=deferred)
@@ -141,9 +141,9 @@ def _outcome(facts: BlueGreenFacts, choice: Choice) -> Outcome:
     after = _after(facts, choice)
     if not transition.reason:
         return Done(after)
-    if transition.reason == REFUSED and facts.refusal is not None:
+    if transition.reason == UPGRADE_REFUSED and facts.refusal is not None:
         return Blocked(facts.refusal.reason, message, facts.refusal.recheck_after)
-    if transition.reason == OBSTRUCTED and facts.obstacle is not None:
+    if transition.reason == NOT_READY and facts.obstacle is not None:
         return Wait(facts.obstacle.reason, message, after)
     if transition.blocked:
         return Blocked(transition.reason, message, after)
@@ -154,9 +154,9 @@ def _after(facts: BlueGreenFacts, choice: Choice) -> float | None:
     """Return the seconds to the next reconcile; a wait for a known time is at most a minute."""
     when = choice.transition.when
     if when is sync_period_runs:
-        return min(sync_left(facts), SAFE_MODE_RECHECK)
+        return min(sync_left(facts), LONG_RECHECK)
     if when is stabilization_runs:
-        return min(stabilization_left(facts), SAFE_MODE_RECHECK)
+        return min(stabilization_left(facts), LONG_RECHECK)
     return choice.transition.after
 
 
@@ -164,7 +164,7 @@ def _upgrade_events(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord,
     phase, message = facts.status.phase, choice.message
     events: list[EventRecord] = []
     refusal = _rollback_refusal(facts)
-    if facts.pending("rollback") and refusal and choice.transition.reason not in FROZEN:
+    if facts.pending("rollback") and refusal and choice.transition.reason not in SUSPENSION_REASONS:
         events.append(EventRecord("Warning", "RollbackRefused", refusal))
     if (event := rule_of(choice).event) is not None:
         events.append(EventRecord(*event, message))

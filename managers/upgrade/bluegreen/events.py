@@ -15,11 +15,11 @@ from contracts.records.bluegreen import DEMOTING, DEPLOYING, IDLE, ROLLBACK_CLEA
 from contracts.records.event import EventRecord
 from contracts.records.upgrade import Release, blue_green_under_way
 from managers.upgrade.condition import KIND
-from managers.upgrade.messages import HELD, ROLLBACK_PHASES, WORDS
+from managers.upgrade.messages import HOLD, PHASE_TEXTS, ROLLBACK_PHASES
 
 PHASE = "BlueGreenPhase"
 SWITCHED = "TrafficSwitched"
-HOLD = "BlueGreenHoldEntered"
+HOLD_ENTERED = "BlueGreenHoldEntered"
 JOB_FAILED = "UpgradeJobFailed"
 ROLLED_BACK = "RollbackComplete"
 CANCELLED = "UpgradeCancelled"
@@ -54,7 +54,7 @@ def _of_phase(old: BlueGreenStatus, new: BlueGreenStatus) -> Iterator[EventRecor
         message = f"Clients are switched to the servers of {_target(new)}, which take leadership"
         yield EventRecord("Normal", SWITCHED, message)
     else:
-        yield EventRecord("Normal", PHASE, f"{new.phase}: {WORDS[new.phase]}")
+        yield EventRecord("Normal", PHASE, f"{new.phase}: {PHASE_TEXTS[new.phase]}")
 
 
 def _of_end(
@@ -104,8 +104,8 @@ def _of_hold(before: ClusterStatus, after: ClusterStatus) -> Iterator[EventRecor
         next((condition for condition in status.conditions if condition.type == KIND), None)
         for status in (before, after)
     )
-    if new is not None and new.reason == HELD and (old is None or old.reason != HELD):
-        yield EventRecord("Normal", HOLD, new.message)
+    if new is not None and new.reason == HOLD and (old is None or old.reason != HOLD):
+        yield EventRecord("Normal", HOLD_ENTERED, new.message)
 
 
 def _target(status: BlueGreenStatus) -> Release:

@@ -19,7 +19,7 @@ from runtime.metrics.metrics import Metrics
 from runtime.types import ObjectKey
 
 PHASE: Final = "openbao_upgrade_bluegreen_phase"
-SAFE_MODE: Final = "openbao_upgrade_break_glass_active"
+BREAK_GLASS: Final = "openbao_upgrade_break_glass_active"
 JOB_FAILURES: Final = "openbao_upgrade_bluegreen_job_failures_total"
 ROLLBACKS: Final = "openbao_upgrade_bluegreen_rollbacks_total"
 
@@ -34,7 +34,7 @@ class BlueGreenState:
 
     phase: str | None = None
     """None without a blue/green upgrade."""
-    safe_mode: bool | None = None
+    break_glass: bool | None = None
     """None for a cluster that never had a blue/green upgrade."""
 
 
@@ -62,10 +62,10 @@ class BlueGreenMetrics:
             self._phases,
         )
         metrics.read_gauge(
-            SAFE_MODE,
+            BREAK_GLASS,
             "1 while a rollback failed and the operator waits for a user, else 0.",
             _ABOUT,
-            self._safe_modes,
+            self._break_glass_readings,
         )
         self._failures = metrics.object_counter(
             JOB_FAILURES, "Jobs of blue/green upgrades that failed and were retried."
@@ -96,7 +96,7 @@ class BlueGreenMetrics:
             for phase in _PHASES if state.phase is not None else ():
                 yield (*key, phase), float(state.phase == phase)
 
-    def _safe_modes(self) -> Iterator[Reading]:
+    def _break_glass_readings(self) -> Iterator[Reading]:
         for key, state in self._states():
-            if state.safe_mode is not None:
-                yield (*key,), float(state.safe_mode)
+            if state.break_glass is not None:
+                yield (*key,), float(state.break_glass)

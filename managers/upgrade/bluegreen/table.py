@@ -26,6 +26,7 @@ repeats the transition.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from contracts.records.bluegreen import (
@@ -46,14 +47,14 @@ from managers.upgrade.bluegreen import guards, validation_hook
 from managers.upgrade.bluegreen import hook_guards as hook
 from managers.upgrade.bluegreen import pool_guards as pools
 from managers.upgrade.messages import (
-    BACK,
-    HELD,
-    LOCKED,
-    OBSTRUCTED,
+    BREAK_GLASS,
+    HOLD,
+    IN_PROGRESS,
+    LOCK_BLOCKED,
+    NOT_READY,
     PAUSED,
-    REFUSED,
-    RUNS,
-    SAFE_MODE,
+    ROLLBACK,
+    UPGRADE_REFUSED,
 )
 from managers.upgrade.transition_action import UpgradeAction
 
@@ -65,19 +66,19 @@ SOON: Final = 0.05
 """Seconds to the next reconcile when the next step is known."""
 RECHECK: Final = 2.0
 SLOW: Final = 15.0
-SAFE_MODE_RECHECK: Final = 60.0
+LONG_RECHECK: Final = 60.0
 
 
 def _common(at: str) -> Transitions:
     return (
         Transition(at, guards.paused, "paused", reason=PAUSED),
-        _do(at, guards.break_glass_ack, "acknowledged", UpgradeAction.LEAVE_SAFE_MODE),
+        _do(at, guards.break_glass_ack, "acknowledged", UpgradeAction.LEAVE_BREAK_GLASS),
         Transition(
             at,
             guards.break_glass_active,
             "break glass",
-            reason=SAFE_MODE,
-            after=SAFE_MODE_RECHECK,
+            reason=BREAK_GLASS,
+            after=LONG_RECHECK,
             blocked=True,
         ),
     )
@@ -86,8 +87,8 @@ def _common(at: str) -> Transitions:
 def _lock_transitions(at: str) -> Transitions:
     return (
         *_common(at),
-        Transition(at, guards.lock_held_by_another, "lock lost", reason=LOCKED, after=SLOW),
-        _do(at, guards.lock_free, "no lock", UpgradeAction.ACQUIRE_LOCK, LOCKED),
+        Transition(at, guards.lock_held_by_another, "lock lost", reason=LOCK_BLOCKED, after=SLOW),
+        _do(at, guards.lock_free, "no lock", UpgradeAction.ACQUIRE_LOCK, LOCK_BLOCKED),
     )
 
 
@@ -96,20 +97,26 @@ def _do(
     when: PhaseGuard,
     label: str,
     action: UpgradeAction,
-    reason: str = RUNS,
+    reason: str = IN_PROGRESS,
     after: float = SOON,
 ) -> Transition[Facts]:
     return Transition(at, when, label, action=action, reason=reason, after=after)
 
 
+def _retry(at: str, when: PhaseGuard, label: str, action: UpgradeAction) -> Transition[Facts]:
+    return replace(_do(at, when, label, action, HOLD, RECHECK), blocked=True)
+
+
 def _wait(
-    at: str, when: PhaseGuard, label: str, reason: str = RUNS, after: float = RECHECK
+    at: str, when: PhaseGuard, label: str, reason: str = IN_PROGRESS, after: float = RECHECK
 ) -> Transition[Facts]:
     return Transition(at, when, label, reason=reason, after=after)
 
 
 def _back(at: str, to: str, *pairs: tuple[PhaseGuard, str]) -> Transitions:
-    return tuple(Transition(at, when, label, to, reason=BACK, after=SOON) for when, label in pairs)
+    return tuple(
+        Transition(at, when, label, to, reason=ROLLBACK, after=SOON) for when, label in pairs
+    )
 
 
 def _early(at: str) -> Transitions:
@@ -148,7 +155,7 @@ def _roll_back(at: str, when: Callable[[Facts], str | None], label: str) -> Tran
             at,
             pools.if_blue_cannot_lead(when),
             f"{label}, blue cannot lead",
-            reason=HELD,
+            reason=HOLD,
             after=SLOW,
             blocked=True,
         ),
@@ -158,18 +165,9 @@ def _roll_back(at: str, when: Callable[[Facts], str | None], label: str) -> Tran
 def _job_steps(at: str) -> Transitions:
     return (
         _do(at, guards.job_failed, "Job failed", UpgradeAction.COUNT),
-        Transition(
-            at,
-            guards.job_refusal_is_old,
-            "Job retried",
-            None,
-            UpgradeAction.MAKE_JOB,
-            HELD,
-            RECHECK,
-            True,
-        ),
-        Transition(at, guards.job_refusal, "Job refused", reason=HELD, after=SLOW, blocked=True),
-        _do(at, guards.job_missing, "no Job", UpgradeAction.MAKE_JOB, RUNS, RECHECK),
+        _retry(at, guards.job_refusal_is_old, "Job retried", UpgradeAction.MAKE_JOB),
+        Transition(at, guards.job_refusal, "Job refused", reason=HOLD, after=SLOW, blocked=True),
+        _do(at, guards.job_missing, "no Job", UpgradeAction.MAKE_JOB, after=RECHECK),
         _wait(at, guards.job_runs, "Job runs"),
     )
 
@@ -179,7 +177,7 @@ def _job(at: str, back: Transitions) -> Transitions:
     return (
         *back,
         Transition(
-            at, guards.job_failed_without_rollback, "Job failed, held", reason=HELD, blocked=True
+            at, guards.job_failed_without_rollback, "Job failed, held", reason=HOLD, blocked=True
         ),
         *_job_steps(at),
     )
@@ -200,9 +198,9 @@ def _break_glass(at: str, when: PhaseGuard, label: str) -> Transition[Facts]:
         when,
         label,
         at,
-        UpgradeAction.ENTER_SAFE_MODE,
-        SAFE_MODE,
-        SAFE_MODE_RECHECK,
+        UpgradeAction.ENTER_BREAK_GLASS,
+        BREAK_GLASS,
+        LONG_RECHECK,
         blocked=True,
     )
 
@@ -210,27 +208,27 @@ def _break_glass(at: str, when: PhaseGuard, label: str) -> Transition[Facts]:
 _IDLE: Transitions = (
     *_common(IDLE),
     Transition(IDLE, guards.up_to_date, "up to date"),
-    _wait(IDLE, guards.not_initialized, "not initialized", "NotInitialized", SAFE_MODE_RECHECK),
-    Transition(IDLE, guards.refusal, "refused", reason=REFUSED, blocked=True),
-    Transition(IDLE, guards.failed_before, "failed before", reason=BACK, blocked=True),
-    _wait(IDLE, guards.obstacle_before_begin, "obstructed", OBSTRUCTED),
+    _wait(IDLE, guards.not_initialized, "not initialized", "NotInitialized", LONG_RECHECK),
+    Transition(IDLE, guards.refusal, "refused", reason=UPGRADE_REFUSED, blocked=True),
+    Transition(IDLE, guards.failed_before, "failed before", reason=ROLLBACK, blocked=True),
+    _wait(IDLE, guards.obstacle_before_begin, "obstructed", NOT_READY),
     Transition(
-        IDLE, guards.leftover_members, "leftover members", reason=HELD, after=SLOW, blocked=True
+        IDLE, guards.leftover_members, "leftover members", reason=HOLD, after=SLOW, blocked=True
     ),
     _do(
-        IDLE, guards.leftover_servers, "leftover servers", UpgradeAction.DELETE_POOL, RUNS, RECHECK
+        IDLE, guards.leftover_servers, "leftover servers", UpgradeAction.DELETE_POOL, after=RECHECK
     ),
     _wait(IDLE, guards.leftover_pods, "leftover pods"),
     Transition(
-        IDLE, guards.foreign_claims, "foreign volumes", reason=HELD, after=SLOW, blocked=True
+        IDLE, guards.foreign_claims, "foreign volumes", reason=HOLD, after=SLOW, blocked=True
     ),
-    Transition(IDLE, guards.retained_claims, "kept volumes", reason=HELD, after=SLOW, blocked=True),
-    _do(IDLE, guards.leftover_claims, "old volumes", UpgradeAction.DELETE_CLAIM, RUNS, RECHECK),
+    Transition(IDLE, guards.retained_claims, "kept volumes", reason=HOLD, after=SLOW, blocked=True),
+    _do(IDLE, guards.leftover_claims, "old volumes", UpgradeAction.DELETE_CLAIM, after=RECHECK),
     _do(IDLE, guards.not_begun, "new release requested", UpgradeAction.BEGIN),
     _do(IDLE, guards.spec_changed, "changed", UpgradeAction.DROP),
-    _do(IDLE, guards.rollback_request, "rollback requested", UpgradeAction.GIVE_UP, BACK),
-    Transition(IDLE, guards.lock_held_by_another, "lock held", reason=LOCKED, after=SLOW),
-    _do(IDLE, guards.lock_free, "no lock", UpgradeAction.ACQUIRE_LOCK, LOCKED),
+    _do(IDLE, guards.rollback_request, "rollback requested", UpgradeAction.GIVE_UP, ROLLBACK),
+    Transition(IDLE, guards.lock_held_by_another, "lock held", reason=LOCK_BLOCKED, after=SLOW),
+    _do(IDLE, guards.lock_free, "no lock", UpgradeAction.ACQUIRE_LOCK, LOCK_BLOCKED),
     _do(
         IDLE,
         guards.last_snapshot_failed,
@@ -239,10 +237,10 @@ _IDLE: Transitions = (
         "PreUpgradeBackupFailed",
     ),
     _do(IDLE, guards.snapshot_failed, "snapshot failed", UpgradeAction.NEXT_SNAPSHOT),
-    _do(IDLE, guards.no_snapshot, "no snapshot", UpgradeAction.MAKE_SNAPSHOT, RUNS, RECHECK),
+    _do(IDLE, guards.no_snapshot, "no snapshot", UpgradeAction.MAKE_SNAPSHOT, after=RECHECK),
     _wait(IDLE, guards.snapshot_runs, "snapshot runs"),
-    _wait(IDLE, guards.obstacle, "obstructed", OBSTRUCTED),
-    Transition(IDLE, always, "checks passed", DEPLOYING, reason=RUNS, after=SOON),
+    _wait(IDLE, guards.obstacle, "obstructed", NOT_READY),
+    Transition(IDLE, always, "checks passed", DEPLOYING, reason=IN_PROGRESS, after=SOON),
 )
 
 _DEPLOYING: Transitions = (
@@ -252,7 +250,7 @@ _DEPLOYING: Transitions = (
         DEPLOYING, ROLLBACK_CLEANUP, (pools.green_not_deployed_in_time, "green not ready in time")
     ),
     _wait(DEPLOYING, pools.green_not_ready, "green not ready"),
-    Transition(DEPLOYING, always, "green ready", JOINING, reason=RUNS, after=SOON),
+    Transition(DEPLOYING, always, "green ready", JOINING, reason=IN_PROGRESS, after=SOON),
 )
 
 _JOINING: Transitions = (
@@ -260,7 +258,7 @@ _JOINING: Transitions = (
     *_back(JOINING, ROLLBACK_CLEANUP, (pools.green_not_ready_in_time, "green not ready in time")),
     _wait(JOINING, pools.green_not_ready, "green not ready"),
     *_early_job(JOINING),
-    Transition(JOINING, always, "joined", SYNCING, reason=RUNS, after=SOON),
+    Transition(JOINING, always, "joined", SYNCING, reason=IN_PROGRESS, after=SOON),
 )
 
 _SYNCING: Transitions = (
@@ -270,25 +268,16 @@ _SYNCING: Transitions = (
     *_early_job(SYNCING),
     _do(SYNCING, hook.retry_request, "hook retried", UpgradeAction.FORGET_HOOK),
     *_back(SYNCING, ROLLBACK_CLEANUP, (hook.failed_with_rollback, "hook failed")),
-    Transition(SYNCING, hook.needs_user, "hook held", reason=HELD, blocked=True),
+    Transition(SYNCING, hook.needs_user, "hook held", reason=HOLD, blocked=True),
     _do(SYNCING, hook.is_at("edited"), "hook edited", UpgradeAction.DROP_HOOK),
-    Transition(
-        SYNCING,
-        hook.job_refusal_is_old,
-        "hook Job retried",
-        None,
-        UpgradeAction.MAKE_HOOK,
-        HELD,
-        RECHECK,
-        True,
-    ),
-    Transition(SYNCING, hook.job_refusal, "hook refused", reason=HELD, after=SLOW, blocked=True),
+    _retry(SYNCING, hook.job_refusal_is_old, "hook Job retried", UpgradeAction.MAKE_HOOK),
+    Transition(SYNCING, hook.job_refusal, "hook refused", reason=HOLD, after=SLOW, blocked=True),
     _do(SYNCING, hook.is_at("make"), "no hook Job", UpgradeAction.MAKE_HOOK),
     _do(SYNCING, hook.is_at("start"), "hook Job suspended", UpgradeAction.START_HOOK),
     _do(SYNCING, hook.is_at(*validation_hook.RECORDED), "hook changed", UpgradeAction.RECORD_HOOK),
     _wait(SYNCING, hook.is_at("wait"), "hook runs"),
-    _wait(SYNCING, pools.promotion_not_approved, "not approved", HELD, SAFE_MODE_RECHECK),
-    Transition(SYNCING, always, "in sync and approved", PROMOTING, reason=RUNS, after=SOON),
+    _wait(SYNCING, pools.promotion_not_approved, "not approved", HOLD, LONG_RECHECK),
+    Transition(SYNCING, always, "in sync and approved", PROMOTING, reason=IN_PROGRESS, after=SOON),
 )
 
 _PROMOTING: Transitions = (
@@ -298,7 +287,7 @@ _PROMOTING: Transitions = (
     *_late_job(PROMOTING),
     *_roll_back(PROMOTING, pools.votes_missing_too_long, "green does not vote in time"),
     _wait(PROMOTING, pools.votes_missing, "green does not vote yet"),
-    Transition(PROMOTING, always, "green votes", DEMOTING, reason=RUNS, after=SOON),
+    Transition(PROMOTING, always, "green votes", DEMOTING, reason=IN_PROGRESS, after=SOON),
 )
 
 _DEMOTING: Transitions = (
@@ -312,29 +301,31 @@ _DEMOTING: Transitions = (
     *_roll_back(DEMOTING, pools.hand_over_late, "blue still leads or votes"),
     _wait(DEMOTING, pools.hand_over_incomplete, "blue leads or votes"),
     _wait(DEMOTING, pools.stabilization_runs, "blue is kept"),
-    _wait(DEMOTING, pools.cleanup_not_approved, "cleanup not approved", HELD, SAFE_MODE_RECHECK),
-    Transition(DEMOTING, always, "green leads and is verified", CLEANUP, reason=RUNS, after=SOON),
+    _wait(DEMOTING, pools.cleanup_not_approved, "cleanup not approved", HOLD, LONG_RECHECK),
+    Transition(
+        DEMOTING, always, "green leads and is verified", CLEANUP, reason=IN_PROGRESS, after=SOON
+    ),
 )
 
 _CLEANUP: Transitions = (
     *_lock_transitions(CLEANUP),
     _wait(CLEANUP, pools.green_needs_blue, "green needs blue"),
     Transition(
-        CLEANUP, guards.job_failed_for_good, "Job failed too often", reason=HELD, blocked=True
+        CLEANUP, guards.job_failed_for_good, "Job failed too often", reason=HOLD, blocked=True
     ),
     *_job_steps(CLEANUP),
-    _do(CLEANUP, pools.blue_servers, "blue exists", UpgradeAction.DELETE_POOL, RUNS, RECHECK),
+    _do(CLEANUP, pools.blue_servers, "blue exists", UpgradeAction.DELETE_POOL, after=RECHECK),
     _wait(CLEANUP, pools.blue_pods, "blue terminates"),
     _wait(CLEANUP, pools.membership_unknown, "members unknown"),
-    Transition(CLEANUP, pools.blue_peers_stuck, "blue stays a member", reason=HELD, blocked=True),
+    Transition(CLEANUP, pools.blue_peers_stuck, "blue stays a member", reason=HOLD, blocked=True),
     _do(CLEANUP, pools.blue_peers, "blue is a member", UpgradeAction.COUNT),
-    _do(CLEANUP, pools.blue_claims, "volumes", UpgradeAction.DELETE_CLAIM, RUNS, RECHECK),
+    _do(CLEANUP, pools.blue_claims, "volumes", UpgradeAction.DELETE_CLAIM, after=RECHECK),
     Transition(
         CLEANUP,
         pools.read_replicas_desired,
         "read replicas",
         RESTORING,
-        reason=RUNS,
+        reason=IN_PROGRESS,
         after=SOON,
     ),
     Transition(CLEANUP, always, "blue is gone", IDLE, after=SOON),
@@ -348,21 +339,21 @@ _RESTORING: Transitions = (
 
 _ROLLING_BACK: Transitions = (
     *_lock_transitions(ROLLING_BACK),
-    _wait(ROLLING_BACK, guards.former_job, "previous Job runs", BACK),
+    _wait(ROLLING_BACK, guards.former_job, "previous Job runs", ROLLBACK),
     _break_glass(ROLLING_BACK, pools.rollback_impossible, "blue cannot lead"),
     _break_glass(ROLLING_BACK, pools.blue_cannot_lead_in_time, "blue not ready in time"),
-    _wait(ROLLING_BACK, pools.blue_cannot_lead, "blue not ready", BACK),
+    _wait(ROLLING_BACK, pools.blue_cannot_lead, "blue not ready", ROLLBACK),
     _break_glass(ROLLING_BACK, guards.rollback_job_failed_too_often, "Job failed too often"),
     *_job_steps(ROLLING_BACK),
     _break_glass(ROLLING_BACK, pools.blue_does_not_lead_in_time, "blue does not lead in time"),
-    _wait(ROLLING_BACK, pools.blue_does_not_lead, "blue does not lead", BACK),
-    Transition(ROLLING_BACK, always, "blue leads", ROLLBACK_CLEANUP, reason=BACK, after=SOON),
+    _wait(ROLLING_BACK, pools.blue_does_not_lead, "blue does not lead", ROLLBACK),
+    Transition(ROLLING_BACK, always, "blue leads", ROLLBACK_CLEANUP, reason=ROLLBACK, after=SOON),
 )
 
 _ROLLBACK_CLEANUP: Transitions = (
     *_lock_transitions(ROLLBACK_CLEANUP),
-    _wait(ROLLBACK_CLEANUP, guards.former_job, "previous Job runs", BACK),
-    _wait(ROLLBACK_CLEANUP, pools.green_not_removable, "blue does not lead", BACK),
+    _wait(ROLLBACK_CLEANUP, guards.former_job, "previous Job runs", ROLLBACK),
+    _wait(ROLLBACK_CLEANUP, pools.green_not_removable, "blue does not lead", ROLLBACK),
     _break_glass(ROLLBACK_CLEANUP, guards.rollback_job_failed_too_often, "Job failed too often"),
     *_job_steps(ROLLBACK_CLEANUP),
     _do(
@@ -370,14 +361,21 @@ _ROLLBACK_CLEANUP: Transitions = (
         pools.green_servers,
         "green exists",
         UpgradeAction.DELETE_POOL,
-        BACK,
+        ROLLBACK,
         RECHECK,
     ),
-    _wait(ROLLBACK_CLEANUP, pools.green_pods, "green terminates", BACK),
+    _wait(ROLLBACK_CLEANUP, pools.green_pods, "green terminates", ROLLBACK),
     _break_glass(ROLLBACK_CLEANUP, pools.green_peers_stuck, "green stays a member"),
-    _do(ROLLBACK_CLEANUP, pools.green_peers, "green is a member", UpgradeAction.COUNT, BACK),
-    _do(ROLLBACK_CLEANUP, pools.green_claims, "volumes", UpgradeAction.DELETE_CLAIM, BACK, RECHECK),
-    Transition(ROLLBACK_CLEANUP, always, "green is gone", IDLE, reason=BACK, after=SOON),
+    _do(ROLLBACK_CLEANUP, pools.green_peers, "green is a member", UpgradeAction.COUNT, ROLLBACK),
+    _do(
+        ROLLBACK_CLEANUP,
+        pools.green_claims,
+        "volumes",
+        UpgradeAction.DELETE_CLAIM,
+        ROLLBACK,
+        RECHECK,
+    ),
+    Transition(ROLLBACK_CLEANUP, always, "green is gone", IDLE, reason=ROLLBACK, after=SOON),
 )
 
 TABLE: Transitions = (

@@ -17,7 +17,7 @@ from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.bluegreen.decide import decide_step
 from managers.upgrade.bluegreen.table import TABLE
 from managers.upgrade.condition import failure_of, upgrading, upgrading_while_paused
-from managers.upgrade.messages import REFUSED, WORDS
+from managers.upgrade.messages import PHASE_TEXTS, UPGRADE_REFUSED
 from tests import gen
 from tests.managers.upgrade.two_pools import FOR_EVER, NEW, OLD, TwoPools
 
@@ -52,7 +52,7 @@ def world_after_abort() -> TwoPools:
     return world.drive(200)
 
 
-def safe_mode() -> TwoPools:
+def break_glass() -> TwoPools:
     world = going_back()
     world.fails = {"bluegreen-repair-consensus": FOR_EVER}
     return world.drive(400, until=lambda: bool(world.status.get("breakGlass")))
@@ -96,7 +96,7 @@ TOLD: dict[str, tuple[Callable[[], TwoPools], str, str, str]] = {
         world_after_abort, "False UpgradeRollback", f"the upgrade to {NEW} was aborted", "retry",
     ),
     "going back failed": (
-        safe_mode, "True BreakGlassRequired", f"{NEW} back to {OLD}, RollingBack (",
+        break_glass, "True BreakGlassRequired", f"{NEW} back to {OLD}, RollingBack (",
         "spec.breakGlassAck",
     ),
     "a pause": (paused_world, "Unknown Paused", ABOUT + "Promoting (", "spec.paused"),
@@ -132,12 +132,12 @@ def test_the_last_pass_of_the_way_back_says_what_serves() -> None:
 
 
 def test_every_phase_has_words() -> None:
-    assert WORDS.keys() == set(get_args(BlueGreenPhase))
+    assert PHASE_TEXTS.keys() == set(get_args(BlueGreenPhase))
 
 
 def test_every_reason_of_the_table_may_be_told() -> None:
     """UpgradeRefused is never told: a refusal has the reason of the check that refuses."""
-    reasons = {row.reason for row in TABLE} - {"", REFUSED}
+    reasons = {row.reason for row in TABLE} - {"", UPGRADE_REFUSED}
     assert reasons == {
         "UpgradeInProgress",
         "UpgradeRollback",
@@ -190,9 +190,9 @@ class TestPaused:
         assert upgrading_while_paused(TwoPools().done().read()) is None
 
 
-class TestSafeMode:
+class TestBreakGlass:
     def test_it_is_the_gravest_failure(self) -> None:
-        world = safe_mode()
+        world = break_glass()
         for course in (course_of(world), None):
             failure = gen.present(failure_of(world.read(), course))
             assert failure.reason == "BreakGlassRequired"
@@ -210,12 +210,12 @@ class TestSafeMode:
         assert failure.reason == "BreakGlassRequired"
 
     def test_one_that_was_answered_is_no_failure(self) -> None:
-        world = safe_mode()
+        world = break_glass()
         world.edit(breakGlassAck=world.status["breakGlass"]["nonce"])
         assert failure_of(world.read(), course_of(world)) is None
 
     def test_a_long_story_leaves_room_for_what_to_do(self) -> None:
-        world = safe_mode()
+        world = break_glass()
         glass = {**world.status["breakGlass"], "message": "x" * MESSAGE_MAX}
         world.status = {**world.status, "breakGlass": glass}
         failure = gen.present(failure_of(world.read(), None))

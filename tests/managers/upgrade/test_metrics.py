@@ -233,7 +233,7 @@ def test_jobs_that_fail_and_ways_back_are_counted_once() -> None:
     assert bench.series() == {}
 
 
-def test_the_safe_mode_is_told_until_it_is_answered() -> None:
+def test_break_glass_is_reported_until_it_is_answered() -> None:
     bench = Bench()
     values = []
     for glass in (False, True, False):

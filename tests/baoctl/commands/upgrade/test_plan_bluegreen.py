@@ -128,7 +128,7 @@ ANSWERS: dict[str, tuple[gen.Cluster, str, str, str]] = {
     "a pause": (CLUSTER.with_spec(paused=True), "waits", "Paused", "spec.paused"),
     "one that is under way": (going("Syncing"), "goes-on", "", "Syncing (green catches up"),
     "one that goes back": (going("RollingBack"), "goes-on", "", f"{NEW} back to {OLD}"),
-    "the safe mode": (
+    "break glass": (
         going("RollingBack", breakGlass={"active": True, "message": "blue does not lead"}),
         "waits", "BreakGlassRequired", "spec.breakGlassAck",
     ),

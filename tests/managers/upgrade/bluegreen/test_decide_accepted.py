@@ -276,7 +276,7 @@ class TestFailures:
         assert not any(world.raft.get(pod) for pod in world.sets[world.revision].pods)
 
 
-class TestSafeMode:
+class TestBreakGlass:
     def begun(self, action: str = upgrade_actions.REPAIR) -> TwoPools:
         world = TwoPools()
         world.fails[upgrade_actions.DEMOTE] = 5

@@ -92,12 +92,12 @@ LIVES: dict[str, tuple[gen.Cluster, bool, bool]] = {
         False,
         False,
     ),
-    "in safe mode": (
+    "in break glass": (
         RUNNING.with_spec(upgrade=None).with_status(breakGlass={"active": True, "nonce": "n"}),
         False,
         True,
     ),
-    "after a safe mode": (
+    "after break glass": (
         RUNNING.with_spec(upgrade=None).with_status(breakGlass={"active": False}),
         False,
         False,

@@ -223,7 +223,7 @@ def test_what_blue_has_is_frozen_and_not_what_the_spec_asks_for() -> None:
     assert len(world.raft) == 5
 
 
-class TestSafeMode:
+class TestBreakGlass:
     def test_one_that_is_on_stays_the_same(self) -> None:
         facts = facts_of("RollingBack")
         glass = BreakGlass(active=True, nonce="a" * 32, reason="RollbackConsensusRepairFailed")
