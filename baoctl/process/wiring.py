@@ -201,7 +201,7 @@ def _shard_clusters(parts: Parts, clusters: Cache) -> ClustersOfShard:
 def _gateways(parts: Parts, caches: Caches) -> ObjectReads:
     # Many clusters name one Gateway. A cached absence costs one request for all of them.
     age = caches.gateway_age
-    policy = CachePolicy(age, absent=age, refusals=(Forbidden,))
+    policy = CachePolicy(age, negative_ttl=age, refusals=(Forbidden,))
     return objects_by_name(parts.client, parts.clock, policy)
 
 

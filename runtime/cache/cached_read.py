@@ -65,12 +65,12 @@ class TtlCache(Generic[Key, Value]):
 class CachePolicy:
     """For how many seconds a response is used instead of a new read."""
 
-    found: float
-    absent: float = 0.0
+    ttl: float
+    negative_ttl: float = 0.0
     """For an absent object, and for errors in `refusals`; 0: it is read each time."""
     refusals: tuple[type[ApiError], ...] = ()
     """Errors that are cached as "not readable"; all others are raised."""
-    stale: bool = False
+    stale_if_error: bool = False
     """If a read fails, the last response is used for another period."""
     size: int = SIZE
 
@@ -104,15 +104,15 @@ class CachedReads(Generic[Key, Value]):
             return cached
         policy, now = self._policy, self._clock.monotonic()
         try:
-            answer, seconds = CachedAnswer(await self._read(key)), policy.found
+            answer, seconds = CachedAnswer(await self._read(key)), policy.ttl
         except NotFound:
-            answer, seconds = CachedAnswer(None), policy.absent
+            answer, seconds = CachedAnswer(None), policy.negative_ttl
         except (ApiError, Transient) as error:
-            last = self._cache.last(key) if policy.stale else None
+            last = self._cache.last(key) if policy.stale_if_error else None
             if isinstance(error, policy.refusals):
-                answer, seconds = CachedAnswer(None, readable=False), policy.absent
+                answer, seconds = CachedAnswer(None, readable=False), policy.negative_ttl
             elif last is not None:
-                answer, seconds = last, policy.found
+                answer, seconds = last, policy.ttl
             else:
                 raise
         self._cache.put(key, answer, now + seconds)

@@ -38,7 +38,9 @@ KUBERNETES = ObjectKey("default", "kubernetes")
 _REFUSALS = (Forbidden, Unauthorized)
 # Neither a refusal nor an outage is cached, so that the next caller reads a rotated issuer.
 _ISSUER: Final = CachePolicy(MAX_AGE, refusals=_REFUSALS)
-_ADDRESSES: Final = CachePolicy(RECHECK, absent=RECHECK, refusals=_REFUSALS, stale=True)
+_ADDRESSES: Final = CachePolicy(
+    RECHECK, negative_ttl=RECHECK, refusals=_REFUSALS, stale_if_error=True
+)
 _CURVES = {"P-256": ec.SECP256R1(), "P-384": ec.SECP384R1(), "P-521": ec.SECP521R1()}
 
 

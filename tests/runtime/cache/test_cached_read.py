@@ -10,8 +10,8 @@ from runtime.types import Object, ObjectKey
 from tests.gen.api import FakeApi, api_error
 
 NAMED = CachePolicy(15.0)
-SHARED = CachePolicy(9.0, absent=9.0, refusals=(Forbidden,))
-STALE = CachePolicy(9.0, stale=True)
+SHARED = CachePolicy(9.0, negative_ttl=9.0, refusals=(Forbidden,))
+STALE = CachePolicy(9.0, stale_if_error=True)
 CLAIM = (PVC, ObjectKey("ns", "shared"))
 LIVE: Object = {"metadata": {"namespace": "ns", "name": "shared"}, "spec": {}}
 ASKED = ["get PersistentVolumeClaim shared"]
@@ -33,7 +33,7 @@ async def test_an_object_is_read_once_per_period(policy: CachePolicy) -> None:
     for _ in range(3):
         assert await reads.value(CLAIM) is not None
     assert api.requests == ASKED
-    await clock.advance(policy.found)
+    await clock.advance(policy.ttl)
     assert await reads.value(CLAIM) is not None
     assert api.requests == ASKED
 
@@ -46,7 +46,7 @@ async def test_an_absent_object(policy: CachePolicy, times: int) -> None:
         assert await reads.get(CLAIM) == CachedAnswer(None)
     assert api.requests == ASKED * times
     api.with_objects((PVC, LIVE))
-    await clock.advance(policy.absent)
+    await clock.advance(policy.negative_ttl)
     assert await reads.value(CLAIM) is not None
 
 
@@ -55,7 +55,7 @@ async def test_an_object_that_vanished_is_not_kept() -> None:
     reads = objects_by_name(api, clock, NAMED)
     assert await reads.value(CLAIM) is not None
     api.refuse(ASKED[0], api_error(404))
-    await clock.advance(NAMED.found)
+    await clock.advance(NAMED.ttl)
     assert await reads.value(CLAIM) is None
 
 
@@ -133,7 +133,7 @@ async def test_unused_names_expire() -> None:
 
 async def test_of_too_many_the_oldest_is_dropped() -> None:
     api = FakeApi()
-    reads = objects_by_name(api, ManualClock(), CachePolicy(9.0, absent=9.0, size=2))
+    reads = objects_by_name(api, ManualClock(), CachePolicy(9.0, negative_ttl=9.0, size=2))
     for name in ("a", "b", "c", "c", "b", "a"):
         await reads.get((PVC, ObjectKey("ns", name)))
     assert api.requests == [f"get PersistentVolumeClaim {name}" for name in ("a", "b", "c", "a")]

@@ -155,7 +155,7 @@ class Looking:
         kinds = (INGRESS, *(resource for kind in OPTIONAL_KINDS for resource in kind.resources))
         self.caches = {kind: StillInformer(kind) for kind in kinds}
         objects = objects_by_name(
-            self.api, ManualClock(), CachePolicy(9.0, absent=9.0, refusals=(Forbidden,))
+            self.api, ManualClock(), CachePolicy(9.0, negative_ttl=9.0, refusals=(Forbidden,))
         )
         self.exposure = ExposureObserver(Kinds(offers), self.caches, objects)
 
