@@ -97,7 +97,7 @@ class Fleet:
             began = time.monotonic()
             await self._set(key, "service", {"annotations": {"example.com/changed": "yes"}})
             changed = partial(_is_later, last, key.name, began)
-            await eventually(changed, seconds=60.0, every=0.005, say=f"annotation of {key.name}")
+            await eventually(changed, seconds=60.0, every=0.005, goal=f"annotation of {key.name}")
             self.reaction.append(last[key.name] - began)
 
     async def roll(self) -> None:
@@ -112,7 +112,9 @@ class Fleet:
             return await self._set(key, "runtime", {"restartAt": "once"})
 
         await self._for_each(restart)
-        await eventually(is_restarted, seconds=TIMEOUT, every=0.5, say="the restart of all servers")
+        await eventually(
+            is_restarted, seconds=TIMEOUT, every=0.5, goal="the restart of all servers"
+        )
         await self._until_settled()
 
     async def failover(self) -> None:
@@ -199,7 +201,7 @@ class Fleet:
             lambda: self.view.settled() >= count,
             seconds=TIMEOUT,
             every=POLL_SECONDS,
-            say=f"a fleet of {count} available clusters",
+            goal=f"a fleet of {count} available clusters",
         )
 
     async def _until_idle(self) -> None:
@@ -208,7 +210,7 @@ class Fleet:
             lambda: self.leader.is_idle(count),
             seconds=TIMEOUT,
             every=max(POLL_SECONDS, count / SCRAPES),
-            say="an idle leader",
+            goal="an idle leader",
         )
 
 
@@ -277,7 +279,7 @@ async def fleet(rig: Rig, count: int, folder: Path) -> AsyncIterator[Fleet]:
             return member
 
         leader = start("first")
-        await eventually(leader.leads, seconds=60.0, every=POLL_SECONDS, say="a leader")
+        await eventually(leader.leads, seconds=60.0, every=POLL_SECONDS, goal="a leader")
         yield Fleet(rig, client, view, leader, start("second"), account.user, start, keys)
 
 

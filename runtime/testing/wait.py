@@ -20,13 +20,13 @@ async def eventually(
     *,
     seconds: float = DEADLINE,
     every: float = 0.002,
-    say: str = "condition",
+    goal: str = "condition",
 ) -> T:
-    """Return the first true value of check; AssertionError with `say` at the deadline."""
+    """Return the first true value of check; AssertionError with `goal` at the deadline."""
     clock = SystemClock()
     end = clock.monotonic() + seconds
     while not (value := check()):
         if clock.monotonic() > end:
-            raise AssertionError(f"{say} is not true after {seconds:g} s: {value!r}")
+            raise AssertionError(f"{goal} is not true after {seconds:g} s: {value!r}")
         await clock.sleep(every)
     return value

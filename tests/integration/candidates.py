@@ -26,12 +26,12 @@ PATIENCE = 60.0
 REPORTER = Reporter("example.org/itest", "itest")
 
 
-async def until(condition: Callable[[], bool], say: str = "it") -> float:
+async def until(condition: Callable[[], bool], goal: str = "it") -> float:
     """Seconds until the condition held."""
     clock = SystemClock()
     start = clock.monotonic()
     while not condition():
-        assert clock.monotonic() < start + PATIENCE, f"timeout: {say}"
+        assert clock.monotonic() < start + PATIENCE, f"timeout: {goal}"
         await clock.sleep(0.01)
     return clock.monotonic() - start
 

@@ -104,7 +104,7 @@ class Bench:
             cached = self.informers[resource].get(key)
             return cached is not None and int(resource_version_of(cached)) >= version
 
-        await eventually(has_it, say=f"{key} in the cache")
+        await eventually(has_it, goal=f"{key} in the cache")
 
     async def edit(self, body: Object, *, manager: str = "somebody") -> Object:
         """Force-apply fields as another manager, and wait until the cache has them."""

@@ -68,14 +68,14 @@ class Watcher:
         items = (await self.client.list(POD, self.namespace)).items
         return {key_of(item).name: uid_of(item) for item in items}
 
-    async def until(self, holds: Callable[[Object], bool], say: str) -> Object:
+    async def until(self, holds: Callable[[Object], bool], goal: str) -> Object:
         clock = SystemClock()
         end = clock.monotonic() + PATIENCE
         while True:
             live = await self.cluster()
             if holds(live):
                 return live
-            assert clock.monotonic() < end, f"{say}: {conditions(live)}"
+            assert clock.monotonic() < end, f"{goal}: {conditions(live)}"
             await clock.sleep(0.1)
 
     async def services_without_pods(self) -> list[str]:

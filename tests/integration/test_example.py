@@ -35,12 +35,12 @@ SECONDS = 60.0
 """The timeout, for a busy machine; an idle one needs a second."""
 
 
-async def until(holds: Callable[[], Awaitable[bool]], say: str) -> None:
+async def until(holds: Callable[[], Awaitable[bool]], goal: str) -> None:
     """Poll until the condition is true."""
     clock = SystemClock()
     end = clock.monotonic() + SECONDS
     while not await holds():
-        assert clock.monotonic() < end, f"not within {SECONDS:g} s: {say}"
+        assert clock.monotonic() < end, f"not within {SECONDS:g} s: {goal}"
         await clock.sleep(0.05)
 
 

@@ -118,7 +118,7 @@ async def test_t10_the_list_is_at_the_head_of_the_watch(
         assert sorted(mirror.words) == sorted(f"+{key_of(obj).name}" for obj in objects)
         objects.append(await write(client, config_map(namespace, "later")))
         await eventually(
-            lambda: mirror.states() == states(objects), say="the cache equals the server"
+            lambda: mirror.states() == states(objects), goal="the cache equals the server"
         )
         assert reads(metrics) - before == requests
 
@@ -149,7 +149,7 @@ async def test_t10_nothing_is_lost_between_the_list_and_the_watch(
         done.set()
         truth = states(await changing)
         for mirror in mirrors:
-            await eventually(partial(mirror.shows, truth), say="the cache equals the server")
+            await eventually(partial(mirror.shows, truth), goal="the cache equals the server")
 
 
 @pytest.mark.parametrize("metadata_only", [False, True])
@@ -171,7 +171,7 @@ async def test_the_informer_converges_to_the_state_of_the_server(
             else:
                 alive[name] = await write(client, config_map(namespace, name, n=str(number)))
         await eventually(
-            lambda: mirror.states() == states([*alive.values()]), say="the cache equals the server"
+            lambda: mirror.states() == states([*alive.values()]), goal="the cache equals the server"
         )
         for obj in mirror.informer.list():
             assert (obj["apiVersion"], obj["kind"]) == ("v1", "ConfigMap")

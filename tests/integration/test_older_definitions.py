@@ -114,7 +114,7 @@ async def test_other_fields_are_written_and_the_field_follows_with_the_crd(
     schemas = ServedSchemas(client, SystemClock(), random.Random(1), metrics, definitions)
     running = asyncio.create_task(schemas.run())
     try:
-        await eventually(lambda: schemas.missing_fields == MISSING, say="the schemas are compared")
+        await eventually(lambda: schemas.missing_fields == MISSING, goal="the schemas are compared")
         assert metrics.registry.get_sample_value(FAMILY) == len(MISSING)
         operator = Operator(client, schemas=schemas)
         stored = await operator.write(key)
@@ -124,7 +124,7 @@ async def test_other_fields_are_written_and_the_field_follows_with_the_crd(
         assert resource_version_of(again) == resource_version_of(stored)
 
         apply_definition(older, current)
-        await eventually(lambda: schemas.missing_fields == (), say="the schemas lack no field")
+        await eventually(lambda: schemas.missing_fields == (), goal="the schemas lack no field")
         assert metrics.registry.get_sample_value(FAMILY) == 0
         stored = await operator.write(key, STATUS.model_copy(update={"replicas": 5}))
         assert stored["status"]["tlsSecrets"] == ["mine"]
@@ -145,12 +145,12 @@ async def test_a_definition_that_goes_back_under_an_operator_is_noticed_by_a_wri
     try:
         await schemas.ready()
         # The test before this one may have put the definition right a moment ago.
-        await eventually(lambda: schemas.missing_fields == (), say="the schemas lack no field")
+        await eventually(lambda: schemas.missing_fields == (), goal="the schemas lack no field")
         apply_definition(control_plane_with_crds, before)
         operator = Operator(client, schemas=schemas)
         await await_refusal(operator, key)
         await eventually(
-            lambda: schemas.missing_fields == MISSING[1:], say="the schemas are compared"
+            lambda: schemas.missing_fields == MISSING[1:], goal="the schemas are compared"
         )
         assert (await operator.write(key))["status"]["phase"] == "Running"
     finally:

@@ -57,7 +57,7 @@ async def await_offer(kinds: OptionalKinds, offer: KindAvailability) -> None:
     await eventually(
         lambda: kinds.offers[GADGET.definition] == offer,
         seconds=WITHIN,
-        say=f"{kinds.offers[GADGET.definition]} is {offer}",
+        goal=f"{kinds.offers[GADGET.definition]} is {offer}",
     )
 
 
@@ -75,7 +75,7 @@ async def test_a_kind_is_added_removed_and_added_again(client: Client, namespace
             live_definition = await client.create(DEFINITION, definition(), field_manager="itest")
             await await_offer(kinds, there)
             await client.create(FIRST, gadget, field_manager="itest")
-            await eventually(lambda: kinds.caches[FIRST].get(key), seconds=WITHIN, say="cached")
+            await eventually(lambda: kinds.caches[FIRST].get(key), seconds=WITHIN, goal="cached")
             await client.delete(
                 DEFINITION, ObjectKey("", GADGET.definition), uid=uid_of(live_definition)
             )

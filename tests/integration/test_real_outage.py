@@ -225,7 +225,7 @@ async def test_t08_through_compaction_and_a_killed_server_no_event_is_lost(
             *("after", "changed", "kept", "new", "reborn")
         }
         assert halting.answers == ["200", "410", "200"]
-        await eventually(lambda: "+after" in replica.words, say="the replica catches up")
+        await eventually(lambda: "+after" in replica.words, goal="the replica catches up")
         assert replica.versions == await versions(client, namespace)
         assert sorted(replica.words) == sorted(
             ["-lost", "-reborn", "+reborn", "~changed", "+new", "+after"]

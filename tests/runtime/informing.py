@@ -79,7 +79,7 @@ class Running:
         await eventually(
             lambda: self.recorder.words == list(words),
             seconds=3.0,
-            say=f"{self.recorder.words} is {list(words)}",
+            goal=f"{self.recorder.words} is {list(words)}",
         )
 
 

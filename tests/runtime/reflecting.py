@@ -44,12 +44,12 @@ class Rig:
         await eventually(
             lambda: self.words == list(words) or self.task.done() or None,
             seconds=3.0,
-            say=f"{self.words} is {list(words)}",
+            goal=f"{self.words} is {list(words)}",
         )
         assert self.words == list(words)
 
     async def ends_with(self, word: str) -> None:
-        await eventually(lambda: self.words[-1] == word, say=f"the last event is {word}")
+        await eventually(lambda: self.words[-1] == word, goal=f"the last event is {word}")
 
     async def await_request(self, count: int) -> Received:
         """Wait for the count-th request; then the reflector is waiting."""
@@ -63,7 +63,7 @@ class Rig:
             wake = self.clock.next_wake
             return wake if wake is not None and wake not in _DEADLINES else None
 
-        seconds = await eventually(pause, say="the reflector backs off")
+        seconds = await eventually(pause, goal="the reflector backs off")
         assert seconds is not None
         return seconds
 

@@ -233,7 +233,7 @@ async def test_t31_other_tasks_run_during_a_long_list(watch_list: bool) -> None:
     other = asyncio.create_task(fed.turns())
     running = asyncio.create_task(fed.informer.run())
     try:
-        await eventually(lambda: fed.informer.synced, say="the informer is synced")
+        await eventually(lambda: fed.informer.synced, goal="the informer is synced")
     finally:
         for task in (running, other):
             task.cancel()
@@ -255,7 +255,7 @@ def test_t31_a_reconcile_with_unchanged_children_needs_no_task_and_no_request() 
             apply_cache=settled,
         )
         running = asyncio.create_task(fed.informer.run())
-        await eventually(lambda: fed.informer.synced, say="the informer is synced")
+        await eventually(lambda: fed.informer.synced, goal="the informer is synced")
         owner = Owner("example.com/v1", "Shop", "shop", "web", "u-1")
         intents = [
             Intent(

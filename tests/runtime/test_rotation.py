@@ -149,7 +149,7 @@ async def test_t33_many_concurrent_401_cause_one_reload(world: World) -> None:
         replace(world.folder / "token", "second")
         world.hold = asyncio.Event()
         under_way = [asyncio.ensure_future(get(client)) for _ in range(20)]
-        await eventually(lambda: len(world.tokens) == 21, say="all requests are sent")
+        await eventually(lambda: len(world.tokens) == 21, goal="all requests are sent")
         await world.clock.advance(1.0)
         world.hold.set()
         await asyncio.gather(*under_way)
@@ -182,13 +182,13 @@ async def test_t33_a_new_ca_is_trusted_and_no_request_is_dropped(world: World) -
         world.hold = asyncio.Event()
         old_one = asyncio.ensure_future(get(client))
         await eventually(
-            lambda: len(world.tokens) == 2, say="the request is sent over the old connection"
+            lambda: len(world.tokens) == 2, goal="the request is sent over the old connection"
         )
         world.serve_with_the_new_authority()
         replace(world.folder / "ca.crt", world.new.pem)
         new_one = asyncio.ensure_future(get(client))
         await eventually(
-            lambda: len(world.tokens) == 3, say="the request is sent over a new connection"
+            lambda: len(world.tokens) == 3, goal="the request is sent over a new connection"
         )
         world.hold.set()
         await old_one

@@ -70,7 +70,7 @@ async def test_a_reset_breaks_a_watch_and_new_connections_work(line: Line) -> No
         line.proxy.reset()
         with pytest.raises(TransportError):
             await anext(lines)
-    await eventually(lambda: not line.server.watches, say="the server has no watch")
+    await eventually(lambda: not line.server.watches, goal="the server has no watch")
     await line.client.get(CONFIG_MAP, KEY)
 
 

@@ -128,7 +128,7 @@ async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: 
         thresholds = gc.get_threshold()
         running = asyncio.create_task(run(chosen, SystemClock()))
         await eventually(
-            lambda: running.done() or gc.get_freeze_count() > 0, say="the heap is frozen"
+            lambda: running.done() or gc.get_freeze_count() > 0, goal="the heap is frozen"
         )
         assert not running.done()
         os.kill(os.getpid(), signal.SIGTERM)

@@ -75,7 +75,7 @@ async def test_only_joined_namespaces_are_read_and_each_is_reported_once() -> No
         bench.every.join("b")
         bench.every.join("a")
         await eventually(
-            lambda: sorted(bench.opened) == ["a", "b"], say="both namespaces are readable"
+            lambda: sorted(bench.opened) == ["a", "b"], goal="both namespaces are readable"
         )
         assert bench.names() == ["a/a", "b/a"]
         assert bench.names("b") == ["b/a"]
@@ -88,9 +88,9 @@ async def test_only_joined_namespaces_are_read_and_each_is_reported_once() -> No
 async def test_a_namespace_that_does_not_exist_is_empty_until_it_does() -> None:
     async with at_work() as bench:
         bench.every.join("later")
-        await eventually(lambda: bench.every.is_ready("later"), say="the namespace is readable")
+        await eventually(lambda: bench.every.is_ready("later"), goal="the namespace is readable")
         bench.server.put(CONFIG_MAP, config("later"))
-        await eventually(lambda: bench.names() == ["later/a"], say="the cache has the object")
+        await eventually(lambda: bench.names() == ["later/a"], goal="the cache has the object")
 
 
 async def test_objects_of_a_namespace_that_leaves_are_deleted_and_others_stay() -> None:
@@ -98,7 +98,7 @@ async def test_objects_of_a_namespace_that_leaves_are_deleted_and_others_stay() 
         for namespace in ("a", "b"):
             bench.server.put(CONFIG_MAP, config(namespace))
             bench.every.join(namespace)
-        await eventually(lambda: len(bench.opened) == 2, say="both namespaces are readable")
+        await eventually(lambda: len(bench.opened) == 2, goal="both namespaces are readable")
         bench.every.leave("a")
         bench.every.leave("never-joined")
         assert bench.names() == ["b/a"]
@@ -108,10 +108,10 @@ async def test_objects_of_a_namespace_that_leaves_are_deleted_and_others_stay() 
         bench.server.put(CONFIG_MAP, config("a", "meanwhile"))
         bench.server.put(CONFIG_MAP, config("b", "more"))
         await eventually(
-            lambda: bench.names() == ["b/a", "b/more"], say="the cache of b has the new object"
+            lambda: bench.names() == ["b/a", "b/more"], goal="the cache of b has the new object"
         )
         bench.every.join("a")
-        await eventually(lambda: bench.opened.count("a") == 2, say="namespace a is readable again")
+        await eventually(lambda: bench.opened.count("a") == 2, goal="namespace a is readable again")
         assert bench.names("a") == ["a/a", "a/meanwhile"]
 
 
@@ -120,7 +120,7 @@ async def test_indexes_and_handlers_apply_to_later_namespaces() -> None:
         bench.configs.add_index("origin", by_origin)
         bench.server.put(CONFIG_MAP, config("a"))
         bench.every.join("a")
-        await eventually(lambda: bench.opened == ["a"], say="namespace a is readable")
+        await eventually(lambda: bench.opened == ["a"], goal="namespace a is readable")
         assert [key_of(obj).namespace for obj in bench.configs.by_index("origin", "a")] == ["a"]
         assert bench.configs.by_index("origin", "b") == []
         late = Recorder()
@@ -133,7 +133,7 @@ async def test_indexes_and_handlers_apply_to_later_namespaces() -> None:
 async def test_an_own_write_is_stored_in_its_namespace() -> None:
     async with at_work() as bench:
         bench.every.join("a")
-        await eventually(lambda: bench.opened == ["a"], say="namespace a is readable")
+        await eventually(lambda: bench.opened == ["a"], goal="namespace a is readable")
         written = bench.server.put(CONFIG_MAP, config("a"))
         bench.configs.observe(written)
         assert bench.names() == ["a/a"]
@@ -151,11 +151,11 @@ async def test_a_stopped_kind_is_ready_and_starts_in_every_namespace() -> None:
         bench.every.join("b")
         await eventually(
             lambda: len(bench.opened) == 2,
-            say="both namespaces are readable without the kind that sleeps",
+            goal="both namespaces are readable without the kind that sleeps",
         )
         services.enable()
         assert not bench.every.is_ready("a")
-        await eventually(lambda: len(synced) == 2, say="both caches are synced")
+        await eventually(lambda: len(synced) == 2, goal="both caches are synced")
         assert bench.every.is_ready("a")
         services.disable()
         assert services.list() == []

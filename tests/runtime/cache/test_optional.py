@@ -69,7 +69,7 @@ class Bench:
 
     async def offers(self, offer: KindAvailability) -> None:
         await eventually(
-            lambda: self.kinds.offers[NAME] == offer, say=f"{self.kinds.offers[NAME]} is {offer}"
+            lambda: self.kinds.offers[NAME] == offer, goal=f"{self.kinds.offers[NAME]} is {offer}"
         )
 
     def requests_of(self, resource: Resource) -> int:
@@ -139,7 +139,7 @@ async def test_objects_of_a_removed_kind_are_deleted_and_it_may_return() -> None
         bench.define("v1")
         bench.server.put(FIRST, widget("a"))
         await bench.offers(USED)
-        await eventually(lambda: len(bench.recorder.world) == 1, say="the cache has the object")
+        await eventually(lambda: len(bench.recorder.world) == 1, goal="the cache has the object")
         bench.server.remove(DEFINITION, ObjectKey("", NAME))
         await bench.offers(ABSENT)
         assert bench.recorder.world == {}
@@ -186,7 +186,7 @@ async def test_it_works_without_the_right_to_watch_definitions() -> None:
     bench = Bench()
     bench.server._kinds.clear()
     async with running(bench):
-        await eventually(lambda: len(bench.server.requests) > 0, say="the cache sends a request")
+        await eventually(lambda: len(bench.server.requests) > 0, goal="the cache sends a request")
         for _ in range(20):
             await yield_to_loop()
         assert bench.kinds.offers[NAME] is UNKNOWN

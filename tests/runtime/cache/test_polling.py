@@ -200,16 +200,16 @@ async def test_followed_names_are_read_periodically() -> None:
     names.follow(B)
     api.refuse("get ConfigMap a", api_error(500))
     running = asyncio.create_task(names.run())
-    await eventually(lambda: len(api.calls) == 2, say="the names are read")
+    await eventually(lambda: len(api.calls) == 2, goal="the names are read")
     assert not names.synced
     await clock.advance(RETRY * 1.1)
-    await eventually(lambda: names.synced, say="the cache is synced")
+    await eventually(lambda: names.synced, goal="the cache is synced")
     assert names.get(A) is not None
     count = len(api.calls)
     await clock.advance(PERIOD * 0.8)
     assert len(api.calls) == count
     assert synced == [count]
     await clock.advance(PERIOD * 0.3)
-    await eventually(lambda: len(api.calls) == count + 2, say="the names are read again")
+    await eventually(lambda: len(api.calls) == count + 2, goal="the names are read again")
     assert synced == [count]
     running.cancel()

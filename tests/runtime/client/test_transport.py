@@ -113,7 +113,9 @@ class TestFailures:
         )
         async with run_scripted_server(*script, clock=clock) as (server, client):
             task = asyncio.ensure_future(verb(client))
-            await eventually(lambda: clock.next_wake == 2.0, say="the client waits for two seconds")
+            await eventually(
+                lambda: clock.next_wake == 2.0, goal="the client waits for two seconds"
+            )
             assert len(server.requests) == 1
             await clock.advance(2.0)
             await task
@@ -209,7 +211,7 @@ class TestGuard:
 
         async with run_scripted_server(*[late] * REQUEST_POOL, guard=guard) as (server, client):
             reads = [asyncio.ensure_future(get(client)) for _ in range(REQUEST_POOL)]
-            await eventually(lambda: len(server.requests) == REQUEST_POOL, say="the pool is full")
+            await eventually(lambda: len(server.requests) == REQUEST_POOL, goal="the pool is full")
             write = asyncio.ensure_future(verb(client))
             await ManualClock().settle()
             refusing = True

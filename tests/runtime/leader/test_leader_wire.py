@@ -79,7 +79,7 @@ async def run_leader(
         client = Client(Tokens(server.url), user_agent="test/1", clock=clock)
         leader = Leader(client, clock)
         try:
-            await eventually(lambda: leader.working, say="the candidate leads")
+            await eventually(lambda: leader.working, goal="the candidate leads")
             yield server, leader
         finally:
             await leader.stop()
@@ -138,12 +138,12 @@ async def test_renewals_do_not_wait_behind_the_requests_of_the_work() -> None:
         tokens = Tokens(server.url)
         working = Client(tokens, user_agent="test/1", clock=clock)
         stuck = [asyncio.ensure_future(get(working)) for _ in range(50)]
-        await eventually(lambda: len(server.requests) == 32, say="the pool is full")
+        await eventually(lambda: len(server.requests) == 32, goal="the pool is full")
         lease_client = Client(tokens, user_agent="test/1", clock=clock)
         server.extend(status(404, "NotFound"), reply(201, LEASE))
         leader = Leader(lease_client, clock)
         try:
-            await eventually(lambda: leader.working, say="the candidate leads")
+            await eventually(lambda: leader.working, goal="the candidate leads")
         finally:
             await leader.stop()
             for task in stuck:

@@ -84,7 +84,7 @@ class Comparing:
     async def until(self, missing_fields: tuple[str, ...]) -> None:
         """Poll for a result: the comparison runs in a thread."""
         await eventually(
-            lambda: self.schemas.missing_fields == missing_fields, say=str(missing_fields)
+            lambda: self.schemas.missing_fields == missing_fields, goal=str(missing_fields)
         )
 
     @property
