@@ -31,8 +31,8 @@ from managers.cluster.observe.server_builds import (
 )
 from runtime.memo import memoize
 
-CORRECTED = "StatusMended"
-ASSUMED = "ReleaseAssumed"
+STATUS_CORRECTED = "StatusCorrected"
+RELEASE_ASSUMED = "ReleaseAssumed"
 _ID = 10
 
 
@@ -95,7 +95,7 @@ def correction_events(
     events = [
         EventRecord(
             "Warning",
-            CORRECTED,
+            STATUS_CORRECTED,
             f"status.{field} was {_text(getattr(old, field))}, but the StatefulSet and its pods "
             f"show {_text(getattr(new, field))}: the operator corrects it. Find out which other "
             "client writes the status",
@@ -108,7 +108,7 @@ def correction_events(
         events.append(
             EventRecord(
                 "Warning",
-                ASSUMED,
+                RELEASE_ASSUMED,
                 "No status, StatefulSet or pod shows which version wrote the volumes, so "
                 f"spec.version {after.spec.version} is assumed. An older OpenBao cannot read the "
                 "data of a newer one: set spec.version to the version that ran last",

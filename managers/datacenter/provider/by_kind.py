@@ -39,14 +39,14 @@ class ServicesProvider:
         return await self._workloads.observe(record)
 
     async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
-        """Create or update all objects; raises the errors of the two providers, and KindFixed."""
+        """Create or update all objects; raises the errors of both providers, and KindImmutable."""
         if _is_kind_changed(record):
             message = (
                 f"kind {record.desired.service.kind}: a service cannot change from or to kind "
                 f"{OBJECTS_KIND}; revert the kind, or remove the service and add it again after "
                 "its removal"
             )
-            raise ProviderError("KindFixed", message, terminal=True)
+            raise ProviderError("KindImmutable", message, terminal=True)
         if _is_objects(record):
             await self._others.provision(record)
         else:

@@ -112,8 +112,8 @@ class KubernetesProvider:
     async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
         """Create or update all objects; no request if they are up to date.
 
-        Raises ProviderError: Foreign, Rejected, Forbidden and KindFixed are terminal; Terminating,
-        NamespaceNotFound, QuotaExceeded and Unavailable are not. LeaseLost propagates.
+        Raises ProviderError: Foreign, Rejected, Forbidden and KindImmutable are terminal;
+        Terminating, NamespaceNotFound, QuotaExceeded and Unavailable are not. LeaseLost propagates.
         """
         with as_provider_error():
             self._require_same_kind(record)
@@ -224,7 +224,7 @@ class KubernetesProvider:
                 "cannot change its kind; revert the kind to OpenBaoCluster, or remove the service "
                 "and add it again after its removal"
             )
-            raise ProviderError("KindFixed", message, terminal=True)
+            raise ProviderError("KindImmutable", message, terminal=True)
 
     async def _replace_immutable(self, record: ServiceRecord, intents: tuple[Intent, ...]) -> bool:
         """Delete objects with immutable differences; return whether a deletion has to finish first.

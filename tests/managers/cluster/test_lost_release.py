@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from managers.cluster.observe.status_evidence import ASSUMED, CORRECTED
+from managers.cluster.observe.status_evidence import RELEASE_ASSUMED, STATUS_CORRECTED
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from runtime.builtin_kinds import STATEFUL_SET
 from tests import gen
@@ -173,12 +173,12 @@ async def test_volumes_alone_start_with_the_release_of_the_spec_and_an_event(see
     assert live["spec"]["replicas"] == 3
     assert "init" not in {volume["name"] for volume in live["spec"]["template"]["spec"]["volumes"]}
     assert seen.life.status.initialized
-    assert ASSUMED in [reason for _, reason, _ in await seen.life.outside.flush_events()]
+    assert RELEASE_ASSUMED in [reason for _, reason, _ in await seen.life.outside.flush_events()]
 
 
 async def test_a_correction_is_reported_once(seen: Watched) -> None:
     seen.edit(LONG_AGO)
     await seen.passes(5)
     events = await seen.life.outside.flush_events()
-    (message,) = [message for _, reason, message in events if reason == CORRECTED]
+    (message,) = [message for _, reason, message in events if reason == STATUS_CORRECTED]
     assert f"status.release was {OLDER}, but the StatefulSet and its pods show {OLD}" in message

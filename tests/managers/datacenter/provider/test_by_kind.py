@@ -71,7 +71,7 @@ async def test_a_service_that_becomes_objects_fails_and_goes_with_its_pods(bench
     ref = (await bench.record("a")).progress.provider_ref
     for _ in range(2):
         await bench.run([ROLES], where=ALLOWED)
-        assert await failure_of(bench, "a") == ("Failed", "KindFixed")
+        assert await failure_of(bench, "a") == ("Failed", "KindImmutable")
     assert (await bench.record("a")).progress.provider_ref == ref
     assert len(bench.provider.workloads) == 1
     await bench.run([], where=ALLOWED)
@@ -85,7 +85,7 @@ async def test_objects_that_become_a_service_run_no_pods(bench: Bench) -> None:
     record = await bench.record("a")
     await bench.memory.record(record, ServiceProgress(provider_ref="Objects a"))
     await bench.run([service("a")])
-    assert await failure_of(bench, "a") == ("Failed", "KindFixed")
+    assert await failure_of(bench, "a") == ("Failed", "KindImmutable")
     assert bench.provider.workloads == {}
 
 

@@ -111,7 +111,7 @@ class TestAnew:
         await bench.bring(cluster())
         record = bodies.record(bodies.desired_service(bodies.service("vault")))
         bench.server.requests.clear()
-        assert await refusal_of(bench, record) == ("KindFixed", True)
+        assert await refusal_of(bench, record) == ("KindImmutable", True)
         assert bench.names_of == []
         assert bench.names() == ["OpenBaoCluster fra1-vault"]
 
