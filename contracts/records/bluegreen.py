@@ -184,7 +184,7 @@ class BlueGreenFacts:
     @property
     def target(self) -> Release:
         """The release of green, from the start of the upgrade."""
-        return Release(self.status.green_version or "", self.status.green_image or "")
+        return Release.green(self.status)
 
     @property
     def begun(self) -> bool:

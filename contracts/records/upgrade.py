@@ -49,6 +49,11 @@ class Release:
         """Return the version that the servers report, without an image; "" while it is unknown."""
         return Release(cluster.status.current_version.removeprefix("v"))
 
+    @staticmethod
+    def green(status: BlueGreenStatus) -> Release:
+        """Return the release of green; its version is "" before the upgrade begins."""
+        return Release(status.green_version or "", status.green_image or "")
+
     def status(self) -> ReleaseStatus:
         """Return the release for `status.release`."""
         return ReleaseStatus(version=self.version, image=self.image or None)

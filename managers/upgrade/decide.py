@@ -22,7 +22,7 @@ from contracts.records.upgrade_decision import UpgradeDecision
 from contracts.state_machine import decide
 from managers.operation_lock.decide import UPGRADE_HOLDER, restore_in_progress
 from managers.upgrade.bluegreen.decide import decide_step
-from managers.upgrade.bluegreen.facts import decides, facts_of, frozen_replicas, frozen_target
+from managers.upgrade.bluegreen.facts import decides, facts_of, frozen_replicas, green_release
 from managers.upgrade.condition import upgrading
 from managers.upgrade.rolling.facts import RollingFacts, state_of
 from managers.upgrade.rolling.outcome import upgrade_decision_of
@@ -97,7 +97,7 @@ def with_accepted_release(cluster: OpenBaoCluster) -> OpenBaoCluster:
 @memoize
 def with_target_release(cluster: OpenBaoCluster) -> OpenBaoCluster | None:
     """Return the cluster as if its spec requested the release of green; None without green."""
-    target = frozen_target(cluster)
+    target = green_release(cluster)
     if target is None:
         return None
     return _with(cluster, {"version": target.version, "image": target.image or None})

@@ -245,7 +245,7 @@ def _in_progress(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
         return "waits", "BreakGlassRequired", f"{progress}: {break_glass.message}; {next_step}"
     requested = Release.requested(cluster)
     has_target = status is not None and bool(status.green_version)
-    target = Release(status.green_version or "", status.green_image or "") if status else requested
+    target = Release.green(status) if status else requested
     if (
         has_target
         and requested == accepted_release(cluster)

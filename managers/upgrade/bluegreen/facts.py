@@ -78,12 +78,10 @@ def frozen_replicas(cluster: OpenBaoCluster) -> int | None:
     return status.green_replicas if status.phase == CLEANUP else status.blue_replicas
 
 
-def frozen_target(cluster: OpenBaoCluster) -> Release | None:
+def green_release(cluster: OpenBaoCluster) -> Release | None:
     """Return the release of green; None without green."""
     status = cluster.status.blue_green
-    if status is None or not status.green_revision:
-        return None
-    return Release(status.green_version or "", status.green_image or "")
+    return Release.green(status) if status is not None and status.green_revision else None
 
 
 def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> BlueGreenFacts:
@@ -96,7 +94,7 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
     observed_pools = dict(
         zip(pools_to_observe(cluster), (observed.voters, observed.green), strict=False)
     )
-    target = frozen_target(cluster) or Release.requested(cluster)
+    target = green_release(cluster) or Release.requested(cluster)
     attempts = _refused_attempts(cluster, observed, status)
     facts = BlueGreenFacts(
         cluster=cluster,

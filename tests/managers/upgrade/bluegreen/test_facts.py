@@ -36,7 +36,7 @@ from managers.upgrade.bluegreen.facts import (
     decides,
     facts_of,
     frozen_replicas,
-    frozen_target,
+    green_release,
     pools_to_observe,
 )
 from managers.upgrade.decide import accepted_release, decide_upgrade
@@ -156,7 +156,7 @@ def test_which_pools_are_looked_at(cluster: gen.Cluster, wanted: tuple[str, ...]
 def test_how_many_servers_serve_is_frozen(phase: str, replicas: int) -> None:
     cluster = at(phase).with_spec(replicas=7).read()
     assert frozen_replicas(cluster) == replicas
-    assert frozen_target(cluster) == NEW
+    assert green_release(cluster) == NEW
 
 
 def test_the_image_of_green_is_part_of_its_release() -> None:
@@ -166,7 +166,7 @@ def test_the_image_of_green_is_part_of_its_release() -> None:
 def test_nothing_is_frozen_without_a_green_pool() -> None:
     for cluster in (RUNNING, at("Idle", greenRevision=None), gen.cluster()):
         assert frozen_replicas(cluster.read()) is None
-        assert frozen_target(cluster.read()) is None
+        assert green_release(cluster.read()) is None
 
 
 class TestSets:
