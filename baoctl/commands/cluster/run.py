@@ -35,9 +35,9 @@ def progress_stream(output: str) -> TextIO:
 
 
 async def wait_for_end(
-    api: Session, kind: Resource, name: str, seconds: float, stream: TextIO | None = None
+    api: Session, kind: Resource, name: str, seconds: float, stream: TextIO
 ) -> Object:
-    """Show the progress, and return the object once its phase is final.
+    """Show the progress on a stream, and return the object once its phase is final.
 
     The API server may be unavailable for a time, for example during its upgrade. Raises
     RequestError if the phase is not final within `seconds`.

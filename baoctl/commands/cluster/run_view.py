@@ -35,12 +35,11 @@ ShowProgress = Callable[[RunProgress], None]
 
 
 @contextmanager
-def run_view(clock: Clock, lines: TextIO | None = None) -> Iterator[ShowProgress]:
-    """Show the progress on the standard streams; call the function that it yields with each state.
+def run_view(clock: Clock, lines: TextIO) -> Iterator[ShowProgress]:
+    """Show the progress; call the function that it yields with each state.
 
-    `lines` is the stream for lines, by default standard output.
+    `lines` is the stream for lines.
     """
-    lines = lines or sys.stdout
     out = console(sys.stderr)
     if not _supports_progress_bar(out):
         yield LineView(lines).show
@@ -73,8 +72,8 @@ def _print(line: str, lines: TextIO) -> None:
 class LineView:
     """Prints a line for each phase and message."""
 
-    def __init__(self, lines: TextIO | None = None) -> None:
-        self._lines = lines or sys.stdout
+    def __init__(self, lines: TextIO) -> None:
+        self._lines = lines
         self._last = ""
 
     def show(self, progress: RunProgress) -> None:

@@ -148,11 +148,12 @@ async def test_a_terminal_shows_a_bar_of_steps(
     assert tuple(line.rstrip() for line in file.getvalue().splitlines()) == screen
 
 
-def test_without_a_terminal_each_change_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    view = LineView()
+def test_without_a_terminal_each_change_is_a_line() -> None:
+    lines = io.StringIO()
+    view = LineView(lines)
     for status in ({}, JOB, JOB, {**JOB, "phase": "Completed", "message": "stored as k"}):
         view.show(progress_of(BACKUPS, {"status": status}))
-    assert capsys.readouterr().out.splitlines() == [
+    assert lines.getvalue().splitlines() == [
         "Pending",
         "Running: Job backup-x takes the snapshot",
         "Completed: stored as k",
@@ -179,7 +180,7 @@ class Unavailable(FakeApi):
 async def test_a_restart_of_the_api_server_does_not_end_the_wait() -> None:
     clock = ManualClock()
     waiting = asyncio.create_task(
-        wait_for_end(Session(Unavailable(9), clock, "ns"), RESTORES, "r1", 60)
+        wait_for_end(Session(Unavailable(9), clock, "ns"), RESTORES, "r1", 60, io.StringIO())
     )
     await clock.advance(10)
     assert (await waiting)["status"] == RUN["status"]
@@ -188,7 +189,7 @@ async def test_a_restart_of_the_api_server_does_not_end_the_wait() -> None:
 async def test_a_wait_that_ends_names_the_last_failed_request() -> None:
     clock = ManualClock()
     waiting = asyncio.create_task(
-        wait_for_end(Session(Unavailable(1000), clock, "ns"), RESTORES, "r1", 60)
+        wait_for_end(Session(Unavailable(1000), clock, "ns"), RESTORES, "r1", 60, io.StringIO())
     )
     await clock.advance(60)
     with pytest.raises(RequestError, match="get openbaorestores r1; the last request failed: conn"):
