@@ -16,6 +16,9 @@ import yaml
 CHANGE_KINDS = ("added", "changed", "fixed", "removed", "security")
 
 _ADR = re.compile(r"(\d{8})-[a-z0-9]+(-[a-z0-9]+)*\.md")
+_ADR_CHAPTER = re.compile(
+    r"## (Context|Decision|Rationale|Consequences|Alternative.*|Amendment, \d{4}-\d\d-\d\d)"
+)
 _CHANGE = re.compile(rf"[a-z0-9]+(-[a-z0-9]+)*\.({'|'.join(CHANGE_KINDS)})\.md")
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[a-z,]+\])?==([^\s;]+)", re.MULTILINE)
 _REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")
@@ -32,15 +35,22 @@ _FENCED = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def adr_problems(name: str, text: str) -> Iterator[str]:
-    """A decision is called YYYYMMDD-title.md, has a title, and says what was decided and why."""
+    """A decision is called YYYYMMDD-title.md, has a title, and says what was decided and why.
+
+    The chapters are those of most architecture decision records.
+    """
     match = _ADR.fullmatch(name)
     if match is None or not _is_date(match[1]):
         yield f"{name}: not YYYYMMDD-title.md"
     if not text.startswith("# "):
         yield f"{name}: no title in the first line"
-    for heading in ("## Decision", "## Why"):
-        if heading not in text.splitlines():
+    chapters = [line for line in text.splitlines() if line.startswith("## ")]
+    for heading in ("## Decision", "## Rationale"):
+        if heading not in chapters:
             yield f"{name}: no chapter {heading!r}"
+    for chapter in chapters:
+        if _ADR_CHAPTER.fullmatch(chapter) is None:
+            yield f"{name}: chapter {chapter!r} has another name in the other decisions"
 
 
 def _is_date(digits: str) -> bool:

@@ -41,11 +41,12 @@ def test_decisions_keep_their_form() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("0001-title.md", "# T\n\n## Decision\n\n## Why\n"),
-        ("20261341-title.md", "# T\n\n## Decision\n\n## Why\n"),
-        ("20261121-Title.md", "# T\n\n## Decision\n\n## Why\n"),
-        ("20261121-title.md", "T\n\n## Decision\n\n## Why\n"),
+        ("0001-title.md", "# T\n\n## Decision\n\n## Rationale\n"),
+        ("20261341-title.md", "# T\n\n## Decision\n\n## Rationale\n"),
+        ("20261121-Title.md", "# T\n\n## Decision\n\n## Rationale\n"),
+        ("20261121-title.md", "T\n\n## Decision\n\n## Rationale\n"),
         ("20261121-title.md", "# T\n\n## Decision\n"),
+        ("20261121-title.md", "# T\n\n## Price\n\n## Decision\n\n## Rationale\n"),
     ],
 )
 def test_a_decision_out_of_form_is_reported(name: str, text: str) -> None:
@@ -53,7 +54,7 @@ def test_a_decision_out_of_form_is_reported(name: str, text: str) -> None:
 
 
 def test_a_decision_in_form_is_not_reported() -> None:
-    assert not list(papers.adr_problems("20261121-a-b.md", "# T\n\n## Decision\n\n## Why\n"))
+    assert not list(papers.adr_problems("20261121-a-b.md", "# T\n\n## Decision\n\n## Rationale\n"))
 
 
 def test_changes_keep_their_form() -> None:
