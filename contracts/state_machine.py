@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, NewType, TypeVar
 
 Facts = TypeVar("Facts")
+GuardMessage = NewType("GuardMessage", str)
+"""The message of a guard that applies. A type of its own, because elsewhere an empty message means
+that there is no objection."""
+APPLIES: Final = GuardMessage("")
+"""A guard applies, and the meaning of the reason is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +26,8 @@ class GuardReason:
     message: str
 
 
-Guard = Callable[[Facts], GuardReason | str | None]
-"""None: the transition does not apply. Otherwise a message; "" for the meaning of the reason."""
+Guard = Callable[[Facts], GuardReason | GuardMessage | None]
+"""None: the transition does not apply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +83,9 @@ def decide(
     raise ValueError(f"no transition of the table applies in state {state}")
 
 
-def always(_: object) -> str:
+def always(_: object) -> GuardMessage:
     """Guard that always applies; for the last transition of a state."""
-    return ""
+    return APPLIES
 
 
 def diagram(transitions: Sequence[Transition[Facts]]) -> str:

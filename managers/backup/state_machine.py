@@ -23,7 +23,14 @@ from contracts.api.backup import TERMINAL, BackupObjectStatus
 from contracts.api.rules.backup_object import snapshot_violations
 from contracts.conditions.reasons_backup import FAILURES
 from contracts.naming import names, snapshot_keys
-from contracts.state_machine import GuardReason, Transition, TransitionDecision, always
+from contracts.state_machine import (
+    APPLIES,
+    GuardMessage,
+    GuardReason,
+    Transition,
+    TransitionDecision,
+    always,
+)
 from managers.backup.inputs import POD_PATIENCE, BackupFacts
 from managers.operation_lock.decide import UPGRADE_HOLDER, first_in_line
 
@@ -86,58 +93,60 @@ def refused(decision: BackupDecision, reason: str, message: str) -> BackupDecisi
 # --- guards: preconditions ----------------------------------------------------------------------
 
 
-def _invalid(facts: BackupFacts) -> str | None:
+def _invalid(facts: BackupFacts) -> GuardMessage | None:
     violations = snapshot_violations(facts.backup)
-    return "; ".join(map(str, violations)) if violations else None
+    return GuardMessage("; ".join(map(str, violations))) if violations else None
 
 
-def _no_cluster(facts: BackupFacts) -> str | None:
+def _no_cluster(facts: BackupFacts) -> GuardMessage | None:
     if facts.cluster is not None:
         return None
-    return f"OpenBaoCluster {facts.spec.cluster} does not exist, or is being deleted"
+    return GuardMessage(f"OpenBaoCluster {facts.spec.cluster} does not exist, or is being deleted")
 
 
-def _another_cluster(facts: BackupFacts) -> str | None:
+def _another_cluster(facts: BackupFacts) -> GuardMessage | None:
     if facts.same_cluster:
         return None
-    return f"OpenBaoCluster {facts.spec.cluster} was deleted or recreated since the backup started"
+    return GuardMessage(
+        f"OpenBaoCluster {facts.spec.cluster} was deleted or recreated since the backup started"
+    )
 
 
-def _paused(facts: BackupFacts) -> str | None:
-    return "" if facts.paused else None
+def _paused(facts: BackupFacts) -> GuardMessage | None:
+    return APPLIES if facts.paused else None
 
 
-def _not_configured(facts: BackupFacts) -> str | None:
+def _not_configured(facts: BackupFacts) -> GuardMessage | None:
     if facts.cluster and facts.cluster.spec.backup is None:
-        return f"spec.backup of OpenBaoCluster {facts.spec.cluster} is not set"
+        return GuardMessage(f"spec.backup of OpenBaoCluster {facts.spec.cluster} is not set")
     return None
 
 
-def _not_initialized(facts: BackupFacts) -> str | None:
-    return "" if facts.cluster and not facts.cluster.status.initialized else None
+def _not_initialized(facts: BackupFacts) -> GuardMessage | None:
+    return APPLIES if facts.cluster and not facts.cluster.status.initialized else None
 
 
-def _hibernated(facts: BackupFacts) -> str | None:
-    return "" if facts.cluster and facts.cluster.spec.hibernate else None
+def _hibernated(facts: BackupFacts) -> GuardMessage | None:
+    return APPLIES if facts.cluster and facts.cluster.spec.hibernate else None
 
 
-def _restore_first(facts: BackupFacts) -> str | None:
-    return "" if first_in_line("Backup", facts.waiting) == "Restore" else None
+def _restore_first(facts: BackupFacts) -> GuardMessage | None:
+    return APPLIES if first_in_line("Backup", facts.waiting) == "Restore" else None
 
 
-def _upgrade_first(facts: BackupFacts) -> str | None:
+def _upgrade_first(facts: BackupFacts) -> GuardMessage | None:
     if facts.spec.origin == "PreUpgrade":
         return None
-    return "" if first_in_line("Backup", facts.waiting) == "Upgrade" else None
+    return APPLIES if first_in_line("Backup", facts.waiting) == "Upgrade" else None
 
 
-def _no_upgrade(facts: BackupFacts) -> str | None:
+def _no_upgrade(facts: BackupFacts) -> GuardMessage | None:
     if facts.spec.origin != "PreUpgrade" or (facts.lock and facts.lock.holder == UPGRADE_HOLDER):
         return None
-    return "no upgrade of the cluster holds the operation lock"
+    return GuardMessage("no upgrade of the cluster holds the operation lock")
 
 
-def _key_elsewhere(facts: BackupFacts) -> str | None:
+def _key_elsewhere(facts: BackupFacts) -> GuardMessage | None:
     """The target changed after the key was chosen: the Job would reject the key."""
     cluster, key = facts.cluster, snapshot_keys.parse(facts.status.key)
     if cluster is None or cluster.spec.backup is None:
@@ -147,7 +156,9 @@ def _key_elsewhere(facts: BackupFacts) -> str | None:
     if key and key.place == (prefix, meta.namespace, meta.name):
         return None
     required = snapshot_keys.list_prefix(prefix, meta.namespace, meta.name)
-    return f"{facts.status.key} does not have the prefix {required}: the operator chooses a new key"
+    return GuardMessage(
+        f"{facts.status.key} does not have the prefix {required}: the operator chooses a new key"
+    )
 
 
 # --- guards: the Job ----------------------------------------------------------------------------
@@ -157,25 +168,25 @@ def _job(facts: BackupFacts) -> str:
     return f"Job {facts.status.job_name}"
 
 
-def _foreign(facts: BackupFacts) -> str | None:
+def _foreign(facts: BackupFacts) -> GuardMessage | None:
     if facts.job is None or not facts.job.foreign:
         return None
-    return FOREIGN.format(job=facts.status.job_name)
+    return GuardMessage(FOREIGN.format(job=facts.status.job_name))
 
 
-def _job_exists(facts: BackupFacts) -> str | None:
-    return _job_is_made(facts) if facts.job is not None else None
+def _job_exists(facts: BackupFacts) -> GuardMessage | None:
+    return GuardMessage(_job_is_made(facts)) if facts.job is not None else None
 
 
-def _job_is_made(facts: BackupFacts) -> str:
-    return f"{_job(facts)} takes the snapshot"
+def _job_is_made(facts: BackupFacts) -> GuardMessage:
+    return GuardMessage(f"{_job(facts)} takes the snapshot")
 
 
-def _reported_success(facts: BackupFacts) -> str | None:
+def _reported_success(facts: BackupFacts) -> GuardMessage | None:
     report = facts.report
     if report is None or report.outcome != "Succeeded":
         return None
-    return f"stored as {facts.status.key}"
+    return GuardMessage(f"stored as {facts.status.key}")
 
 
 def _reported_failure(facts: BackupFacts) -> GuardReason | None:
@@ -185,42 +196,50 @@ def _reported_failure(facts: BackupFacts) -> GuardReason | None:
     return GuardReason(FAILURES[report.failure], report.message)
 
 
-def _job_gone(facts: BackupFacts) -> str | None:
+def _job_gone(facts: BackupFacts) -> GuardMessage | None:
     if not facts.job_queried or facts.job is not None:
         return None
-    return f"{_job(facts)} was deleted without a report: the snapshot may or may not exist"
+    return GuardMessage(
+        f"{_job(facts)} was deleted without a report: the snapshot may or may not exist"
+    )
 
 
-def _job_failed(facts: BackupFacts) -> str | None:
+def _job_failed(facts: BackupFacts) -> GuardMessage | None:
     job = facts.job
     if job is None or job.state != "Failed":
         return None
     cause = ": ".join(filter(None, (job.reason, job.message)))
-    return f"{_job(facts)} failed without a report ({cause or 'no reason given'}): check its log"
+    return GuardMessage(
+        f"{_job(facts)} failed without a report ({cause or 'no reason given'}): check its log"
+    )
 
 
-def _job_silent(facts: BackupFacts) -> str | None:
+def _job_silent(facts: BackupFacts) -> GuardMessage | None:
     if facts.job is None or facts.job.state != "Succeeded":
         return None
-    return f"{_job(facts)} succeeded without a report: the snapshot may or may not exist"
+    return GuardMessage(
+        f"{_job(facts)} succeeded without a report: the snapshot may or may not exist"
+    )
 
 
-def _job_unstarted(facts: BackupFacts) -> str | None:
+def _job_unstarted(facts: BackupFacts) -> GuardMessage | None:
     if facts.job is None or not facts.job.unstarted(facts.now, facts.resumed):
         return None
-    return (
+    return GuardMessage(
         f"no pod of {_job(facts)} runs, and the Job was deleted: check its image, the quota of the "
         "namespace, and the capacity and state of the nodes"
     )
 
 
-def _job_runs(facts: BackupFacts) -> str | None:
+def _job_runs(facts: BackupFacts) -> GuardMessage | None:
     job, started = facts.job, facts.status.started_at
     if job is not None and job.stopping:
-        return f"the pod of {_job(facts)} ends: waits for its report"
+        return GuardMessage(f"the pod of {_job(facts)} ends: waits for its report")
     if job is not None and not job.ready and started and facts.now - started > POD_PATIENCE:
-        return f"{_job(facts)} has no running pod yet: check the events of the Job and its pod"
-    return _job_is_made(facts)
+        return GuardMessage(
+            f"{_job(facts)} has no running pod yet: check the events of the Job and its pod"
+        )
+    return GuardMessage(_job_is_made(facts))
 
 
 def _waits(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from contracts.state_machine import APPLIES, GuardMessage
 from managers.restore.inputs import RestoreFacts
 
 
-def target_disposable(facts: RestoreFacts) -> str | None:
+def target_disposable(facts: RestoreFacts) -> GuardMessage | None:
     """The restore has ended, and the cluster is no longer needed."""
     done = facts.status.completion_time
     if not _is_disposable(facts) or done is None:
@@ -18,12 +19,12 @@ def target_disposable(facts: RestoreFacts) -> str | None:
     # A pause does not restart cleanupAfterSeconds, unlike the deadlines.
     if facts.now - done < timedelta(seconds=facts.spec.cleanup_after_seconds):
         return None
-    return facts.status.message
+    return GuardMessage(facts.status.message)
 
 
-def disposable_exists(facts: RestoreFacts) -> str | None:
+def disposable_exists(facts: RestoreFacts) -> GuardMessage | None:
     """The restore is being deleted, and its cluster with it."""
-    return "" if _is_disposable(facts) else None
+    return APPLIES if _is_disposable(facts) else None
 
 
 def _is_disposable(facts: RestoreFacts) -> bool:

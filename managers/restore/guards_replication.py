@@ -7,19 +7,20 @@ messages as in managers.restore.guards.
 from __future__ import annotations
 
 from contracts.naming.labels import RESTORE_ACKNOWLEDGE
+from contracts.state_machine import GuardMessage
 from managers.restore.guards import recovering, required_annotation
 from managers.restore.inputs import CONVERGENCE, RestoreFacts
 
 
-def data_replicated(facts: RestoreFacts) -> str | None:
+def data_replicated(facts: RestoreFacts) -> GuardMessage | None:
     """All servers have the data, or all are sealed and cannot replicate."""
     verdict = facts.recovery
     if facts.marked or verdict is None or verdict.state not in ("Replicated", "Sealed"):
         return None
-    return f"{verdict.message}; requests a restart of the servers"
+    return GuardMessage(f"{verdict.message}; requests a restart of the servers")
 
 
-def replication_accepted(facts: RestoreFacts) -> str | None:
+def replication_accepted(facts: RestoreFacts) -> GuardMessage | None:
     """A user accepts that a server may be lost.
 
     Only after the deadline: an earlier answer was given in state Unknown.
@@ -27,21 +28,23 @@ def replication_accepted(facts: RestoreFacts) -> str | None:
     message = _late(facts)
     if message is None or facts.answer != "Resume":
         return None
-    return f"restarts the servers without verification, with {RESTORE_ACKNOWLEDGE}: {message}"
+    return GuardMessage(
+        f"restarts the servers without verification, with {RESTORE_ACKNOWLEDGE}: {message}"
+    )
 
 
-def replication_blocked(facts: RestoreFacts) -> str | None:
+def replication_blocked(facts: RestoreFacts) -> GuardMessage | None:
     """A server did not receive the data in time; replication takes seconds."""
     message = _late(facts)
     if message is None:
         return None
-    return (
+    return GuardMessage(
         f"{message}; a server that restarts without the data may never receive it: check its log "
         f"and its disk. Or {required_annotation(facts)}"
     )
 
 
-def still_replicating(facts: RestoreFacts) -> str | None:
+def still_replicating(facts: RestoreFacts) -> GuardMessage | None:
     """A restore that is being deleted waits for replication, for a limited time."""
     execution = facts.execution
     if execution is None or not facts.same_target or facts.answer == "Abandon":
@@ -53,11 +56,11 @@ def still_replicating(facts: RestoreFacts) -> str | None:
     return recovering(facts)
 
 
-def _late(facts: RestoreFacts) -> str | None:
+def _late(facts: RestoreFacts) -> GuardMessage | None:
     """Return which servers still lack the data after the deadline."""
     verdict, execution = facts.recovery, facts.execution
     if facts.marked or verdict is None or execution is None or verdict.state != "Replicating":
         return None
     if not facts.has_passed(execution.terminal_observed_at, CONVERGENCE):
         return None
-    return verdict.message
+    return GuardMessage(verdict.message)

@@ -20,7 +20,14 @@ from typing import Final, Literal
 
 from contracts import state_machine
 from contracts.rfc3339 import rfc3339
-from contracts.state_machine import GuardReason, Transition, TransitionDecision, always
+from contracts.state_machine import (
+    APPLIES,
+    GuardMessage,
+    GuardReason,
+    Transition,
+    TransitionDecision,
+    always,
+)
 from managers.restore_test.facts import RestoreTestFacts
 from managers.restore_test.status import result_of_report
 
@@ -90,15 +97,15 @@ def recheck_after(
 # --- guards: when a test is due -----------------------------------------------------------------
 
 
-def _untestable(facts: RestoreTestFacts) -> str | None:
+def _untestable(facts: RestoreTestFacts) -> GuardMessage | None:
     """A user requests a test of a backup that ended without a snapshot of this cluster."""
     candidate = facts.requested
     if candidate is None or candidate.is_testable(facts.cluster_uid) or not candidate.ended:
         return None
-    return f"OpenBaoBackup {candidate.name} has no snapshot of this cluster"
+    return GuardMessage(f"OpenBaoBackup {candidate.name} has no snapshot of this cluster")
 
 
-def _requested(facts: RestoreTestFacts) -> str | None:
+def _requested(facts: RestoreTestFacts) -> GuardMessage | None:
     """A user requests a test of one snapshot.
 
     The completion of a running backup triggers the next reconcile.
@@ -106,27 +113,29 @@ def _requested(facts: RestoreTestFacts) -> str | None:
     candidate = facts.requested
     if candidate is None or not candidate.is_testable(facts.cluster_uid):
         return None
-    return candidate.request
+    return GuardMessage(candidate.request)
 
 
-def _counted(facts: RestoreTestFacts) -> str | None:
+def _counted(facts: RestoreTestFacts) -> GuardMessage | None:
     """Enough snapshots were taken since the last test."""
     spec = facts.spec
     if spec is None or facts.newest is None or spec.every_successful_backups is None:
         return None
     since = facts.successful - (facts.status.last_backup_count or 0)
     # The count is lower than at the last test if the status was lost since.
-    return None if 0 <= since < spec.every_successful_backups else str(facts.successful)
+    return (
+        None if 0 <= since < spec.every_successful_backups else GuardMessage(str(facts.successful))
+    )
 
 
-def _scheduled(facts: RestoreTestFacts) -> str | None:
+def _scheduled(facts: RestoreTestFacts) -> GuardMessage | None:
     """A scheduled time has passed; one test covers all missed times."""
     spec, scheduled = facts.spec, facts.status.next_scheduled_test
     if spec is None or spec.schedule is None or facts.newest is None:
         return None
     if scheduled is None or scheduled > facts.now or facts.status.schedule != spec.schedule:
         return None
-    return rfc3339(scheduled)
+    return GuardMessage(rfc3339(scheduled))
 
 
 # --- guards: the Job ----------------------------------------------------------------------------
@@ -145,23 +154,23 @@ def _reported(facts: RestoreTestFacts) -> GuardReason | None:
     return GuardReason(result.reason, result.message)
 
 
-def _job_gone(facts: RestoreTestFacts) -> str | None:
-    return _job(facts) if facts.job is None else None
+def _job_gone(facts: RestoreTestFacts) -> GuardMessage | None:
+    return GuardMessage(_job(facts)) if facts.job is None else None
 
 
-def _job_unstarted(facts: RestoreTestFacts) -> str | None:
+def _job_unstarted(facts: RestoreTestFacts) -> GuardMessage | None:
     if facts.job is None or not facts.job.unstarted(facts.now, facts.resumed):
         return None
-    return f"no pod of Job {_job(facts)} runs: check its events and its node"
+    return GuardMessage(f"no pod of Job {_job(facts)} runs: check its events and its node")
 
 
-def _job_runs(facts: RestoreTestFacts) -> str | None:
-    return "" if facts.job is not None and facts.job.state == "Active" else None
+def _job_runs(facts: RestoreTestFacts) -> GuardMessage | None:
+    return APPLIES if facts.job is not None and facts.job.state == "Active" else None
 
 
-def _job_ended(facts: RestoreTestFacts) -> str:
+def _job_ended(facts: RestoreTestFacts) -> GuardMessage:
     cause = f"{facts.job.reason} {facts.job.message}" if facts.job else ""
-    return f"Job {_job(facts)}: {cause}".strip()
+    return GuardMessage(f"Job {_job(facts)}: {cause}".strip())
 
 
 TRANSITIONS: Final[tuple[RestoreTestTransition, ...]] = (

@@ -2,10 +2,14 @@
 
 import pytest
 
-from contracts.state_machine import GuardReason, Transition, always, decide
+from contracts.state_machine import GuardMessage, GuardReason, Transition, always, decide
 
 ROWS: tuple[Transition[int], ...] = (
-    Transition("Waiting", lambda number: "even" if number % 2 == 0 else None, reason="Even"),
+    Transition(
+        "Waiting",
+        lambda number: GuardMessage("even") if number % 2 == 0 else None,
+        reason="Even",
+    ),
     Transition("Waiting", lambda number: GuardReason("Large", str(number)) if number > 8 else None),
     Transition("Waiting", always, to="Running", action="start", reason="Started"),
 )

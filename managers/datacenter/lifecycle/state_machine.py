@@ -34,7 +34,7 @@ from contracts.datacenter.workload_records import (
     ServiceRecord,
 )
 from contracts.records.event import EventRecord
-from contracts.state_machine import Guard, always
+from contracts.state_machine import APPLIES, Guard, GuardMessage, always
 from managers.datacenter.backoff import after_success, due, failure_of, goal_of, ran_stably
 from managers.datacenter.lifecycle.plan import GATES
 
@@ -114,67 +114,73 @@ class ServiceVerdict:
 ServiceGuard = Guard[ServiceFacts]
 
 
-def _unobserved(facts: ServiceFacts) -> str | None:
+def _unobserved(facts: ServiceFacts) -> GuardMessage | None:
     if facts.observation is not None:
         return None
-    return (
+    return GuardMessage(
         f"the datacenter is {facts.datacenter_state}: its services are not observed, and this "
         "status may be outdated"
     )
 
 
-def _retiring(facts: ServiceFacts) -> str | None:
-    return "" if facts.record.retiring else None
+def _retiring(facts: ServiceFacts) -> GuardMessage | None:
+    return APPLIES if facts.record.retiring else None
 
 
-def _healthy(facts: ServiceFacts) -> str | None:
-    return facts.observed.message if facts.up_to_date and facts.observed.healthy else None
+def _healthy(facts: ServiceFacts) -> GuardMessage | None:
+    return (
+        GuardMessage(facts.observed.message)
+        if facts.up_to_date and facts.observed.healthy
+        else None
+    )
 
 
-def _unhealthy(facts: ServiceFacts) -> str | None:
+def _unhealthy(facts: ServiceFacts) -> GuardMessage | None:
     if not facts.up_to_date:
         return None
-    return (
+    return GuardMessage(
         facts.observed.message
         or f"{facts.observed.ready} of {facts.observed.desired} pods are ready"
     )
 
 
-def _failed(facts: ServiceFacts) -> str | None:
-    return None if facts.failure is None else facts.failure.message
+def _failed(facts: ServiceFacts) -> GuardMessage | None:
+    return None if facts.failure is None else GuardMessage(facts.failure.message)
 
 
-def _backing_off(facts: ServiceFacts) -> str | None:
+def _backing_off(facts: ServiceFacts) -> GuardMessage | None:
     is_due = due(facts.record.progress, goal_of(facts.record), facts.now)
     return None if is_due else _failed(facts)
 
 
-def _changes_blocked(facts: ServiceFacts) -> str | None:
+def _changes_blocked(facts: ServiceFacts) -> GuardMessage | None:
     if GATES[facts.datacenter_state].writes:
         return None
-    return f"the datacenter is in {facts.datacenter_state}: its services are not changed"
+    return GuardMessage(
+        f"the datacenter is in {facts.datacenter_state}: its services are not changed"
+    )
 
 
-def _dependencies_unmet(facts: ServiceFacts) -> str | None:
+def _dependencies_unmet(facts: ServiceFacts) -> GuardMessage | None:
     return (
-        f"waiting for these services to run: {_names(facts.unmet_dependencies)}"
+        GuardMessage(f"waiting for these services to run: {_names(facts.unmet_dependencies)}")
         if facts.unmet_dependencies
         else None
     )
 
 
-def _has_dependents(facts: ServiceFacts) -> str | None:
+def _has_dependents(facts: ServiceFacts) -> GuardMessage | None:
     if not facts.dependents:
         return None
-    return f"waiting for the deletion of these services: {_names(facts.dependents)}"
+    return GuardMessage(f"waiting for the deletion of these services: {_names(facts.dependents)}")
 
 
-def _gone(facts: ServiceFacts) -> str | None:
-    return "all of its objects are deleted" if facts.gone else None
+def _gone(facts: ServiceFacts) -> GuardMessage | None:
+    return GuardMessage("all of its objects are deleted") if facts.gone else None
 
 
 def _always_with(text: str) -> ServiceGuard:
-    return lambda _: text
+    return lambda _: GuardMessage(text)
 
 
 def _names(names: tuple[str, ...]) -> str:

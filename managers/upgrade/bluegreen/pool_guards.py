@@ -11,7 +11,7 @@ from typing import Final
 
 from contracts.api.values.duration import counted_duration
 from contracts.records.bluegreen import DEMOTING, BlueGreenFacts
-from contracts.state_machine import Guard
+from contracts.state_machine import Guard, GuardMessage
 from managers.upgrade.bluegreen.guards import job_done, needs_retry
 from managers.upgrade.version_matrix import Succession, succession
 
@@ -37,47 +37,47 @@ def _late(facts: Facts, limit: timedelta) -> bool:
     return facts.auto_rollback.enabled and _overdue(facts, limit)
 
 
-def spec_reverted(facts: Facts) -> str | None:
+def spec_reverted(facts: Facts) -> GuardMessage | None:
     """The spec requests the release of blue again: green is obsolete."""
     same = facts.requested == facts.accepted
-    return f"the spec requests {facts.accepted} again" if same else None
+    return GuardMessage(f"the spec requests {facts.accepted} again") if same else None
 
 
-def green_cannot_run(facts: Facts) -> str | None:
-    return facts.green.failure or None if facts.auto_rollback.enabled else None
+def green_cannot_run(facts: Facts) -> GuardMessage | None:
+    return GuardMessage(facts.green.failure) or None if facts.auto_rollback.enabled else None
 
 
-def green_leads_early(facts: Facts) -> str | None:
+def green_leads_early(facts: Facts) -> GuardMessage | None:
     """Green leads before it has a vote, so it is a separate cluster: never promote it."""
     green_leads = facts.membership is not None and facts.membership.leader == "green"
-    return "a server of green leads before it was promoted" if green_leads else None
+    return GuardMessage("a server of green leads before it was promoted") if green_leads else None
 
 
-def blue_not_ready(facts: Facts) -> str | None:
+def blue_not_ready(facts: Facts) -> GuardMessage | None:
     if facts.green.uid or facts.blue.ready:
         return None
-    return "no server of blue is ready, so green has no cluster to join"
+    return GuardMessage("no server of blue is ready, so green has no cluster to join")
 
 
-def green_not_ready(facts: Facts) -> str | None:
+def green_not_ready(facts: Facts) -> GuardMessage | None:
     if facts.green.ready >= facts.green_replicas:
         return None
-    return f"{facts.green.ready} of {facts.green_replicas} servers of green are ready"
+    return GuardMessage(f"{facts.green.ready} of {facts.green_replicas} servers of green are ready")
 
 
-def green_not_deployed_in_time(facts: Facts) -> str | None:
+def green_not_deployed_in_time(facts: Facts) -> GuardMessage | None:
     return green_not_ready(facts) if _late(facts, DEPLOY_DEADLINE) else None
 
 
-def green_not_ready_in_time(facts: Facts) -> str | None:
+def green_not_ready_in_time(facts: Facts) -> GuardMessage | None:
     return green_not_ready(facts) if _late(facts, STEP_DEADLINE) and not job_done(facts) else None
 
 
-def sync_period_runs(facts: Facts) -> str | None:
+def sync_period_runs(facts: Facts) -> GuardMessage | None:
     verification = facts.settings.verification
     if sync_left(facts) <= 0 or verification is None:
         return None
-    return f"green follows blue for minSyncDuration ({verification.min_sync_duration})"
+    return GuardMessage(f"green follows blue for minSyncDuration ({verification.min_sync_duration})")
 
 
 def sync_left(facts: Facts) -> float:
@@ -89,22 +89,22 @@ def sync_left(facts: Facts) -> float:
     return max(0.0, (minimum - facts.phase_duration).total_seconds())
 
 
-def promotion_not_approved(facts: Facts) -> str | None:
+def promotion_not_approved(facts: Facts) -> GuardMessage | None:
     """Promotion is manual, and no user requested it yet."""
     if not facts.status.manual_promotion_required or facts.pending("promote"):
         return None
-    return "green is in sync and waits for a new spec.upgrade.requests.promote"
+    return GuardMessage("green is in sync and waits for a new spec.upgrade.requests.promote")
 
 
-def votes_missing(facts: Facts) -> str | None:
+def votes_missing(facts: Facts) -> GuardMessage | None:
     if facts.membership is None:
-        return "no leader reports the voters"
+        return GuardMessage("no leader reports the voters")
     if facts.membership.green_voters >= facts.green_replicas:
         return None
-    return f"{facts.membership.green_voters} of {facts.green_replicas} servers of green are voters"
+    return GuardMessage(f"{facts.membership.green_voters} of {facts.green_replicas} servers of green are voters")
 
 
-def votes_missing_too_long(facts: Facts) -> str | None:
+def votes_missing_too_long(facts: Facts) -> GuardMessage | None:
     has_membership = facts.membership is not None
     return votes_missing(facts) if has_membership and _late(facts, STEP_DEADLINE) else None
 
@@ -112,38 +112,38 @@ def votes_missing_too_long(facts: Facts) -> str | None:
 # --- the cutover --------------------------------------------------------------------------------
 
 
-def clients_use_blue(facts: Facts) -> str | None:
+def clients_use_blue(facts: Facts) -> GuardMessage | None:
     """Blue keeps its votes until clients are sent to green."""
     if job_done(facts) or facts.traffic == facts.green_revision:
         return None
-    return "clients are switched to green first"
+    return GuardMessage("clients are switched to green first")
 
 
-def green_cannot_lead(facts: Facts) -> str | None:
+def green_cannot_lead(facts: Facts) -> GuardMessage | None:
     """Blue keeps its votes until green alone is a complete, healthy cluster."""
     return None if job_done(facts) else votes_missing(facts)
 
 
-def green_cannot_lead_in_time(facts: Facts) -> str | None:
+def green_cannot_lead_in_time(facts: Facts) -> GuardMessage | None:
     return None if job_done(facts) else votes_missing_too_long(facts)
 
 
-def green_does_not_lead(facts: Facts) -> str | None:
+def green_does_not_lead(facts: Facts) -> GuardMessage | None:
     green_leads = facts.membership is not None and facts.membership.leader == "green"
-    return None if green_leads else "no server of green leads yet"
+    return None if green_leads else GuardMessage("no server of green leads yet")
 
 
-def blue_votes(facts: Facts) -> str | None:
+def blue_votes(facts: Facts) -> GuardMessage | None:
     if facts.membership is None or not facts.membership.blue_voters:
         return None
-    return f"{facts.membership.blue_voters} servers of blue are still voters"
+    return GuardMessage(f"{facts.membership.blue_voters} servers of blue are still voters")
 
 
-def hand_over_incomplete(facts: Facts) -> str | None:
+def hand_over_incomplete(facts: Facts) -> GuardMessage | None:
     return green_does_not_lead(facts) or blue_votes(facts)
 
 
-def hand_over_late(facts: Facts) -> str | None:
+def hand_over_late(facts: Facts) -> GuardMessage | None:
     """Require a known leader: during an election there is none for a moment."""
     has_leader = facts.membership is not None and facts.membership.leader is not None
     return hand_over_incomplete(facts) if has_leader and _late(facts, STEP_DEADLINE) else None
@@ -158,13 +158,13 @@ def stabilization_left(facts: Facts) -> float:
     return max(0.0, period - facts.phase_duration.total_seconds())
 
 
-def stabilization_runs(facts: Facts) -> str | None:
+def stabilization_runs(facts: Facts) -> GuardMessage | None:
     if stabilization_left(facts) <= 0:
         return None
-    return f"green leads; blue is kept for {facts.auto_rollback.stabilization_seconds} s"
+    return GuardMessage(f"green leads; blue is kept for {facts.auto_rollback.stabilization_seconds} s")
 
 
-def cleanup_not_approved(facts: Facts) -> str | None:
+def cleanup_not_approved(facts: Facts) -> GuardMessage | None:
     """Cleanup is manual, and no user requested it yet."""
     if not facts.status.manual_cleanup_required or facts.pending("cleanup"):
         return None
@@ -174,51 +174,51 @@ def cleanup_not_approved(facts: Facts) -> str | None:
         if verdict.grade == "impossible"
         else "spec.upgrade.requests.rollback rolls back"
     )
-    return f"green leads, and blue is kept until a new spec.upgrade.requests.cleanup; {back}"
+    return GuardMessage(f"green leads, and blue is kept until a new spec.upgrade.requests.cleanup; {back}")
 
 
 # --- the removal of blue ------------------------------------------------------------------------
 
 
-def green_needs_blue(facts: Facts) -> str | None:
+def green_needs_blue(facts: Facts) -> GuardMessage | None:
     """Blue is only removed while green works without it."""
     return None if job_done(facts) else green_not_ready(facts) or hand_over_incomplete(facts)
 
 
-def blue_servers(facts: Facts) -> str | None:
-    return "deleting the servers of blue" if facts.blue.uid else None
+def blue_servers(facts: Facts) -> GuardMessage | None:
+    return GuardMessage("deleting the servers of blue") if facts.blue.uid else None
 
 
-def blue_pods(facts: Facts) -> str | None:
-    return f"{facts.blue.pods} servers of blue are terminating" if facts.blue.pods else None
+def blue_pods(facts: Facts) -> GuardMessage | None:
+    return GuardMessage(f"{facts.blue.pods} servers of blue are terminating") if facts.blue.pods else None
 
 
-def blue_claims(facts: Facts) -> str | None:
+def blue_claims(facts: Facts) -> GuardMessage | None:
     """Volumes that held the only copy of the data: the user decides about them (rule I01)."""
     if facts.keeps_volumes or not facts.blue.claims:
         return None
-    return "deleting the volumes of blue"
+    return GuardMessage("deleting the volumes of blue")
 
 
-def membership_unknown(facts: Facts) -> str | None:
-    return "no leader reports the members" if facts.membership is None else None
+def membership_unknown(facts: Facts) -> GuardMessage | None:
+    return GuardMessage("no leader reports the members") if facts.membership is None else None
 
 
-def blue_peers(facts: Facts) -> str | None:
+def blue_peers(facts: Facts) -> GuardMessage | None:
     remaining = facts.membership.blue_peers if facts.membership else 0
-    return f"{remaining} servers of blue are still members" if remaining else None
+    return GuardMessage(f"{remaining} servers of blue are still members") if remaining else None
 
 
-def blue_peers_stuck(facts: Facts) -> str | None:
+def blue_peers_stuck(facts: Facts) -> GuardMessage | None:
     return blue_peers(facts) if needs_retry(facts) else None
 
 
-def read_replicas_desired(facts: Facts) -> str | None:
-    return "read replicas are next" if facts.cluster.spec.read_replicas is not None else None
+def read_replicas_desired(facts: Facts) -> GuardMessage | None:
+    return GuardMessage("read replicas are next") if facts.cluster.spec.read_replicas is not None else None
 
 
-def read_replicas_unsettled(facts: Facts) -> str | None:
-    return None if facts.reads_settled else "read replicas are upgraded to the new release"
+def read_replicas_unsettled(facts: Facts) -> GuardMessage | None:
+    return None if facts.reads_settled else GuardMessage("read replicas are upgraded to the new release")
 
 
 # --- the rollback -------------------------------------------------------------------------------
@@ -256,77 +256,77 @@ def if_blue_can_lead(when: Guard[Facts]) -> Guard[Facts]:
     return lambda facts: None if rollback_obstacle(facts) else when(facts)
 
 
-def if_blue_cannot_lead(when: Callable[[Facts], str | None]) -> Guard[Facts]:
+def if_blue_cannot_lead(when: Callable[[Facts], GuardMessage | None]) -> Guard[Facts]:
     """Return a guard that applies when a rollback is due and not possible; a retry continues."""
 
-    def guard(facts: Facts) -> str | None:
+    def guard(facts: Facts) -> GuardMessage | None:
         cause, obstacle = when(facts), rollback_obstacle(facts)
         if cause is None or not obstacle or facts.pending("retry"):
             return None
-        return f"{cause}; the upgrade cannot be rolled back: {obstacle}"
+        return GuardMessage(f"{cause}; the upgrade cannot be rolled back: {obstacle}")
 
     return guard
 
 
-def rollback_impossible(facts: Facts) -> str | None:
+def rollback_impossible(facts: Facts) -> GuardMessage | None:
     """Green leads during a rollback, and blue can never lead again: only a user can end this."""
     verdict = _succession(facts)
     if verdict.grade != "impossible" or not _green_has_led(facts):
         return None
-    return f"the rollback is not possible: {verdict.why}"
+    return GuardMessage(f"the rollback is not possible: {verdict.why}")
 
 
-def blue_cannot_lead(facts: Facts) -> str | None:
+def blue_cannot_lead(facts: Facts) -> GuardMessage | None:
     """A majority of blue must be ready before blue gets all votes back."""
     needed = facts.blue_replicas // 2 + 1
     if job_done(facts) or facts.blue.ready >= needed:
         return None
-    return f"{facts.blue.ready} servers of blue are ready and {needed} are needed to lead"
+    return GuardMessage(f"{facts.blue.ready} servers of blue are ready and {needed} are needed to lead")
 
 
-def blue_does_not_lead(facts: Facts) -> str | None:
+def blue_does_not_lead(facts: Facts) -> GuardMessage | None:
     if facts.membership is None or facts.membership.leader != "blue":
-        return "no server of blue leads yet"
+        return GuardMessage("no server of blue leads yet")
     if facts.membership.blue_voters < facts.blue_replicas:
-        return f"{facts.membership.blue_voters} of {facts.blue_replicas} servers of blue are voters"
+        return GuardMessage(f"{facts.membership.blue_voters} of {facts.blue_replicas} servers of blue are voters")
     if facts.membership.green_voters:
-        return f"{facts.membership.green_voters} servers of green are still voters"
+        return GuardMessage(f"{facts.membership.green_voters} servers of green are still voters")
     return None
 
 
-def blue_cannot_lead_in_time(facts: Facts) -> str | None:
+def blue_cannot_lead_in_time(facts: Facts) -> GuardMessage | None:
     return blue_cannot_lead(facts) if _overdue(facts, STEP_DEADLINE) else None
 
 
-def blue_does_not_lead_in_time(facts: Facts) -> str | None:
+def blue_does_not_lead_in_time(facts: Facts) -> GuardMessage | None:
     return blue_does_not_lead(facts) if _overdue(facts, STEP_DEADLINE) else None
 
 
-def green_not_removable(facts: Facts) -> str | None:
+def green_not_removable(facts: Facts) -> GuardMessage | None:
     """Green is only removed while blue leads and green has no vote."""
     if facts.membership is None or facts.membership.leader != "blue":
-        return "no server of blue leads, so green is not removed"
+        return GuardMessage("no server of blue leads, so green is not removed")
     if facts.membership.green_voters:
-        return f"{facts.membership.green_voters} servers of green are still voters"
+        return GuardMessage(f"{facts.membership.green_voters} servers of green are still voters")
     return None
 
 
-def green_peers(facts: Facts) -> str | None:
+def green_peers(facts: Facts) -> GuardMessage | None:
     remaining = facts.membership.green_peers if facts.membership else 0
-    return f"{remaining} servers of green are still members" if remaining else None
+    return GuardMessage(f"{remaining} servers of green are still members") if remaining else None
 
 
-def green_peers_stuck(facts: Facts) -> str | None:
+def green_peers_stuck(facts: Facts) -> GuardMessage | None:
     return green_peers(facts) if needs_retry(facts) else None
 
 
-def green_servers(facts: Facts) -> str | None:
-    return "deleting the servers of green" if facts.green.uid else None
+def green_servers(facts: Facts) -> GuardMessage | None:
+    return GuardMessage("deleting the servers of green") if facts.green.uid else None
 
 
-def green_pods(facts: Facts) -> str | None:
-    return f"{facts.green.pods} servers of green are terminating" if facts.green.pods else None
+def green_pods(facts: Facts) -> GuardMessage | None:
+    return GuardMessage(f"{facts.green.pods} servers of green are terminating") if facts.green.pods else None
 
 
-def green_claims(facts: Facts) -> str | None:
-    return "deleting the volumes of green" if facts.green.claims else None
+def green_claims(facts: Facts) -> GuardMessage | None:
+    return GuardMessage("deleting the volumes of green") if facts.green.claims else None

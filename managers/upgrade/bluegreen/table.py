@@ -42,7 +42,7 @@ from contracts.records.bluegreen import (
     SYNCING,
     BlueGreenFacts,
 )
-from contracts.state_machine import Guard, Transition, always
+from contracts.state_machine import Guard, GuardMessage, Transition, always
 from managers.upgrade.bluegreen import guards, validation_hook
 from managers.upgrade.bluegreen import hook_guards as hook
 from managers.upgrade.bluegreen import pool_guards as pools
@@ -147,7 +147,7 @@ def _late(at: str) -> Transitions:
     )
 
 
-def _roll_back(at: str, when: Callable[[Facts], str | None], label: str) -> Transitions:
+def _roll_back(at: str, when: Callable[[Facts], GuardMessage | None], label: str) -> Transitions:
     """Roll back, or hold the upgrade if blue can never lead again: then no server would lead."""
     return (
         *_back(at, ROLLING_BACK, (pools.if_blue_can_lead(when), label)),

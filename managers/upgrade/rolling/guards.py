@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contracts.pause import counted_from
 from contracts.records.effects import MakeStepDownJob
 from contracts.records.upgrade import SNAPSHOT_TRIES
+from contracts.state_machine import APPLIES, GuardMessage
 from managers.upgrade.rolling.facts import (
     BUDGET_REFUSAL_MAX_AGE,
     ROLLING,
@@ -25,97 +26,101 @@ def both(condition: Callable[[RollingFacts], bool], guard: RollingGuard) -> Roll
 # --- the requested release ----------------------------------------------------------------------
 
 
-def up_to_date(facts: RollingFacts) -> str | None:
-    return "" if facts.requested == facts.accepted else None
+def up_to_date(facts: RollingFacts) -> GuardMessage | None:
+    return APPLIES if facts.requested == facts.accepted else None
 
 
 def requests_another_release(facts: RollingFacts) -> bool:
     return facts.requested != facts.target
 
 
-def refusal(facts: RollingFacts) -> str | None:
+def refusal(facts: RollingFacts) -> GuardMessage | None:
     blocked = facts.verdict(resuming=facts.upgrade.phase == ROLLING).refusal
-    return None if blocked is None else blocked.message
+    return None if blocked is None else GuardMessage(blocked.message)
 
 
-def obstacle(facts: RollingFacts) -> str | None:
+def obstacle(facts: RollingFacts) -> GuardMessage | None:
     wait = facts.verdict(resuming=False).obstacle
-    return None if wait is None else wait.message
+    return None if wait is None else GuardMessage(wait.message)
 
 
-def new_target(facts: RollingFacts) -> str | None:
+def new_target(facts: RollingFacts) -> GuardMessage | None:
     """The spec requests a valid release other than the target of this upgrade."""
     if not requests_another_release(facts) or refusal(facts) is not None:
         return None
-    return f"the spec now requests {facts.requested}"
+    return GuardMessage(f"the spec now requests {facts.requested}")
 
 
 # --- the lock -----------------------------------------------------------------------------------
 
 
-def lock_held_by_another(facts: RollingFacts) -> str | None:
-    return facts.other_holder or None
+def lock_held_by_another(facts: RollingFacts) -> GuardMessage | None:
+    return GuardMessage(facts.other_holder) or None
 
 
-def no_lock(facts: RollingFacts) -> str | None:
-    return None if facts.holds_lock else "waiting for the operation lock"
+def no_lock(facts: RollingFacts) -> GuardMessage | None:
+    return None if facts.holds_lock else GuardMessage("waiting for the operation lock")
 
 
 # --- the snapshot -------------------------------------------------------------------------------
 
 
-def wants_snapshot(facts: RollingFacts) -> str | None:
-    return "a snapshot is taken first" if facts.wants_snapshot else None
+def wants_snapshot(facts: RollingFacts) -> GuardMessage | None:
+    return GuardMessage("a snapshot is taken first") if facts.wants_snapshot else None
 
 
-def last_snapshot_failed(facts: RollingFacts) -> str | None:
+def last_snapshot_failed(facts: RollingFacts) -> GuardMessage | None:
     snapshot = facts.observed.upgrade.snapshot
     if snapshot is None or (facts.upgrade.snapshots or 0) < SNAPSHOT_TRIES:
         return None
     if not snapshot.failed:
         return None
-    return (
+    return GuardMessage(
         f"OpenBaoBackup {snapshot.name}, attempt {facts.upgrade.snapshots}: "
         f"{snapshot.message or snapshot.phase}"
     )
 
 
-def snapshot_failed(facts: RollingFacts) -> str | None:
+def snapshot_failed(facts: RollingFacts) -> GuardMessage | None:
     snapshot = facts.observed.upgrade.snapshot
     if snapshot is None or not snapshot.failed:
         return None
-    return f"OpenBaoBackup {snapshot.name} failed; the operator creates another one"
+    return GuardMessage(f"OpenBaoBackup {snapshot.name} failed; the operator creates another one")
 
 
-def no_snapshot(facts: RollingFacts) -> str | None:
+def no_snapshot(facts: RollingFacts) -> GuardMessage | None:
     missing = facts.wants_snapshot and facts.observed.upgrade.snapshot is None
-    return f"creating OpenBaoBackup {facts.upgrade.snapshot}" if missing else None
+    return GuardMessage(f"creating OpenBaoBackup {facts.upgrade.snapshot}") if missing else None
 
 
-def snapshot_runs(facts: RollingFacts) -> str | None:
-    return f"waiting for OpenBaoBackup {facts.upgrade.snapshot}" if facts.wants_snapshot else None
+def snapshot_runs(facts: RollingFacts) -> GuardMessage | None:
+    return (
+        GuardMessage(f"waiting for OpenBaoBackup {facts.upgrade.snapshot}")
+        if facts.wants_snapshot
+        else None
+    )
 
 
 # --- the pods -----------------------------------------------------------------------------------
 
 
-def step_down_job_impossible(facts: RollingFacts) -> str | None:
+def step_down_job_impossible(facts: RollingFacts) -> GuardMessage | None:
     """No Job can step down the leader, so its pod must not be replaced."""
     for leader in facts.observed.leaders:
         attempt = facts.observed.last_attempt(MakeStepDownJob.name, leader.uid)
         if attempt is not None and attempt.refusal:
-            return f"no Job can ask {leader.name} to step down: {attempt.refusal}"
+            return GuardMessage(f"no Job can ask {leader.name} to step down: {attempt.refusal}")
     return None
 
 
-def step_down_job_failed(facts: RollingFacts) -> str | None:
+def step_down_job_failed(facts: RollingFacts) -> GuardMessage | None:
     job = facts.observed.upgrade.job
     if job is None or job.state != "Failed" or not still_leads(facts):
         return None
-    return f"Job {job.name} failed ({job.message or 'no reason given'}); read its log"
+    return GuardMessage(f"Job {job.name} failed ({job.message or 'no reason given'}); read its log")
 
 
-def step_down_late(facts: RollingFacts) -> str | None:
+def step_down_late(facts: RollingFacts) -> GuardMessage | None:
     job = facts.observed.upgrade.job
     if job is None or job.created_at is None or not still_leads(facts):
         return None
@@ -123,7 +128,9 @@ def step_down_late(facts: RollingFacts) -> str | None:
     if facts.observed.now - started < STEP_DOWN_DEADLINE or leads_again(facts):
         return None
     waited = int(STEP_DOWN_DEADLINE.total_seconds())
-    return f"{facts.upgrade.pod} still leads {waited} s after Job {job.name} asked it to step down"
+    return GuardMessage(
+        f"{facts.upgrade.pod} still leads {waited} s after Job {job.name} asked it to step down"
+    )
 
 
 def leads_again(facts: RollingFacts) -> bool:
@@ -139,7 +146,7 @@ def still_leads(facts: RollingFacts) -> bool:
     return any(leader.name == facts.upgrade.pod for leader in facts.observed.leaders)
 
 
-def pod_late(facts: RollingFacts) -> str | None:
+def pod_late(facts: RollingFacts) -> GuardMessage | None:
     since = facts.upgrade.step_started_at
     if since is None or facts.observed.now - since < facts.deadline:
         return None
@@ -147,10 +154,10 @@ def pod_late(facts: RollingFacts) -> str | None:
     pod = next((server for server in servers if server.name == facts.upgrade.pod), None)
     message = f"{facts.upgrade.pod or 'no pod'} is not ready with {facts.target} after "
     message += f"{int(facts.deadline.total_seconds())} s"
-    return message + (f": {pod.waiting}" if pod is not None and pod.waiting else "")
+    return GuardMessage(message + (f": {pod.waiting}" if pod is not None and pod.waiting else ""))
 
 
-def server_unhealthy_late(facts: RollingFacts) -> str | None:
+def server_unhealthy_late(facts: RollingFacts) -> GuardMessage | None:
     """All servers are ready without progress: the unhealthy one need not be the next one."""
     message, quorum = pod_late(facts), facts.observed.quorum
     if message is None or quorum is None or quorum.error:
@@ -163,12 +170,12 @@ def server_unhealthy_late(facts: RollingFacts) -> str | None:
     if not unhealthy:
         return message
     waited = int(facts.deadline.total_seconds())
-    return (
+    return GuardMessage(
         f"after {waited} s the leader reports these as unhealthy or behind: {', '.join(unhealthy)}"
     )
 
 
-def pod_unready_late(facts: RollingFacts) -> str | None:
+def pod_unready_late(facts: RollingFacts) -> GuardMessage | None:
     return None if all_ready(facts) else pod_late(facts)
 
 
@@ -180,46 +187,46 @@ def all_ready(facts: RollingFacts) -> bool:
 def user_hold(reason: str) -> RollingGuard:
     """Return a guard that applies while a setting of the user holds the rollout."""
 
-    def guard(facts: RollingFacts) -> str | None:
+    def guard(facts: RollingFacts) -> GuardMessage | None:
         wait = facts.verdict(resuming=True).obstacle
-        return wait.message if wait is not None and wait.reason == reason else None
+        return GuardMessage(wait.message) if wait is not None and wait.reason == reason else None
 
     return guard
 
 
-def members_unreadable(facts: RollingFacts) -> str | None:
+def members_unreadable(facts: RollingFacts) -> GuardMessage | None:
     """A user must act, and no server is known to be unhealthy: the deadline is suspended."""
     quorum = facts.observed.quorum
     if quorum is None or not quorum.refused_path or not all_ready(facts):
         return None
-    return quorum.error_message
+    return GuardMessage(quorum.error_message)
 
 
-def budget_closed(facts: RollingFacts) -> str | None:
+def budget_closed(facts: RollingFacts) -> GuardMessage | None:
     """The disruption budget refuses evictions, and all pods are ready: suspend the deadline."""
     return (
-        (facts.observed.refused_eviction(BUDGET_REFUSAL_MAX_AGE) or None)
+        (GuardMessage(facts.observed.refused_eviction(BUDGET_REFUSAL_MAX_AGE)) or None)
         if all_ready(facts)
         else None
     )
 
 
-def in_progress(facts: RollingFacts) -> str | None:
+def in_progress(facts: RollingFacts) -> GuardMessage | None:
     total, completed = facts.cluster.spec.replicas, len(facts.upgrade.completed_pods)
     progress = f"{completed} of {total} servers are upgraded"
-    return f"{facts.upgrade.from_version} to {facts.target}: {progress}"
+    return GuardMessage(f"{facts.upgrade.from_version} to {facts.target}: {progress}")
 
 
 # --- after a failure ----------------------------------------------------------------------------
 
 
-def retry_request(facts: RollingFacts) -> str | None:
-    return f"retry {facts.retry} was requested" if facts.retry else None
+def retry_request(facts: RollingFacts) -> GuardMessage | None:
+    return GuardMessage(f"retry {facts.retry} was requested") if facts.retry else None
 
 
-def failure(facts: RollingFacts) -> str | None:
+def failure(facts: RollingFacts) -> GuardMessage | None:
     error = facts.upgrade.failure
-    return None if error is None else error.message
+    return None if error is None else GuardMessage(error.message)
 
 
 def retry_or_new_target(facts: RollingFacts) -> bool:

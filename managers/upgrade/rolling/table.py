@@ -20,7 +20,7 @@ the transition.
 from __future__ import annotations
 
 from contracts.conditions.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
-from contracts.state_machine import Guard, Transition, always
+from contracts.state_machine import Transition, always
 from managers.upgrade.rolling import guards
 from managers.upgrade.rolling.facts import (
     FAILED,
@@ -34,10 +34,10 @@ from managers.upgrade.rolling.facts import (
     SOON,
     USER_HOLDS,
     RollingFacts,
+    RollingGuard,
 )
 from managers.upgrade.transition_action import UpgradeAction
 
-RollingGuard = Guard[RollingFacts]
 RollingTransition = Transition[RollingFacts]
 
 
