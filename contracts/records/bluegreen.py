@@ -150,7 +150,7 @@ class BlueGreenFacts:
     """Why the requested upgrade is not possible (managers.upgrade.preflight.checks)."""
     obstacle: Wait | None = None
     """Why the requested upgrade has to wait now."""
-    reads_settled: bool = True
+    read_replicas_upgraded: bool = True
     """Every read replica has the new release; also True without read replicas."""
     nonce: str = ""
     """Sixteen random bytes in hexadecimal, new in each reconcile; for a new break glass."""

@@ -106,7 +106,7 @@ class RestoreTestFacts:
         return max(testable, key=lambda backup: backup.order, default=None)
 
     @property
-    def last_proof(self) -> tuple[Candidate, RestoreTestResult] | None:
+    def last_test(self) -> tuple[Candidate, RestoreTestResult] | None:
         """The last finished test, with its snapshot."""
         results = [
             (backup.proof.at, backup, backup.proof)

@@ -132,10 +132,10 @@ def summary(facts: RestoreTestFacts) -> RestoreTestStatus:
 
 
 def _with_last(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTestStatus:
-    last_proof = facts.last_proof
-    if last_proof is None:
+    last_test = facts.last_test
+    if last_test is None:
         return status
-    candidate, proof = last_proof
+    candidate, proof = last_test
     if status.last is not None and status.last.run == proof.run:
         return status
     key = candidate.snapshot.key if candidate.snapshot else None

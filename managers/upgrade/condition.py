@@ -17,8 +17,8 @@ from managers.upgrade.messages import (
     PAUSED,
     ROLLBACK,
     ROLLBACK_PHASES,
-    where,
-    where_stored,
+    progress_text,
+    stored_progress_text,
 )
 from runtime.outcome import Blocked, Wait
 
@@ -49,7 +49,9 @@ def upgrading(cluster: OpenBaoCluster, decision: UpgradeDecision) -> ConditionUp
 def upgrading_while_paused(cluster: OpenBaoCluster) -> ConditionUpdate | None:
     """Report the upgrade that a pause suspends."""
     upgrade = cluster.status.upgrade
-    progress = where_stored(cluster) if upgrade is None else _rolling_message(cluster, upgrade)
+    progress = (
+        stored_progress_text(cluster) if upgrade is None else _rolling_message(cluster, upgrade)
+    )
     return (
         ConditionUpdate(KIND, "Unknown", PAUSED, f"{progress}; {_SUSPENDED}") if progress else None
     )
@@ -93,7 +95,7 @@ def _blue_green(decision: UpgradeDecision) -> ConditionUpdate | None:
     status, break_glass, outcome = decision.blue_green, decision.break_glass, decision.outcome
     if status is None:
         return None
-    progress = where(decision.release, status)
+    progress = progress_text(decision.release, status)
     if break_glass is not None and break_glass.active:
         message = f"{progress}: {_break_glass_message(break_glass)}"
         return ConditionUpdate(KIND, "True", BREAK_GLASS, message)

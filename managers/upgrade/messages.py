@@ -41,7 +41,7 @@ PHASE_TEXTS: Final[Mapping[BlueGreenPhase, str]] = {
 ROLLBACK_PHASES: Final = (ROLLING_BACK, ROLLBACK_CLEANUP)
 
 
-def where(before: Release, status: BlueGreenStatus) -> str:
+def progress_text(before: Release, status: BlueGreenStatus) -> str:
     """Return the releases and the phase of an upgrade in progress.
 
     `before`: the accepted release; after blue is deleted that is the release of green.
@@ -56,10 +56,10 @@ def where(before: Release, status: BlueGreenStatus) -> str:
     return f"{route}, {status.phase} ({PHASE_TEXTS[status.phase]})"
 
 
-def where_stored(cluster: OpenBaoCluster) -> str:
-    """Return the text of `where` from the status alone; "" when no upgrade is in progress."""
+def stored_progress_text(cluster: OpenBaoCluster) -> str:
+    """Return `progress_text` from the status alone; "" when no upgrade is in progress."""
     status = cluster.status.blue_green
     if status is None or not blue_green_under_way(status):
         return ""
     before = Release.accepted(cluster) or Release.running(cluster)
-    return where(before, status)
+    return progress_text(before, status)

@@ -36,7 +36,7 @@ from managers.upgrade import version_matrix
 from managers.upgrade.bluegreen.facts import decides
 from managers.upgrade.bluegreen.pool_guards import DEPLOY_DEADLINE, STEP_DEADLINE
 from managers.upgrade.decide import accepted_release, decide_upgrade
-from managers.upgrade.messages import where_stored
+from managers.upgrade.messages import stored_progress_text
 from managers.upgrade.preflight.checks import Result, check
 from runtime.builtin_kinds import PVC
 from runtime.clock import SystemClock
@@ -239,7 +239,7 @@ def _in_progress(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
     The state machine needs its Jobs and the raft members, and a dump contains neither.
     """
     status, break_glass = cluster.status.blue_green, cluster.status.break_glass
-    progress = where_stored(cluster)
+    progress = stored_progress_text(cluster)
     if break_glass is not None and break_glass.active:
         next_step = "follow status.breakGlass.steps, then set spec.breakGlassAck"
         return "waits", "BreakGlassRequired", f"{progress}: {break_glass.message}; {next_step}"

@@ -119,7 +119,9 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
         verdict = check(cluster, observed, target, resuming=False)
         return replace(facts, refusal=verdict.refusal, obstacle=verdict.obstacle)
     if status.phase == RESTORING:
-        return replace(facts, reads_settled=_read_replicas_settled(cluster, observed, accepted))
+        return replace(
+            facts, read_replicas_upgraded=_are_read_replicas_upgraded(cluster, observed, accepted)
+        )
     return facts
 
 
@@ -206,7 +208,9 @@ def _refused_attempts(
     return tuple(attempt for attempt in attempts if attempt is not None and attempt.refusal)
 
 
-def _read_replicas_settled(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> bool:
+def _are_read_replicas_upgraded(
+    cluster: OpenBaoCluster, observed: Observed, accepted: Release
+) -> bool:
     """Report whether every read replica reports the accepted release."""
     spec = cluster.spec.read_replicas
     pods = [pod for pod in observed.read.pods if _serves(pod, accepted.version)]

@@ -77,7 +77,9 @@ def sync_period_runs(facts: Facts) -> GuardMessage | None:
     verification = facts.settings.verification
     if sync_left(facts) <= 0 or verification is None:
         return None
-    return GuardMessage(f"green follows blue for minSyncDuration ({verification.min_sync_duration})")
+    return GuardMessage(
+        f"green follows blue for minSyncDuration ({verification.min_sync_duration})"
+    )
 
 
 def sync_left(facts: Facts) -> float:
@@ -101,7 +103,9 @@ def votes_missing(facts: Facts) -> GuardMessage | None:
         return GuardMessage("no leader reports the voters")
     if facts.membership.green_voters >= facts.green_replicas:
         return None
-    return GuardMessage(f"{facts.membership.green_voters} of {facts.green_replicas} servers of green are voters")
+    return GuardMessage(
+        f"{facts.membership.green_voters} of {facts.green_replicas} servers of green are voters"
+    )
 
 
 def votes_missing_too_long(facts: Facts) -> GuardMessage | None:
@@ -161,7 +165,9 @@ def stabilization_left(facts: Facts) -> float:
 def stabilization_runs(facts: Facts) -> GuardMessage | None:
     if stabilization_left(facts) <= 0:
         return None
-    return GuardMessage(f"green leads; blue is kept for {facts.auto_rollback.stabilization_seconds} s")
+    return GuardMessage(
+        f"green leads; blue is kept for {facts.auto_rollback.stabilization_seconds} s"
+    )
 
 
 def cleanup_not_approved(facts: Facts) -> GuardMessage | None:
@@ -174,7 +180,9 @@ def cleanup_not_approved(facts: Facts) -> GuardMessage | None:
         if verdict.grade == "impossible"
         else "spec.upgrade.requests.rollback rolls back"
     )
-    return GuardMessage(f"green leads, and blue is kept until a new spec.upgrade.requests.cleanup; {back}")
+    return GuardMessage(
+        f"green leads, and blue is kept until a new spec.upgrade.requests.cleanup; {back}"
+    )
 
 
 # --- the removal of blue ------------------------------------------------------------------------
@@ -190,7 +198,11 @@ def blue_servers(facts: Facts) -> GuardMessage | None:
 
 
 def blue_pods(facts: Facts) -> GuardMessage | None:
-    return GuardMessage(f"{facts.blue.pods} servers of blue are terminating") if facts.blue.pods else None
+    return (
+        GuardMessage(f"{facts.blue.pods} servers of blue are terminating")
+        if facts.blue.pods
+        else None
+    )
 
 
 def blue_claims(facts: Facts) -> GuardMessage | None:
@@ -214,11 +226,19 @@ def blue_peers_stuck(facts: Facts) -> GuardMessage | None:
 
 
 def read_replicas_desired(facts: Facts) -> GuardMessage | None:
-    return GuardMessage("read replicas are next") if facts.cluster.spec.read_replicas is not None else None
+    return (
+        GuardMessage("read replicas are next")
+        if facts.cluster.spec.read_replicas is not None
+        else None
+    )
 
 
-def read_replicas_unsettled(facts: Facts) -> GuardMessage | None:
-    return None if facts.reads_settled else GuardMessage("read replicas are upgraded to the new release")
+def read_replicas_outdated(facts: Facts) -> GuardMessage | None:
+    return (
+        None
+        if facts.read_replicas_upgraded
+        else GuardMessage("read replicas are upgraded to the new release")
+    )
 
 
 # --- the rollback -------------------------------------------------------------------------------
@@ -281,14 +301,18 @@ def blue_cannot_lead(facts: Facts) -> GuardMessage | None:
     needed = facts.blue_replicas // 2 + 1
     if job_done(facts) or facts.blue.ready >= needed:
         return None
-    return GuardMessage(f"{facts.blue.ready} servers of blue are ready and {needed} are needed to lead")
+    return GuardMessage(
+        f"{facts.blue.ready} servers of blue are ready and {needed} are needed to lead"
+    )
 
 
 def blue_does_not_lead(facts: Facts) -> GuardMessage | None:
     if facts.membership is None or facts.membership.leader != "blue":
         return GuardMessage("no server of blue leads yet")
     if facts.membership.blue_voters < facts.blue_replicas:
-        return GuardMessage(f"{facts.membership.blue_voters} of {facts.blue_replicas} servers of blue are voters")
+        return GuardMessage(
+            f"{facts.membership.blue_voters} of {facts.blue_replicas} servers of blue are voters"
+        )
     if facts.membership.green_voters:
         return GuardMessage(f"{facts.membership.green_voters} servers of green are still voters")
     return None
@@ -325,7 +349,11 @@ def green_servers(facts: Facts) -> GuardMessage | None:
 
 
 def green_pods(facts: Facts) -> GuardMessage | None:
-    return GuardMessage(f"{facts.green.pods} servers of green are terminating") if facts.green.pods else None
+    return (
+        GuardMessage(f"{facts.green.pods} servers of green are terminating")
+        if facts.green.pods
+        else None
+    )
 
 
 def green_claims(facts: Facts) -> GuardMessage | None:

@@ -333,7 +333,7 @@ _CLEANUP: Transitions = (
 
 _RESTORING: Transitions = (
     *_lock_transitions(RESTORING),
-    _wait(RESTORING, pools.read_replicas_unsettled, "read replicas not upgraded", after=SLOW),
+    _wait(RESTORING, pools.read_replicas_outdated, "read replicas not upgraded", after=SLOW),
     Transition(RESTORING, always, "replicas upgraded", IDLE, after=SOON),
 )
 

@@ -182,7 +182,7 @@ class TestPaused:
 
     def test_read_replicas_that_follow_are_told(self) -> None:
         world = TwoPools(readReplicas={"replicas": 1})
-        world.reads_settled = False
+        world.read_replicas_upgraded = False
         update = gen.present(upgrading_while_paused(world.to("RestoringReadReplicas").read()))
         assert update.message.startswith(f"to {NEW}, RestoringReadReplicas (")
 

@@ -95,7 +95,7 @@ class TwoPools(Mesh):
         self.created_jobs: list[tuple[str, upgrade_actions.Order]] = []
         self.backups: dict[str, str] = {}
         self.backup_ends = "Completed"
-        self.reads_settled = True
+        self.read_replicas_upgraded = True
         self.leaderless = False
         """An election goes on: nobody can be asked for the members."""
         self.flips: list[str] = []
@@ -163,7 +163,7 @@ class TwoPools(Mesh):
             green=self.observe_pool(self.revision),
             membership=self.membership(),
             traffic=self.traffic,
-            reads_settled=self.reads_settled,
+            read_replicas_upgraded=self.read_replicas_upgraded,
             nonce=f"{self.writes:032x}",
         )
         job = self.jobs.get(facts.job_name)

@@ -77,12 +77,12 @@ class TestSuccess:
 
     def test_with_read_replicas_they_come_after_blue_is_gone(self) -> None:
         world = TwoPools(readReplicas={"replicas": 1})
-        world.reads_settled = False
+        world.read_replicas_upgraded = False
         world.drive(until=lambda: world.known.phase == "RestoringReadReplicas").drive(50)
         assert (world.known.phase, world.release) == ("RestoringReadReplicas", NEW)
         assert world.known.green_revision is None
         assert world.traffic == world.known.blue_revision
-        world.reads_settled = True
+        world.read_replicas_upgraded = True
         assert world.done().phases == [*WHOLE[:-1], "RestoringReadReplicas", "Idle"]
 
     def test_a_second_upgrade_follows_the_first(self) -> None:

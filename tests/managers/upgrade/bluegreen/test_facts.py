@@ -365,7 +365,7 @@ class TestReadReplicas:
         new_facts = replace(
             gen.world().facts(), read=PoolFacts(None, tuple(pod.facts() for pod in pods))
         )
-        return facts_of(cluster, new_facts, NEW).reads_settled
+        return facts_of(cluster, new_facts, NEW).read_replicas_upgraded
 
     def test_all_of_them_follow(self) -> None:
         assert self.is_settled(gen.read_pod(0).ready(version="2.5.0"))
