@@ -176,16 +176,16 @@ def tls_server_secret(cluster: str) -> str:
     return _of(cluster, "-tls-server")
 
 
-def service_account(cluster: str, chosen: str | None = None) -> str:
+def service_account(cluster: str, override: str | None = None) -> str:
     """The ServiceAccount of the pods: that of the spec, or our own.
 
-    Raises ValueError if the chosen name is longer than SERVICE_ACCOUNT_NAME_MAX.
+    Raises ValueError if that of the spec is longer than SERVICE_ACCOUNT_NAME_MAX.
     """
-    if not chosen:
+    if not override:
         return _of(cluster, "-serviceaccount")
-    if len(chosen) > SERVICE_ACCOUNT_NAME_MAX:
-        raise ValueError(f"service account name of {len(chosen)} characters")
-    return chosen
+    if len(override) > SERVICE_ACCOUNT_NAME_MAX:
+        raise ValueError(f"service account name of {len(override)} characters")
+    return override
 
 
 def job_service_account(cluster: str, job: Job) -> str:

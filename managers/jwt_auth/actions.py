@@ -31,7 +31,7 @@ async def read_operator_login(
     address: str,
     login: TokenSource,
     issuer: TokenIssuer | None,
-    chosen: str | None,
+    spec_issuer: str | None,
     before: OperatorLoginStatus | None,
 ) -> OperatorLoginStatus | None:
     """Return the status of the login. With a valid token and unchanged keys it sends no request.
@@ -49,12 +49,12 @@ async def read_operator_login(
             return outdated_status(issuer, str(error))
         return refused_status(str(error), before)
     if issuer is not None and (due(issuer, before) or (before and before.problem)):
-        return await renew(bao, address, login, issuer, chosen)
+        return await renew(bao, address, login, issuer, spec_issuer)
     return after_login(before)
 
 
 async def renew(
-    bao: Bao, address: str, login: TokenSource, issuer: TokenIssuer, chosen: str | None
+    bao: Bao, address: str, login: TokenSource, issuer: TokenIssuer, spec_issuer: str | None
 ) -> OperatorLoginStatus:
     """Compare the keys that the login trusts with those of the API server, and correct them.
 
@@ -62,7 +62,7 @@ async def renew(
     """
     try:
         token = await login.token(bao, address)
-        desired_settings = correction(await bao.login_settings(address, token), issuer, chosen)
+        desired_settings = correction(await bao.login_settings(address, token), issuer, spec_issuer)
         if desired_settings is not None:
             await bao.set_login_settings(address, token, desired_settings)
     except Denied as error:

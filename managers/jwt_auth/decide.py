@@ -36,11 +36,11 @@ def due(issuer: TokenIssuer | None, previous: OperatorLoginStatus | None) -> boo
 
 
 def correction(
-    settings: Mapping[str, Any], issuer: TokenIssuer, chosen: str | None
+    settings: Mapping[str, Any], issuer: TokenIssuer, spec_issuer: str | None
 ) -> Mapping[str, Any] | None:
     """Return the desired settings of the login; None if they do not differ, or a user set them.
 
-    `settings` are the current ones. `chosen` is the issuer of the spec, if any.
+    `settings` are the current ones. `spec_issuer` is the issuer of the spec, if any.
     """
     trusted_keys = settings.get(KEYS)
     if any(settings.get(source) for source in OTHER_SOURCES):
@@ -48,7 +48,7 @@ def correction(
     if not isinstance(trusted_keys, list) or not trusted_keys:
         # No key is trusted, or the server is not OpenBao.
         return None
-    name = chosen or issuer.issuer
+    name = spec_issuer or issuer.issuer
     desired = sorted(map(str.strip, issuer.public_keys))
     present = sorted(str(key).strip() for key in trusted_keys)
     if present == desired and settings.get("bound_issuer") == name:

@@ -40,7 +40,7 @@ class ServersObservation:
     voters: frozenset[str]
     """Names of the servers that must be voters."""
     members: Sequence[Member] | None = None
-    refused: str = ""
+    refusal: str = ""
     """Why the leader refused to list its members; "" if it listed them, or without a login."""
 
 
@@ -167,11 +167,11 @@ def _membership(observed: ServersObservation, *, fresh: bool) -> RecoveryVerdict
     ready = f"{len(observed.servers)} servers are unsealed and agree on their leader"
     if fresh:
         return RecoveryVerdict("Verified", ready)
-    if observed.refused:
+    if observed.refusal:
         return RecoveryVerdict(
             "Refused",
             "since the restore the leader does not let the operator list its members: "
-            f"{observed.refused}",
+            f"{observed.refusal}",
         )
     if observed.members is None:
         return RecoveryVerdict(

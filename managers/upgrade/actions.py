@@ -80,17 +80,17 @@ class UpgradeActions:
         template = await self._template_source.of(cluster, "upgrade")
         if isinstance(template, Wait):
             return
-        refused = ""
+        refusal = ""
         if isinstance(template, JobTemplate):
             order = Order(STEP_DOWN, effect.run, effect.target)
             try:
                 job = await ensure_order(self._jobs, template, resolved.owner, order)
             except RefusedError as error:
-                refused = str(error)
+                refusal = str(error)
             else:
-                refused = f"Job {job.name} is owned by another object" if job.foreign else ""
+                refusal = f"Job {job.name} is owned by another object" if job.foreign else ""
         else:
-            refused = f"{template.reason}: {template.message}"
-        if refused:
+            refusal = f"{template.reason}: {template.message}"
+        if refusal:
             now = context.clock.now()
-            context.attempts.note(EffectAttempt(effect.name, effect.uid, now, refused))
+            context.attempts.note(EffectAttempt(effect.name, effect.uid, now, refusal))

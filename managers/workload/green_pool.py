@@ -52,7 +52,7 @@ def green_view(resolved: Resolved, green: PoolSpec) -> Resolved:
 
 def green_inputs(view: Resolved, serving: Inputs) -> Inputs:
     """Return the inputs of a green server; `view` is the result of `green_view`."""
-    files = replace(serving.files, config=view.config_text, named=view.config_identity)
+    files = replace(serving.files, config=view.config_text, config_identity=view.config_identity)
     return replace(serving, restart=view.restart_text, files=files)
 
 

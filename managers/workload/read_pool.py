@@ -57,7 +57,7 @@ EMPTY_PLAN = ReadPlan()
 
 def inputs_of(read: ReadPoolSpec, voters: Inputs) -> Inputs:
     """Return the inputs of a read replica: those of the voters, with its own config.hcl."""
-    files = replace(voters.files, config=read.config_text, named="")
+    files = replace(voters.files, config=read.config_text, config_identity="")
     return replace(voters, restart=read.restart_text, files=files)
 
 

@@ -62,7 +62,7 @@ def _workload(
         restart=resolved.restart_text,
         files=Files(
             config=resolved.config_text,
-            named=resolved.config_identity,
+            config_identity=resolved.config_identity,
             certificate=certificate.fingerprint if certificate else "",
             authority=server.authority if server else "",
         ),

@@ -51,8 +51,8 @@ async def replace_pod(context: Context, resolved: Resolved, effect: ReplacePod) 
             await context.client.evict(key, uid=effect.uid)
         else:
             await context.client.delete(POD, key, uid=effect.uid)
-    except EvictionRefused as refused:
-        context.attempts.note(EffectAttempt(EVICT, effect.uid, context.clock.now(), refused.budget))
+    except EvictionRefused as error:
+        context.attempts.note(EffectAttempt(EVICT, effect.uid, context.clock.now(), error.budget))
         return
     except (NotFound, Conflict):
         # It is deleted or replaced: the watch will report it.
@@ -100,7 +100,7 @@ async def reload_pod(context: Context, resolved: Resolved, effect: ReloadPod) ->
     except (NotFound, Conflict, PatchFailed):
         return
     except (Forbidden, Invalid) as error:
-        _note(context, effect, refused=error.message)
+        _note(context, effect, refusal=error.message)
         record_warning(
             context,
             resolved.owner,
@@ -143,14 +143,14 @@ async def step_down(context: Context, logins: Logins, resolved: Resolved, effect
     """
     endpoint, login = effect.endpoint, logins.of(resolved.owner)
     if not resolved.has_operator_login:
-        _note(context, effect, refused="the operator has no login")
+        _note(context, effect, refusal="the operator has no login")
         return
     _note(context, effect)
     async with logins.session(endpoint.authority, endpoint.server_name) as bao:
         try:
             await request_with_token(bao, endpoint.address, login, bao.step_down)
         except Denied as denied:
-            _note(context, effect, refused=str(denied))
+            _note(context, effect, refusal=str(denied))
             return
         except BaoError:
             # The next observation shows whether it stepped down.
@@ -170,13 +170,13 @@ async def mark_log(context: Context, logins: Logins, resolved: Resolved, effect:
     """
     endpoint, login = effect.endpoint, logins.of(resolved.owner)
     if not resolved.has_operator_login:
-        _note(context, effect, refused="the operator has no login")
+        _note(context, effect, refusal="the operator has no login")
         return
     async with logins.session(endpoint.authority, endpoint.server_name) as bao:
         try:
             await request_with_token(bao, endpoint.address, login, partial(_rewrite_setting, bao))
         except Denied as denied:
-            _note(context, effect, refused=str(denied))
+            _note(context, effect, refusal=str(denied))
             return
         except BaoError:
             return
@@ -189,6 +189,6 @@ async def _rewrite_setting(bao: Bao, address: str, token: str) -> None:
     await bao.set_autopilot(address, token, {setting: live[setting]} if setting in live else {})
 
 
-def _note(context: Context, effect: EffectByUid, refused: str = "") -> None:
-    attempt = EffectAttempt(effect.name, effect.uid, context.clock.now(), refused)
+def _note(context: Context, effect: EffectByUid, refusal: str = "") -> None:
+    attempt = EffectAttempt(effect.name, effect.uid, context.clock.now(), refusal)
     context.attempts.note(attempt)

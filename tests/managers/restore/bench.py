@@ -116,7 +116,7 @@ class Servers:
         self.health: ServerHealth | None = HEALTHY
         self.restarted = True
         self.members: Sequence[Member] | None = (Member(node_id="x-0", leader=True, voter=True),)
-        self.refused = ""
+        self.refusal = ""
         self.index: int | None = 7
         """Its applied raft index; that of the leader is 7."""
 
@@ -127,7 +127,7 @@ class Servers:
         self, cluster: OpenBaoCluster, owner: Owner, restore: str
     ) -> ServersObservation:
         server = ServerObservation("x-0", True, self.restarted, True, self.health)
-        return ServersObservation([server], frozenset({"x-0"}), self.members, self.refused)
+        return ServersObservation([server], frozenset({"x-0"}), self.members, self.refusal)
 
 
 class Bench:

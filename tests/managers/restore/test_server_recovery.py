@@ -48,7 +48,7 @@ CASES = {
         with_server(2, health=FOLLOWS.model_copy(update={"cluster_id": "other"})),
         "Leaderless",
     ),
-    "the login is refused": (replace(FINE, members=None, refused="403"), "Refused"),
+    "the login is refused": (replace(FINE, members=None, refusal="403"), "Refused"),
     "there is no login at all": (replace(FINE, members=None), "Verified"),
     "a member is missing": (replace(FINE, members=MEMBERS[:2]), "MembersDiffer"),
     "a member has no vote": (
@@ -71,7 +71,7 @@ def test_judge(what: str) -> None:
 
 
 def test_the_members_of_a_fresh_cluster_are_not_checked() -> None:
-    observed = replace(FINE, members=None, refused="403: the role is of another cluster")
+    observed = replace(FINE, members=None, refusal="403: the role is of another cluster")
     assert evaluate_servers(observed, fresh=True).state == "Verified"
 
 
