@@ -125,7 +125,7 @@ _RUN_REASONS = (
         "status.operationLock of the cluster names the holder.",
     ),
     Reason(
-        "ExecutorNotReady",
+        "JobPrerequisiteMissing",
         "A prerequisite of the Job is missing, so the operator cannot create it yet.",
         "Create the prerequisite that the message names: a ServiceAccount, a PVC, a login or an "
         "image. The operator checks it again within 30 seconds.",

@@ -162,13 +162,13 @@ _REASONS = (
         "create another OpenBaoRestore.",
     ),
     Reason(
-        "ExecutorUnavailable",
+        "JobPrerequisiteInvalid",
         "No Job can be created for the cluster.",
         "Correct the image, the login or the PVC that the message names, then create another "
         "OpenBaoRestore.",
     ),
     Reason(
-        "ExecutorPending",
+        "JobPrerequisiteMissing",
         "A prerequisite of the Job is missing, so the operator cannot create it yet.",
         "Create the prerequisite that the message names, such as a ServiceAccount; the restore "
         "continues within seconds.",

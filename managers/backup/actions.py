@@ -207,7 +207,7 @@ class BackupActions:
         after = template.after if isinstance(template, Wait) else template.recheck_after
         message = f"{template.reason}: {template.message}"
         return wait_decision(
-            result.decision, "ExecutorNotReady", message, after or TEMPLATE_RECHECK
+            result.decision, "JobPrerequisiteMissing", message, after or TEMPLATE_RECHECK
         )
 
     async def _lock_loss(self, facts: BackupFacts) -> str:

@@ -115,7 +115,7 @@ class RestoreActions:
             observation.facts.execution,
         )
         if template is None or execution is None or not isinstance(facts.source, SnapshotSource):
-            return Wait("ExecutorPending", "reads the image of the Job again", LOCK_RECHECK)
+            return Wait("JobPrerequisiteMissing", "reads the image of the Job again", LOCK_RECHECK)
         run = run_of(observation.live)
         addresses = metadata_addresses(facts.source.store)
         rights = Rights(

@@ -28,7 +28,7 @@ NORMAL: Final[Mapping[str, str]] = {
     "RestoreSucceeded": "RestoreCompleted",
     "TargetBootstrapping": "TargetBootstrapping",
     "SnapshotPending": "SnapshotPending",
-    "ExecutorPending": "ExecutorPending",
+    "JobPrerequisiteMissing": "JobPrerequisiteMissing",
 }
 """Reason of the event by reason of the condition RestoreComplete."""
 

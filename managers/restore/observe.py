@@ -197,7 +197,7 @@ def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> Re
 def with_obstacle(target: RestoreTarget, outcome: Wait | Blocked) -> RestoreTarget:
     """Return the target with the outcome that prevents its Job, as a reason of a restore."""
     permanent = isinstance(outcome, Blocked)
-    fallback = "ExecutorUnavailable" if permanent else "ExecutorPending"
+    fallback = "JobPrerequisiteInvalid" if permanent else "JobPrerequisiteMissing"
     reason = outcome.reason if outcome.reason in RESTORE_REASONS else fallback
     failure = RestoreFailure(reason, outcome.message)
     return replace(target, failure=failure) if permanent else replace(target, obstacle=failure)

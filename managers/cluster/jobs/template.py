@@ -22,9 +22,9 @@ from runtime.outcome import Blocked, Wait
 from runtime.types import ObjectKey
 
 UNAVAILABLE = "ImageRegistryUnavailable"
-IMAGE_UNKNOWN = "ExecutorImageUnknown"
-NO_LOGIN = "ExecutorLoginMissing"
-ACCOUNT_MISSING = "ExecutorAccountMissing"
+IMAGE_UNKNOWN = "JobImageUnknown"
+NO_LOGIN = "JobLoginMissing"
+ACCOUNT_MISSING = "JobServiceAccountMissing"
 VERIFICATION_FAILED: dict[Job, str] = {
     "backup": "BackupExecutorImageVerificationFailed",
     "restore": "RestoreExecutorImageVerificationFailed",

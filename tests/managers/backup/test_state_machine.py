@@ -20,7 +20,7 @@ from tests import gen
 from tests.managers.backup.bench import by_hand, cluster
 
 # Reasons that actions return.
-BY_ACTIONS = {"ExecutorNotReady", "OperationLockBlocked", "JobRefused"}
+BY_ACTIONS = {"JobPrerequisiteMissing", "OperationLockBlocked", "JobRefused"}
 STORED_AT = f"prod/{gen.NAMESPACE}/x/2030-01-01T00-00-00Z-0a0b0c0d.snap"
 PREPARED = {"key": STORED_AT, "jobName": "j", "clusterUID": "uid-x"}
 STATUSES: tuple[dict[str, Any], ...] = (

@@ -135,10 +135,10 @@ class TestPrecedence:
 
     async def test_without_a_job_template_it_waits_without_the_lock(self) -> None:
         bench = Bench(None, by_hand())
-        bench.executors.answer = Blocked("ExecutorImageUnknown", "set spec.backup.image")
+        bench.executors.answer = Blocked("JobImageUnknown", "set spec.backup.image")
         await bench.run()
-        assert bench.phase() == ("Pending", "ExecutorNotReady")
-        assert "ExecutorImageUnknown: set spec.backup.image" in bench.status()["message"]
+        assert bench.phase() == ("Pending", "JobPrerequisiteMissing")
+        assert "JobImageUnknown: set spec.backup.image" in bench.status()["message"]
         assert bench.holder == ""
 
     async def test_a_pre_upgrade_backup_uses_the_lock_of_the_upgrade(self) -> None:

@@ -98,8 +98,10 @@ BEFORE = {
         "-> End AuthenticationRequired",
     ),
     "the registry does not answer": Case(
-        facts(VALIDATING, replace(LOCKED, obstacle=RestoreFailure("ExecutorPending", "later"))),
-        "ExecutorPending",
+        facts(
+            VALIDATING, replace(LOCKED, obstacle=RestoreFailure("JobPrerequisiteMissing", "later"))
+        ),
+        "JobPrerequisiteMissing",
     ),
     "valid": Case(facts(VALIDATING), "-> Prepared RestoreRunning"),
 }

@@ -363,7 +363,7 @@ async def test_another_reason_is_mapped_to_a_reason_of_a_restore() -> None:
     bench = Bench()
     bench.executors.answer = Wait("ImageRegistryUnavailable", "no answer", 3.0)
     assert isinstance(await bench.look(), Wait)
-    assert bench.reason() == "ExecutorPending"
+    assert bench.reason() == "JobPrerequisiteMissing"
 
 
 # --- the job ------------------------------------------------------------------------------------

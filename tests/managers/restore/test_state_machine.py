@@ -64,7 +64,10 @@ def test_every_transition_has_an_example() -> None:
         facts(at("Committed"), now=LATER),
         facts(at("Committed"), source=RestoreFailure("SnapshotUnavailable", "no")),
         facts(at("Committed"), replace(LOCKED, failure=RestoreFailure("JobRefused", "no"))),
-        facts(at("Committed"), replace(LOCKED, obstacle=RestoreFailure("ExecutorPending", "no"))),
+        facts(
+            at("Committed"),
+            replace(LOCKED, obstacle=RestoreFailure("JobPrerequisiteMissing", "no")),
+        ),
         facts(at("Created"), replace(LOCKED, uid="x")),
         facts({**ended, "execution": {**ended["execution"], "terminalResult": "Succeeded"}}),
         facts(at("Recovering"), None),

@@ -325,7 +325,7 @@ async def test_the_report_is_read_once_more_after_the_job_ended() -> None:
 
 async def test_a_temporary_obstacle_is_waited_for_with_a_limit() -> None:
     world = World()
-    world.executors.answer = Wait("ExecutorAccountMissing", "not there yet", 1.0)
+    world.executors.answer = Wait("JobServiceAccountMissing", "not there yet", 1.0)
     assert (await world.step()) == (await world.step())
     assert world.jobs == []
     assert world.backup.status.test is not None
@@ -338,17 +338,17 @@ async def test_a_temporary_obstacle_is_waited_for_with_a_limit() -> None:
 
 async def test_a_permanent_obstacle_is_reported_immediately() -> None:
     world = World()
-    world.executors.answer = Blocked("ExecutorImageUnknown", "there is no image")
+    world.executors.answer = Blocked("JobImageUnknown", "there is no image")
     await world.step()
     proof = gen.present(world.backup.status.proof)
     assert (proof.reason, proof.message) == (
-        "PreparationFailed", "ExecutorImageUnknown: there is no image",
+        "PreparationFailed", "JobImageUnknown: there is no image",
     )  # fmt: skip
 
 
 async def test_a_foreign_job_of_that_name_is_not_changed() -> None:
     world = World()
-    world.executors.answer = Wait("ExecutorAccountMissing", "not there yet", 1.0)
+    world.executors.answer = Wait("JobServiceAccountMissing", "not there yet", 1.0)
     await world.step()
     run = gen.present(world.backup.status.test)
     foreign = _with_name(JOB, run.job_name, spec={})
@@ -395,6 +395,6 @@ async def test_a_job_that_was_not_recorded_continues_whatever_changed() -> None:
     world.calls_before_crash = None
     world.start()
     assert not gen.present(world.backup.status.test).job_uid
-    world.executors.answer = Blocked("ExecutorImageMissing", "none")
+    world.executors.answer = Blocked("JobImageMissing", "none")
     await world.step()
     assert gen.present(world.backup.status.test).job_uid == world.jobs[0]["metadata"]["uid"]

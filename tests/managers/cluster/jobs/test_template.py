@@ -41,7 +41,7 @@ LOGIN = PLAIN.self_init(login=True)
 OWN_ROLE = backup(jwtAuthRole="mine")
 OWN_TOKEN = backup(tokenSecretRef={"name": "own"})
 DEFAULT = JobLogin(role="openbao-operator-backup")
-MISSING = "ExecutorLoginMissing"
+MISSING = "JobLoginMissing"
 
 
 class Row(NamedTuple):
@@ -286,7 +286,7 @@ async def test_the_requested_image_is_verified() -> None:
 @pytest.mark.parametrize("job", ["backup", "upgrade"])
 async def test_without_an_image_there_is_no_template_and_its_field_is_named(job: Job) -> None:
     outcome = gen.expect(Blocked, await Bench(image="").of(BACKED_UP, job=job))
-    assert outcome.reason == "ExecutorImageUnknown"
+    assert outcome.reason == "JobImageUnknown"
     assert f"set spec.{job}.image" in outcome.message
 
 
@@ -301,7 +301,7 @@ async def test_a_step_of_an_upgrade_has_its_own_image_and_account_and_needs_no_s
 
 async def test_a_job_waits_for_its_account() -> None:
     outcome = gen.expect(Wait, await Bench().of(BACKED_UP))
-    assert (outcome.reason, outcome.after) == ("ExecutorAccountMissing", 1.0)
+    assert (outcome.reason, outcome.after) == ("JobServiceAccountMissing", 1.0)
 
 
 async def test_an_account_of_another_owner_is_not_used() -> None:
