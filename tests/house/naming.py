@@ -66,11 +66,6 @@ def retired_name(source: Source) -> Iterator[str]:
             yield f"{node.name}: {', '.join(sorted(words))} is retired, see docs/glossary.md"
 
 
-def _named_by_the_glossary(path: str) -> bool:
-    # tests/managers and tests/gen still have names from before the glossary.
-    return below(*PYTHON)(path) and not below("tests/managers", "tests/gen")(path)
-
-
 def _words(name: str) -> set[str]:
     return {word.lower() for word in (*_CLASS_WORD.findall(name), *name.split("_"))}
 
@@ -126,7 +121,7 @@ RULES = (
     Rule(
         "names are those of the field",
         retired_name,
-        _named_by_the_glossary,
+        below(*PYTHON),
         broken=(
             Source("e2e/harness/operator.py", "def said(x): ..."),
             Source("tests/runtime/witness.py", ""),

@@ -42,7 +42,7 @@ from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 from tests import gen
 from tests.contracts.api.case import hardened_spec
 from tests.gen.worlds import with_good_secrets
-from tests.managers.networking.ways_in import monitor
+from tests.managers.networking.exposure_objects import monitor
 
 QUICKSTART = yaml.safe_load(
     (ROOT / "config" / "samples" / "quickstart.yaml").read_text().split("\n---\n")[-1]

@@ -16,7 +16,7 @@ from runtime.builtin_kinds import (
 from runtime.client.client import Client
 from runtime.types import Object, ObjectKey, Resource
 from tests.contracts.builders.job_templates import OPENSHIFT, PVC, S3, TAINTED, Server
-from tests.gen.executors import backup_env, executor, proof_env, restore_env
+from tests.gen.job_templates import backup_env, job_template, proof_env, restore_env
 
 MANAGER = "itest"
 QUOTA = Resource("", "v1", "ResourceQuota", "resourcequotas")
@@ -66,11 +66,11 @@ SERVER = Server(
     }
 )
 JOBS: dict[str, Object] = {
-    "backup": backup_job(executor(), S3, backup_env(S3)),
+    "backup": backup_job(job_template(), S3, backup_env(S3)),
     "backup on OpenShift": backup_job(OPENSHIFT, PVC, backup_env(PVC, OPENSHIFT)),
     "backup on tainted nodes": backup_job(TAINTED, S3, backup_env(S3)),
-    "restore": restore_job(executor(account="x-backup-serviceaccount"), PVC, restore_env(PVC)),
-    "test": restore_test_job(executor(), S3, proof_env(S3), SERVER),
+    "restore": restore_job(job_template(account="x-backup-serviceaccount"), PVC, restore_env(PVC)),
+    "test": restore_test_job(job_template(), S3, proof_env(S3), SERVER),
 }
 
 

@@ -31,7 +31,7 @@ from runtime import builtin_kinds as kinds
 from runtime.apply.ownership import Owner
 from runtime.types import Object
 from tests.contracts.builders.job_templates import Server
-from tests.gen.executors import backup_env, executor, proof_env, restore_env, target
+from tests.gen.job_templates import backup_env, job_template, proof_env, restore_env, target
 from tests.integration import locked
 from tests.integration.locked import OPERATOR, TENANT, Place, owner_reference
 
@@ -43,8 +43,8 @@ BACKUP, RESTORE, ITSELF = (
 )
 S3 = target(credentialsSecretRef={"name": "store"})
 PVC = target("pvc", pvc={"claimName": "bao-snapshots"})
-RESTORER = executor(account=names.job_service_account(CLUSTER, "restore"))
-UPGRADER = executor(account=names.job_service_account(CLUSTER, "upgrade"))
+RESTORER = job_template(account=names.job_service_account(CLUSTER, "restore"))
+UPGRADER = job_template(account=names.job_service_account(CLUSTER, "upgrade"))
 STEP = upgrade_job(UPGRADER, Order(STEP_DOWN, "run-1", "x-0"))
 CONFIG_FILE = {"path": "a", "fieldRef": {"fieldPath": "metadata.annotations['openbao.org/a']"}}
 SERVER = Server(
@@ -60,10 +60,10 @@ SERVER = Server(
 )  # fmt: skip
 """The server of a restore test, with the keys of its seal."""
 JOBS: dict[str, tuple[Owner, Object]] = {
-    "backup": (BACKUP, backup_job(executor(), S3, backup_env(S3))),
-    "backup to a volume": (BACKUP, backup_job(executor(), PVC, backup_env(PVC))),
+    "backup": (BACKUP, backup_job(job_template(), S3, backup_env(S3))),
+    "backup to a volume": (BACKUP, backup_job(job_template(), PVC, backup_env(PVC))),
     "restore": (RESTORE, restore_job(RESTORER, S3, restore_env(S3))),
-    "test": (BACKUP, restore_test_job(executor(), S3, proof_env(S3), SERVER)),
+    "test": (BACKUP, restore_test_job(job_template(), S3, proof_env(S3), SERVER)),
     "step of an upgrade": (ITSELF, STEP),
 }
 

@@ -13,7 +13,7 @@ from contracts.jobs.snapshot_manifest import Manifest
 from managers.bao.client import Bao
 from managers.bao.models import ServerHealth
 from runtime.client.write_guard import allow_writes
-from tests.gen.executors import KEY, restore_env, target
+from tests.gen.job_templates import KEY, restore_env, target
 from tests.gen.snapshots import manifest_for
 
 STAGING, PROD = "id-of-staging", "id-of-prod"

@@ -16,7 +16,7 @@ from baoctl.jobs.verify_restore import confirm, find_evidence
 from managers.bao.client import Bao, Denied
 from managers.bao.models import ServerHealth
 from tests.baoctl.jobs.played_raft import Prompt
-from tests.gen.executors import restore_env, target
+from tests.gen.job_templates import restore_env, target
 
 HEALTH = ServerHealth(
     initialized=True, sealed=False, standby=False, version="2.4.0", cluster_id="id"

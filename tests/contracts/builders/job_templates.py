@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.gen.executors import executor, target
+from tests.gen.job_templates import job_template, target
 
 CREDENTIALS: dict[str, Any] = {"credentialsSecretRef": {"name": "store"}}
 S3 = target(**CREDENTIALS)
 PVC = target("pvc", pvc={"claimName": "bao-snapshots"})
-OPENSHIFT = executor(fixed_ids=False, confined=True, pull_secrets=("pull",), authority=None)
-TAINTED = executor(nodes={"nodeSelector": {"disk": "ssd"}, "tolerations": [{"key": "bao"}]})
+OPENSHIFT = job_template(fixed_ids=False, confined=True, pull_secrets=("pull",), authority=None)
+TAINTED = job_template(nodes={"nodeSelector": {"disk": "ssd"}, "tolerations": [{"key": "bao"}]})
 
 
 @dataclass(frozen=True)

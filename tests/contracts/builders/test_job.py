@@ -13,7 +13,7 @@ from contracts.jobs.template import JobLogin, JobTemplate
 from contracts.naming import labels
 from runtime.types import Object
 from tests.contracts.builders.job_templates import CREDENTIALS, OPENSHIFT, PVC, S3, TAINTED, Server
-from tests.gen.executors import KEY, backup_env, executor, proof_env, restore_env, target
+from tests.gen.job_templates import KEY, backup_env, job_template, proof_env, restore_env, target
 
 GOLDEN = Path(__file__).parent / "golden"
 MIB = 1024 * 1024
@@ -25,18 +25,18 @@ IDENTITY: dict[str, Any] = {
 S3_ROLE = target(roleArn="arn:aws:iam::123456789012:role/bao-backup")
 GCS = target("gcs", gcs={"project": "production"}, **CREDENTIALS)
 AZURE = target("azure", azure={"storageAccount": "baobackups"}, **IDENTITY)
-TOKEN = executor(login=JobLogin(token_secret="a-token"))
+TOKEN = job_template(login=JobLogin(token_secret="a-token"))
 
 
 CASES: dict[str, Object] = {
-    "backup-s3": backup_job(executor(), S3, backup_env(S3)),
+    "backup-s3": backup_job(job_template(), S3, backup_env(S3)),
     "backup-s3-role": backup_job(TOKEN, S3_ROLE, backup_env(S3_ROLE, TOKEN)),
     "backup-gcs": backup_job(TAINTED, GCS, backup_env(GCS, TAINTED)),
     "backup-azure-identity": backup_job(OPENSHIFT, AZURE, backup_env(AZURE, OPENSHIFT)),
-    "backup-pvc": backup_job(executor(), PVC, backup_env(PVC)),
-    "restore-s3": restore_job(executor(), S3, restore_env(S3)),
-    "restore-pvc": restore_job(executor(), PVC, restore_env(PVC, size=512 * MIB)),
-    "restore-test-s3": restore_test_job(executor(), S3, proof_env(S3), Server()),
+    "backup-pvc": backup_job(job_template(), PVC, backup_env(PVC)),
+    "restore-s3": restore_job(job_template(), S3, restore_env(S3)),
+    "restore-pvc": restore_job(job_template(), PVC, restore_env(PVC, size=512 * MIB)),
+    "restore-test-s3": restore_test_job(job_template(), S3, proof_env(S3), Server()),
 }
 
 
@@ -143,10 +143,10 @@ def test_the_executor_reads_what_it_was_told(case: str, kind: type[Env]) -> None
 
 def test_a_dollar_in_a_value_stays_one() -> None:
     where = target(pathPrefix="a")
-    env = backup_env(where, executor(server_name="$(HOME)"))
+    env = backup_env(where, job_template(server_name="$(HOME)"))
     values = {
         variable["name"]: variable.get("value")
-        for variable in main(backup_job(executor(), where, env))["env"]
+        for variable in main(backup_job(job_template(), where, env))["env"]
     }
     assert values["TLS_SERVER_NAME"] == "$$(HOME)"
 
@@ -200,8 +200,8 @@ def identity(executor_: JobTemplate) -> dict[str, Any]:
 
 
 def test_on_openshift_user_and_group_are_left_to_the_namespace() -> None:
-    assert {"runAsUser", "runAsGroup", "fsGroup"} <= set(identity(executor()))
-    assert not {"runAsUser", "runAsGroup", "fsGroup"} & set(identity(executor(fixed_ids=False)))
+    assert {"runAsUser", "runAsGroup", "fsGroup"} <= set(identity(job_template()))
+    assert not {"runAsUser", "runAsGroup", "fsGroup"} & set(identity(job_template(fixed_ids=False)))
 
 
 def test_snapshots_on_a_volume_are_written_by_backups_alone() -> None:
@@ -227,7 +227,7 @@ BUFFERS: dict[str, tuple[int, int, str, str]] = {
 @pytest.mark.parametrize(("size", "count", "least", "limit"), BUFFERS.values(), ids=BUFFERS.keys())
 def test_parts_in_flight_have_their_memory(size: int, count: int, least: str, limit: str) -> None:
     where = target(partSize=size * MIB, concurrency=count)
-    resources = main(backup_job(executor(), where, backup_env(where)))["resources"]
+    resources = main(backup_job(job_template(), where, backup_env(where)))["resources"]
     assert (resources["requests"]["memory"], resources["limits"]["memory"]) == (least, limit)
 
 
@@ -245,6 +245,6 @@ def test_a_snapshot_has_room_and_a_node_must_have_it_once_its_size_is_known() ->
 
 def test_labels_of_the_caller_do_not_replace_ours() -> None:
     more = {"openbao.org/backup-type": "manual", labels.COMPONENT: "openbao"}
-    job_labels = backup_job(executor(), S3, backup_env(S3), more)["metadata"]["labels"]
+    job_labels = backup_job(job_template(), S3, backup_env(S3), more)["metadata"]["labels"]
     assert job_labels["openbao.org/backup-type"] == "manual"
     assert job_labels[labels.COMPONENT] == "backup"

@@ -11,7 +11,7 @@ from contracts.jobs.env import UpgradeEnv
 from contracts.jobs.upgrade_actions import ACTIONS, PROMOTE, STEP_DOWN, Order
 from contracts.naming import labels
 from runtime.types import Object
-from tests.gen.executors import executor, upgrader
+from tests.gen.job_templates import job_template, upgrader
 
 GOLDEN = Path(__file__).parent / "golden"
 BLUE, GREEN = ("x-0", "x-1", "x-2"), ("x-0a1b-0", "x-0a1b-1")
@@ -80,7 +80,7 @@ def test_its_pod_has_no_account_at_the_api_server(job: Object) -> None:
         for source in volume.get("projected", {}).get("sources", ())
         if "serviceAccountToken" in source
     ]
-    assert tokens == [executor().audience]
+    assert tokens == [job_template().audience]
 
 
 def test_two_runs_of_an_action_are_two_jobs_and_the_same_run_is_one() -> None:

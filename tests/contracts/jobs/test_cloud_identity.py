@@ -8,7 +8,7 @@ import pytest
 from contracts.api.cluster.snapshot_store import Provider
 from contracts.cloud_metadata import is_metadata
 from contracts.jobs.cloud_identity import ADDRESSES, metadata_addresses
-from tests.gen.executors import target
+from tests.gen.job_templates import target
 
 SECRET = {"credentialsSecretRef": {"name": "store"}}
 # sentence: (provider, fields of the target, provider of the addresses)

@@ -24,7 +24,7 @@ from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer
-from tests.gen.executors import FixedExecutors
+from tests.gen.job_templates import FixedJobTemplates
 
 KEY = ObjectKey(gen.NAMESPACE, "x")
 STORE = {
@@ -94,7 +94,7 @@ class Bench:
             (CLUSTERS, (of or cluster()).object()), *((BACKUPS, b) for b in backups)
         )
         self.outside = Outside(self.api)
-        self.executors = FixedExecutors()
+        self.job_templates = FixedJobTemplates()
         self.restart()
 
     @property
@@ -111,7 +111,7 @@ class Bench:
         )
         self.metrics = Metrics()
         counters = BackupMetrics(self.metrics, self.caches[CLUSTERS])
-        self.reconcile = BackupReconciler(self.backup_caches, self.dependencies, self.executors)
+        self.reconcile = BackupReconciler(self.backup_caches, self.dependencies, self.job_templates)
         self.plan = ScheduleReconciler(self.backup_caches, self.dependencies, counters)
         self.sync()
 

@@ -135,7 +135,7 @@ class TestPrecedence:
 
     async def test_without_a_job_template_it_waits_without_the_lock(self) -> None:
         bench = Bench(None, by_hand())
-        bench.executors.answer = Blocked("JobImageUnknown", "set spec.backup.image")
+        bench.job_templates.answer = Blocked("JobImageUnknown", "set spec.backup.image")
         await bench.run()
         assert bench.phase() == ("Pending", "JobPrerequisiteMissing")
         assert "JobImageUnknown: set spec.backup.image" in bench.status()["message"]

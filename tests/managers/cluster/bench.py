@@ -20,7 +20,7 @@ from runtime.outcome import Outcome
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer
-from tests.gen.executors import FixedExecutors
+from tests.gen.job_templates import FixedJobTemplates
 from tests.managers.cluster.parts import applier_of, observer_of
 
 KEY = ObjectKey(gen.NAMESPACE, "x")
@@ -38,8 +38,8 @@ class Bench:
         self.caches = {kind: StillInformer(kind) for kind in kinds}
         observer = observer_of(self.outside, self.caches, upgrades=UpgradeObserver(self.api, bytes))
         locks = OperationLocks(self.api, self.clusters, self.outside.clock)
-        self.executors = FixedExecutors()
-        acts = UpgradeActions(locks, Jobs(self.api), self.executors)
+        self.job_templates = FixedJobTemplates()
+        acts = UpgradeActions(locks, Jobs(self.api), self.job_templates)
         context = self.outside.context
         self.reconcile = ClusterReconciler(
             self.clusters,

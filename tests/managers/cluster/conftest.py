@@ -7,7 +7,7 @@ import pytest
 from tests import gen
 from tests.managers.cluster.bench import Bench, running_bench
 from tests.managers.cluster.lost_status import Watched, healthy
-from tests.managers.cluster.takeover_ways import Begin, begin_takeover
+from tests.managers.cluster.takeover_paths import Begin, begin_takeover
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.managers.cluster.bench import KEY, Bench
 from tests.managers.cluster.campaign import ROUND_SECONDS, Life, MoodyApi, let_servers_answer
 from tests.managers.cluster.dying_operator import Dying, OneWritePerLife
 from tests.managers.cluster.takeover import NEW, PHASES, Takeover
-from tests.managers.cluster.takeover_ways import WAY_THERE, begin_takeover, of
+from tests.managers.cluster.takeover_paths import WAY_THERE, begin_takeover, of
 
 TURNS = 90
 WRITES = 43

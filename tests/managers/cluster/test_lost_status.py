@@ -1,6 +1,6 @@
 """Each status field that affects decisions is lost, edited, or restored from an old backup.
 
-The table is tests.managers.cluster.status_rows; test_lost_release covers the release, the most
+The table is tests.managers.cluster.status_cases; test_lost_release covers the release, the most
 severe case.
 """
 
@@ -18,7 +18,7 @@ from managers.operation_lock.decide import UPGRADE_HOLDER
 from runtime.builtin_kinds import PVC
 from tests import gen
 from tests.managers.cluster.lost_status import OLD, Watched
-from tests.managers.cluster.status_rows import MONTH_AGO, REVISION, ROWS, Row
+from tests.managers.cluster.status_cases import MONTH_AGO, REVISION, ROWS, Row
 
 PAGE = Path(__file__).parents[3] / "docs" / "status-evidence.md"
 ROW = re.compile(r"^\| `([A-Za-z.]+)` \|", re.MULTILINE)

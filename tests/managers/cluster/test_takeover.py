@@ -6,7 +6,7 @@ from contracts.naming import labels
 from contracts.pools.voter_pool import ServerPool
 from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, STATEFUL_SET
 from tests.managers.cluster.takeover import NEW, OLD, PHASES, Takeover, live_uid
-from tests.managers.cluster.takeover_ways import OPERATORS, WAY_THERE, Begin, of
+from tests.managers.cluster.takeover_paths import OPERATORS, WAY_THERE, Begin, of
 
 
 class TestFromIdleToIdle:

@@ -14,7 +14,7 @@ from runtime.builtin_kinds import JOB, NETWORK_POLICY, ROLE, ROLE_BINDING
 from runtime.errors import ApiError, NotFound, QuotaExceeded, Transient, status_error
 from runtime.types import Object, ObjectKey
 from tests.gen.api import FakeApi, api_error
-from tests.gen.executors import RUN, backup_env, executor, target
+from tests.gen.job_templates import RUN, backup_env, job_template, target
 
 NAME = "backup-nightly"
 KEY = ObjectKey(RUN.namespace, NAME)
@@ -24,7 +24,7 @@ RIGHTS = Rights("x", NAME, "x-backup-serviceaccount", BACKUPS)
 
 
 def job_manifest() -> Object:
-    return backup_job(executor(), target(), backup_env(target()))
+    return backup_job(job_template(), target(), backup_env(target()))
 
 
 def there(resource: Any = JOB, owner: Object | None = None, **content: Any) -> tuple[Any, Object]:

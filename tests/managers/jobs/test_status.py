@@ -18,7 +18,7 @@ from managers.jobs.status import (
     rights_objects,
 )
 from runtime.builtin_kinds import NETWORK_POLICY
-from tests.gen.executors import RUN
+from tests.gen.job_templates import RUN
 from tests.managers.jobs.statuses import ACTIVE, MADE
 from tests.managers.networking.evaluator import Peer, Policy
 

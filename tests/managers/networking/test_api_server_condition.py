@@ -8,14 +8,14 @@ import pytest
 from managers.networking.api_server_condition import INVALID, KIND, RECOMMENDED, api_server_network
 from tests import gen
 
-Told = tuple[str, str] | None
+Expected = tuple[str, str] | None
 HOST, BEHIND = "10.96.0.1", ("192.0.2.1", "192.0.2.2")
 FOUND = gen.world().reaching(HOST, endpoints=BEHIND)
 NO_SLICE = gen.world().reaching(HOST)
 NOTHING = gen.world().reaching()
 
 # sentence: (what was found, spec.network, status and reason, a word of the message)
-ROWS: dict[str, tuple[gen.World, Mapping[str, Any], Told, str]] = {
+ROWS: dict[str, tuple[gen.World, Mapping[str, Any], Expected, str]] = {
     "all was found and nothing asked for: not stated": (FOUND, {}, None, ""),
     "nothing was found": (NOTHING, {}, ("False", INVALID), "spec.network.apiServerCIDR"),
     "a range without what pods look for": (
@@ -76,7 +76,9 @@ ROWS: dict[str, tuple[gen.World, Mapping[str, Any], Told, str]] = {
 
 
 @pytest.mark.parametrize(("world", "network", "told", "word"), ROWS.values(), ids=ROWS.keys())
-def test_what_is_said(world: gen.World, network: Mapping[str, Any], told: Told, word: str) -> None:
+def test_what_is_said(
+    world: gen.World, network: Mapping[str, Any], told: Expected, word: str
+) -> None:
     update = api_server_network(gen.cluster(network=network).read().spec, world.facts())
     if told is None:
         assert update is None

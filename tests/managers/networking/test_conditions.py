@@ -8,7 +8,7 @@ from contracts.records.exposure import NO_FACTS, ExposureFacts, IngressFacts
 from managers.networking.conditions import ingress_ready, monitor_ready
 from managers.networking.exposure_spec import exposure_spec
 from tests import gen
-from tests.managers.networking.ways_in import ALL, NONE, READY, ingress, monitor
+from tests.managers.networking.exposure_objects import ALL, NONE, READY, ingress, monitor
 
 UNPUBLISHED = replace(READY, ingress=IngressFacts(True))
 

@@ -27,7 +27,7 @@ from runtime.cache.optional_kind import KindAvailability
 from runtime.outcome import Done
 from runtime.types import Object
 from tests import gen
-from tests.managers.networking.ways_in import (
+from tests.managers.networking.exposure_objects import (
     ABSENT,
     ALL,
     HOST,

@@ -23,14 +23,14 @@ from managers.networking.exposure_facts import (
 )
 from managers.networking.exposure_spec import exposure_spec
 from tests import gen
-from tests.managers.networking.ways_in import gateway
+from tests.managers.networking.exposure_objects import gateway
 
 YES = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": "fine"}
 NO = {"type": "Accepted", "status": "False", "reason": "Nope", "message": "told so"}
 PARENT = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "public"}
 
 
-def wish(**more: Any) -> GatewaySettings:
+def gateway_settings(**more: Any) -> GatewaySettings:
     return gen.present(exposure_spec(gateway(**more).read()).gateway)
 
 
@@ -82,8 +82,8 @@ def test_a_class_is_read() -> None:
 def test_nothing_said_is_nothing_known(odd: dict[str, Any]) -> None:
     assert gateway_facts(odd) == GatewayFacts("", (), ListenerCondition())
     assert class_facts(odd) == ClassFacts(ListenerCondition(), ListenerCondition())
-    assert route_facts(odd, True, wish()) == RouteFacts(True)
-    assert policy_facts(odd, False, wish()) == RouteFacts(False)
+    assert route_facts(odd, True, gateway_settings()) == RouteFacts(True)
+    assert policy_facts(odd, False, gateway_settings()) == RouteFacts(False)
     assert ingress_facts(odd, True) == IngressFacts(True)
 
 
@@ -93,19 +93,19 @@ def test_attack_t17_nonsense_of_a_controller_is_no_crash() -> None:
         "status": {"parents": [1, {"parentRef": "x"}], "conditions": ["y"], "loadBalancer": []},
     }
     assert gateway_facts(odd).listeners == ()
-    assert route_facts(odd, True, wish()) == RouteFacts(True)
+    assert route_facts(odd, True, gateway_settings()) == RouteFacts(True)
     assert ingress_facts(odd, True) == IngressFacts(True)
 
 
 # sentence: (wish, parentRef of the answer, counts)
 PARENTS: dict[str, tuple[GatewaySettings, dict[str, Any], bool]] = {
-    "ours": (wish(), {**PARENT, "namespace": "ns"}, True),
-    "ours, by default": (wish(), PARENT, True),
-    "another name": (wish(), {**PARENT, "name": "other"}, False),
-    "another namespace": (wish(), {**PARENT, "namespace": "edge"}, False),
-    "another kind": (wish(), {**PARENT, "kind": "Service"}, False),
+    "ours": (gateway_settings(), {**PARENT, "namespace": "ns"}, True),
+    "ours, by default": (gateway_settings(), PARENT, True),
+    "another name": (gateway_settings(), {**PARENT, "name": "other"}, False),
+    "another namespace": (gateway_settings(), {**PARENT, "namespace": "edge"}, False),
+    "another kind": (gateway_settings(), {**PARENT, "kind": "Service"}, False),
     "ours elsewhere": (
-        wish(gatewayRef={"name": "public", "namespace": "edge"}),
+        gateway_settings(gatewayRef={"name": "public", "namespace": "edge"}),
         {**PARENT, "namespace": "edge"},
         True,
     ),
@@ -122,7 +122,9 @@ def test_only_the_answer_of_our_gateway_counts(sentence: str) -> None:
 
 def test_of_several_answers_the_worst_counts() -> None:
     for answers in ([(PARENT, YES), (PARENT, NO)], [(PARENT, NO), (PARENT, YES)]):
-        assert route_facts(route_status(*answers), True, wish()).accepted.reason == "Nope"
+        assert (
+            route_facts(route_status(*answers), True, gateway_settings()).accepted.reason == "Nope"
+        )
 
 
 def test_an_answer_to_an_older_route_has_not_been_given() -> None:
@@ -134,7 +136,7 @@ def test_an_answer_to_an_older_route_has_not_been_given() -> None:
 
 def test_the_answer_to_a_policy_is_found_among_its_ancestors() -> None:
     live = {"status": {"ancestors": [{"ancestorRef": PARENT, "conditions": [NO]}]}}
-    assert policy_facts(live, True, wish()).accepted == ListenerCondition(
+    assert policy_facts(live, True, gateway_settings()).accepted == ListenerCondition(
         "False", "Nope", "told so"
     )
 

@@ -21,7 +21,7 @@ from managers.networking.exposure_spec import exposure_spec
 from managers.networking.gateway_condition import gateway_ready, meets
 from runtime.cache.optional_kind import KindAvailability
 from tests import gen
-from tests.managers.networking.ways_in import (
+from tests.managers.networking.exposure_objects import (
     ABSENT,
     ALL,
     HOST,

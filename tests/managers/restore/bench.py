@@ -36,7 +36,7 @@ from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, resource_version_of, uid_of
 from tests import gen
 from tests.gen.api import READS, Call, FakeApi, StillInformer
-from tests.gen.executors import FixedExecutors
+from tests.gen.job_templates import FixedJobTemplates
 from tests.managers.restore.situations import CLAIM, NOW, UID, restore_object
 
 CLUSTER = ObjectKey(gen.NAMESPACE, "x")
@@ -138,7 +138,7 @@ class Bench:
         self.api.with_objects((CLUSTERS, (cluster or gen.cluster().initialized()).object()))
         self.ask(**spec)
         self.clock = ManualClock()
-        self.executors, self.servers = FixedExecutors(EXECUTOR), Servers()
+        self.job_templates, self.servers = FixedJobTemplates(EXECUTOR), Servers()
         self.metrics = Metrics()
         self.events = EventRecorder(self.api, Reporter("t.example.com/op", "1"), clock=self.clock)
         self.reporter = RestoreReporter(self.events, self.metrics)
@@ -158,7 +158,7 @@ class Bench:
         )
         jobs = Jobs(self.api)
         observer = RestoreObserver(
-            self.api, clusters, backups, jobs, self.executors, self.servers, self.clock
+            self.api, clusters, backups, jobs, self.job_templates, self.servers, self.clock
         )
         locks = OperationLocks(self.api, clusters, self.clock)
         actions = RestoreActions(self.api, clusters, locks, jobs)

@@ -353,7 +353,7 @@ async def test_an_uninitialized_cluster_fails_without_force() -> None:
 
 async def test_a_missing_login_fails_and_releases_the_lock() -> None:
     bench = Bench()
-    bench.executors.answer = Blocked("AuthenticationRequired", "no role")
+    bench.job_templates.answer = Blocked("AuthenticationRequired", "no role")
     await bench.look()
     assert (bench.status["phase"], bench.reason()) == ("Failed", "AuthenticationRequired")
     assert bench.lock is None
@@ -361,7 +361,7 @@ async def test_a_missing_login_fails_and_releases_the_lock() -> None:
 
 async def test_another_reason_is_mapped_to_a_reason_of_a_restore() -> None:
     bench = Bench()
-    bench.executors.answer = Wait("ImageRegistryUnavailable", "no answer", 3.0)
+    bench.job_templates.answer = Wait("ImageRegistryUnavailable", "no answer", 3.0)
     assert isinstance(await bench.look(), Wait)
     assert bench.reason() == "JobPrerequisiteMissing"
 
@@ -381,7 +381,7 @@ async def test_the_environment_of_the_job() -> None:
         "key": "a/b.snap", "expectedDigest": "sha256:" + "1" * 64, "expectedSize": 7,
     })  # fmt: skip
     await bench.look()
-    assert bench.executors.overrides.role == "mine"
+    assert bench.job_templates.overrides.role == "mine"
     env = env_of(bench)
     assert (env.run.uid, env.run.resource, env.key) == (UID, "openbaorestores", "a/b.snap")
     assert (env.expected_digest, env.expected_size) == ("sha256:" + "1" * 64, 7)

@@ -15,7 +15,7 @@ from contracts.api.cluster.status_backup import (
 from managers.restore_test.condition import backup_proven
 from tests import gen
 from tests.gen.clusters import cluster
-from tests.gen.executors import target
+from tests.gen.job_templates import target
 from tests.managers.restore_test.situations import EVERY_WEEK, NOW
 
 WEEK = timedelta(days=7)

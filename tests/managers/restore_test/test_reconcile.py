@@ -41,8 +41,8 @@ from runtime.types import Object, ObjectKey, Resource
 from tests import gen
 from tests.gen.api import StillInformer
 from tests.gen.clusters import NAMESPACE, cluster
-from tests.gen.executors import KEY, FixedExecutors, executor
-from tests.gen.executors import target as store
+from tests.gen.job_templates import KEY, FixedJobTemplates, job_template
+from tests.gen.job_templates import target as store
 from tests.gen.stateful_sets import stateful_set
 from tests.managers.restore_test.situations import DIGEST
 
@@ -60,7 +60,7 @@ class World:
         self.server = FakeApiServer(self.clock, random.Random(1))
         for kind in (CLUSTERS, BACKUPS):
             self.server.serve(custom(kind))
-        self.executors = FixedExecutors()
+        self.job_templates = FixedJobTemplates()
         self.calls_before_crash: int | None = None
         test = {"restoreTest": {"everySuccessfulBackups": every}} if every else {}
         backup = {"schedule": "0 3 * * *", "target": store().to_object(), **test}
@@ -99,7 +99,7 @@ class World:
         )
         caches = RestoreTestCaches(self.caches[CLUSTERS], self.caches[BACKUPS], self.caches)
         dependencies = RestoreTestDependencies(
-            self.client, Jobs(self.client), self.executors, self.events, self.clock
+            self.client, Jobs(self.client), self.job_templates, self.events, self.clock
         )
         self.reconcile = RestoreTestReconciler(caches, dependencies)
 
@@ -325,7 +325,7 @@ async def test_the_report_is_read_once_more_after_the_job_ended() -> None:
 
 async def test_a_temporary_obstacle_is_waited_for_with_a_limit() -> None:
     world = World()
-    world.executors.answer = Wait("JobServiceAccountMissing", "not there yet", 1.0)
+    world.job_templates.answer = Wait("JobServiceAccountMissing", "not there yet", 1.0)
     assert (await world.step()) == (await world.step())
     assert world.jobs == []
     assert world.backup.status.test is not None
@@ -338,7 +338,7 @@ async def test_a_temporary_obstacle_is_waited_for_with_a_limit() -> None:
 
 async def test_a_permanent_obstacle_is_reported_immediately() -> None:
     world = World()
-    world.executors.answer = Blocked("JobImageUnknown", "there is no image")
+    world.job_templates.answer = Blocked("JobImageUnknown", "there is no image")
     await world.step()
     proof = gen.present(world.backup.status.proof)
     assert (proof.reason, proof.message) == (
@@ -348,12 +348,12 @@ async def test_a_permanent_obstacle_is_reported_immediately() -> None:
 
 async def test_a_foreign_job_of_that_name_is_not_changed() -> None:
     world = World()
-    world.executors.answer = Wait("JobServiceAccountMissing", "not there yet", 1.0)
+    world.job_templates.answer = Wait("JobServiceAccountMissing", "not there yet", 1.0)
     await world.step()
     run = gen.present(world.backup.status.test)
     foreign = _with_name(JOB, run.job_name, spec={})
     world.server.put(JOB, foreign)
-    world.executors.answer = executor()
+    world.job_templates.answer = job_template()
     await world.step()
     assert "is not owned by" in gen.present(world.backup.status.proof).message
     (job,) = world.jobs
@@ -395,6 +395,6 @@ async def test_a_job_that_was_not_recorded_continues_whatever_changed() -> None:
     world.calls_before_crash = None
     world.start()
     assert not gen.present(world.backup.status.test).job_uid
-    world.executors.answer = Blocked("JobImageMissing", "none")
+    world.job_templates.answer = Blocked("JobImageMissing", "none")
     await world.step()
     assert gen.present(world.backup.status.test).job_uid == world.jobs[0]["metadata"]["uid"]

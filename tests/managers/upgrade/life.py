@@ -85,7 +85,7 @@ class UpgradeLife(Bench):
                 self.leads = next(f"x-{other}" for other in range(SIZE) if other not in missing)
                 self.label_as_leader(int(self.leads[-1]))
             self.births += 1
-            self.api.with_objects((POD, self._newborn(n)))
+            self.api.with_objects((POD, self._new_pod(n)))
 
     def hand_over(self) -> None:
         """Let the next server lead."""
@@ -96,7 +96,7 @@ class UpgradeLife(Bench):
             live["metadata"]["labels"][labels.SERVER_ACTIVE] = leads
             self.api.with_objects((POD, live))
 
-    def _newborn(self, ordinal: int) -> Object:
+    def _new_pod(self, ordinal: int) -> Object:
         annotations = self.template["metadata"]["annotations"]
         pod = gen.pod(ordinal).with_template(annotations[labels.TEMPLATE_HASH])
         pod = pod.with_files(annotations[labels.RELOAD_HASH])

@@ -35,39 +35,43 @@ def going(**told: Any) -> UpgradeStatus:
     return UpgradeStatus(target_version="2.5.5", from_version="2.4.0", **told)
 
 
-def course(upgrade: UpgradeStatus | None = None, outcome: Outcome | None = None) -> UpgradeDecision:
+def decision(
+    upgrade: UpgradeStatus | None = None, outcome: Outcome | None = None
+) -> UpgradeDecision:
     return UpgradeDecision(Release("2.4.0"), outcome=outcome or Done(), upgrade=upgrade)
 
 
-# sentence: (cluster, course, "status reason", what the message names); None: nothing is told
+# sentence: (cluster, decision, "status reason", what the message names); None: nothing is told
 TOLD: dict[str, tuple[gen.Cluster, UpgradeDecision, str | None, str]] = {
-    "never upgraded": (OLD, course(), None, ""),
-    "an upgrade is over": (OLD.with_status(conditions=[BEFORE]), course(), "False Idle", "2.4.0"),
+    "never upgraded": (OLD, decision(), None, ""),
+    "an upgrade is over": (OLD.with_status(conditions=[BEFORE]), decision(), "False Idle", "2.4.0"),
     "it may not come": (
-        OLD, course(outcome=Blocked("DowngradeBlocked", "old")), "False DowngradeBlocked", "old",
+        OLD, decision(outcome=Blocked("DowngradeBlocked", "old")), "False DowngradeBlocked", "old",
     ),
     "it may come later": (
-        OLD, course(outcome=Wait("QuorumLost", "one left")), "False QuorumLost", "one left",
+        OLD, decision(outcome=Wait("QuorumLost", "one left")), "False QuorumLost", "one left",
     ),
-    "nothing was touched": (OLD, course(going()), "True InProgress", "no server was replaced"),
+    "nothing was touched": (OLD, decision(going()), "True InProgress", "no server was replaced"),
     "a snapshot": (
-        OLD, course(going(phase="Snapshot", snapshot="x-pre")), "True InProgress", "x-pre",
+        OLD, decision(going(phase="Snapshot", snapshot="x-pre")), "True InProgress", "x-pre",
     ),
     "servers are replaced": (
-        OLD, course(going(phase="Rolling", completed_pods=(2,), pod="x-1")),
+        OLD, decision(going(phase="Rolling", completed_pods=(2,), pod="x-1")),
         "True InProgress", "1 of 3 servers are upgraded, x-1",
     ),
     "it stopped": (
-        OLD, course(going(failure=STOPPED)), "False StepDownTimeout", "x-0 still leads",
+        OLD, decision(going(failure=STOPPED)), "False StepDownTimeout", "x-0 still leads",
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("cluster", "decided", "message", "named"), TOLD.values(), ids=TOLD.keys())
+@pytest.mark.parametrize(
+    ("cluster", "decision", "message", "named"), TOLD.values(), ids=TOLD.keys()
+)
 def test_what_is_told(
-    cluster: gen.Cluster, decided: UpgradeDecision, message: str | None, named: str
+    cluster: gen.Cluster, decision: UpgradeDecision, message: str | None, named: str
 ) -> None:
-    update = upgrading(cluster.read(), decided)
+    update = upgrading(cluster.read(), decision)
     assert _reason_of(update) == message
     assert update is None or named in update.message
 
@@ -84,8 +88,8 @@ def test_a_failure_is_that_of_the_decision_and_else_of_the_status() -> None:
     error = {"reason": "UpgradeFailed", "message": "m", "at": "2030-01-01T00:00:00Z"}
     known = {"targetVersion": "2.5.5", "fromVersion": "2.4.0", "failure": error}
     cluster = OLD.with_status(upgrade=known).read()
-    assert failure_of(cluster, course(going(failure=STOPPED))) == STOPPED
-    assert failure_of(cluster, course(going())) is None
+    assert failure_of(cluster, decision(going(failure=STOPPED))) == STOPPED
+    assert failure_of(cluster, decision(going())) is None
     assert gen.present(failure_of(cluster, None)).reason == "UpgradeFailed"
 
 

@@ -24,14 +24,14 @@ from tests.managers.upgrade.two_pools import FOR_EVER, NEW, OLD, TwoPools
 ALLOWED = {kind.name: set(kind.reasons) for kind in TYPES}
 
 
-def course_of(world: TwoPools) -> UpgradeDecision:
+def decision_of(world: TwoPools) -> UpgradeDecision:
     """The decision of the next pass."""
     return decide_step(world.facts())
 
 
 def condition_of(world: TwoPools) -> tuple[str, str]:
     """`status reason` of the condition in the next pass, and its message."""
-    update = gen.present(upgrading(world.read(), course_of(world)))
+    update = gen.present(upgrading(world.read(), decision_of(world)))
     return f"{update.status} {update.reason}", update.message
 
 
@@ -116,7 +116,7 @@ def test_what_is_told(
 
 def test_nothing_is_told_of_a_cluster_that_was_never_upgraded() -> None:
     world = TwoPools(version=OLD)
-    assert upgrading(world.read(), course_of(world)) is None
+    assert upgrading(world.read(), decision_of(world)) is None
 
 
 def test_the_last_pass_of_the_way_back_says_what_serves() -> None:
@@ -193,8 +193,8 @@ class TestPaused:
 class TestBreakGlass:
     def test_it_is_the_gravest_failure(self) -> None:
         world = break_glass()
-        for course in (course_of(world), None):
-            failure = gen.present(failure_of(world.read(), course))
+        for decision in (decision_of(world), None):
+            failure = gen.present(failure_of(world.read(), decision))
             assert failure.reason == "BreakGlassRequired"
             assert "status.breakGlass.steps" in failure.message
             assert "spec.breakGlassAck" in failure.message
@@ -206,13 +206,13 @@ class TestBreakGlass:
         world.fails = {"bluegreen-repair-consensus": FOR_EVER}
         world.drive(400, until=lambda: bool(decide_step(world.facts()).break_glass))
         assert world.read().status.break_glass is None
-        failure = gen.present(failure_of(world.read(), course_of(world)))
+        failure = gen.present(failure_of(world.read(), decision_of(world)))
         assert failure.reason == "BreakGlassRequired"
 
     def test_one_that_was_answered_is_no_failure(self) -> None:
         world = break_glass()
         world.edit(breakGlassAck=world.status["breakGlass"]["nonce"])
-        assert failure_of(world.read(), course_of(world)) is None
+        assert failure_of(world.read(), decision_of(world)) is None
 
     def test_a_long_story_leaves_room_for_what_to_do(self) -> None:
         world = break_glass()

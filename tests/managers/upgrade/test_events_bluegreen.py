@@ -20,7 +20,7 @@ PHASES = ["BlueGreenPhase"] * 4
 BACKUP = {"schedule": "0 3 * * *", "target": {"provider": "s3", "bucket": "b"}}
 
 
-class Told(TwoPools):
+class RecordedEvents(TwoPools):
     """A world that keeps what is told by its statuses and by the passes that wrote them."""
 
     def __init__(self, **spec: Any) -> None:
@@ -38,7 +38,7 @@ class Told(TwoPools):
         return [event.reason for event in self.events]
 
 
-Act = Callable[[Told], object]
+Act = Callable[[RecordedEvents], object]
 
 
 def to(phase: str, passes: int = 0) -> Act:
@@ -57,7 +57,7 @@ def change(**attributes: Any) -> Act:
     return lambda world: world.__dict__.update(attributes)
 
 
-def acknowledge(world: Told) -> None:
+def acknowledge(world: RecordedEvents) -> None:
     world.edit(breakGlassAck=world.status["breakGlass"]["nonce"])
 
 
@@ -66,8 +66,8 @@ class Row(NamedTuple):
     expected: list[str]
     spec: dict[str, Any] = {}  # noqa: RUF012  only read
 
-    def live(self) -> Told:
-        world = Told(**self.spec)
+    def live(self) -> RecordedEvents:
+        world = RecordedEvents(**self.spec)
         for act in self.acts:
             act(world)
         return world
@@ -88,23 +88,23 @@ SWITCHED = ["UpgradeStarted", *PHASES, "TrafficSwitched"]
 # sentence: (what happens, the events in their order, the spec)
 LIVES = {
     "all goes well": Row(
-        (Told.done,), [*SWITCHED, "BlueGreenPhase", "UpgradeComplete"]),
+        (RecordedEvents.done,), [*SWITCHED, "BlueGreenPhase", "UpgradeComplete"]),
     "read replicas follow": Row(
-        (Told.done,), [*SWITCHED, "BlueGreenPhase", "BlueGreenPhase", "UpgradeComplete"],
+        (RecordedEvents.done,), [*SWITCHED, "BlueGreenPhase", "BlueGreenPhase", "UpgradeComplete"],
         {"readReplicas": {"replicas": 1}}),
     "a person approves": Row(
-        (to("Syncing", 60), order(promote="go"), Told.done),
+        (to("Syncing", 60), order(promote="go"), RecordedEvents.done),
         [
             "UpgradeStarted", *PHASES, "BlueGreenPromotionApproved", "TrafficSwitched",
             "BlueGreenPhase", "UpgradeComplete",
         ],
         {"upgrade": {"blueGreen": {"autoPromote": False}}}),
     "a person approves the removal": Row(
-        (to("DemotingBlue", 60), order(cleanup="go"), Told.done),
+        (to("DemotingBlue", 60), order(cleanup="go"), RecordedEvents.done),
         [*SWITCHED, "BlueGreenPhase", "BlueGreenCleanupApproved", "UpgradeComplete"],
         {"upgrade": {"blueGreen": {"autoCleanup": False}}}),
     "a snapshot comes first": Row(
-        (Told.done,),
+        (RecordedEvents.done,),
         [
             "PreUpgradeSnapshotStarted", "UpgradeStarted", "BlueGreenPhase",
             "PreUpgradeSnapshotCompleted", *PHASES[1:], "TrafficSwitched", "BlueGreenPhase",
@@ -123,7 +123,7 @@ LIVES = {
         ["PreUpgradeSnapshotStarted", "UpgradeStarted", "UpgradeCancelled"],
         {"upgrade": {"preUpgradeSnapshot": True}}),
     "a Job fails once": Row(
-        (change(fails={"bluegreen-join-green-nonvoters": 1}), Told.done),
+        (change(fails={"bluegreen-join-green-nonvoters": 1}), RecordedEvents.done),
         [
             "UpgradeStarted", *PHASES[:2], "UpgradeJobFailed", *PHASES[2:], "TrafficSwitched",
             "BlueGreenPhase", "UpgradeComplete",
@@ -132,7 +132,7 @@ LIVES = {
         (to("DemotingBlue", 3), order(rollback="please"), drive(200)),
         [*SWITCHED, "RollbackStarted", "BlueGreenPhase", "RollbackComplete"]),
     "it is too late to go back": Row(
-        (to("Cleanup"), order(rollback="please"), Told.done),
+        (to("Cleanup"), order(rollback="please"), RecordedEvents.done),
         [*SWITCHED, "BlueGreenPhase", "RollbackRefused", "UpgradeComplete"]),
     "going back fails": Row(
         BACK_FAILS,

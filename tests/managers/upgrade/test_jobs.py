@@ -14,7 +14,7 @@ from runtime.builtin_kinds import JOB
 from runtime.types import Object
 from tests import gen
 from tests.gen.api import FakeApi
-from tests.gen.executors import upgrader
+from tests.gen.job_templates import upgrader
 
 CLUSTER = gen.cluster()
 OWNER: Owner = CLUSTER.owner()

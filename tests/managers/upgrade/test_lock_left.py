@@ -17,7 +17,7 @@ OWN = {"operation": "Upgrade", "holder": UPGRADE_HOLDER, "epoch": 3}
 OTHER = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 3}
 
 
-def course(version: str, **status: Any) -> UpgradeDecision:
+def decision_of(version: str, **status: Any) -> UpgradeDecision:
     """What a pass does about a cluster without status.upgrade."""
     known = {"release": {"version": RUNS}, "currentVersion": RUNS, **status}
     cluster = gen.cluster(version=version).initialized().with_status(**known)
@@ -29,20 +29,20 @@ def frees(decision: UpgradeDecision) -> bool:
 
 
 def test_it_is_freed_when_the_release_is_as_asked() -> None:
-    assert frees(course(RUNS, operationLock=OWN))
+    assert frees(decision_of(RUNS, operationLock=OWN))
 
 
 def test_it_is_freed_when_the_release_that_is_asked_for_is_refused() -> None:
     """Or no backup could be taken until somebody corrects the spec."""
-    assert frees(course("2.4.0", operationLock=OWN))
+    assert frees(decision_of("2.4.0", operationLock=OWN))
 
 
 def test_then_the_refusal_is_told() -> None:
-    decision = course("2.4.0")
+    decision = decision_of("2.4.0")
     assert not decision.effects
     assert gen.expect(Blocked, decision.outcome).reason == "DowngradeBlocked"
 
 
 def test_that_of_another_stays() -> None:
     for version in (RUNS, "2.4.0"):
-        assert not frees(course(version, operationLock=OTHER))
+        assert not frees(decision_of(version, operationLock=OTHER))

@@ -145,7 +145,7 @@ class TwoPools(Mesh):
         requests = {**upgrade.get("requests", {}), **tokens}
         self.edit(upgrade={**upgrade, "requests": requests})
 
-    def wish(self, **fields: Any) -> None:
+    def configure(self, **fields: Any) -> None:
         """Change spec.upgrade.blueGreen."""
         upgrade = self.spec["upgrade"]
         self.edit(upgrade={**upgrade, "blueGreen": {**upgrade.get("blueGreen", {}), **fields}})

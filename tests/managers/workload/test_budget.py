@@ -43,7 +43,7 @@ def size_of(plan: Plan) -> int:
     return int(live_set.body["spec"]["replicas"])
 
 
-def beside(world: Servers, second: int) -> Observed:
+def with_green(world: Servers, second: int) -> Observed:
     """Let a green pool stand beside the first one."""
     live = gen.stateful_set().of(GREEN).with_replicas(second)
     green = tuple(gen.pod(n).of(GREEN).ready().facts() for n in range(second))
@@ -125,6 +125,6 @@ def test_from_three_to_one_it_goes_with_the_third_server() -> None:
 
 
 def test_servers_of_both_pools_count() -> None:
-    assert guards(plan_workload(TWO, beside(servers(2), 2)))
-    assert not guards(plan_workload(ONE, beside(servers(1), 1)))
-    assert guards(plan_workload(FIVE, beside(servers(5), 5)))
+    assert guards(plan_workload(TWO, with_green(servers(2), 2)))
+    assert not guards(plan_workload(ONE, with_green(servers(1), 1)))
+    assert guards(plan_workload(FIVE, with_green(servers(5), 5)))

@@ -21,7 +21,7 @@ ISSUER = TokenIssuer("https://issuer.example.com", ("PEM",))
 WISHING = gen.cluster().self_init(login=True)
 
 
-class Told(Servers):
+class ServersWithLogin(Servers):
     """Servers that record the reads of their login settings."""
 
     async def login_settings(self, address: str, token: str) -> Mapping[str, Any]:
@@ -48,7 +48,10 @@ def _login(outside: Outside, cluster: gen.Cluster) -> StoredToken | None:
 
 
 async def _look(
-    servers: Told, cluster: gen.Cluster, *pods: gen.Pod, status: AdminOpsStatus | None = None
+    servers: ServersWithLogin,
+    cluster: gen.Cluster,
+    *pods: gen.Pod,
+    status: AdminOpsStatus | None = None,
 ) -> dict[str, Any]:
     outside = Outside(FakeApi())
     duties = KeyTasks(outside.context, Knowing(), outside.logins)
@@ -60,7 +63,7 @@ async def _look(
 
 
 async def test_b32_the_leader_is_queried_whatever_its_name() -> None:
-    servers = Told()
+    servers = ServersWithLogin()
     second, third = gen.pod(1).ready(), gen.pod(2).ready(leading=True)
     status = await _look(servers, WISHING, second, third)
     assert servers.requests == [f"settings {third.facts().ip}"]
@@ -68,7 +71,7 @@ async def test_b32_the_leader_is_queried_whatever_its_name() -> None:
 
 
 async def test_a_complete_task_sends_no_request() -> None:
-    servers = Told()
+    servers = ServersWithLogin()
     status = AdminOpsStatus(operator_login=trusted_status(ISSUER))
     after = await _look(servers, WISHING, gen.pod().ready(leading=True), status=status)
     assert servers.requests == []
@@ -77,7 +80,7 @@ async def test_a_complete_task_sends_no_request() -> None:
 
 @pytest.mark.parametrize("leading", [True, False])
 async def test_the_status_is_kept_while_no_server_responds(leading: bool) -> None:
-    servers = Told()
+    servers = ServersWithLogin()
     servers.error = BaoError("no answer")
     before = AdminOpsStatus(
         operator_login=OperatorLoginStatus(keys="older"),
@@ -89,6 +92,6 @@ async def test_the_status_is_kept_while_no_server_responds(leading: bool) -> Non
 
 
 async def test_without_an_operator_login_no_keys_are_compared() -> None:
-    servers = Told()
+    servers = ServersWithLogin()
     status = await _look(servers, gen.cluster().self_init(), gen.pod().ready(leading=True))
     assert (servers.requests, status["operator_login"]) == ([], None)

@@ -20,7 +20,7 @@ from managers.operation_lock.client import OperationLocks
 from managers.upgrade.actions import UpgradeActions
 from tests import gen
 from tests.gen.api import Outside, StillInformer
-from tests.gen.executors import FixedExecutors, upgrader
+from tests.gen.job_templates import FixedJobTemplates, upgrader
 
 PLANNING = [
     importlib.import_module(module.name)
@@ -37,7 +37,7 @@ EFFECT_TYPES = {
 
 
 def _handlers() -> tuple[UpgradeActions, ClusterEffects]:
-    there, source = Outside(), FixedExecutors(upgrader())
+    there, source = Outside(), FixedJobTemplates(upgrader())
     locks = OperationLocks(there.api, StillInformer(CLUSTERS), there.clock)
     upgrades = UpgradeActions(locks, Jobs(there.api), source)
     return upgrades, ClusterEffects(there.context, there.logins, upgrades)

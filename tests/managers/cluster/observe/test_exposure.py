@@ -33,7 +33,7 @@ from tests import gen
 from tests.gen.api import FakeApi, StillInformer, api_error
 from tests.gen.worlds import with_good_secrets
 from tests.managers.cluster.parts import applier_of
-from tests.managers.networking.ways_in import ALL, NONE, gateway, ingress, monitor
+from tests.managers.networking.exposure_objects import ALL, NONE, gateway, ingress, monitor
 
 ROUTE, POLICY = HTTP_ROUTE.resources[0], BACKEND_TLS_POLICY.resources[0]
 MONITOR = SERVICE_MONITOR.resources[0]

@@ -14,9 +14,9 @@ from managers.cluster.status.conditions import ON_PURPOSE
 from managers.cluster.status.schema_condition import SHOWN, schema_outdated
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from tests import gen
-from tests.managers.cluster.condition_rows import FINE, LEADER, OLD, SECOND, pods, raft
-from tests.managers.cluster.condition_rows import ROWS as CONDITION_ROWS
-from tests.managers.cluster.feature_rows import FEATURE_ROWS, UNSTATED
+from tests.managers.cluster.condition_cases import FINE, LEADER, OLD, SECOND, pods, raft
+from tests.managers.cluster.condition_cases import ROWS as CONDITION_ROWS
+from tests.managers.cluster.feature_cases import FEATURE_ROWS, UNSTATED
 from tests.managers.cluster.passes import (
     OUTCOMES,
     SUMMARY,

@@ -1,6 +1,6 @@
 """managers.cluster.status.login_conditions: the logins of users.
 
-The other conditions about logins have rows in tests/managers/cluster/condition_rows.py.
+The other conditions about logins have rows in tests/managers/cluster/condition_cases.py.
 """
 
 from typing import Any

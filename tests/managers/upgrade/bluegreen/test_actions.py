@@ -32,7 +32,7 @@ from runtime.outcome import Blocked, Wait
 from runtime.types import Object, ObjectKey, Resource
 from tests import gen
 from tests.gen.api import FakeApi, Outside, api_error
-from tests.gen.executors import FixedExecutors, upgrader
+from tests.gen.job_templates import FixedJobTemplates, upgrader
 
 GREEN = "0123456789abcdef"
 HOOK = PrePromotionHook(image="registry.example.com/hook:1", command=("check",))
@@ -47,7 +47,7 @@ class Bench:
     def __init__(self, answer: JobTemplate | Wait | Blocked | None = None) -> None:
         self.api = FakeApi().with_objects((CLUSTERS, gen.cluster().object()))
         self.outside = Outside(self.api)
-        self.acts = BlueGreenActions(Jobs(self.api), FixedExecutors(answer or upgrader()))
+        self.acts = BlueGreenActions(Jobs(self.api), FixedJobTemplates(answer or upgrader()))
 
     async def run(self, *effects: EffectByUid) -> list[str]:
         """Run effects and say what was written."""

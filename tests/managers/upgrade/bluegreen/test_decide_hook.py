@@ -164,7 +164,7 @@ class TestEdits:
         world = world_at_stage("Prepared")
         world.run()
         (first,) = world.hooks
-        world.wish(verification={"prePromotionHook": {"image": f"{IMAGE}2"}})
+        world.configure(verification={"prePromotionHook": {"image": f"{IMAGE}2"}})
         world.done()
         (second,) = world.hooks
         assert second != first
@@ -173,14 +173,14 @@ class TestEdits:
     def test_before_it_is_let_go_it_may_be_taken_back(self) -> None:
         world = world_at_stage("Prepared")
         world.run()
-        world.wish(verification=None)
+        world.configure(verification=None)
         world.done()
         assert (world.ran, world.hooks) == ([], {})
 
     @pytest.mark.parametrize("stage", ["Committed", "Created", "TerminalObserved"])
     def test_afterwards_an_edit_is_for_the_next_upgrade(self, stage: str) -> None:
         world = world_at_stage(stage)
-        world.wish(verification={"prePromotionHook": {"image": f"{IMAGE}2"}})
+        world.configure(verification={"prePromotionHook": {"image": f"{IMAGE}2"}})
         world.done()
         assert len(world.ran) == 1
 

@@ -60,7 +60,7 @@ class TestApproval:
 
     def test_an_edit_of_the_field_is_for_the_next_upgrade(self, gate: Gate) -> None:
         world = gate.world_on_hold()
-        world.wish(**{gate.automatic: True})
+        world.configure(**{gate.automatic: True})
         world.drive(50)
         assert world.known.phase == gate.phase
 

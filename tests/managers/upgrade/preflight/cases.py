@@ -8,7 +8,7 @@ from contracts.records.observed import PvcFacts, Quorum, RaftServer
 from contracts.records.upgrade import Release
 from managers.upgrade.preflight.checks import PreflightResult, check
 from tests import gen
-from tests.gen.executors import target
+from tests.gen.job_templates import target
 
 OLD, NEW = "2.4.4", "2.5.5"
 LOCK: Mapping[str, Any] = {"operation": "Backup", "holder": "openbaobackup/monday"}

@@ -12,7 +12,7 @@ from managers.workload.scale.replicas import Size
 from managers.workload.scale.voters import needs_quorum, scale
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen
-from tests.managers.workload.scale_rows import ALL, DELETES, KEEPS
+from tests.managers.workload.scale_cases import ALL, DELETES, KEEPS
 from tests.managers.workload.scale_worlds import (
     ALONE_OF_THREE,
     ALONE_OF_TWO,

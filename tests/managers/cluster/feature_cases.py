@@ -10,10 +10,10 @@ from datetime import timedelta
 from typing import Any
 
 from tests import gen
-from tests.gen.executors import target
-from tests.managers.cluster.condition_rows import FINE, OLD
+from tests.gen.job_templates import target
+from tests.managers.cluster.condition_cases import FINE, OLD
 from tests.managers.cluster.passes import Row, row
-from tests.managers.networking.ways_in import READY, gateway, ingress, monitor
+from tests.managers.networking.exposure_objects import READY, gateway, ingress, monitor
 from tests.managers.workload import volume_worlds as volumes
 
 THERE = FINE.with_exposure(READY)

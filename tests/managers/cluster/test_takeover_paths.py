@@ -11,7 +11,7 @@ from contracts.records.upgrade import Release
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from tests import gen
 from tests.managers.cluster.takeover import NEW, PHASES, Takeover
-from tests.managers.cluster.takeover_ways import OPERATORS, Begin, of
+from tests.managers.cluster.takeover_paths import OPERATORS, Begin, of
 
 FAST = {"autoRollback": {"stabilizationSeconds": 10}}
 HOOK = {"prePromotionHook": {"image": "registry.example.com/hook:1"}}

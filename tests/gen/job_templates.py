@@ -1,4 +1,4 @@
-"""The jobs of a cluster as their plans ask for them."""
+"""Job templates, and the variables of Jobs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ KEY = "prod/ns/x/2026-01-01T03-00-00Z-0a1b2c3d.snap"
 IMAGE = "registry.example.com/openbao-operator:1.0.0"
 
 
-def executor(**changes: Any) -> JobTemplate:
-    """The executor of a cluster of three, as a platform without wishes has it."""
+def job_template(**changes: Any) -> JobTemplate:
+    """The Job template of a cluster of three, without settings of the platform."""
     usual = JobTemplate(
         cluster="x",
         namespace=NAMESPACE,
@@ -46,7 +46,7 @@ def executor(**changes: Any) -> JobTemplate:
 
 def upgrader(**changes: Any) -> JobTemplate:
     """The same for the steps of an upgrade."""
-    usual = executor(
+    usual = job_template(
         account="x-upgrade-serviceaccount", login=JobLogin(role="openbao-operator-upgrade")
     )
     return replace(usual, **changes)
@@ -62,7 +62,7 @@ def target(provider: str = "s3", **fields: Any) -> BackupTarget:
 
 def backup_env(where: BackupTarget, who: JobTemplate | None = None) -> BackupEnv:
     """The orders of a backup."""
-    who = who or executor()
+    who = who or job_template()
     return BackupEnv(
         run=_run("openbaobackups", "nightly"),
         store=store_env(where, who),
@@ -77,7 +77,7 @@ def restore_env(
     where: BackupTarget, who: JobTemplate | None = None, *, size: int = 0
 ) -> RestoreEnv:
     """The orders of a restore; `size` in bytes, 0 if nobody knows."""
-    who = who or executor(account="x-restore-serviceaccount")
+    who = who or job_template(account="x-restore-serviceaccount")
     return RestoreEnv(
         run=_run("openbaorestores", "monday"),
         store=store_env(where, who),
@@ -89,7 +89,7 @@ def restore_env(
 
 def proof_env(where: BackupTarget, who: JobTemplate | None = None, *, size: int = 0) -> TestEnv:
     """The orders of the test of a backup."""
-    who = who or executor()
+    who = who or job_template()
     return TestEnv(
         run=_run("openbaobackups", "nightly"),
         store=store_env(where, who),
@@ -103,14 +103,14 @@ def _run(resource: Any, name: str) -> RunEnv:
     return RunEnv(resource=resource, namespace=NAMESPACE, name=name, uid=f"uid-{name}")
 
 
-class FixedExecutors:
-    """Answers with the executor that a test gives it, or with the reason why there is none.
+class FixedJobTemplates:
+    """Answers with the Job template of a test, or with the reason why there is none.
 
     overrides is what the last caller wanted to be different.
     """
 
     def __init__(self, answer: JobTemplate | Wait | Blocked | None = None) -> None:
-        self.answer = answer or executor()
+        self.answer = answer or job_template()
         self.overrides = NO_OVERRIDES
 
     async def of(

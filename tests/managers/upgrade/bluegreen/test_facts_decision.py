@@ -42,7 +42,7 @@ def at(phase: str, cluster: gen.Cluster = ASKED, **status: Any) -> gen.Cluster:
     return cluster.with_status(blueGreen=gen.blue_green_status(phase, "2.5.0", **status))
 
 
-def course(cluster: gen.Cluster, observed: Observed | None = None) -> UpgradeDecision:
+def decision_of(cluster: gen.Cluster, observed: Observed | None = None) -> UpgradeDecision:
     return decide_upgrade(cluster.read(), observed or gen.running(cluster).facts(), DEADLINE)
 
 
@@ -85,19 +85,19 @@ def test_when_there_is_something_to_decide(cluster: gen.Cluster, *, busy: bool) 
 
 class TestWhoDecides:
     def test_the_strategy_decides_for_what_is_not_begun(self) -> None:
-        assert course(ASKED).is_blue_green
-        assert not course(ASKED.with_spec(upgrade=None)).is_blue_green
+        assert decision_of(ASKED).is_blue_green
+        assert not decision_of(ASKED.with_spec(upgrade=None)).is_blue_green
 
     @pytest.mark.parametrize("phase", ["Idle", "Syncing", DEMOTING, CLEANUP, "RollingBack"])
     def test_what_was_begun_by_a_green_pool_ends_so(self, phase: str) -> None:
-        decision = course(at(phase).with_spec(upgrade=None))
+        decision = decision_of(at(phase).with_spec(upgrade=None))
         assert decision.is_blue_green
         assert decision.upgrade is None
 
     def test_what_was_begun_as_a_roll_ends_so_even_when_it_failed(self) -> None:
         failure = {"reason": "PodNotReady", "message": "it is not back"}
         for rolling in (ROLLING, {**ROLLING, "failure": failure}):
-            decision = course(ASKED.with_status(upgrade=rolling))
+            decision = decision_of(ASKED.with_status(upgrade=rolling))
             assert not decision.is_blue_green
             assert decision.upgrade is not None
 
@@ -106,24 +106,26 @@ class TestWhoDecides:
             PLAIN,
             PLAIN.with_status(blueGreen={"phase": "Idle", "blueRevision": GREEN}),
         ):
-            assert not course(cluster).is_blue_green
+            assert not decision_of(cluster).is_blue_green
 
 
 class TestOrders:
     @pytest.mark.parametrize("strategy", ["BlueGreen", "RollingUpdate"])
     def test_what_nobody_has_a_use_for_is_acknowledged(self, strategy: str) -> None:
         cluster = PLAIN.with_spec(upgrade={"strategy": strategy, "jwtAuthRole": "upgrader"})
-        request = gen.present(course(ordering(cluster, promote="go-1", rollback="back-1")).requests)
+        request = gen.present(
+            decision_of(ordering(cluster, promote="go-1", rollback="back-1")).requests
+        )
         assert (request.last_handled_promote, request.last_handled_rollback) == ("go-1", "back-1")
 
     def test_a_roll_acknowledges_what_is_for_a_green_pool(self) -> None:
         rolling = ordering(ASKED.with_status(upgrade=ROLLING), promote="go-1", rollback="back-1")
-        assert course(rolling).upgrade is not None
-        request = gen.present(course(rolling).requests)
+        assert decision_of(rolling).upgrade is not None
+        request = gen.present(decision_of(rolling).requests)
         assert (request.last_handled_promote, request.last_handled_rollback) == ("go-1", "back-1")
 
     def test_without_an_order_nothing_is_written(self) -> None:
-        assert course(at("Syncing")).requests is None
+        assert decision_of(at("Syncing")).requests is None
 
 
 class TestAsAccepted:
@@ -166,21 +168,21 @@ class TestRelease:
         "phase", ["Idle", "DeployingGreen", "Syncing", DEMOTING, "RollingBack"]
     )
     def test_servers_are_rendered_with_what_was_accepted_and_untouched(self, phase: str) -> None:
-        decision = course(at(phase))
+        decision = decision_of(at(phase))
         assert (decision.release, decision.accepted) == (OLD, OLD)
         assert decision.hold_reason
 
     def test_the_target_is_accepted_when_there_is_no_way_back(self) -> None:
-        assert course(ASKED).hold_reason == ""
+        assert decision_of(ASKED).hold_reason == ""
         cluster = at(CLEANUP).with_status(release={"version": "2.5.0"})
         assert accepted_release(cluster.read()) == NEW
-        decision = course(cluster)
+        decision = decision_of(cluster)
         assert (decision.release, decision.accepted) == (NEW, NEW)
         assert decision.hold_reason
 
     def test_the_condition_tells_of_it(self) -> None:
         for cluster in (ASKED, at("Syncing")):
-            assert gen.present(course(cluster).finding).type == "Upgrading"
+            assert gen.present(decision_of(cluster).finding).type == "Upgrading"
 
 
 def test_a_course_changes_nothing_in_what_it_was_decided_by() -> None:
