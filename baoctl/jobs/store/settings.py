@@ -78,7 +78,7 @@ class StoreSettings:
 
 def settings(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSettings:
     """Return the settings of a store. Raises JobFailure(Config) that names the field."""
-    return _PROVIDERS[env.provider](env, secret, environ)
+    return PROVIDERS[env.provider](env, secret, environ)
 
 
 def _s3(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSettings:
@@ -227,7 +227,7 @@ def _volume(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreS
 
 
 _Provider = Callable[[StoreEnv, Secret, Mapping[str, str]], StoreSettings]
-_PROVIDERS: Mapping[str, _Provider] = {"s3": _s3, "gcs": _gcs, "azure": _azure, "pvc": _volume}
+PROVIDERS: Mapping[str, _Provider] = {"s3": _s3, "gcs": _gcs, "azure": _azure, "pvc": _volume}
 
 
 def _pair(secret: Secret, first: str, other: str) -> bool:

@@ -46,7 +46,7 @@ _END: Final = b""
 # Not all exceptions of obstore are a BaseError. RuntimeError includes its NotImplementedError, and
 # the error of _ChunkQueue.
 _ERRORS = (BaseError, OSError, ValueError, TypeError, RuntimeError)
-_CONSTRUCTORS: Mapping[str, Callable[..., ObjectStore]] = {
+CONSTRUCTORS: Mapping[str, Callable[..., ObjectStore]] = {
     "s3": S3Store,
     "gcs": GCSStore,
     "azure": AzureStore,
@@ -318,7 +318,7 @@ def _construct(
     if client:
         options |= {"client_options": dict(client), "retry_config": dict(_RETRIES)}
     try:
-        return _CONSTRUCTORS[env.provider](**options)
+        return CONSTRUCTORS[env.provider](**options)
     except _ERRORS as error:
         # The text of the error may contain a credential.
         raise JobFailure(

@@ -1,7 +1,7 @@
 """contracts.jobs.cloud_identity: which Jobs ask the metadata of a cloud, and where."""
 
 import ipaddress
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -51,3 +51,7 @@ def test_every_address_is_one_of_a_link_or_of_metadata() -> None:
     for item in (address for addresses in ADDRESSES.values() for address in addresses):
         address = ipaddress.ip_address(item.address)
         assert address.is_link_local or is_metadata(address)
+
+
+def test_every_provider_has_its_addresses() -> None:
+    assert ADDRESSES.keys() == set(get_args(Provider))

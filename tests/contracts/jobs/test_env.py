@@ -1,9 +1,11 @@
 """What a job is told: written and read by the same records."""
 
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
+from contracts.api.cluster.snapshot_store import Provider
 from contracts.jobs.env import (
     BackupEnv,
     Env,
@@ -61,3 +63,9 @@ def test_a_default_is_not_written() -> None:
 
 def test_pods_are_dialled_through_the_headless_service() -> None:
     assert SERVER.hosts == ("c-0.c.ns.svc", "c-1.c.ns.svc")
+
+
+@pytest.mark.parametrize("provider", get_args(Provider))
+def test_a_job_reads_every_provider_of_the_api(provider: str) -> None:
+    variables = {"BACKUP_PROVIDER": provider, "BACKUP_BUCKET": "b"}
+    assert StoreEnv.from_environment(variables).provider == provider

@@ -11,13 +11,16 @@ from collections.abc import AsyncIterator, Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import ThreadingTCPServer
+from typing import get_args
 
 import pytest
 from obstore.store import MemoryStore
 
 from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.store.egress_policy import EgressPolicy
-from baoctl.jobs.store.store import JobStore, open_store
+from baoctl.jobs.store.settings import PROVIDERS
+from baoctl.jobs.store.store import CONSTRUCTORS, JobStore, open_store
+from contracts.api.cluster.snapshot_store import Provider
 from contracts.jobs.env import StoreEnv
 
 POLICY = EgressPolicy(permitted=(ipaddress.ip_network("127.0.0.0/8"),))
@@ -133,3 +136,7 @@ async def test_a_listing_is_bounded() -> None:
     assert len(await store.keys("l/c/", 3)) == 3
     with pytest.raises(JobFailure, match="more than 2 objects below l/c/: remove old ones"):
         await store.keys("l/c/", 2)
+
+
+def test_every_provider_of_the_api_has_its_settings_and_its_client() -> None:
+    assert PROVIDERS.keys() == CONSTRUCTORS.keys() == set(get_args(Provider))
