@@ -1,7 +1,7 @@
 """The options that select an API server and a namespace, and the completion of their values.
 
-Imports only click; a completion imports its module when it runs. Used by the other modules of
-baoctl.verbs.
+Uses click and baoctl.library_imports; a completion imports its module when it runs. Used by the
+other modules of baoctl.verbs.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Literal
 import click
 
 from baoctl import variables
+from baoctl.library_imports import import_aiohttp
 from baoctl.options import Access, F, fits
 
 Names = Literal[
@@ -106,6 +107,7 @@ def _with_access(verb: F, options: Sequence[Callable[[Any], Any]]) -> F:
         if namespace is not None and all_namespaces:
             raise click.UsageError("-n and -A are mutually exclusive", click.get_current_context())
         access = Access(kubeconfig, context, namespace, all_namespaces)
+        import_aiohttp()
         return verb(*arguments, access=access, **others)
 
     command: Any = call

@@ -1,6 +1,7 @@
 """The verbs that pods run: run, provision and job. Hidden in the help.
 
-Imports only click; a verb imports its module when it is called. Called by baoctl.cli.
+Uses click and baoctl.library_imports; a verb imports its module when it is called. Called by
+baoctl.cli.
 """
 
 from __future__ import annotations
@@ -8,13 +9,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from baoctl.library_imports import import_aiohttp, import_structlog
 from baoctl.variables import SettingError
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ class Flags:
 @process_options
 def run_command(watch_namespace: str | None, shard: str | None, *, flags: Flags) -> None:
     """Run the operator until it is stopped."""
-    _import_structlog()
+    import_structlog()
+    import_aiohttp()
     from baoctl.process.run import run_operator
     from baoctl.settings import from_environment
 
@@ -98,7 +100,8 @@ def run_command(watch_namespace: str | None, shard: str | None, *, flags: Flags)
 @process_options
 def provision_command(*, flags: Flags) -> None:
     """Run the provisioner until it is stopped. It grants the operator rights for tenants."""
-    _import_structlog()
+    import_structlog()
+    import_aiohttp()
     from baoctl.process.run import run_provisioner
     from baoctl.settings import provisioner_from_environment
 
@@ -123,20 +126,6 @@ def job_command(mode: str) -> None:
 
     Its parameters are environment variables (contracts/jobs/env.py), which the operator sets.
     """
-    _import_structlog()
+    import_structlog()
+    import_aiohttp()
     importlib.import_module(JOBS[mode]).main(mode)
-
-
-def _import_structlog() -> None:
-    """Import structlog without rich, which it uses only for tracebacks on a terminal.
-
-    This saves 4 MB. A later import of rich works as usual.
-    """
-    if "structlog" in sys.modules or "rich" in sys.modules:
-        return
-    # With None an import raises ModuleNotFoundError (docs.python.org, the import system).
-    sys.modules["rich"] = None  # type: ignore[assignment]  # documented value
-    try:
-        importlib.import_module("structlog")
-    finally:
-        del sys.modules["rich"]
