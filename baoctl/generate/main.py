@@ -26,6 +26,7 @@ from baoctl.generate.yaml_file import to_yaml
 from contracts.api.group import BACKUPS, CLUSTERS, GROUP, RESTORES, TENANTS
 from contracts.api.schema.backup import crd as backup_crd
 from contracts.api.schema.crd import crd as cluster_crd
+from contracts.api.schema.expected import FILE, expected_text
 from contracts.api.schema.restore import crd as restore_crd
 from contracts.api.schema.tenant import crd as tenant_crd
 from contracts.datacenter.definitions import definitions
@@ -39,6 +40,7 @@ from managers.upgrade.version_matrix import PAIR_TESTS, PAIRS
 
 ROOT = Path(__file__).resolve().parents[2]
 CRD_FOLDER = Path("config") / "crd"
+EXPECTED_FILE = FILE.relative_to(ROOT)
 CRD_FILE, TENANT_CRD_FILE, BACKUP_CRD_FILE, RESTORE_CRD_FILE = (
     CRD_FOLDER / f"{GROUP}_{kind.plural}.yaml" for kind in (CLUSTERS, TENANTS, BACKUPS, RESTORES)
 )
@@ -77,8 +79,9 @@ def crd_text() -> str:
 
 
 def crd_files() -> dict[Path, str]:
-    """Return all generated files of config/crd by path."""
+    """Return all files that are generated from the definitions, by path."""
     return {
+        EXPECTED_FILE: expected_text(definitions()),
         CRD_FILE: crd_text(),
         TENANT_CRD_FILE: _crd_text(tenant_crd()),
         BACKUP_CRD_FILE: _crd_text(backup_crd()),
@@ -114,7 +117,7 @@ def _command(function: Callable[[bool, Path], None]) -> click.Command:
 
 @_command
 def crd(check: bool, root: Path) -> None:
-    """Write config/crd."""
+    """Write config/crd, and the fields that a process compares with the API server."""
     _write(root, crd_files(), (), "crd", check=check)
 
 

@@ -21,7 +21,7 @@ from baoctl.controllers.cluster import (
 from baoctl.controllers.components import Parts
 from baoctl.controllers.restore import build_restore_controller
 from baoctl.controllers.sharding import ClustersOfShard, MakeController, Owns
-from contracts.datacenter.definitions import definitions
+from contracts.api.schema.expected import expected_schemas
 from managers.bao.breakers import Breakers
 from managers.bao.login import Logins
 from managers.bao.timeouts import BudgetedReconciler, pod_states
@@ -154,7 +154,7 @@ def _admission(parts: Parts) -> AdmissionPolicies:
 
 
 def _schemas(parts: Parts) -> ServedSchemas:
-    expected = partial(definitions, datacenters=parts.settings.datacenters)
+    expected = partial(expected_schemas, datacenters=parts.settings.datacenters)
     schemas = ServedSchemas(parts.client, parts.clock, parts.rng, parts.metrics, expected)
     parts.runnables.append(Runnable("schemas", schemas.run, schemas.ready))
     return schemas

@@ -1,6 +1,6 @@
 """Every CustomResourceDefinition of this operator.
 
-Called by baoctl: to write config/crd and its pages, and to compare with those on the API server.
+Called by baoctl.generate, to write config/crd, its pages and contracts/api/schema/expected.json.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import yaml
 from baoctl.generate.main import CRD_FILE, ROOT
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.group import CLUSTERS
-from contracts.datacenter.definitions import definitions
+from contracts.api.schema.expected import expected_schemas
 from e2e.rig import Rig
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.context.reads.served_schemas import DOCUMENT, FAMILY, ServedSchemas
@@ -111,7 +111,7 @@ async def test_other_fields_are_written_and_the_field_follows_with_the_crd(
     key = await create_cluster(client, namespace)
     await await_refusal(Operator(client), key)
     metrics = Metrics()
-    schemas = ServedSchemas(client, SystemClock(), random.Random(1), metrics, definitions)
+    schemas = ServedSchemas(client, SystemClock(), random.Random(1), metrics, expected_schemas)
     running = asyncio.create_task(schemas.run())
     try:
         await eventually(lambda: schemas.missing_fields == MISSING, goal="the schemas are compared")
@@ -136,7 +136,7 @@ async def test_other_fields_are_written_and_the_field_follows_with_the_crd(
 async def test_a_definition_that_goes_back_under_an_operator_is_noticed_by_a_write(
     control_plane_with_crds: Rig, current: dict[str, Any], client: Client, namespace: str
 ) -> None:
-    schemas = ServedSchemas(client, SystemClock(), random.Random(1), Metrics(), definitions)
+    schemas = ServedSchemas(client, SystemClock(), random.Random(1), Metrics(), expected_schemas)
     running = asyncio.create_task(schemas.run())
     key = await create_cluster(client, namespace)
     before = yaml.safe_load(yaml.safe_dump(current))
@@ -171,7 +171,7 @@ async def test_a_newer_crd_is_accepted(
         async with asyncio.timeout(30):
             while b"ofTheNextRelease" not in await client.get_raw(DOCUMENT):
                 await clock.sleep(0.2)
-        schemas = ServedSchemas(client, clock, random.Random(1), Metrics(), definitions)
+        schemas = ServedSchemas(client, clock, random.Random(1), Metrics(), expected_schemas)
         running = asyncio.create_task(schemas.run())
         await schemas.ready()
         running.cancel()

@@ -17,7 +17,8 @@ ABSENT: Final = object()
 """Result of `storable` for a value of which no part can be stored."""
 PARTS: Final = ("spec", "status")
 _KIND_MARK: Final = "x-kubernetes-group-version-kind"
-_OPEN: Final = "x-kubernetes-preserve-unknown-fields"
+OPEN: Final = "x-kubernetes-preserve-unknown-fields"
+"""Keyword of an object with any content."""
 _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
     "array": list,
     "boolean": bool,
@@ -61,7 +62,7 @@ def _missing_fields(expected: Schema, served: Any, path: str) -> Iterator[str]:
         return
     for value in _missing_values(expected, served):
         yield f"{path}={value}"
-    if served.get(_OPEN):
+    if served.get(OPEN):
         return
     for name, field in _fields(expected).items():
         yield from _missing_fields(field, _fields(served).get(name), f"{path}.{name}")
@@ -88,7 +89,7 @@ def storable(value: Any, schema: Schema) -> Any:
     enum = _list(schema.get("enum"))
     if not _has_type(value, schema) or (enum and value not in enum):
         return ABSENT
-    if schema.get(_OPEN):
+    if schema.get(OPEN):
         return value
     if isinstance(value, Mapping):
         return _storable_object(value, schema)

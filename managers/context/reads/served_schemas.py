@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -42,8 +42,8 @@ PAUSE = 5.0
 JITTER = 0.2
 SHOWN = 10
 
-Expected = Callable[[], Iterable[Object]]
-"""Builds the CustomResourceDefinitions of this operator, which takes half a second."""
+Expected = Callable[[], Mapping[str, Schema]]
+"""Reads the schemas of this operator by kind."""
 
 
 class SchemaHandler(Protocol):
@@ -63,16 +63,14 @@ class Comparison:
     """The schema on the API server by kind, for kinds whose status lacks fields."""
 
 
-def compare(expected: Iterable[Object], document: Any) -> Comparison:
-    """Compare CRDs with an OpenAPI document; ignores kinds that the document does not have."""
+def compare(expected: Mapping[str, Schema], document: Any) -> Comparison:
+    """Compare schemas with an OpenAPI document; ignores kinds that the document does not have."""
     served = served_kinds(document)
     paths: list[str] = []
     statuses: dict[str, Schema] = {}
-    for definition in expected:
-        kind = definition["spec"]["names"]["kind"]
+    for kind, schema in expected.items():
         if kind not in served:
             continue
-        schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         kind_paths = [*missing_paths(schema, served[kind])]
         paths += (f"{kind}.{path}" for path in kind_paths)
         status = (served[kind].get("properties") or {}).get("status")

@@ -6,7 +6,8 @@ import random
 from typing import Any
 
 from contracts.api.group import GROUP, VERSION
-from contracts.datacenter.definitions import definitions
+from contracts.api.schema.expected import expected_schemas
+from contracts.api.schema.served import Schema
 from managers.context.reads.served_schemas import (
     DOCUMENT,
     FAMILY,
@@ -23,16 +24,14 @@ from runtime.types import Object
 from tests import gen
 from tests.gen.api import FakeApi, api_error
 
-OURS = definitions()
+OURS = expected_schemas()
 KIND = "OpenBaoCluster"
 
 
 def document(*without: str) -> dict[str, Any]:
     """The OpenAPI document of our CRDs without these fields of a status."""
-    schemas = {}
-    for definition in copy.deepcopy(OURS):
-        kind = definition["spec"]["names"]["kind"]
-        schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schemas: dict[str, Any] = {}
+    for kind, schema in copy.deepcopy(OURS).items():
         mark = {"group": GROUP, "version": VERSION, "kind": kind}
         schemas[kind] = {**schema, "x-kubernetes-group-version-kind": [mark]}
     for name in without:
@@ -64,7 +63,7 @@ class Comparing:
         self.schemas.add_handler(self.handler)
         self.task: asyncio.Task[None] | None = None
 
-    def expected(self) -> tuple[Object, ...]:
+    def expected(self) -> dict[str, Schema]:
         self.comparisons += 1
         return OURS
 
@@ -114,7 +113,7 @@ async def test_older_crds_are_reported_once_with_the_fields() -> None:
 
 def test_a_kind_that_is_not_served_hides_no_field_of_the_next() -> None:
     served = document("tlsSecrets")
-    comparison = compare(({"spec": {"names": {"kind": "Unserved"}}}, *OURS), served)
+    comparison = compare({"Unserved": {}, **OURS}, served)
     assert comparison.missing_fields == (f"{KIND}.status.tlsSecrets",)
 
 
