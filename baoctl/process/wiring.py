@@ -59,6 +59,7 @@ from runtime.cache.cached_read import CachePolicy, ObjectReads, objects_by_name
 from runtime.controller.controller import Controller, ControllerOptions, Reconciler
 from runtime.controller.ratelimit import ItemExponentialFailure
 from runtime.errors import Forbidden
+from runtime.memo import KEYS
 from runtime.process.manager import Runnable
 from runtime.types import Resource
 
@@ -170,7 +171,8 @@ def _upgrade_actions(
 def _further_controllers(
     parts: Parts, caches: Caches, template_source: TemplateLookup
 ) -> tuple[Controller, ...]:
-    make = partial(_controller, parts)
+    # They reconcile a cluster rarely: their results would keep a former version of it in memory.
+    make = partial(_controller, parts, memo_keys=0)
     backups = build_backup_controllers(parts, caches, template_source, make)
     return *backups, *_controllers_of_datacenters(parts, caches)
 
@@ -223,6 +225,7 @@ def _controller(
     workers: int | None = None,
     *,
     owns: Owns | None = None,
+    memo_keys: int = KEYS,
 ) -> Controller:
     """Build a controller.
 
@@ -240,5 +243,6 @@ def _controller(
             fair=workers is None,
             owns=owns or parts.settings.shard.owns,
             loop_slice=parts.loop_slice,
+            memo_keys=memo_keys,
         ),
     )

@@ -24,7 +24,7 @@ from runtime.controller.ratelimit import ItemExponentialFailure, RateLimiter
 from runtime.controller.watchdog import Watchdog, Worker
 from runtime.controller.workqueue import LOW, NORMAL, ShutDown, Workqueue
 from runtime.errors import ApiError, LeaseLost, TerminalError, Transient
-from runtime.memo import Memos
+from runtime.memo import KEYS, Memos
 from runtime.metrics.metrics import Metrics
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.types import Object, Request, key_of
@@ -70,6 +70,8 @@ class ControllerOptions:
     whether a request is for this process; all others are dropped. It is called before the request
     is enqueued, and again before the reconcile, because the object may not have been in the caches
     before. All controllers of an event loop share a `loop_slice`; None: this one has its own.
+    `memo_keys` is the number of keys whose memoized results stay until their next reconcile
+    (runtime.memo); 0 for a controller that reconciles a key rarely.
     """
 
     deadline: float = 120.0
@@ -79,6 +81,7 @@ class ControllerOptions:
     fair: bool = False
     owns: Callable[[Request], bool] = lambda _: True
     loop_slice: LoopSlice | None = None
+    memo_keys: int = KEYS
 
 
 Add = Callable[[Request, int], None]
@@ -139,10 +142,10 @@ class Controller:
             raise ValueError(f"controller {name}: need at least one worker")
         self.name = name
         self._reconcile = reconcile
-        self._memos = Memos()
         self._clock = clock
         self._workers = workers
         self._options = options or ControllerOptions()
+        self._memos = Memos(self._options.memo_keys)
         self._series = metrics.register_controller(name)
         self._error_classes = metrics.reconcile_error_classes_total
         self._queue = Workqueue(

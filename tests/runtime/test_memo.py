@@ -202,6 +202,14 @@ class TestPasses:
         assert [text for _, text, _ in counter.calls] == ["a", "b", "c", "b"]
         assert len(memos) == 2
 
+    def test_without_keys_a_result_stays_only_during_a_reconcile(self) -> None:
+        counter, thing, memos = Counting(), Thing(), Memos(keys=0)
+        for _ in range(2):
+            with memos.during("a"):
+                assert counter.ask(thing, "a") is counter.ask(thing, "a")
+            assert len(memos) == 0
+        assert len(counter.calls) == 2
+
     async def test_tasks_and_threads_of_a_reconcile_belong_to_it(self) -> None:
         counter, thing, memos = Counting(), Thing(), Memos()
 

@@ -47,6 +47,18 @@ def test_controllers_with_names_of_their_own(parts: Parts) -> None:
     assert {"openbaocluster-workload", "openbaocluster-adminops", "openbaorestore"} <= set(names)
 
 
+def test_only_frequent_reconciles_keep_the_results_about_a_cluster(parts: Parts) -> None:
+    """Backups and restore tests would keep the cluster as it was when its spec changed last."""
+    keys = {
+        controller.name: controller._options.memo_keys for controller in build_controllers(parts)
+    }
+    assert [name for name, number in keys.items() if number] == [
+        "openbaocluster-workload",
+        "openbaocluster-adminops",
+        "openbaorestore",
+    ]
+
+
 OWN = {"openbaobackups.openbao.org", "openbaoclusters.openbao.org", "openbaorestores.openbao.org"}
 
 
