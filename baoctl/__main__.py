@@ -1,5 +1,43 @@
-"""`python -m baoctl`."""
+"""`python -m baoctl`, and the entry point of the programs baoctl and kubectl-bao.
 
-from baoctl.cli import main
+Uses the standard library until its signals and streams are set. Uses baoctl.cli.
+"""
 
-main()
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+
+def main() -> None:
+    """Run a verb."""
+    _open_closed_streams()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # That handler would print a traceback of the imports.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from baoctl.cli import main as verbs
+
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    verbs()
+
+
+def _open_closed_streams() -> None:
+    """Open /dev/null for a standard stream that the caller closed (`>&-`), as programs in Go do.
+
+    Otherwise the next file or socket would get the number of that stream.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # open() returns the lowest free number, which is this one.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8")
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8")
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

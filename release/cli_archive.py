@@ -53,7 +53,7 @@ def cli_archive(root: Path, work: Path, platform: str, tools: Tools, target: Pat
     for name in CODE:
         shutil.copytree(root / name, site / name, ignore=shutil.ignore_patterns("__pycache__"))
     _set_modes(site)
-    options = ["--compressed", "--reproducible", "--entry-point", "baoctl.cli.main"]
+    options = ["--compressed", "--reproducible", "--entry-point", "baoctl.__main__.main"]
     options += ["--python", "/usr/bin/env python3", "--preamble", str(PREAMBLE)]
     tools.run("shiv", *options, "--site-packages", site, "--output-file", target)
     shutil.rmtree(folder)

@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,3 +106,40 @@ async def test_an_interrupt_restores_the_terminal(name: str, tmp_path: Path) -> 
         _, output = await asyncio.to_thread(interrupted, baoctl.kubeconfig, words, shown)
     assert SHOW_CURSOR in output.partition(shown)[2]
     assert ("\x1b[?1049h" in output) is (LEAVE_SCREEN in output.partition(shown)[2])
+
+
+def test_an_interrupt_during_the_imports_prints_no_traceback(tmp_path: Path) -> None:
+    """Python imports this module instead of click, which comes with the table of verbs."""
+    module = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+    (tmp_path / "click.py").write_text(module, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "baoctl", "--version"],
+        cwd=REPOSITORY,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_an_ignored_interrupt_is_ignored_during_the_imports(tmp_path: Path) -> None:
+    """As in a script that starts a verb in the background."""
+    module = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nraise SystemExit(7)\n"
+    (tmp_path / "click.py").write_text(module, encoding="utf-8")
+    words = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-m", "baoctl"]
+    done = subprocess.run(
+        words,
+        cwd=REPOSITORY,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        check=False,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 7
+
+
+def test_every_program_starts_with_that_function() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    assert set(project["project"]["scripts"].values()) == {"baoctl.__main__:main"}
+    assert '"baoctl.__main__.main"' in (REPOSITORY / "release/cli_archive.py").read_text()

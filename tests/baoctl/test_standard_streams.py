@@ -1,4 +1,4 @@
-"""The output of `baoctl` to a full disk, and to a pipe that its reader has closed."""
+"""The output of `baoctl` to a full disk, to a pipe that its reader has closed, and to nothing."""
 
 from __future__ import annotations
 
@@ -87,6 +87,47 @@ def test_the_status_of_an_error_that_cannot_be_printed() -> None:
     with open(FULL, "w", encoding="utf-8") as full:
         code, _ = call(("status", "--banana"), subprocess.DEVNULL, full.fileno())
     assert code == 2
+
+
+def with_closed_streams(closed: str, words: Sequence[str], **env: str) -> tuple[int, str, str]:
+    """Return the exit status, standard output and standard error."""
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "baoctl", *words],
+        cwd=REPOSITORY,
+        env={**os.environ, "KUBECONFIG": os.devnull, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("words", VERBS.values(), ids=VERBS.keys())
+def test_a_verb_discards_its_output_if_the_caller_closed_it(words: tuple[str, ...]) -> None:
+    assert with_closed_streams(">&-", words) == (0, "", "")
+    assert with_closed_streams("<&- >&- 2>&-", words) == (0, "", "")
+
+
+@pytest.mark.parametrize("words", [("status",), ("status", "first"), ("events", "first")])
+async def test_a_verb_with_closed_streams_has_its_exit_status(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The socket of its request would get the number of standard output."""
+    async with command_line(world(), tmp_path) as baoctl:
+        env = {"KUBECONFIG": str(baoctl.kubeconfig)}
+        code, output, _ = await asyncio.to_thread(with_closed_streams, "", words, **env)
+        closed = await asyncio.to_thread(with_closed_streams, ">&-", words, **env)
+    assert output
+    assert closed == (code, "", "")
+
+
+async def test_closed_standard_input_gives_no_answer(tmp_path: Path) -> None:
+    async with command_line(world(), tmp_path) as baoctl:
+        env = {"KUBECONFIG": str(baoctl.kubeconfig)}
+        words = ("hibernate", "first")
+        code, _, text = await asyncio.to_thread(with_closed_streams, "<&-", words, **env)
+    assert (code, text.splitlines()[-1][:17]) == (1, "Error: no answer:")
 
 
 def group_with(error: OSError, *, hidden: bool) -> Verbs:
