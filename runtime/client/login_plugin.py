@@ -33,6 +33,7 @@ _CLUSTER_CONFIG: Final = "client.authentication.k8s.io/exec"
 """Name of the extension of a cluster that is for plugins."""
 _REQUIRED: Final = ("apiVersion", "kind", "status")
 _BUFFER: Final = 65536
+_HINT_MAX: Final = 500
 
 
 def _cluster_info(cluster: ConfigNode) -> dict[str, Any]:
@@ -46,6 +47,12 @@ def _cluster_info(cluster: ConfigNode) -> dict[str, Any]:
         if extension.get("name") == _CLUSTER_CONFIG:
             info["config"] = extension.get("extension")
     return info
+
+
+def _line(text: str) -> str:
+    """Return a text of a kubeconfig as one printable line."""
+    words = " ".join(text.split())[:_HINT_MAX]
+    return "".join(char if char.isprintable() else "?" for char in words)
 
 
 def is_interactive() -> bool:
@@ -81,6 +88,7 @@ class LoginPlugin(ExecProvider):
         if self._mode not in _MODES:
             rule = f"must be one of {', '.join(_MODES)}"
             raise ConfigException(f"exec: interactiveMode {str(self._mode)[:80]!r}: {rule}")
+        self._hint = _line(str(exec_config.safe_get("installHint") or ""))
         cluster = _cluster.get()
         wants_cluster = exec_config.safe_get("provideClusterInfo") is True
         self._cluster = _cluster_info(cluster) if wants_cluster and cluster is not None else None
@@ -107,16 +115,19 @@ class LoginPlugin(ExecProvider):
             spec["response"] = previous_response
         info = {"apiVersion": self.api_version, "kind": "ExecCredential", "spec": spec}
         loop = asyncio.get_running_loop()
-        # As asyncio.create_subprocess_exec, which does not return the transport.
-        transport, protocol = await loop.subprocess_exec(
-            lambda: SubprocessStreamProtocol(limit=_BUFFER, loop=loop),
-            *self.args,
-            env={**self.env, "KUBERNETES_EXEC_INFO": json.dumps(info)},
-            # As kubectl: the input of a command, such as a manifest, is not for a plugin.
-            stdin=None if interactive else DEVNULL,
-            stdout=PIPE,
-            stderr=None,
-        )
+        try:
+            # As asyncio.create_subprocess_exec, which does not return the transport.
+            transport, protocol = await loop.subprocess_exec(
+                lambda: SubprocessStreamProtocol(limit=_BUFFER, loop=loop),
+                *self.args,
+                env={**self.env, "KUBERNETES_EXEC_INFO": json.dumps(info)},
+                # As kubectl: the input of a command, such as a manifest, is not for a plugin.
+                stdin=None if interactive else DEVNULL,
+                stdout=PIPE,
+                stderr=None,
+            )
+        except OSError as error:
+            raise ConfigException(self._not_started(error)) from error
         process = Process(transport, protocol, loop)
         try:
             output, _ = await process.communicate()
@@ -127,6 +138,10 @@ class LoginPlugin(ExecProvider):
         if process.returncode:
             raise ConfigException(f"exec: {self.args[0]} returned {process.returncode}")
         return output
+
+    def _not_started(self, error: OSError) -> str:
+        step = self._hint or "install it, or correct users[].user.exec.command"
+        return f"exec: {self.args[0]}: {error.strerror or error}; {step}"
 
     def _status_of(self, output: bytes) -> Any:
         try:

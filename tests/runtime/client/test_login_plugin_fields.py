@@ -155,3 +155,35 @@ async def test_a_command_with_a_slash_is_relative_to_the_kubeconfig(tmp_path: Pa
     program.chmod(0o755)
     credentials = await load(tmp_path, command="bin/login", args=None, interactiveMode="Never")
     assert await credentials.headers() == {"Authorization": "Bearer abc"}
+
+
+# sentence: (command, installHint, end of the error)
+NOT_STARTED: dict[str, tuple[str, object, str]] = {
+    "a hint": (
+        "bao-login", "Install it:\n\n  brew install bao-login\n",
+        "exec: bao-login: No such file or directory; Install it: brew install bao-login",
+    ),
+    "no hint": (
+        "bao-login", None,
+        "exec: bao-login: No such file or directory; install it, or correct "
+        "users[].user.exec.command",
+    ),
+    "a hint that is no text": ("bao-login", 7, "No such file or directory; 7"),
+    "a hint with control characters": ("bao-login", "\x1b[2Jhint", "directory; ?[2Jhint"),
+    "a file that is no program": ("./kubeconfig", "ask", "kubeconfig: Permission denied; ask"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "hint", "words"), NOT_STARTED.values(), ids=NOT_STARTED.keys())
+async def test_the_error_of_a_missing_command_has_its_hint(
+    command: str, hint: object, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(TransportError) as error:
+        await load(tmp_path, command=command, installHint=hint)
+    assert str(error.value).endswith(words)
+
+
+async def test_the_hint_of_a_missing_command_is_bounded(tmp_path: Path) -> None:
+    with pytest.raises(TransportError) as error:
+        await load(tmp_path, command="bao-login", installHint="x" * 10_000)
+    assert len(str(error.value)) < 700
