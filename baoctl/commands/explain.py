@@ -1,15 +1,31 @@
 """The text of `baoctl explain` for conditions and reasons.
 
-Pure. Uses contracts.conditions.catalogue. Called by baoctl.verbs.explain.
+Pure. Uses the catalogues of contracts. Called by baoctl.verbs.explain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from baoctl.exit_codes import ExitCode, VerbError
 from baoctl.options import suggestion
-from contracts.conditions.catalogue import REASONS, TYPES, ConditionType, Polarity
+from contracts.conditions.catalogue import REASONS, TYPES, ConditionType, Polarity, Reason
+from contracts.conditions.reasons_backup import RUN_REASONS
+from contracts.conditions.reasons_restore import RESTORE_REASONS
+from contracts.conditions.reasons_restore_test import RESTORE_TEST_REASONS, RestoreTestReason
+from contracts.conditions.reasons_tenant import TENANT_REASONS
+from contracts.datacenter.reasons import DATACENTER_REASONS
+
+_OTHER_REASONS: Final[tuple[tuple[str, Mapping[str, Reason | RestoreTestReason]], ...]] = (
+    ("OpenBaoBackup", {**RUN_REASONS}),
+    ("restore test of an OpenBaoBackup", {**RESTORE_TEST_REASONS}),
+    ("OpenBaoRestore", {**RESTORE_REASONS}),
+    ("OpenBaoTenant", {**TENANT_REASONS}),
+    ("Datacenter", {**DATACENTER_REASONS}),
+)
+"""What has reasons of its own. Some of them have the name of a reason of a cluster."""
+REASON_NAMES: Final = tuple(sorted({*REASONS}.union(*(known for _, known in _OTHER_REASONS))))
 
 POLARITY_TEXTS: dict[Polarity, str] = {
     "good": "True is healthy",
@@ -31,10 +47,19 @@ def matching_name(word: str, what: str, known: Iterable[str]) -> str:
 
 
 def reason_text(name: str) -> str:
-    """Explain one reason: meaning, next step and conditions. Raises KeyError if it is unknown."""
-    reason = REASONS[name]
-    conditions = ", ".join(kind.name for kind in TYPES if name in kind.reasons)
-    return f"{reason.name}\n  {reason.meaning}\n  {reason.next_step}\n  Conditions: {conditions}\n"
+    """Explain one reason for each kind that has it: meaning, next step and conditions."""
+    texts = []
+    if name in REASONS:
+        conditions = ", ".join(kind.name for kind in TYPES if name in kind.reasons)
+        texts.append(f"{_block(name, REASONS[name])}  Conditions: {conditions}\n")
+    for kind, reasons in _OTHER_REASONS:
+        if name in reasons:
+            texts.append(_block(f"{name} ({kind})", reasons[name]))
+    return "\n".join(texts)
+
+
+def _block(head: str, reason: Reason | RestoreTestReason) -> str:
+    return f"{head}\n  {reason.meaning}\n  {reason.next_step}\n"
 
 
 def condition_text(kind: ConditionType) -> str:

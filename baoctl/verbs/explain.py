@@ -20,10 +20,12 @@ class ExplainVerbs(Verbs):
 
         A name that is both a condition and a reason implies the condition.
         """
-        from contracts.conditions.catalogue import REASONS, TYPES
+        from baoctl.commands.explain import REASON_NAMES
+        from contracts.conditions.catalogue import TYPES
 
         word = args[0].casefold()
-        for verb, names in (("conditions", [kind.name for kind in TYPES]), ("reasons", REASONS)):
+        types = [kind.name for kind in TYPES]
+        for verb, names in (("conditions", types), ("reasons", REASON_NAMES)):
             if word in map(str.casefold, names):
                 return super().resolve_command(ctx, [verb, *args])
         if args[0] not in self.commands and not suggestion(args[0], self.list_commands(ctx)):
@@ -42,11 +44,10 @@ def explain_group() -> None:
 @explain_group.command("reasons")
 @click.argument("reason", required=False)
 def explain_reasons(reason: str | None) -> None:
-    """Explain a REASON of a condition, or list them all."""
-    from baoctl.commands.explain import matching_name, reason_text
-    from contracts.conditions.catalogue import REASONS
+    """Explain a REASON, or list them all."""
+    from baoctl.commands.explain import REASON_NAMES, matching_name, reason_text
 
-    for name in [matching_name(reason, "reason", REASONS)] if reason else sorted(REASONS):
+    for name in [matching_name(reason, "reason", REASON_NAMES)] if reason else REASON_NAMES:
         click.echo(reason_text(name))
 
 

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,12 @@ from baoctl import __version__
 from baoctl.api_server_settings import ApiServerSettings
 from baoctl.cli import main
 from baoctl.settings import Settings, from_environment
-from contracts.conditions.catalogue import REASONS
+from contracts.conditions.catalogue import REASONS, Reason
+from contracts.conditions.reasons_backup import RUN_REASONS
+from contracts.conditions.reasons_restore import RESTORE_REASONS
+from contracts.conditions.reasons_restore_test import RESTORE_TEST_REASONS, RestoreTestReason
+from contracts.conditions.reasons_tenant import TENANT_REASONS
+from contracts.datacenter.reasons import DATACENTER_REASONS
 from managers.cluster.plan.steps import FOUNDATION, WORKLOAD
 from runtime.leader.shard import Shard
 
@@ -124,6 +129,33 @@ class TestExplain:
         for name in REASONS:
             assert f"{name}\n" in output
 
+    @pytest.mark.parametrize(
+        ("kind", "reasons"),
+        [
+            ("OpenBaoBackup", RUN_REASONS),
+            ("restore test of an OpenBaoBackup", RESTORE_TEST_REASONS),
+            ("OpenBaoRestore", RESTORE_REASONS),
+            ("OpenBaoTenant", TENANT_REASONS),
+            ("Datacenter", DATACENTER_REASONS),
+        ],
+    )
+    def test_the_reasons_of_other_kinds_are_explained(
+        self, kind: str, reasons: Mapping[str, Reason | RestoreTestReason]
+    ) -> None:
+        every = call("explain", "reasons").output
+        for name, reason in reasons.items():
+            text = f"{name} ({kind})\n  {reason.meaning}\n  {reason.next_step}\n"
+            assert text in call("explain", "reasons", name).output
+            assert text in every
+
+    def test_a_reason_of_several_kinds_is_explained_for_each(self) -> None:
+        heads = [
+            line
+            for line in call("explain", "reasons", "upgradeInProgress").output.splitlines()
+            if line.startswith("U")
+        ]
+        assert heads == ["UpgradeInProgress", "UpgradeInProgress (OpenBaoRestore)"]
+
     def test_a_name_needs_no_verb(self) -> None:
         assert call("explain", "notready").output.startswith("NotReady\n")
         assert call("explain", "Paused").output.startswith("Paused (informational)\n")
@@ -143,13 +175,11 @@ class TestExplain:
 
     def test_the_steps_come_in_their_order_and_each_says_what_it_wants(self) -> None:
         lines = call("explain", "steps").output.splitlines()
-        assert len(lines) == len(FOUNDATION) + 1
-        for number, (line, step) in enumerate(
-            zip(lines, (*FOUNDATION, WORKLOAD), strict=True), start=1
-        ):
-            head, _, text = line.partition(": ")
-            assert head == f"{number}. {step.name}"
-            assert text.endswith(".")
+        steps = (*FOUNDATION, WORKLOAD)
+        assert [line.partition(": ")[0] for line in lines] == [
+            f"{number}. {step.name}" for number, step in enumerate(steps, start=1)
+        ]
+        assert all(line.partition(": ")[2].endswith(".") for line in lines)
 
 
 # sentence: (arguments, setting, value)
