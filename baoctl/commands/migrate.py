@@ -7,23 +7,26 @@ a decision of the user stays unchanged and is reported. Called by baoctl.verbs.m
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import semver
 import yaml
+from pydantic import BaseModel
 
+from baoctl.commands.manifest_fields import unknown_paths
 from baoctl.exit_codes import ExitCode, VerbError
 from baoctl.yaml_text import TextError, objects_of, read_documents
 from contracts import image_reference
-from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND, RESTORE_KIND, TENANT_KIND
-from contracts.api.restore import OpenBaoRestore
+from contracts.api.restore import OpenBaoRestore, RestoreSpec
 from contracts.api.rules.cluster import violations
 from contracts.api.rules.restore import restore_violations
-from contracts.api.tenant import OpenBaoTenant
+from contracts.api.tenant import OpenBaoTenant, TenantSpec
 from contracts.api.violation import InvalidClusterError
+from contracts.conditions.message import clean_message
 from runtime.limits.object_size import LAST_APPLIED
 from runtime.types import Object
 
@@ -44,6 +47,9 @@ SERVER_FIELDS: Final = (
     "uid",
 )
 Spec = dict[str, Any]
+_JOB_IMAGES: Final = ("image", "executorImage")
+"""The field of the image of Jobs, and its former name."""
+_OWN_IMAGE: Final = "the Jobs of this operator use its own image"
 
 
 class MigrateError(VerbError):
@@ -152,6 +158,21 @@ def _restart(spec: Spec) -> str:
     return "moved to spec.runtime.restartAt"
 
 
+def _job_image(block: str) -> Callable[[Spec], str]:
+    def edit(spec: Spec) -> str:
+        settings = spec.get(block)
+        if not isinstance(settings, dict):
+            return ""
+        return ", ".join(filter(None, (_removed(settings, name) for name in _JOB_IMAGES)))
+
+    return edit
+
+
+def _removed(settings: Spec, name: str) -> str:
+    value = settings.pop(name, None)
+    return "" if value is None else f"removed {value}"
+
+
 RULES: Final[tuple[MigrationRule, ...]] = (
     MigrationRule(
         "spec.initContainer",
@@ -181,8 +202,22 @@ RULES: Final[tuple[MigrationRule, ...]] = (
         "in profile Hardened, ingressRules require an RBAC verb, and trustedIngressPeers do not",
         _ingress_rules,
     ),
+    MigrationRule("spec.backup.image", _OWN_IMAGE, _job_image("backup")),
+    MigrationRule("spec.upgrade.image", _OWN_IMAGE, _job_image("upgrade")),
 )
-"""The edits, in their order; docs/migrate.md lists them."""
+"""The edits of a cluster, in their order; docs/migrate.md lists them."""
+RESTORE_RULES: Final = (
+    MigrationRule("spec.image", _OWN_IMAGE, lambda spec: _removed(spec, "image")),
+)
+"""The edits of an OpenBaoRestore."""
+
+
+_SPECS: Final[Mapping[str, type[BaseModel]]] = {
+    CLUSTER_KIND: ClusterSpec,
+    RESTORE_KIND: RestoreSpec,
+    TENANT_KIND: TenantSpec,
+}
+_RULES_OF: Final = {CLUSTER_KIND: RULES, RESTORE_KIND: RESTORE_RULES}
 
 
 def migrate(document: Object) -> Migrated:
@@ -191,8 +226,8 @@ def migrate(document: Object) -> Migrated:
     if edited.get("apiVersion") != API_VERSION:
         return Migrated(edited, (), ())
     changes = [*_without_server_fields(edited)]
-    if edited.get("kind") == CLUSTER_KIND and isinstance(edited.get("spec"), dict):
-        for rule in RULES:
+    if isinstance(edited.get("spec"), dict):
+        for rule in _RULES_OF.get(str(edited.get("kind")), ()):
             change = rule.edit(edited["spec"])
             if change:
                 changes.append(f"{rule.field}: {change}, because {rule.reason}")
@@ -228,6 +263,10 @@ def _violations(document: Object) -> Iterator[str]:
                 OpenBaoTenant.from_object(whole)
     except InvalidClusterError as error:
         yield from map(str, error.violations)
+    model = _SPECS.get(str(document.get("kind")))
+    if model is not None:
+        for path in unknown_paths(document.get("spec"), model):
+            yield f"{path}: there is no such field; correct or remove it"
 
 
 def migrate_all(text: str | bytes) -> tuple[Migrated, ...]:
@@ -256,4 +295,4 @@ def explanation_of(documents: tuple[Migrated, ...]) -> str:
         lines += [f"{document.name}: decide: {text}" for text in document.open_decisions]
         if not document.changes and not document.open_decisions:
             lines.append(f"{document.name}: needs no change")
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{clean_message(line)}\n" for line in lines)

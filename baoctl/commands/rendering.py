@@ -7,17 +7,14 @@ baoctl.commands.render and baoctl.commands.cluster.plan.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Final
 
 from baoctl.commands.assumed import NO_UID, RenderOptions, assume_observed, assumed_secrets
+from baoctl.commands.manifest_fields import unknown_paths
 from baoctl.exit_codes import ExitCode, VerbError
-from baoctl.options import suggestion
 from baoctl.yaml_text import TextError, objects_of, read_documents
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND
 from contracts.api.rules.cluster import violations
-from contracts.api.unknown_fields import fields_of, unknown_fields
 from contracts.api.violation import InvalidClusterError, format_value
 from contracts.naming import names
 from contracts.records.observed import Observed
@@ -29,9 +26,6 @@ from runtime.apply.intent import Intent
 from runtime.apply.ownership import Owner
 from runtime.outcome import Blocked, Outcome
 from runtime.types import Object
-
-FIELDS_MAX: Final = 5
-"""Maximum number of unknown fields in a message."""
 
 
 class RenderError(VerbError):
@@ -93,21 +87,10 @@ def render_objects(manifest: Object, options: RenderOptions) -> Rendering:
 
 def _expect_known_fields(manifest: Object) -> None:
     """Raise RenderError for a field that the API server would reject or silently drop."""
-    unknown = list(islice(unknown_fields(manifest.get("spec"), ClusterSpec, "spec"), FIELDS_MAX))
-    if unknown:
-        fields = ", ".join(f"{path}{_hint(path)}" for path in unknown)
+    fields = ", ".join(unknown_paths(manifest.get("spec"), ClusterSpec))
+    if fields:
         text = f"InvalidSpec: unknown fields: {fields}; correct or remove them"
         raise RenderError(text, ExitCode.REFUSED)
-
-
-def _hint(path: str) -> str:
-    """Suggest the sibling fields with a similar name."""
-    *above, last = path.split(".")
-    siblings = fields_of(ClusterSpec)
-    for name in above[1:]:
-        model = siblings[name.partition("[")[0]]
-        siblings = fields_of(model) if model else {}
-    return suggestion(last, tuple(siblings)).replace("; did", " (did").replace("?", "?)")
 
 
 def _with_server_fields(manifest: Object, options: RenderOptions) -> Object:

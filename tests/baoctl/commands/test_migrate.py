@@ -23,6 +23,10 @@ HARDENED: dict[str, Any] = {
     "profile": "Hardened",
     "network": {"ingressRules": [{"from": FROM, "ports": [{"port": 8200}]}]},
 }
+BACKUP: dict[str, Any] = {
+    "schedule": "0 3 * * *",
+    "target": {"endpoint": "https://s3.example.com", "bucket": "b"},
+}
 
 
 def cluster(**spec: Any) -> dict[str, Any]:
@@ -57,6 +61,12 @@ CASES: dict[str, tuple[dict[str, Any], str, Any]] = {
         },
     ),
     "spec.network.ingressRules": (HARDENED, "network", {"trustedIngressPeers": FROM}),
+    "spec.backup.image": ({"backup": {**BACKUP, "image": "a/backup:1"}}, "backup", BACKUP),
+    "spec.upgrade.image": (
+        {"upgrade": {"executorImage": "a/upgrade:1", "preUpgradeSnapshot": True}},
+        "upgrade",
+        {"preUpgradeSnapshot": True},
+    ),
 }
 
 
@@ -131,6 +141,40 @@ def test_the_manifest_of_the_other_operator_applies(tmp_path: Path) -> None:
     (printed,) = yaml.safe_load_all(done.stdout)
     assert "initContainer" not in printed["spec"]
     assert "changed: spec.initContainer: removed" in done.stderr
+
+
+def test_unknown_fields_are_left_and_named() -> None:
+    done = migrate(cluster(replica=5, selfInit={"enabled": True, "bootstrapJWTAuth": True}))
+    unknown = [
+        item for item in done.open_decisions if "there is no such field; correct or remove" in item
+    ]
+    assert [item.partition(" ")[0] for item in unknown] == [
+        "spec.replica",
+        "spec.selfInit.bootstrapJWTAuth:",
+    ]
+    assert "did you mean replicas or readReplicas?" in unknown[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [("OpenBaoRestore", {"cluster": "vault", "sorce": {}}), ("OpenBaoTenant", {"quotas": {}})],
+)
+def test_unknown_fields_of_other_kinds_are_named(kind: str, spec: dict[str, Any]) -> None:
+    done = migrate({**cluster(), "kind": kind, "spec": spec})
+    assert any("there is no such field" in item for item in done.open_decisions)
+
+
+def test_the_image_of_a_restore_is_removed() -> None:
+    spec = {"cluster": "vault", "source": {"backup": "b"}, "image": "a/backup:1"}
+    done = migrate({**cluster(), "kind": "OpenBaoRestore", "spec": spec})
+    assert "image" not in done.document["spec"]
+    assert any(change.startswith("spec.image: removed a/backup:1") for change in done.changes)
+
+
+def test_each_explanation_is_one_printable_line(tmp_path: Path) -> None:
+    done = run(yaml.safe_dump(cluster(backup={**BACKUP, "image": "a\nb\x1b[2J"})), tmp_path)
+    (line,) = done.stderr.splitlines()
+    assert "spec.backup.image: removed a\\nb\\x1b[2J" in line
 
 
 def test_what_is_left_is_an_exit_status_of_its_own(tmp_path: Path) -> None:
