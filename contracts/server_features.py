@@ -13,6 +13,14 @@ from types import MappingProxyType
 
 import semver
 
+VERSION_PATTERN = (
+    r"^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
+    r"(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$"
+)
+"""Pattern of spec.version of a cluster."""
+VERSION_MAX = 64
+"""Maximum characters of spec.version."""
+
 
 @dataclass(frozen=True, slots=True)
 class Feature:

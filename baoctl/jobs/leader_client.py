@@ -19,7 +19,7 @@ from contracts.naming import names
 from contracts.naming.ports import API
 from managers.bao.client import OPERATOR_MOUNT, Bao, BaoError, Denied
 from managers.bao.models import ServerHealth
-from managers.context.secret_files import ascii_pem
+from managers.context.authority_pem import ascii_pem
 from runtime.client.write_guard import allow_writes
 from runtime.clock import Clock
 

@@ -69,8 +69,7 @@ def explain_conditions(condition: str | None) -> None:
 @explain_group.command("steps")
 def explain_steps() -> None:
     """List the steps of a reconciliation in their order."""
-    from managers.cluster.plan.steps import FOUNDATION, WORKLOAD
+    from managers.cluster.plan.step_texts import STEP_TEXTS
 
-    for number, step in enumerate((*FOUNDATION, WORKLOAD), start=1):
-        text = (step.plan.__doc__ or "").strip().splitlines()
-        click.echo(f"{number}. {step.name}: {text[0] if text else ''}")
+    for number, (name, text) in enumerate(STEP_TEXTS.items(), start=1):
+        click.echo(f"{number}. {name}: {text}")

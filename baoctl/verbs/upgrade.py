@@ -63,15 +63,7 @@ def upgrade_plan_command(
     openbaocluster,sts,pods,pvc -o yaml. Exits with 3 if the upgrade would wait, and with 4 if it
     would be refused.
     """
-    from baoctl.commands.upgrade.plan import (
-        VERSION,
-        UpgradeRequest,
-        as_json,
-        as_text,
-        as_yaml,
-        is_version,
-        plan,
-    )
+    from baoctl.commands.upgrade.live_objects import VERSION, is_version, read_live
     from baoctl.settings import IMAGE, is_image
 
     version, image = edit["version"], edit["image"]
@@ -80,7 +72,16 @@ def upgrade_plan_command(
     if image and not is_image(image):
         raise click.BadParameter(f"{image[:80]!r}: {IMAGE}", param_hint="--image")
     dump = content_of(filename) if filename else None
-    forecast = plan(UpgradeRequest(**edit), dump, cluster, access)
-    text = {"text": as_text, "json": as_json, "yaml": as_yaml}[output](forecast)
+    live = read_live(cluster, access) if dump is None else None
+    # Imported after the requests, because it imports the state machine of the operator.
+    from baoctl.commands.upgrade import plan
+
+    request = plan.UpgradeRequest(**edit)
+    forecast = (
+        plan.plan_live(request, live)
+        if live is not None
+        else plan.plan_dump(request, dump or b"", cluster)
+    )
+    text = {"text": plan.as_text, "json": plan.as_json, "yaml": plan.as_yaml}[output](forecast)
     click.echo(text, nl=False)
     raise SystemExit(forecast.exit_code)

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contracts.api.meta import ApiModel, StorageSize, SubdomainName
+from contracts.datacenter.names import NAME_PATTERN
 
 SERVICE_NAME_MAX = 40
 """Short enough that names of objects rarely need a digest."""
-NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
 
 ContainerName = Annotated[
     str, Field(pattern=NAME_PATTERN, min_length=1, max_length=SERVICE_NAME_MAX)

@@ -12,7 +12,8 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import TypeAlias
 
-from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService, ServiceContainer
+from contracts.datacenter.names import OPENBAO_READY
+from contracts.datacenter.service_spec import BootstrapService, ServiceContainer
 from contracts.datacenter.workload_records import ServiceRecord
 
 Graph: TypeAlias = Mapping[str, Sequence[str]]

@@ -1,6 +1,7 @@
 """Names and labels of the objects of a datacenter.
 
-Uses contracts.naming.labels. Called by managers.datacenter.
+Uses contracts.naming.labels, and not the models, so that a verb of the command line can import it
+before its first request. Called by managers.datacenter and baoctl.commands.datacenter.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ DESIRED_HASH = "openbao.org/wish"
 DATACENTER_FINALIZER = "openbao.org/datacenter-finalizer"
 WORKLOAD_FINALIZER = "openbao.org/bootstrapworkload-finalizer"
 DIGITS = 8
+NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
+"""Pattern of the names of services, containers and datacenters."""
+OPENBAO_READY = "openbao:ready"
+"""The dependency on all OpenBaoClusters of the datacenter."""
 
 
 def workload_name(datacenter: str, service: str) -> str:

@@ -34,13 +34,13 @@ from contracts.api.meta import (
     as_set,
 )
 from contracts.datacenter.container_files import (
-    NAME_PATTERN,
     SERVICE_NAME_MAX,
     ConfigFile,
     ContainerName,
     SecretFiles,
     Volume,
 )
+from contracts.datacenter.names import NAME_PATTERN
 from runtime.memo import memoize
 
 Kind = Literal["Deployment", "StatefulSet", "DaemonSet", "OpenBaoCluster", "Objects"]
@@ -48,8 +48,6 @@ OBJECTS_KIND: Final = "Objects"
 """The kind of a service that consists of objects of other kinds, and has no pods."""
 Role = Literal["Main", "Sidecar", "Init"]
 
-OPENBAO_READY = "openbao:ready"
-"""The dependency on all OpenBaoClusters of the datacenter."""
 CONTAINERS_MAX = 16
 OBJECTS_MAX = 32
 REPLICAS_MAX = 1000

@@ -15,7 +15,8 @@ from contracts.tls_names import ISSUER_FILE
 from managers.certs import secret_data
 from managers.certs.chain import build, fingerprints
 from managers.certs.x509 import KeyPair, read
-from managers.context.secret_files import UNREADABLE, check_trusted, entry
+from managers.context.authority_pem import check_trusted
+from managers.context.secret_files import UNREADABLE, entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -25,6 +24,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
 
 from contracts.api.values.public_key import CURVES, RSA_BITS_MAX
+from managers.context.authority_pem import UnreadableFileError
 from managers.context.der import NotDerError, key_kind
 from runtime.limits.nesting import too_deep
 
@@ -55,10 +55,6 @@ UNREADABLE = (
 )
 """Errors of the libraries for files with another format, and for files that they cannot use: a key
 with a password, an unknown curve, contradictory extensions."""
-
-
-class UnreadableFileError(ValueError):
-    """The file has another format, or the library cannot use it."""
 
 
 class RefusedFileError(ValueError):
@@ -235,22 +231,3 @@ def lines(content: bytes) -> list[str]:
 
 
 _TOO_DEEP = f"its JSON is nested deeper than {JSON_LEVELS_MAX} levels: reduce the nesting"
-
-
-def ascii_pem(authority: str) -> str:
-    """Replace non-ASCII characters, which PEM comments may have and the TLS library rejects."""
-    return authority.encode("ascii", "replace").decode()
-
-
-def check_trusted(authority: str) -> None:
-    """Raise UnreadableFileError for PEM certificates that the TLS library rejects.
-
-    The TLS library parses them only when it connects, and is stricter than `certificates`.
-    """
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ascii_pem(authority))
-    except (ssl.SSLError, ValueError) as error:
-        raise UnreadableFileError(
-            f"the TLS library reads no certificate in it ({error}): PEM has to start at the first "
-            "character of each line"
-        ) from error

@@ -21,37 +21,37 @@ TERMINAL_ONLY: Final = ("pygments", "rich")
 CLIENT: Final = ("aiohttp", "asyncio", "kubernetes_asyncio.config", "yaml")
 """The client of the API server and its credentials."""
 MODELS: Final = ("annotated_types", "pydantic")
-CLUSTER: Final = (*MODELS, "contracts.api.cluster.spec", "cryptography")
-"""The model of a cluster, a fifth of a second, and the certificates of its servers."""
-RULES: Final = (*CLUSTER, "contracts.api.rules.cluster", "croniter", "semver")
-PLAN: Final = (*RULES, "contracts.records.desired", "jinja2")
+RULES: Final = (*MODELS, "contracts.api.cluster.spec", "contracts.api.rules.cluster", "semver")
+"""The model of a cluster and its rules."""
+PLAN: Final = (*RULES, "contracts.records.desired", "cryptography", "jinja2")
 """The functions of the controller that plan the objects of a cluster."""
 UNUSED: Final = (
-    "contracts.api.schema.crd", "contracts.rbac", "frozenlist._frozenlist",
+    "contracts.api.schema.crd", "contracts.rbac", "croniter", "frozenlist._frozenlist",
     "kubernetes_asyncio.client.configuration", "kubernetes_asyncio.client.models", "obstore",
     "prometheus_client", "pygments", "requests", "sigstore", "structlog", "urllib3",
 )  # fmt: skip
 """What no verb uses: logs, metrics, stores and the rights of a process, the schema of a cluster,
-other HTTP clients, libstdc++, and the models of the Kubernetes API."""
+other HTTP clients, libstdc++, the models of the Kubernetes API, and, for a spec without a schedule,
+croniter."""
 IMPORTS: Final[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = (
-    ((), ("completion", "explain reasons", "explain conditions")),
+    ((), ("completion", "explain reasons", "explain conditions", "explain steps")),
     (
         CLIENT,
         (
             *("hibernate", "pause", "restart", "resume", "wake", "fence", "unfence", "promote"),
             *("rotate ca", "rotate unseal-key"),
             *("upgrade retry", "upgrade promote", "upgrade rollback", "upgrade cleanup"),
+            *("datacenter status", "datacenter get", "datacenter redeploy", "login"),
         ),
     ),
-    ((*CLIENT, "rich"), ("status", "doctor", "events", "tree", "version", "bundle", "backup")),
+    ((*CLIENT, "semver"), ("upgrade plan",)),
+    (
+        (*CLIENT, "rich"),
+        ("status", "doctor", "events", "tree", "version", "bundle", "backup", "bench"),
+    ),
     ((*CLIENT, "rich", "semver"), ("restore",)),
-    ((*CLIENT, *MODELS), ("datacenter status", "datacenter get", "datacenter redeploy")),
-    ((*CLIENT, *CLUSTER), ("login",)),
-    ((*CLIENT, *CLUSTER, "rich"), ("bench",)),
     ((*RULES, "yaml"), ("migrate",)),
-    (PLAN, ("explain steps",)),
     ((*PLAN, "yaml"), ("render",)),
-    ((*CLIENT, *PLAN), ("upgrade plan",)),
     ((*CLIENT, *PLAN, "rich"), ("plan",)),
 )
 """The expensive modules that verbs import up to their first request, and these verbs."""

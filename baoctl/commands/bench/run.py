@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from baoctl.commands.api_client import RequestError, Session, run_in_session
 from baoctl.commands.bench import report
-from baoctl.commands.bench.connections import WorkerConnections, connect_workers
 from baoctl.commands.bench.engine import Engine
 from baoctl.commands.bench.options import LOGINS, WRITES, BenchOptions
 from baoctl.commands.bench.readiness import obstacles
 from baoctl.commands.bench.report import BenchReport, screen
-from baoctl.commands.bench.stages import Measurement, run_stages
 from baoctl.commands.cluster.fetch import read_cluster
 from baoctl.commands.cluster.observed import number, part
 from baoctl.commands.cluster.terminal import present
 from baoctl.commands.login import processes
-from baoctl.commands.login.connection import check_kubectl, termination_signals
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from runtime.types import Object
+
+if TYPE_CHECKING:
+    from baoctl.commands.bench.connections import WorkerConnections
+    from baoctl.commands.bench.stages import Measurement
 
 Confirm = Callable[[str], None]
 
@@ -35,13 +37,13 @@ def bench(options: BenchOptions, access: Access, confirm: Confirm, output: str) 
     It calls `confirm` with the consequence before it starts.
     """
     if options.address is None:
-        check_kubectl()
+        processes.check_kubectl()
 
     async def run(api: Session) -> tuple[int, BenchReport | None]:
         live = await read_cluster(api, options.login.cluster)
         _check_readiness(options, live)
         confirm(_consequence(api, options))
-        with termination_signals() as received:
+        with processes.termination_signals() as received:
             try:
                 return await _run(api, options, access, live)
             except asyncio.CancelledError:
@@ -75,6 +77,10 @@ def _consequence(api: Session, options: BenchOptions) -> str:
 async def _run(
     api: Session, options: BenchOptions, access: Access, live: Object
 ) -> tuple[int, BenchReport]:
+    # Imported after the first request, because they import the client of OpenBao and its models.
+    from baoctl.commands.bench.connections import connect_workers
+    from baoctl.commands.bench.stages import run_stages
+
     async with connect_workers(api, options, access, live) as connections:
         measurement = await run_stages(api, options, connections.workers)
     result = _report(api, options, live, connections, measurement)

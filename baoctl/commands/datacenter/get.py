@@ -14,7 +14,8 @@ from typing import Final
 import click
 
 from baoctl.commands.api_client import RequestError, Session, run_in_session
-from baoctl.commands.datacenter.status import View, fetch, metadata_of_all, service_of
+from baoctl.commands.datacenter.status import fetch, metadata_of_all
+from baoctl.commands.datacenter.view import View, service_of
 from baoctl.commands.datacenter.watch import Output, printable, render_view
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access

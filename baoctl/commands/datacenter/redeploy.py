@@ -11,9 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
-from typing import Any, Final
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any, Final
 
 from baoctl.commands.api_client import FIELD_MANAGER, RequestError, Session, run_in_session
 from baoctl.commands.datacenter.status import find, format_names
@@ -22,14 +20,16 @@ from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.conditions.message import clean_message
 from contracts.datacenter import names
-from contracts.datacenter.container_files import NAME_PATTERN
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
-from contracts.datacenter.objects import SERVICES_MAX, RedeployRequest
+from contracts.datacenter.names import NAME_PATTERN
 from runtime.client.client import Client
 from runtime.client.listing import ListOptions
 from runtime.clock import Clock
 from runtime.errors import Conflict, NotFound, PatchFailed, TransportError
 from runtime.types import Object, ObjectKey, is_terminating, key_of
+
+if TYPE_CHECKING:
+    from contracts.datacenter.objects import RedeployRequest
 
 ATTEMPTS_MAX: Final = 5
 """Attempts to write a request while other clients change the Datacenter."""
@@ -72,8 +72,8 @@ async def request_redeploy(
         raise RequestError(
             f"{target!r}: must be DC/SERVICE, such as fra1/log-shipper", ExitCode.USAGE
         )
-    request = _request(service, _default_token(clock) if token is None else token)
     live = await find(client, datacenter)
+    request = _request(service, _default_token(clock) if token is None else token)
     await _expect_workload(client, datacenter, service)
     before = _token_of(live, service)
     for _ in range(ATTEMPTS_MAX):
@@ -102,6 +102,8 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
 
     Raises RequestError if the datacenter is being deleted, or the list is full.
     """
+    from contracts.datacenter.objects import SERVICES_MAX
+
     name = key_of(live).name
     if is_terminating(live):
         raise RequestError(
@@ -153,6 +155,11 @@ def _summary(result: RedeployResult) -> str:
 
 
 def _request(service: str, token: str) -> RedeployRequest:
+    # Imported after the first request, because it imports the models.
+    from pydantic import ValidationError
+
+    from contracts.datacenter.objects import RedeployRequest
+
     try:
         return RedeployRequest(name=service, token=token)
     except ValidationError as error:

@@ -14,10 +14,10 @@ from typing import Final, TypeAlias
 
 import click
 
-from baoctl.commands.datacenter.status import UNREADABLE, ServiceView, SourceView, View
+from baoctl.commands.datacenter.view import UNREADABLE, ServiceView, SourceView, View
 from contracts.conditions.message import clean_message
+from contracts.datacenter.names import OPENBAO_READY
 from contracts.datacenter.reasons import READY
-from contracts.datacenter.service_spec import OPENBAO_READY
 from contracts.rfc3339 import rfc3339
 
 Colorize: TypeAlias = Callable[[str, str], str]

@@ -16,8 +16,9 @@ from typing import Final, Literal, Protocol
 import click
 
 from baoctl.commands.api_client import RequestError, Session, run_in_session
-from baoctl.commands.datacenter.status import View, as_json, fetch
+from baoctl.commands.datacenter.status import fetch
 from baoctl.commands.datacenter.tree import as_text, color_text, plain
+from baoctl.commands.datacenter.view import View, as_json
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from baoctl.yaml_text import json_as_yaml

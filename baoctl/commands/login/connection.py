@@ -7,10 +7,8 @@ baoctl.commands.login.session and baoctl.commands.bench.
 from __future__ import annotations
 
 import asyncio
-import shutil
-import signal
-from collections.abc import AsyncIterator, Awaitable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
@@ -61,12 +59,6 @@ class ServerAddress:
         return Bao(server.authority, server.server_name, self.port, guard=allow_writes)
 
 
-def check_kubectl() -> None:
-    """Raise RequestError if kubectl, which forwards the port, is missing."""
-    if not shutil.which("kubectl"):
-        raise RequestError("kubectl is not on PATH; install it to forward the port")
-
-
 async def active_server(api: Session, options: LoginOptions, live: Object) -> ActiveServer:
     """Return the active server of a cluster. Raises RequestError with the reason for none."""
     trust = trust_of(live)
@@ -84,29 +76,6 @@ async def forward_port(
     arguments = processes.kubectl_arguments(access, api.namespace, server.pod, API.number)
     async with processes.port_forward(arguments, server.pod, folder, api.clock) as port:
         yield ServerAddress(server, LOOPBACK, port)
-
-
-@contextmanager
-def termination_signals() -> Iterator[list[int]]:
-    """Cancel this task on the first SIGTERM, SIGHUP or SIGINT.
-
-    The list that it yields receives the number of the signal.
-    """
-    loop, task, received = asyncio.get_running_loop(), asyncio.current_task(), list[int]()
-
-    def cancel(number: int) -> None:
-        if not received and task is not None:
-            received.append(number)
-            task.cancel()
-
-    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-    for number in numbers:
-        loop.add_signal_handler(number, cancel, number)
-    try:
-        yield received
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
 
 
 @asynccontextmanager

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +32,35 @@ POLL_SECONDS: Final = 0.05
 SHELL: Final = "/bin/sh"
 SIGNAL_STATUS: Final = 128
 """Added to the number of the signal that ended a process, as shells do."""
+
+
+def check_kubectl() -> None:
+    """Raise RequestError if kubectl, which forwards the port, is missing."""
+    if not shutil.which("kubectl"):
+        raise RequestError("kubectl is not on PATH; install it to forward the port")
+
+
+@contextmanager
+def termination_signals() -> Iterator[list[int]]:
+    """Cancel this task on the first SIGTERM, SIGHUP or SIGINT.
+
+    The list that it yields receives the number of the signal.
+    """
+    loop, task, received = asyncio.get_running_loop(), asyncio.current_task(), list[int]()
+
+    def cancel(number: int) -> None:
+        if not received and task is not None:
+            received.append(number)
+            task.cancel()
+
+    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    for number in numbers:
+        loop.add_signal_handler(number, cancel, number)
+    try:
+        yield received
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
 
 
 def process_environment() -> Mapping[str, str]:

@@ -16,13 +16,6 @@ from pathlib import Path
 from baoctl.commands.api_client import RequestError, Session, run_in_session
 from baoctl.commands.cluster.fetch import read_cluster
 from baoctl.commands.login import processes
-from baoctl.commands.login.connection import (
-    active_server,
-    check_kubectl,
-    forward_port,
-    log_in,
-    termination_signals,
-)
 from baoctl.commands.login.reads import LoginOptions, account_token
 from baoctl.commands.login.target import Connection, environment_of
 from baoctl.exit_codes import ExitCode
@@ -31,14 +24,14 @@ from baoctl.options import Access
 
 def login(options: LoginOptions, access: Access) -> int:
     """Run the command or the shell; return its exit status. Raises RequestError."""
-    check_kubectl()
+    processes.check_kubectl()
     if options.command and not shutil.which(options.command[0]):
         raise RequestError(
             f"there is no command {options.command[0][:80]!r}; check PATH", ExitCode.USAGE
         )
 
     async def run(api: Session) -> int:
-        with termination_signals() as received:
+        with processes.termination_signals() as received:
             try:
                 return await _session(api, options, access)
             except asyncio.CancelledError:
@@ -50,7 +43,11 @@ def login(options: LoginOptions, access: Access) -> int:
 
 
 async def _session(api: Session, options: LoginOptions, access: Access) -> int:
-    server = await active_server(api, options, await read_cluster(api, options.cluster))
+    live = await read_cluster(api, options.cluster)
+    # Imported after the first request, because it imports the client of OpenBao and its models.
+    from baoctl.commands.login.connection import active_server, forward_port, log_in
+
+    server = await active_server(api, options, live)
     jwt = await account_token(api, options)
     async with AsyncExitStack() as stack:
         # tempfile creates the directory with mode 0700.

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from baoctl.commands.api_client import Session
-from baoctl.commands.cluster.fetch import read_cluster
-from baoctl.exit_codes import ExitCode, VerbError
+from baoctl.commands.upgrade.live_objects import DumpError
+from baoctl.exit_codes import ExitCode
 from baoctl.yaml_text import TextError, objects_of, read_documents
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND
@@ -32,16 +31,11 @@ from managers.cluster.owner import owner_of
 from managers.cluster.resolve.resolve import is_initialized
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
-from runtime.client.listing import ListOptions
 from runtime.types import Object, labels_of
 
 _NAMESPACE = "default"
 MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Errors of objects that no API server validated; the operator reads only validated objects."""
-
-
-class DumpError(VerbError):
-    """The dump cannot be read, or does not contain the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,18 +169,3 @@ def _with_defaults(live: Object) -> Object:
     for field, default in (("namespace", _NAMESPACE), ("uid", ""), ("generation", 1)):
         metadata.setdefault(field, default)
     return {**live, "metadata": metadata}
-
-
-async def fetch(api: Session, name: str) -> tuple[Object, ...]:
-    """Read a cluster and its objects from the API server.
-
-    Raises RequestError, which lists the existing clusters, if it does not exist, and the errors of
-    the client.
-    """
-    live = await read_cluster(api, name)
-    by_cluster = ListOptions(label_selector=f"{labels.CLUSTER}={name}")
-    objects: list[Object] = []
-    for kind in (STATEFUL_SET, POD, PVC):
-        response = await api.client.list(kind, api.namespace, options=by_cluster)
-        objects += [{**item, "kind": kind.kind} for item in response.items]
-    return ({**live, "apiVersion": API_VERSION, "kind": CLUSTER_KIND}, *objects)

@@ -7,32 +7,27 @@ nothing, and sends no request to a server. Called by baoctl.verbs.upgrade.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Final, Literal
 
-from baoctl.commands.api_client import Session, run_in_session
 from baoctl.commands.upgrade.cluster_dump import (
     MALFORMED,
     ClusterDump,
-    DumpError,
     expect_status,
-    fetch,
     objects_in,
     read_dump,
 )
+from baoctl.commands.upgrade.live_objects import DumpError, LiveCluster
 from baoctl.commands.upgrade.steps import blue_green, in_place
 from baoctl.exit_codes import ExitCode
-from baoctl.options import Access
 from baoctl.settings import installation_from_environment
 from baoctl.yaml_text import json_as_yaml
-from contracts.api.cluster.spec import VERSION_PATTERN, OpenBaoCluster
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.upgrade import Strategy, Upgrade
 from contracts.api.rules.cluster import violations
 from contracts.records.upgrade import Release, blue_green_under_way
-from managers.upgrade import version_matrix
 from managers.upgrade.bluegreen.facts import decides
 from managers.upgrade.bluegreen.pool_guards import DEPLOY_DEADLINE, STEP_DEADLINE
 from managers.upgrade.decide import accepted_release, decide_upgrade
@@ -41,12 +36,8 @@ from managers.upgrade.preflight.checks import Result, check
 from runtime.builtin_kinds import PVC
 from runtime.clock import SystemClock
 from runtime.outcome import Blocked, Wait
-from runtime.types import Object
 
 Answer = Literal["begins", "goes-on", "waits", "refused", "nothing"]
-VERSION: Final = "must be a version of OpenBao, MAJOR.MINOR.PATCH, as in 2.7.2"
-VERSION_MAX: Final = 64
-"""Characters, as in the schema of the field."""
 EXITS: Final[Mapping[Answer, ExitCode]] = {
     "begins": ExitCode.GOOD,
     "goes-on": ExitCode.GOOD,
@@ -103,29 +94,21 @@ class Forecast:
         return EXITS[self.answer]
 
 
-def is_version(text: str) -> bool:
-    """Whether a text is a valid spec.version."""
-    matches = len(text) <= VERSION_MAX and re.fullmatch(VERSION_PATTERN, text)
-    return bool(matches) and version_matrix.parse(text) is not None
+def plan_live(request: UpgradeRequest, live: LiveCluster) -> Forecast:
+    """Plan an upgrade of a cluster in the API server. Raises DumpError.
+
+    Raises SettingError for invalid settings.
+    """
+    deadline = installation_from_environment().pod_deadline
+    return forecast(read_dump(live.objects, live.key, SystemClock().now()), request, deadline)
 
 
-def plan(
-    request: UpgradeRequest,
-    dump: bytes | None,
-    cluster: str | None = None,
-    access: Access | None = None,
-) -> Forecast:
-    """Plan an upgrade of a cluster in a dump, or of the live cluster if there is no dump.
+def plan_dump(request: UpgradeRequest, dump: bytes, cluster: str | None) -> Forecast:
+    """Plan an upgrade of a cluster in a dump, None for the only one. Raises DumpError.
 
-    Raises DumpError, RequestError, and SettingError for invalid settings.
+    Raises SettingError for invalid settings.
     """
     clock, deadline = SystemClock(), installation_from_environment().pod_deadline
-    if dump is None:
-        if cluster is None:
-            text = "choose a cluster with --cluster NAMESPACE/NAME, or a dump with -f"
-            raise DumpError(text, ExitCode.USAGE)
-        key, live = _live(cluster, access or Access())
-        return forecast(read_dump(live, key, clock.now()), request, deadline)
     try:
         return forecast(read_dump(objects_in(dump), cluster, clock.now()), request, deadline)
     except MALFORMED as error:
@@ -133,19 +116,6 @@ def plan(
             f"an object in the dump is malformed ({type(error).__name__}: {error}): create the "
             "dump again with kubectl get -o yaml"
         ) from None
-
-
-def _live(cluster: str, access: Access) -> tuple[str, tuple[Object, ...]]:
-    namespace, slash, name = cluster.rpartition("/")
-    if slash and access.namespace not in (None, namespace):
-        text = f"--cluster {cluster[:80]} and -n {access.namespace} are different namespaces"
-        raise DumpError(f"{text}; use one of them", ExitCode.USAGE)
-
-    async def run(api: Session) -> tuple[str, tuple[Object, ...]]:
-        return f"{api.namespace}/{name}", await fetch(api, name)
-
-    target_access = replace(access, namespace=namespace) if slash else access
-    return run_in_session("upgrade-plan", run, target_access)
 
 
 def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) -> Forecast:

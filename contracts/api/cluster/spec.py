@@ -44,13 +44,10 @@ from contracts.api.cluster.upgrade import Upgrade
 from contracts.api.group import API_VERSION, CLUSTER_KIND
 from contracts.api.meta import ApiModel, ObjectMeta, SecretReference, as_map, as_set
 from contracts.api.violation import Violation
+from contracts.server_features import VERSION_MAX, VERSION_PATTERN
 from contracts.upgrade_requests import UPGRADE_REQUESTS, UpgradeRequest
 from runtime.limits.nesting import too_deep, too_many
 
-VERSION_PATTERN = (
-    r"^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
-    r"(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$"
-)
 # Maximum depth of a spec: that of the deepest part of the API, and some levels for free data. The
 # API server stores ten thousand levels, at which recursive code fails.
 LEVELS_MAX = 64
@@ -72,7 +69,7 @@ class ClusterSpec(ApiModel):
         examples=["2.7.2"],
         pattern=VERSION_PATTERN,
         min_length=5,
-        max_length=64,
+        max_length=VERSION_MAX,
     )
     image: Image | None = Field(
         default=None,

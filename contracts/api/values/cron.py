@@ -12,8 +12,6 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import pairwise
 
-from croniter import CroniterBadDateError, croniter
-
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _HOUR = 60
@@ -82,6 +80,9 @@ def next_after(text: str, moment: datetime) -> datetime:
     Raises ValueError for an invalid schedule, for one that is never due, such as 0 0 31 2 *, and
     for a moment without a time zone.
     """
+    # Imported here: most commands read no schedule.
+    from croniter import CroniterBadDateError, croniter
+
     parse(text)
     if moment.tzinfo is None:
         raise ValueError("the start time for a schedule needs a time zone")

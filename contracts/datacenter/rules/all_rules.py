@@ -15,7 +15,6 @@ from contracts.api.schema.tenant import SYSTEM_MESSAGE, SYSTEM_PREFIX
 from contracts.api.values.pattern import Pattern
 from contracts.api.violation import Violation, format_value
 from contracts.datacenter import dependencies, names
-from contracts.datacenter.container_files import NAME_PATTERN
 from contracts.datacenter.objects import BootstrapServiceSet, Datacenter, InvalidDatacenterError
 from contracts.datacenter.rules.container import CONTAINER_RULES
 from contracts.datacenter.rules.files import FILE_RULES
@@ -25,7 +24,7 @@ from contracts.datacenter.rules.objects import OBJECT_RULES
 from contracts.datacenter.rules.openbao import openbao_violations
 from contracts.datacenter.rules.service import FORBIDDEN, SERVICE_RULES, ServiceRule
 from contracts.datacenter.rules.unique import UNIQUE_RULES, unique_names
-from contracts.datacenter.service_spec import BODY_CACHE_SIZE, OPENBAO_READY, BootstrapService
+from contracts.datacenter.service_spec import BODY_CACHE_SIZE, BootstrapService
 from contracts.datacenter.workload import BootstrapWorkload
 from runtime.memo import memoize
 
@@ -42,7 +41,7 @@ BODY_RULES: tuple[ServiceRule, ...] = (
 )
 """Rules of every service, in any object."""
 DATACENTER_NAME_MAX = 63
-_NAME = Pattern(NAME_PATTERN)
+_NAME = Pattern(names.NAME_PATTERN)
 _NAMESPACE = "spec.namespace"
 _DECLARED_PATH = "spec.bootstrapServices"
 _OBJECT_KINDS = "spec.objectKinds"
@@ -115,7 +114,7 @@ def _cycles(path: str, services: Services) -> Iterator[Offence]:
 
 _NEEDS = (
     "({1}.name in {0}.dependsOn || "
-    f"({{1}}.kind == 'OpenBaoCluster' && '{OPENBAO_READY}' in {{0}}.dependsOn))"
+    f"({{1}}.kind == 'OpenBaoCluster' && '{names.OPENBAO_READY}' in {{0}}.dependsOn))"
 )
 
 

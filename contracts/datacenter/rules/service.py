@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from contracts.api.rules.rule import CelReason, Offence
 from contracts.api.values.field_path import value_at, values_at
 from contracts.api.values.pattern import Pattern
-from contracts.datacenter.service_spec import OBJECTS_KIND, OPENBAO_READY, BootstrapService
+from contracts.datacenter.names import OPENBAO_READY
+from contracts.datacenter.service_spec import OBJECTS_KIND, BootstrapService
 from contracts.naming import names
 
 Find = Callable[[BootstrapService], Iterator[Offence]]

@@ -19,10 +19,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 
 from contracts.records.secrets import CredentialFacts, OciProfile
+from managers.context.authority_pem import UnreadableFileError
 from managers.context.secret_files import (
     UNREADABLE,
     RefusedFileError,
-    UnreadableFileError,
     certificates,
     is_json_object,
     lines,

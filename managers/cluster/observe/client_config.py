@@ -12,7 +12,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.records.observed import PodFacts, ServerClientConfig
 from contracts.records.secrets import SecretFacts
 from contracts.tenancy import secret_access
-from managers.context.secret_files import ascii_pem
+from managers.context.authority_pem import ascii_pem
 
 
 def tls_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""The ordered table of the steps of a plan, and their merge into one `Desired`. Pure."""
+"""The ordered table of the steps of a plan, and their merge into one `Desired`. Pure.
+
+managers.cluster.plan.step_texts describes each step for users.
+"""
 
 from __future__ import annotations
 

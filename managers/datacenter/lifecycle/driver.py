@@ -16,7 +16,8 @@ from typing import Final, Literal, TypeVar
 
 from contracts.conditions.message import clean_message
 from contracts.datacenter.dependencies import dependencies, dependents, unmet_dependencies
-from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService
+from contracts.datacenter.names import OPENBAO_READY
+from contracts.datacenter.service_spec import BootstrapService
 from contracts.datacenter.workload_records import (
     DatacenterInfo,
     Observation,

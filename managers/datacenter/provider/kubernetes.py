@@ -20,7 +20,6 @@ from contracts.api.group import API_VERSION, CLUSTERS
 from contracts.datacenter import names
 from contracts.datacenter.kinds import WORKLOAD_KIND
 from contracts.datacenter.objects import KUBERNETES
-from contracts.datacenter.service_spec import OPENBAO_READY
 from contracts.datacenter.workload_records import Observation, ServiceRecord, Vault
 from managers.context.context import FIELD_MANAGER, MARKS
 from managers.datacenter.interfaces import ProviderError
@@ -183,7 +182,7 @@ class KubernetesProvider:
     def _vaults_for(self, record: ServiceRecord, current: tuple[Vault, ...]) -> tuple[Vault, ...]:
         """Return the vaults to pass to a service, including those passed before."""
         namespace = record.datacenter.namespace
-        if OPENBAO_READY not in record.desired.service.depends_on:
+        if names.OPENBAO_READY not in record.desired.service.depends_on:
             return ()
         key = ObjectKey(namespace, names.openbao_config_map(object_name(record)))
         before = (self._own(record, (CONFIG_MAP, key)) or {}).get("data") or {}

@@ -13,7 +13,6 @@ from typing import Any, Final
 from contracts.api.group import CLUSTERS
 from contracts.datacenter import names
 from contracts.datacenter.service_spec import (
-    OPENBAO_READY,
     BootstrapService,
     Kind,
     ServiceContainer,
@@ -47,7 +46,7 @@ def render(record: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ..
     service = record.desired.service
     if service.kind == "OpenBaoCluster":
         return (vault.cluster(record),)
-    used_vaults = vaults if OPENBAO_READY in service.depends_on else ()
+    used_vaults = vaults if names.OPENBAO_READY in service.depends_on else ()
     name = object_name(record)
     intents: list[Intent] = []
     files = config_files(service)
@@ -91,7 +90,7 @@ def required_refs(record: ServiceRecord) -> tuple[frozenset[ObjectRef], frozense
     if _service_ports(service):
         required.add(network)
     # It exists only with a ready vault, which is not known here.
-    optional = {openbao} if OPENBAO_READY in service.depends_on else set()
+    optional = {openbao} if names.OPENBAO_READY in service.depends_on else set()
     return frozenset(required), frozenset(optional)
 
 

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, Pub
 from contracts.api.values.public_key import RSA_BITS_MAX
 from managers.bootstrap.seal.secret import FILES_MAX, KEYS_MAX
 from managers.certs.chain import LONGEST_CHAIN, SAME_SUBJECT_MAX
+from managers.context.authority_pem import UnreadableFileError, ascii_pem, check_trusted
 from managers.context.secret_files import (
     CERTIFICATE_BYTES_MAX,
     FILE_BYTES_MAX,
@@ -26,11 +27,8 @@ from managers.context.secret_files import (
     RSA_EXPONENT_BITS_MAX,
     TEXT_BYTES_MAX,
     RefusedFileError,
-    UnreadableFileError,
-    ascii_pem,
     certificates,
     check_public_key,
-    check_trusted,
     entry,
     is_json_object,
     lines,

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from baoctl.commands.api_client import RequestError
-from baoctl.commands.datacenter.status import as_json, fetch, view_of
+from baoctl.commands.datacenter.reading import view_of
+from baoctl.commands.datacenter.status import fetch
+from baoctl.commands.datacenter.view import as_json
 from contracts.datacenter.kinds import DATACENTERS
 from contracts.datacenter.workload_records import ServiceProgress
 from runtime.testing.api_server.server import FakeApiServer

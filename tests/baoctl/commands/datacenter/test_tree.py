@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baoctl.commands.datacenter.status import UNREADABLE, ServiceView, View, as_json, view_of
+from baoctl.commands.datacenter.reading import view_of
 from baoctl.commands.datacenter.tree import as_text, color_text
-from contracts.datacenter.service_spec import OPENBAO_READY
+from baoctl.commands.datacenter.view import UNREADABLE, ServiceView, View, as_json
+from contracts.datacenter.names import OPENBAO_READY
 from contracts.datacenter.workload_records import ServiceProgress
 from runtime.types import Object
 from tests.baoctl.datacenter_bench import (

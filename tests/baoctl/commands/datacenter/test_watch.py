@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from baoctl.commands.api_client import RequestError
-from baoctl.commands.datacenter.status import View, view_of
+from baoctl.commands.datacenter.reading import view_of
+from baoctl.commands.datacenter.view import View
 from baoctl.commands.datacenter.watch import (
     CLEAR,
     ReadSchedule,

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from baoctl.commands.login.connection import termination_signals
+from baoctl.commands.login.processes import termination_signals
 from runtime.testing.wait import eventually
 
 

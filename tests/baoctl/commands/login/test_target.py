@@ -18,7 +18,9 @@ from baoctl.commands.login.target import (
     trust_of,
 )
 from baoctl.exit_codes import ExitCode, VerbError
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.naming import labels
+from contracts.tls_names import tls_fields
 from runtime.types import Object
 from tests.baoctl.commands.cluster.looks import healthy, with_pod, with_spec
 
@@ -94,9 +96,42 @@ def test_a_server_is_verified_as_its_mode_wants_it(case: str) -> None:
     assert (trust.server_name, trust.secret, trust.entry) == (name, secret, entry)
 
 
-def test_a_spec_of_another_version_is_told_in_one_line() -> None:
-    with pytest.raises(VerbError, match="cannot read its spec"):
-        trust_of(with_spec(healthy(), replicas="many").cluster)
+def test_a_mode_of_another_version_is_told_in_one_line() -> None:
+    with pytest.raises(VerbError, match=r"spec\.tls\.mode 'Mesh': this client does not know it"):
+        trust_of(with_spec(healthy(), tls={"mode": "Mesh"}).cluster)
+
+
+ACME = {"directoryURL": "https://acme.example.com/d"}
+CREDENTIALS = {"type": "transit", "credentialsSecretRef": {"name": "seal"}}
+# sentence: fields of a spec
+SPECS: dict[str, Object] = {
+    "no mode": {"tls": {}},
+    "a Secret that another mode uses": {"tls": {"external": {"caSecretRef": {"name": "mine"}}}},
+    "external, default names": {"tls": {"mode": "External"}},
+    "ACME, default name": {"tls": {"mode": "ACME", "acme": ACME}},
+    "ACME, deprecated field": {"tls": {"mode": "ACME", "acme": {**ACME, "domain": "A.example"}}},
+    "ACME, a name within the cluster": {
+        "tls": {"mode": "ACME", "acme": {**ACME, "domains": ["a.example", "first.ns.svc"]}}
+    },
+    "ACME, a CA file of the seal": {
+        "tls": {"mode": "ACME", "acme": {**ACME, "caSecretRef": {"name": "acme"}}},
+        "configuration": {"acmeCARoot": "/etc/bao/seal-creds/ca.crt"},
+        "unseal": CREDENTIALS,
+    },
+    "ACME, a CA file of the image": {
+        "tls": {"mode": "ACME", "acme": ACME}, "configuration": {"acmeCARoot": "/etc/ssl/ca.crt"},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
+def test_the_fields_are_read_like_those_of_the_model(spec: Object) -> None:
+    live = with_spec(healthy(), **spec).cluster
+    read = OpenBaoCluster.from_object(live)
+    trust, fields = trust_of(live), tls_fields(read)
+    acme = fields.mode == "ACME"
+    secret = fields.acme_issuer_secret if acme else fields.authority_secret
+    assert (trust.server_name, trust.secret) == (fields.server_name, secret)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from click.testing import CliRunner, Result
 
 from baoctl.cli import main
 from baoctl.commands.api_client import RequestError, Session
-from baoctl.commands.upgrade.cluster_dump import fetch, objects_in, read_dump
+from baoctl.commands.upgrade.cluster_dump import objects_in, read_dump
+from baoctl.commands.upgrade.live_objects import fetch
 from baoctl.commands.upgrade.plan import UpgradeRequest, apply_edit, forecast
 from contracts.api.group import CLUSTERS
 from contracts.records.upgrade import Release
