@@ -21,6 +21,7 @@ VALUES_MAX: Final = 1_000_000
 DEPTH_MAX: Final = 100
 """Maximum number of levels; the API server stores more, and the operator reads 64."""
 _TIMESTAMP_TAG = "tag:yaml.org,2002:timestamp"
+_MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
 class TextError(Exception):
@@ -64,6 +65,18 @@ class _Loader(yaml.SafeLoader):
             self._sizes[id(node)] = self._values - before, self._deepest - self._depth + 1
         self._deepest = max(self._deepest, above)
         self._depth -= 1
+        return node
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        keys = set[tuple[str, str]]()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE_TAG:
+                continue
+            if (key.tag, key.value) in keys:
+                text = f"it has the key {key.value[:80]!r} twice{_position(key.start_mark)}"
+                raise TextError(text)
+            keys.add((key.tag, key.value))
         return node
 
     def _enter(self, values: int, level: int, event: yaml.Event) -> None:

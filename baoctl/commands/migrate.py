@@ -256,11 +256,11 @@ def _violations(document: Object) -> Iterator[str]:
     try:
         match document.get("kind"):
             case kind if kind == CLUSTER_KIND:
-                yield from map(str, violations(OpenBaoCluster.from_object(whole)))
+                yield from map(str, violations(OpenBaoCluster.from_manifest(whole)))
             case kind if kind == RESTORE_KIND:
-                yield from map(str, restore_violations(OpenBaoRestore.from_object(whole)))
+                yield from map(str, restore_violations(OpenBaoRestore.from_manifest(whole)))
             case kind if kind == TENANT_KIND:
-                OpenBaoTenant.from_object(whole)
+                OpenBaoTenant.from_manifest(whole)
     except InvalidClusterError as error:
         yield from map(str, error.violations)
     model = _SPECS.get(str(document.get("kind")))

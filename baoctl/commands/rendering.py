@@ -61,7 +61,7 @@ def render_objects(manifest: Object, options: RenderOptions) -> Rendering:
     """Render one cluster. Raises RenderError if it violates a rule or cannot be resolved."""
     live = _with_server_fields(manifest, options)
     try:
-        cluster = OpenBaoCluster.from_object(live)
+        cluster = OpenBaoCluster.from_manifest(live)
         _expect_known_fields(manifest)
         names.stateful_set(cluster.metadata.name)
         # Without a status in both phases, because some rules exempt an initialized cluster.

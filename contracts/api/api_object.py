@@ -3,7 +3,9 @@
 Uses contracts.api.meta and contracts.api.schema_words.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from pydantic import ValidationError
@@ -34,6 +36,22 @@ class ApiObject(ApiModel):
             raise cls.invalid(schema_violations(error)) from None
 
     @classmethod
+    def from_manifest(cls, manifest: Mapping[str, Any]) -> Self:
+        """Read an object that a user wrote; raises `invalid` with a Violation per field.
+
+        Also for a text in the place of a number or a boolean: the API server rejects it, and
+        `from_object` converts it.
+        """
+        read = cls.from_object(manifest)
+        try:
+            cls.model_validate_json(json.dumps(manifest, default=str), strict=True)
+        except ValidationError as error:
+            violations = [*_type_violations(error)]
+            if violations:
+                raise cls.invalid(violations) from None
+        return read
+
+    @classmethod
     def size_violation(cls, spec: Any) -> Violation | None:
         """Return the violation of a spec with too many values; None if it can be read."""
         if cls.values_max is None or not too_many(spec, cls.values_max):
@@ -52,6 +70,15 @@ def schema_violations(error: ValidationError, prefix: str = "") -> list[Violatio
         )
         for part in error.errors()
     ]
+
+
+def _type_violations(error: ValidationError) -> Iterator[Violation]:
+    """Yield a violation for each value of another type; the API server accepts 3.0 as a number."""
+    for part, violation in zip(error.errors(), schema_violations(error), strict=True):
+        if isinstance(part["input"], str):
+            yield replace(violation, message=f"{violation.message}; remove the quotes")
+        elif not isinstance(part["input"], float):
+            yield violation
 
 
 def _path(steps: tuple[int | str, ...]) -> str:

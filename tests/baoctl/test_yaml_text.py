@@ -15,6 +15,11 @@ READ: dict[str, tuple[str | bytes, list[Any]]] = {
     "bytes": (b"a: \xc3\xa9", [{"a": "é"}]),
     "an alias": ("a: &x {b: 1}\nc: *x", [{"a": {"b": 1}, "c": {"b": 1}}]),
     "a merge": ("a: &x {b: 1}\nc: {<<: *x, d: 2}", [{"a": {"b": 1}, "c": {"b": 1, "d": 2}}]),
+    "a merge with a key that exists": (
+        "a: &x {b: 1}\nc: {<<: *x, b: 2}", [{"a": {"b": 1}, "c": {"b": 2}}],
+    ),
+    "two merges": ("a: &x {b: 1}\nc: {<<: *x, <<: *x}", [{"a": {"b": 1}, "c": {"b": 1}}]),
+    "a number and its text": ("1: a\n'1': b", [{1: "a", "1": "b"}]),
     "a name that is used again in another document": (
         "a: &x [1]\n---\na: &x [2]\nb: *x", [{"a": [1]}, {"a": [2], "b": [2]}],
     ),
@@ -34,6 +39,8 @@ def test_it_is_read(text: str | bytes, documents: list[Any]) -> None:
 REFUSED: dict[str, tuple[str | bytes, str]] = {
     "no UTF-8": (b"a: \xff\xfe", "it is not UTF-8: see byte 3"),
     "control characters": ("a: \x00", "it is not YAML: unacceptable character #x0000"),
+    "a key twice": ("a: 1\nb: {c: 1}\na: 2", "it has the key 'a' twice: line 3, column 1"),
+    "a key of a list twice": ("- a: 1\n  a: 1", "it has the key 'a' twice: line 2, column 3"),
     "an open bracket": ("a: [", "it is not YAML: expected the node content"),
     "a tab": ("a:\n\t- b", "it is not YAML: found character '\\t' that cannot start"),
     "a tag of another program": ("!!python/object:os.x y", "it is not YAML: could not determine"),

@@ -102,6 +102,10 @@ def test_clusters_in_a_list_are_rendered() -> None:
 
 # sentence: (text, word of the message)
 REFUSED: dict[str, tuple[str, str]] = {
+    "a number between quotes": (
+        manifest(replicas="3"),
+        "spec.replicas: must be a whole number; remove the quotes (got 3)",
+    ),
     "a rule is broken": (manifest(replicas=3, storage={"size": "none"}), "InvalidSpec"),
     "a field has another type": (manifest(replicas="many"), "spec.replicas"),
     "two names disagree": (manifest(image="example.com/bao:1.0.0"), "ImageVersionMismatch"),
