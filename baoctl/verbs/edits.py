@@ -125,6 +125,26 @@ def pause_command(cluster: str, duration: str | None, dry_run: bool, *, access: 
     pause_for(cluster, seconds, access, click.echo)
 
 
+@click.command("start")
+@CLUSTER
+@click.option(
+    "--to", "version", required=True, metavar="VERSION", help="Target version of OpenBao."
+)
+@DRY_RUN
+@cluster_options
+def upgrade_start_command(cluster: str, version: str, dry_run: bool, *, access: Access) -> None:
+    """Start an upgrade of CLUSTER: write spec.version.
+
+    Preview it with kubectl bao upgrade plan, and follow it with kubectl bao status --watch. If the
+    manifest of CLUSTER is in a repository, change the version there too.
+    """
+    from baoctl.commands.upgrade.live_objects import VERSION, is_version
+
+    if not is_version(version):
+        raise click.BadParameter(f"{version[:80]!r}: {VERSION}", param_hint="--to")
+    _edit(access, verb="start", cluster=cluster, version=version, dry_run=dry_run)
+
+
 @click.group("rotate", cls=Verbs)
 def rotate_group() -> None:
     """Rotate the CA or the unseal key of a cluster. The cluster stays available."""
@@ -139,6 +159,7 @@ COMMANDS: Final[tuple[click.Command, ...]] = (
 )
 PROMOTE: Final = _edit_command("promote", _UPGRADE_TEXTS["promote"])
 UPGRADE_COMMANDS: Final[tuple[click.Command, ...]] = (
+    upgrade_start_command,
     *_commands(_UPGRADE_TEXTS),
     _command_with_confirmation(
         "cleanup", _CLEANUP_TEXT, "The blue servers are deleted, and a rollback becomes impossible."

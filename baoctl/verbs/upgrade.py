@@ -5,7 +5,7 @@ Imports only click; a verb imports its module when it is called. Called by baoct
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 import click
 
@@ -19,12 +19,22 @@ def upgrade_group() -> None:
     """Plan an upgrade of a cluster, or control the one in progress."""
 
 
+_KEY: Final = "must be NAME or NAMESPACE/NAME; check the variables of your shell"
+
+
 def _is_key(text: str) -> bool:
     namespace, slash, name = text.rpartition("/")
     return bool(name) and (not slash or variables.is_namespace(namespace))
 
 
 @upgrade_group.command("plan")
+@click.argument(
+    "name",
+    metavar="[CLUSTER]",
+    required=False,
+    callback=fits(_is_key, _KEY),
+    shell_complete=names_of("clusters"),
+)
 @click.option(
     "-f",
     "--filename",
@@ -34,9 +44,9 @@ def _is_key(text: str) -> bool:
 @click.option(
     "--cluster",
     metavar="NAME",
-    callback=fits(_is_key, "must be NAME or NAMESPACE/NAME; check the variables of your shell"),
+    callback=fits(_is_key, _KEY),
     shell_complete=names_of("clusters"),
-    help="NAME or NAMESPACE/NAME of the cluster.  [default: the only cluster in the dump]",
+    help="The same as CLUSTER.",
 )
 @click.option(
     "--to", "version", required=True, metavar="VERSION", help="Target version of OpenBao."
@@ -50,6 +60,7 @@ def _is_key(text: str) -> bool:
 @output_option("text", "json", "yaml")
 @cluster_options
 def upgrade_plan_command(
+    name: str | None,
     filename: BinaryIO | None,
     cluster: str | None,
     output: str,
@@ -59,14 +70,16 @@ def upgrade_plan_command(
 ) -> None:
     """Show the preflight checks and the steps of an upgrade. Changes nothing.
 
-    With -f it sends no request to an API server. Create the dump with kubectl get
-    openbaocluster,sts,pods,pvc -o yaml. Exits with 3 if the upgrade would wait, and with 4 if it
-    would be refused.
+    CLUSTER is NAME or NAMESPACE/NAME, by default the only cluster of the dump. With -f it sends no
+    request to an API server. Create the dump with kubectl get openbaocluster,sts,pods,pvc -o yaml.
+    Exits with 3 if the upgrade would wait, and with 4 if it would be refused.
     """
     from baoctl.commands.upgrade.live_objects import VERSION, is_version, read_live
     from baoctl.settings import IMAGE, is_image
 
-    version, image = edit["version"], edit["image"]
+    if name and cluster:
+        raise click.UsageError("CLUSTER and --cluster are mutually exclusive")
+    cluster, version, image = name or cluster, edit["version"], edit["image"]
     if not is_version(version):
         raise click.BadParameter(f"{version[:80]!r}: {VERSION}", param_hint="--to")
     if image and not is_image(image):

@@ -61,6 +61,7 @@ ELSEWHERE = {
     "provision": "for pods",
     "run": "for pods",
     "upgrade cleanup": "e2e/upgrade_bluegreen",
+    "upgrade start": "tests/baoctl/commands/cluster/test_orders.py",
     "upgrade promote": "the same order as promote",
     "upgrade rollback": "e2e/upgrade_bluegreen",
 }

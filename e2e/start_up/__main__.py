@@ -36,6 +36,7 @@ ARGUMENTS: Final[Mapping[str, str]] = {
     "plan": f"-f {SAMPLE}",
     "render": f"-f {SAMPLE}",
     "upgrade cleanup": "x --yes",
+    "upgrade start": "x --to 2.7.2",
     "upgrade plan": "--cluster x --to 2.7.2",
 }
 """Arguments of the verbs that do not accept one `x` per required argument."""

@@ -171,7 +171,9 @@ WRONG: Mapping[str, tuple[tuple[str, ...], int, str]] = {
     "a condition that is none": (("explain", "conditions", "x"), 5, "there is no condition 'x'"),
     "steps of something": (("explain", "steps", "x"), 2, "unexpected extra argument"),
     "a render of nothing": (("render",), 2, "--filename"),
-    "a plan for nothing": (("upgrade", "plan", "--to", "2.7.2"), 2, "--cluster NAMESPACE/NAME"),
+    "a plan for nothing": (
+        ("upgrade", "plan", "--to", "2.7.2"), 2, "as in upgrade plan NAMESPACE/NAME",
+    ),
     "a plan to nowhere": (("upgrade", "plan"), 2, "--to"),
     "a plan without a cluster": (
         ("upgrade", "plan", "--to", "2.7.2", "--cluster", "a/b"), 6, "KUBECONFIG",

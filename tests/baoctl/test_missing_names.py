@@ -37,6 +37,26 @@ MISSING: dict[str, tuple[tuple[str, ...], int, str]] = {
         ("upgrade", "plan", "--cluster", "other", "--to", "2.7.3"), 5,
         "there is no OpenBaoCluster 'other' in namespace default, only first;",
     ),
+    "a plan for no cluster, which is an argument": (
+        ("upgrade", "plan", "empty/other", "--to", "2.7.3"), 5,
+        "there is no OpenBaoCluster 'other' in namespace empty",
+    ),
+    "a plan for two names": (
+        ("upgrade", "plan", "first", "--cluster", "first", "--to", "2.7.3"), 2,
+        "CLUSTER and --cluster are mutually exclusive",
+    ),
+    "an upgrade of no cluster": (
+        ("upgrade", "start", "other", "--to", "2.7.3"), 5,
+        "there is no OpenBaoCluster 'other' in namespace default, only first;",
+    ),
+    "an upgrade to no version": (
+        ("upgrade", "start", "first", "--to", "banana"), 2,
+        "'banana': must be a version of OpenBao, MAJOR.MINOR.PATCH, as in 2.7.2",
+    ),
+    "a pause without a unit": (
+        ("pause", "first", "--for", "30"), 2,
+        "--for: '30': must be a duration of h, m and s, as in 90s, 30m or 1h30m",
+    ),
     "a plan in another namespace": (
         ("upgrade", "plan", "--cluster", "empty/first", "--to", "2.7.3"), 5,
         "there is no OpenBaoCluster 'first' in namespace empty, which has none;",

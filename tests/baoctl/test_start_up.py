@@ -44,7 +44,7 @@ IMPORTS: Final[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = (
             *("datacenter status", "datacenter get", "datacenter redeploy", "login"),
         ),
     ),
-    ((*CLIENT, "semver"), ("upgrade plan",)),
+    ((*CLIENT, "semver"), ("upgrade plan", "upgrade start")),
     (
         (*CLIENT, "rich"),
         ("status", "doctor", "events", "tree", "version", "bundle", "backup", "bench"),

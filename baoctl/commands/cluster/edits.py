@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from baoctl.commands.cluster.observed import fenced_pods, part
+from baoctl.commands.cluster.observed import fenced_pods, part, text
 from baoctl.commands.preconditions import version_precondition
 from baoctl.exit_codes import ExitCode, VerbError
 from contracts.upgrade_requests import UPGRADE_REQUESTS
@@ -56,6 +56,22 @@ def _request(kind: str, effect: str) -> Callable[[Object, str], Edit]:
     return lambda live, now: Edit(("upgrade", "requests", kind), now, effect)
 
 
+def _start_upgrade(live: Object, version: str) -> Edit:
+    image = text(live, "spec", "image")
+    if image:
+        key = key_of(live)
+        message = (
+            f"{key.namespace}/{key.name} has spec.image {image[:80]}, which has another version: "
+            "set spec.image and spec.version together, in its manifest or with kubectl edit"
+        )
+        raise VerbError(message, ExitCode.REFUSED)
+    effect = (
+        f"the operator checks the upgrade to {version} and starts it; kubectl bao status shows its "
+        "progress"
+    )
+    return Edit(("version",), version, effect)
+
+
 def _rotate_ca(live: Object, now: str) -> Edit:
     _expect(live, ("tls", "mode"), "OperatorManaged", "rotate the CA in the system that issues it")
     effect = (
@@ -68,11 +84,11 @@ def _rotate_unseal_key(live: Object, now: str) -> Edit:
     _expect(live, ("unseal", "type"), "static", "rotate the key in its key service")
     if part(live, "spec", "unseal", "credentialsSecretRef"):
         key = key_of(live)
-        text = (
+        message = (
             f"{key.namespace}/{key.name} reads its unseal key from your Secret: add a new key to "
             "it, and set spec.unseal.static.currentKey and currentKeyID"
         )
-        raise VerbError(text, ExitCode.REFUSED)
+        raise VerbError(message, ExitCode.REFUSED)
     effect = "the operator generates a new key, and restarts the servers three times, one at a time"
     return Edit(("unseal", "static", "currentKeyID"), _KEY_ID.sub("", now), effect)
 
@@ -86,8 +102,8 @@ def _expect(live: Object, path: tuple[str, str], required: str, step: str) -> No
     value = part(live, "spec", path[0]).get(path[1]) or required
     if value != required:
         key = key_of(live)
-        text = f"{key.namespace}/{key.name} has spec.{'.'.join(path)} {value}: {step}"
-        raise VerbError(text, ExitCode.REFUSED)
+        message = f"{key.namespace}/{key.name} has spec.{'.'.join(path)} {value}: {step}"
+        raise VerbError(message, ExitCode.REFUSED)
 
 
 EDITS: Final[Mapping[str, Callable[[Object, str], Edit]]] = {
@@ -100,24 +116,25 @@ EDITS: Final[Mapping[str, Callable[[Object, str], Edit]]] = {
     "wake": _set_to("hibernate", False, "the servers start again with their data"),
     "ca": _rotate_ca,
     "unseal-key": _rotate_unseal_key,
+    "start": _start_upgrade,
     "retry": _request("retry", "the upgrade retries the failed step"),
     "promote": _request("promote", "the operator promotes the green servers"),
     "rollback": _request("rollback", "the upgrade rolls back"),
     "cleanup": _request("cleanup", "the blue servers are deleted; this cannot be undone"),
 }
-"""The edit of each verb, from the live cluster and the pod or the current time."""
+"""The edit of each verb, from the live cluster and the pod, the version or the current time."""
 
 
 def edit_of(verb: str, live: Object, argument: str) -> Edit:
     """Return the edit of a verb. Raises VerbError if the verb does not apply to the cluster."""
     key = key_of(live)
     if is_terminating(live):
-        text = f"{key.namespace}/{key.name} is being deleted; choose another cluster"
-        raise VerbError(text, ExitCode.REFUSED)
+        message = f"{key.namespace}/{key.name} is being deleted; choose another cluster"
+        raise VerbError(message, ExitCode.REFUSED)
     upgrades = part(live, "status", "upgrade") or part(live, "status", "blueGreen")
     if verb in UPGRADE_REQUESTS and not upgrades:
-        text = f"{key.namespace}/{key.name} has no upgrade for this verb; see baoctl status"
-        raise VerbError(text, ExitCode.REFUSED)
+        message = f"{key.namespace}/{key.name} has no upgrade for this verb; see baoctl status"
+        raise VerbError(message, ExitCode.REFUSED)
     return EDITS[verb](live, argument)
 
 

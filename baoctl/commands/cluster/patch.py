@@ -42,6 +42,8 @@ class EditRequest:
     cluster: str = ""
     pod: str = ""
     """Selects the cluster of this pod if `cluster` is ""."""
+    version: str = ""
+    """Target of an upgrade."""
     dry_run: bool = False
 
 
@@ -62,7 +64,8 @@ async def apply_edit(api: Session, request: EditRequest, confirm: Confirm | None
     name = request.cluster or await _cluster_of(api, request.pod)
     for _ in range(ATTEMPTS_MAX):
         live = await read_cluster(api, name)
-        edit = edit_of(request.verb, live, request.pod or rfc3339(api.clock.now()))
+        argument = request.pod or request.version or rfc3339(api.clock.now())
+        edit = edit_of(request.verb, live, argument)
         ops = operations(live, edit)
         qualified_name = f"{api.namespace}/{name}"
         if not ops:

@@ -20,7 +20,11 @@ from runtime.clock import Clock, SystemClock
 
 def seconds_of(period: str) -> float:
     """Parse a duration, such as 30m. Raises ValueError if it is invalid or not longer than 0."""
-    seconds = parse_duration(period).total_seconds()
+    try:
+        seconds = parse_duration(period).total_seconds()
+    except ValueError:
+        rule = "must be a duration of h, m and s, as in 90s, 30m or 1h30m"
+        raise ValueError(f"{period[:80]!r}: {rule}") from None
     if seconds <= 0:
         raise ValueError("must be longer than 0")
     return seconds

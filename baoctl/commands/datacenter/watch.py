@@ -16,13 +16,13 @@ from typing import Final, Literal, Protocol
 import click
 
 from baoctl.commands.api_client import RequestError, Session, run_in_session
+from baoctl.commands.cluster.pause import seconds_of
 from baoctl.commands.datacenter.status import fetch
 from baoctl.commands.datacenter.tree import as_text, color_text, plain
 from baoctl.commands.datacenter.view import View, as_json
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from baoctl.yaml_text import json_as_yaml
-from contracts.api.values.duration import parse_duration
 from contracts.conditions.message import clean_message
 from contracts.rfc3339 import rfc3339
 from runtime.client.client import Client
@@ -164,10 +164,7 @@ def read_schedule(*, watch: bool, until_ready: bool, timeout: str | None) -> Rea
         return ReadSchedule(repeat, until_ready)
     if not repeat:
         raise ValueError("needs --watch or --until-ready")
-    seconds = parse_duration(timeout).total_seconds()
-    if seconds <= 0:
-        raise ValueError("must be longer than 0")
-    return ReadSchedule(repeat, until_ready, seconds)
+    return ReadSchedule(repeat, until_ready, seconds_of(timeout))
 
 
 def show(

@@ -51,11 +51,11 @@ def is_version(text: str) -> bool:
 def read_live(cluster: str | None, access: Access) -> LiveCluster:
     """Read a cluster, name or namespace/name, and its objects. Raises VerbError."""
     if cluster is None:
-        text = "choose a cluster with --cluster NAMESPACE/NAME, or a dump with -f"
+        text = "choose a cluster, as in upgrade plan NAMESPACE/NAME, or a dump with -f"
         raise DumpError(text, ExitCode.USAGE)
     namespace, slash, name = cluster.rpartition("/")
     if slash and access.namespace not in (None, namespace):
-        text = f"--cluster {cluster[:80]} and -n {access.namespace} are different namespaces"
+        text = f"{cluster[:80]} and -n {access.namespace} are different namespaces"
         raise DumpError(f"{text}; use one of them", ExitCode.USAGE)
 
     async def run(api: Session) -> LiveCluster:

@@ -71,6 +71,7 @@ WRITES: dict[str, tuple[Object, str, str, dict[str, Any]]] = {
         healthy().cluster, "unseal-key", NOW,
         {"unseal": {"static": {"currentKeyID": "20261126T120000Z"}}},
     ),
+    "an upgrade": (healthy().cluster, "start", "2.7.3", {"version": "2.7.3"}),
     "a retry": (UPGRADING, "retry", NOW, {"upgrade": {"requests": {"retry": NOW}}}),
     "a promotion beside a strategy": (
         {**UPGRADING, "spec": {**UPGRADING["spec"], "upgrade": {"strategy": "BlueGreen"}}},
@@ -107,6 +108,10 @@ def test_what_stands_so_already_is_not_written(verb: str, spec: dict[str, Any]) 
 
 # sentence: (cluster, verb, words)
 REFUSED: dict[str, tuple[Object, str, str]] = {
+    "an upgrade of a cluster with an image": (
+        with_spec(healthy(), image="registry.example.com/openbao:2.6.2").cluster, "start",
+        "set spec.image and spec.version together",
+    ),
     "a CA of somebody else": (
         with_spec(healthy(), tls={"mode": "External"}).cluster, "ca", "spec.tls.mode External",
     ),
@@ -160,6 +165,22 @@ async def test_the_verbs_write_once_and_say_so(tmp_path: Path) -> None:
     assert not live["spec"].get("hibernate")
     codes = [result.exit_code for result in (fenced, nobody, unconfirmed, refused, missing)]
     assert codes == [0, 5, 1, 4, 5]
+
+
+async def test_an_upgrade_is_started_once(tmp_path: Path) -> None:
+    server = world()
+    words = ("upgrade", "start", "first", "--to", "2.7.3")
+    async with command_line(server, tmp_path) as baoctl:
+        dry = await baoctl(*words, "--dry-run")
+        before = gen.present(server.get(CLUSTERS, KEY))["spec"]["version"]
+        started = await baoctl(*words)
+        again = await baoctl(*words)
+    assert "would be patched: the operator checks the upgrade to 2.7.3" in dry.stdout
+    assert before != "2.7.3"
+    assert gen.present(server.get(CLUSTERS, KEY))["spec"]["version"] == "2.7.3"
+    assert started.stdout.splitlines()[1].endswith("""-p '{"spec":{"version":"2.7.3"}}'""")
+    assert "unchanged" in again.stdout
+    assert [result.exit_code for result in (dry, started, again)] == [0, 0, 0]
 
 
 # sentence: (arguments, typed text, exit status, text of the output, whether the prompt is shown)

@@ -268,7 +268,10 @@ def test_flags(watch: bool, until_ready: bool, timeout: str | None, options: Rea
 # sentence: (arguments, message)
 WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "a timeout for one look": (("--timeout", "5m"), "needs --watch or --until-ready"),
-    "no duration": (("-w", "--timeout", "5 minutes"), "not a duration"),
+    "no duration": (
+        ("-w", "--timeout", "5 minutes"),
+        "'5 minutes': must be a duration of h, m and s",
+    ),
     "no time": (("-w", "--timeout", "0"), "must be longer than 0"),
 }
 

@@ -186,7 +186,7 @@ def test_one_of_several_clusters_can_be_chosen() -> None:
 
 def test_without_a_dump_a_cluster_has_to_be_named() -> None:
     result = CliRunner().invoke(main, ["upgrade", "plan", "--to", NEW])
-    assert (result.exit_code, "--cluster" in result.stderr) == (2, True)
+    assert (result.exit_code, "NAMESPACE/NAME" in result.stderr) == (2, True)
 
 
 KINDS: Mapping[str, Resource] = {
