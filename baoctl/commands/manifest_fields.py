@@ -15,7 +15,7 @@ from baoctl.options import suggestion
 from contracts.api.unknown_fields import fields_of, unknown_fields
 
 FIELDS_MAX: Final = 5
-"""Maximum number of unknown fields in a message."""
+"""Maximum number of unknown fields, or kinds, in a message."""
 
 
 def unknown_paths(spec: Any, model: type[BaseModel]) -> Iterator[str]:

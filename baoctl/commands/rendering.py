@@ -6,11 +6,13 @@ baoctl.commands.render and baoctl.commands.cluster.plan.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from baoctl.commands.assumed import NO_UID, RenderOptions, assume_observed, assumed_secrets
-from baoctl.commands.manifest_fields import unknown_paths
+from baoctl.commands.manifest_fields import FIELDS_MAX, unknown_paths
 from baoctl.exit_codes import ExitCode, VerbError
+from baoctl.options import suggestion
 from baoctl.yaml_text import TextError, objects_of, read_documents
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND
@@ -51,10 +53,18 @@ def clusters_of(text: str | bytes) -> tuple[Object, ...]:
         raise RenderError(f"the manifest cannot be read: {error}") from None
     clusters = tuple(document for document in documents if document.get("kind") == CLUSTER_KIND)
     if not clusters:
-        raise RenderError(
-            f"there is no {CLUSTER_KIND} of {API_VERSION} in the manifest", ExitCode.NOT_FOUND
-        )
+        text = f"there is no {CLUSTER_KIND} of {API_VERSION} in the manifest{_only(documents)}"
+        raise RenderError(text, ExitCode.NOT_FOUND)
     return clusters
+
+
+def _only(documents: Sequence[Object]) -> str:
+    """Name the first kinds of a manifest, and suggest the right one for a typo."""
+    kinds = list(dict.fromkeys(str(document.get("kind")) for document in documents))
+    if not kinds:
+        return ", which has no objects"
+    hint = next(filter(None, (suggestion(kind, (CLUSTER_KIND,)) for kind in kinds)), "")
+    return f", only {format_value(', '.join(kinds[:FIELDS_MAX]))}{hint}"
 
 
 def render_objects(manifest: Object, options: RenderOptions) -> Rendering:

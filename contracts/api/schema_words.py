@@ -6,8 +6,9 @@ Uses the standard library. Called by contracts.api.api_object.
 from collections.abc import Mapping
 from typing import Any, Final
 
+_VERSION: Final = "must be a version of OpenBao, MAJOR.MINOR.PATCH, as in 2.7.2"
 _PATTERNS: Final[tuple[tuple[str, str], ...]] = (
-    ("^v?(0|[1-9]", "must be a version of OpenBao, MAJOR.MINOR.PATCH, as in 2.7.2"),
+    ("^v?(0|[1-9]", _VERSION),
     ("^([0-9]+(\\.[0-9]+)?(h|m", "must be a duration of h, m and s, as in 1h30m"),
     ("^[0-9]+(\\.[0-9]+)?([KMGTPE]i", "must be a Kubernetes quantity, as in 10Gi or 500m"),
     ("^[a-z0-9]([-a-z0-9", "must contain only a-z, 0-9 and -, and not begin or end with -"),
@@ -54,6 +55,9 @@ def rule_of(error: Mapping[str, Any]) -> str:
         return next(
             (message for start, message in _PATTERNS if pattern.startswith(start)), _ANY_PATTERN
         )
+    if kind == "string_too_short" and error["loc"][-2:] == ("spec", "version"):
+        # The rule of the pattern, which explains more than the length.
+        return _VERSION
     rule = _RULES.get(kind)
     if rule is None:
         return str(error["msg"]).removeprefix("Value error, ")

@@ -126,6 +126,27 @@ def test_what_cannot_be_rendered_is_said_as_a_condition_would(text: str, word: s
     assert word in done.stderr
 
 
+# sentence: (text, end of the error)
+WITHOUT_CLUSTER: dict[str, tuple[str, str]] = {
+    "nothing": ("# nothing", "in the manifest, which has no objects\n"),
+    "other kinds": (
+        "kind: Job\n---\nkind: Pod\n---\nkind: Job",
+        "in the manifest, only Job, Pod\n",
+    ),
+    "a typo": (
+        manifest().replace("kind: OpenBaoCluster", "kind: openbaocluster"),
+        "only openbaocluster; did you mean OpenBaoCluster?\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), WITHOUT_CLUSTER.values(), ids=WITHOUT_CLUSTER.keys())
+def test_a_manifest_without_a_cluster_is_described(text: str, words: str) -> None:
+    done = render_output("-f", "-", text=text)
+    assert (done.exit_code, done.stdout) == (5, "")
+    assert done.stderr.endswith(words)
+
+
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_hardened_cluster_with_everything_from_outside_is_printed_whole(
     phase: str, tmp_path: Path

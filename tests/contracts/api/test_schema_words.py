@@ -9,6 +9,9 @@ from contracts.api.violation import InvalidClusterError
 from tests.contracts.api.clusters import MANIFESTS, cluster, cluster_object
 
 WRONG: dict[str, dict[str, Any]] = {
+    "spec.version: must be a version of OpenBao, MAJOR.MINOR.PATCH, as in 2.7.2 (got 2.7)": {
+        "version": "2.7"
+    },
     "spec.paused: must be true or false (got [])": {"paused": []},
     "spec.paused: must be true or false (got maybe)": {"paused": "maybe"},
     "spec.replicas: must be a whole number (got [])": {"replicas": []},
