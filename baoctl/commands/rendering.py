@@ -45,16 +45,16 @@ class Rendering:
     """Names of the Secrets of the cluster; they are not part of the intents."""
 
 
-def clusters_of(text: str | bytes) -> tuple[Object, ...]:
-    """Return the OpenBaoClusters of a YAML text. Raises RenderError."""
+def clusters_of(text: str | bytes, name: str = "the manifest") -> tuple[Object, ...]:
+    """Return the OpenBaoClusters of a YAML text, which has this name. Raises RenderError."""
     try:
         documents = tuple(objects_of(read_documents(text)))
     except TextError as error:
-        raise RenderError(f"the manifest cannot be read: {error}") from None
+        raise RenderError(f"{name} cannot be read: {error}") from None
     clusters = tuple(document for document in documents if document.get("kind") == CLUSTER_KIND)
     if not clusters:
-        text = f"there is no {CLUSTER_KIND} of {API_VERSION} in the manifest{_only(documents)}"
-        raise RenderError(text, ExitCode.NOT_FOUND)
+        missing = f"there is no {CLUSTER_KIND} of {API_VERSION} in {name}{_only(documents)}"
+        raise RenderError(missing, ExitCode.NOT_FOUND)
     return clusters
 
 

@@ -45,7 +45,10 @@ def plan(
         namespaced = _with_namespace(document, access.namespace or _NAMESPACE)
         render_objects(namespaced, _options(namespaced, None))
     if dump is not None:
-        stored = {_key(cluster, _NAMESPACE): cluster for cluster in clusters_of(dump)}
+        clusters = (
+            _with_namespace(cluster, _NAMESPACE) for cluster in clusters_of(dump, "the dump")
+        )
+        stored = {key_of(cluster): cluster for cluster in clusters}
         forecasts = [
             _offline(document, stored, access.namespace or _NAMESPACE) for document in manifests
         ]

@@ -135,6 +135,20 @@ def test_a_cluster_that_is_not_there_is_created_whole(tmp_path: Path) -> None:
     ]
 
 
+def test_a_dump_without_namespaces_is_of_the_default_one(tmp_path: Path) -> None:
+    live = manifest()
+    live["metadata"].pop("namespace", None)
+    done = offline(tmp_path, live, live)
+    (plan,) = json.loads(done.stdout)
+    assert (plan["cluster"], plan["verb"]) == (f"default/{live['metadata']['name']}", "none")
+
+
+def test_an_error_of_the_dump_names_it(tmp_path: Path) -> None:
+    done = offline(tmp_path, manifest(), {"kind": "Pod", "metadata": {"name": "x"}})
+    assert done.exit_code == 5
+    assert done.stderr.endswith("in the dump, only Pod\n")
+
+
 def test_the_text_shows_lines_and_never_more_than_it_must(tmp_path: Path) -> None:
     dump = tmp_path / "dump.yaml"
     dump.write_text(yaml.safe_dump(healthy().cluster))
