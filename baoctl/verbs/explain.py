@@ -20,12 +20,10 @@ class ExplainVerbs(Verbs):
 
         A name that is both a condition and a reason implies the condition.
         """
-        from baoctl.commands.explain import REASON_NAMES
-        from contracts.conditions.catalogue import TYPES
+        from baoctl.commands.explain import CONDITION_NAMES, REASON_NAMES
 
         word = args[0].casefold()
-        types = [kind.name for kind in TYPES]
-        for verb, names in (("conditions", types), ("reasons", REASON_NAMES)):
+        for verb, names in (("conditions", CONDITION_NAMES), ("reasons", REASON_NAMES)):
             if word in map(str.casefold, names):
                 return super().resolve_command(ctx, [verb, *args])
         if args[0] not in self.commands and not suggestion(args[0], self.list_commands(ctx)):
@@ -55,15 +53,17 @@ def explain_reasons(reason: str | None) -> None:
 @click.argument("condition", required=False)
 def explain_conditions(condition: str | None) -> None:
     """Explain a CONDITION and its reasons, or list all conditions."""
-    from baoctl.commands.explain import condition_line, condition_text, matching_name
-    from contracts.conditions.catalogue import TYPES
+    from baoctl.commands.explain import (
+        CONDITION_NAMES,
+        condition_lines,
+        condition_texts,
+        matching_name,
+    )
 
     if condition is None:
-        for kind in TYPES:
-            click.echo(condition_line(kind))
+        click.echo("\n".join(condition_lines()))
         return
-    kinds = {kind.name: kind for kind in TYPES}
-    click.echo(condition_text(kinds[matching_name(condition, "condition", kinds)]), nl=False)
+    click.echo(condition_texts(matching_name(condition, "condition", CONDITION_NAMES)), nl=False)
 
 
 @explain_group.command("steps")

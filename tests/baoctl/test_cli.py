@@ -19,6 +19,7 @@ from baoctl.settings import Settings, from_environment
 from contracts.conditions.catalogue import REASONS, Reason
 from contracts.conditions.reasons_backup import RUN_REASONS
 from contracts.conditions.reasons_restore import RESTORE_REASONS
+from contracts.conditions.reasons_restore import TYPES as RESTORE_TYPES
 from contracts.conditions.reasons_restore_test import RESTORE_TEST_REASONS, RestoreTestReason
 from contracts.conditions.reasons_tenant import TENANT_REASONS
 from contracts.datacenter.reasons import DATACENTER_REASONS
@@ -155,6 +156,24 @@ class TestExplain:
             if line.startswith("U")
         ]
         assert heads == ["UpgradeInProgress", "UpgradeInProgress (OpenBaoRestore)"]
+
+    @pytest.mark.parametrize(
+        ("name", "kind"),
+        [
+            *((name, "OpenBaoRestore") for name in RESTORE_TYPES),
+            ("Completed", "OpenBaoBackup"),
+            ("Provisioned", "OpenBaoTenant"),
+            ("SourcesReady", "Datacenter"),
+        ],
+    )
+    def test_the_conditions_of_other_kinds_are_explained(self, name: str, kind: str) -> None:
+        assert call("explain", name).output.startswith(f"{name} ({kind})\n  True ")
+        assert f"\n{name} ({kind}): True " in call("explain", "conditions").output
+
+    def test_a_condition_of_several_kinds_is_explained_for_each(self) -> None:
+        output = call("explain", "ready").output
+        assert output.startswith("Ready (True is healthy)\n")
+        assert "\n\nReady (Datacenter)\n" in output
 
     def test_a_name_needs_no_verb(self) -> None:
         assert call("explain", "notready").output.startswith("NotReady\n")
