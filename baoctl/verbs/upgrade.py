@@ -75,7 +75,7 @@ def upgrade_plan_command(
     Exits with 3 if the upgrade would wait, and with 4 if it would be refused.
     """
     from baoctl.commands.upgrade.live_objects import VERSION, is_version, read_live
-    from baoctl.settings import IMAGE, is_image
+    from baoctl.settings import IMAGE, installation_from_environment, is_image
 
     if name and cluster:
         raise click.UsageError("CLUSTER and --cluster are mutually exclusive")
@@ -84,6 +84,8 @@ def upgrade_plan_command(
         raise click.BadParameter(f"{version[:80]!r}: {VERSION}", param_hint="--to")
     if image and not is_image(image):
         raise click.BadParameter(f"{image[:80]!r}: {IMAGE}", param_hint="--image")
+    # Invalid settings end the command before any request.
+    deadline = installation_from_environment().pod_deadline
     dump = content_of(filename) if filename else None
     live = read_live(cluster, access) if dump is None else None
     # Imported after the requests, because it imports the state machine of the operator.
@@ -91,9 +93,9 @@ def upgrade_plan_command(
 
     request = plan.UpgradeRequest(**edit)
     forecast = (
-        plan.plan_live(request, live)
+        plan.plan_live(request, live, deadline)
         if live is not None
-        else plan.plan_dump(request, dump or b"", cluster)
+        else plan.plan_dump(request, dump or b"", cluster, deadline)
     )
     text = {"text": plan.as_text, "json": plan.as_json, "yaml": plan.as_yaml}[output](forecast)
     click.echo(text, nl=False)

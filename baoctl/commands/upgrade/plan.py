@@ -22,7 +22,6 @@ from baoctl.commands.upgrade.cluster_dump import (
 from baoctl.commands.upgrade.live_objects import DumpError, LiveCluster
 from baoctl.commands.upgrade.steps import blue_green, in_place
 from baoctl.exit_codes import ExitCode
-from baoctl.settings import installation_from_environment
 from baoctl.yaml_text import json_as_yaml
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.upgrade import Strategy, Upgrade
@@ -94,23 +93,19 @@ class Forecast:
         return EXITS[self.answer]
 
 
-def plan_live(request: UpgradeRequest, live: LiveCluster) -> Forecast:
-    """Plan an upgrade of a cluster in the API server. Raises DumpError.
-
-    Raises SettingError for invalid settings.
-    """
-    deadline = installation_from_environment().pod_deadline
+def plan_live(request: UpgradeRequest, live: LiveCluster, deadline: timedelta) -> Forecast:
+    """Plan an upgrade of a cluster in the API server. Raises DumpError."""
     return forecast(read_dump(live.objects, live.key, SystemClock().now()), request, deadline)
 
 
-def plan_dump(request: UpgradeRequest, dump: bytes, cluster: str | None) -> Forecast:
-    """Plan an upgrade of a cluster in a dump, None for the only one. Raises DumpError.
-
-    Raises SettingError for invalid settings.
-    """
-    clock, deadline = SystemClock(), installation_from_environment().pod_deadline
+def plan_dump(
+    request: UpgradeRequest, dump: bytes, cluster: str | None, deadline: timedelta
+) -> Forecast:
+    """Plan an upgrade of a cluster in a dump, None for the only one. Raises DumpError."""
     try:
-        return forecast(read_dump(objects_in(dump), cluster, clock.now()), request, deadline)
+        return forecast(
+            read_dump(objects_in(dump), cluster, SystemClock().now()), request, deadline
+        )
     except MALFORMED as error:
         raise DumpError(
             f"an object in the dump is malformed ({type(error).__name__}: {error}): create the "
