@@ -240,10 +240,10 @@ ATTACKS: tuple[Attack, ...] = (
         "the same rules; keys are built from parts and parsed as a whole, and the prefix of a "
         "list ends with a slash",
         (
-            f"{RUNS}::test_attack_t16_no_key_and_no_prefix_climbs",
-            f"{RUNS}::test_attack_t16_no_text_of_the_table_is_a_key_a_backup_or_a_cluster",
+            f"{RUNS}::test_attack_t16_no_key_and_no_prefix_traverses_directories",
+            f"{RUNS}::test_attack_t16_hostile_text_is_not_a_valid_key_or_name",
             "tests/contracts/naming/test_snapshot_keys.py::"
-            "test_a_cluster_is_not_listed_with_one_that_begins_like_it",
+            "test_a_list_prefix_excludes_clusters_with_a_longer_name",
         ),
     ),
     Attack(

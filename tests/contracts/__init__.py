@@ -1,1 +1,1 @@
-"""Unit tests of the shared words: tables, golden files and properties; no server, no time."""
+"""Unit tests of `contracts`: tables, golden files and properties, without servers and clocks."""

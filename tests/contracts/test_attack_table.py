@@ -1,4 +1,4 @@
-"""The table of attacks says what is so: each row, and each test that it names."""
+"""The table of attacks is complete, and each test that it names exists."""
 
 import re
 
@@ -31,14 +31,14 @@ def test_every_row_has_a_test() -> None:
     assert [row.id for row in ATTACKS if not row.tests] == []
 
 
-def test_there_are_as_many_payloads_as_the_campaign_asks_for() -> None:
+def test_the_tables_have_enough_payloads() -> None:
     assert len(set(TEXTS)) == 60
     assert len(set(HOSTS)) >= 80
     assert len(set(URLS)) >= 80
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.name)
-def test_attack_c18_the_operator_refuses_it_with_the_field(attempt: Attempt) -> None:
+def test_attack_c18_the_operator_refuses_each_attempt_with_its_field(attempt: Attempt) -> None:
     try:
         rule_violations = violations(OpenBaoCluster.from_object(cluster_object(**attempt.spec)))
     except InvalidClusterError as error:

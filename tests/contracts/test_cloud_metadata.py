@@ -26,7 +26,7 @@ from contracts.cloud_metadata import LINK_LOCAL, METADATA, is_metadata
         ("2600:1f00::1", False),
     ],
 )
-def test_where_clouds_serve_metadata(address: str, serves: bool) -> None:
+def test_metadata_addresses_of_clouds(address: str, serves: bool) -> None:
     assert is_metadata(ipaddress.ip_address(address)) is serves
 
 

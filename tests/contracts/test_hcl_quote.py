@@ -1,4 +1,4 @@
-"""One value in, the same value out, whatever it holds."""
+"""Any value survives quoting and parsing."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def test_the_server_reads_back_the_same_text(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", NASTY, ids=lambda text: ascii(text[:20]))
-def test_text_that_tries_to_be_more_stays_text(text: str) -> None:
+def test_hostile_text_stays_text(text: str) -> None:
     token, rest = scan(quote(text) + "\nnext = 1")
     assert (unquote(token), rest) == (text, "\nnext = 1")
     assert parse(f"a = {quote(text)}\nb = 1\n") == {"a": text, "b": 1}
@@ -38,11 +38,11 @@ def test_a_literal_is_one_line_of_plain_ascii(text: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(VALUE)
-def test_a_value_comes_back_through_an_independent_parser(value: Any) -> None:
+def test_an_independent_parser_reads_the_value_back(value: Any) -> None:
     assert parse(f"a = {literal(value)}\n") == {"a": value}
 
 
-def test_text_of_the_ordinary_kind_stays_readable() -> None:
+def test_ordinary_text_stays_readable() -> None:
     assert quote("https://c-0.c.ns.svc:8200") == '"https://c-0.c.ns.svc:8200"'
     assert quote('path "x" {\n}') == r'"path \"x\" {\n}"'
     assert quote("100% of 5$") == '"100% of 5$"'
@@ -77,7 +77,7 @@ def test_nested_lines_are_indented_from_where_the_value_starts() -> None:
     "value",
     ["\x00", "a\x00b", "\ud800", {"\udfff": 1}, [float("nan")], float("inf"), b"x", object()],
 )
-def test_what_cannot_be_written_is_refused(value: Any) -> None:
+def test_an_unwritable_value_is_refused(value: Any) -> None:
     with pytest.raises(UnwritableError):
         literal(value)
 
@@ -89,7 +89,7 @@ def test_what_cannot_be_written_is_refused(value: Any) -> None:
         max_leaves=4,
     ).filter(lambda value: value is not None)
 )
-def test_the_quick_check_and_the_writing_agree(value: Any) -> None:
+def test_the_check_and_the_writer_agree(value: Any) -> None:
     try:
         literal(value)
         refusal = ""
@@ -98,7 +98,7 @@ def test_the_quick_check_and_the_writing_agree(value: Any) -> None:
     assert bool(problem(value)) == bool(refusal)
 
 
-def test_nesting_has_an_end() -> None:
+def test_nesting_is_limited() -> None:
     value: Any = 1
     for _ in range(DEPTH_MAX - 1):
         value = [value]

@@ -24,7 +24,7 @@ READ: dict[str, tuple[str, str, str | None, str | None]] = {
 
 
 @pytest.mark.parametrize(("text", "parts"), READ.items())
-def test_it_is_read(text: str, parts: tuple[str, ...]) -> None:
+def test_a_reference_is_parsed(text: str, parts: tuple[str, ...]) -> None:
     reference = parse(text)
     assert (reference.registry, reference.repository, reference.tag, reference.digest) == parts
 
@@ -58,7 +58,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_no_reference_is_refused(text: str) -> None:
+def test_an_invalid_reference_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse(text)
 
@@ -67,7 +67,7 @@ def test_b44_no_tag_is_invented() -> None:
     assert parse("openbao").tag is None
 
 
-def test_the_host_of_docker_hub_is_another_than_its_name() -> None:
+def test_the_host_of_docker_hub_differs_from_its_name() -> None:
     assert parse("openbao/openbao").host == "registry-1.docker.io"
     assert parse("openbao/openbao").identity == parse("index.docker.io/openbao/openbao").identity
     assert parse("r.example.com/a").host == "r.example.com"

@@ -1,4 +1,4 @@
-"""contracts.server_features: what which server can do, and that what it cannot do is said."""
+"""contracts.server_features: the features of each server version."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("feature", sorted(FEATURES))
-def test_a_feature_is_there_from_its_first_version_on(feature: str) -> None:
+def test_a_feature_is_available_from_its_first_version(feature: str) -> None:
     first = since(feature)
     assert offers(first, feature)
     assert offers(f"v{first}", feature)
@@ -26,17 +26,17 @@ def test_a_pre_release_counts_as_its_release() -> None:
     assert not offers("2.4.4+hsm", "plugin-stanza")
 
 
-def test_what_was_taken_away_is_gone() -> None:
+def test_a_removed_feature_is_not_available() -> None:
     assert offers("2.6.4", "built-in-cloud-kms")
     assert not offers("2.7.0", "built-in-cloud-kms")
 
 
 @pytest.mark.parametrize("text", ["", "latest", "2", "2.5", "2.5.0.1"])
-def test_what_is_no_version_has_no_feature(text: str) -> None:
+def test_an_invalid_version_has_no_feature(text: str) -> None:
     assert not offers(text, "self-init")
 
 
-# (follower, leader, whether the leader hears from it): seen on real servers, but for 2.6.3.
+# (follower, leader, whether it reports its health): measured on real servers, except 2.6.3.
 HEARD = (
     ("2.4.0", "2.4.0", True),
     ("2.6.2", "2.6.1", True),
@@ -53,19 +53,19 @@ HEARD = (
 
 
 @pytest.mark.parametrize(("follower", "leader", "is_reachable"), HEARD)
-def test_whether_a_leader_hears_from_a_follower(
+def test_whether_a_follower_reports_its_health_to_the_leader(
     follower: str, leader: str, is_reachable: bool
 ) -> None:
     assert reports_health(follower, leader) is is_reachable
 
 
-def test_a_feature_that_nobody_knows_is_a_mistake() -> None:
+def test_an_unknown_feature_is_an_error() -> None:
     with pytest.raises(KeyError):
         offers("2.5.0", "teleport")
 
 
 def test_every_row_has_a_source_and_a_user() -> None:
-    """A row that nothing asks for would be a promise that nobody keeps."""
+    """A row without a user would be dead code."""
     code = "\n".join(
         path.read_text(encoding="utf-8")
         for folder in ("contracts", "managers")

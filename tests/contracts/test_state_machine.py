@@ -1,4 +1,4 @@
-"""contracts.state_machine: which row decides, and whose reason counts."""
+"""contracts.state_machine: the first row that applies decides."""
 
 import pytest
 
@@ -26,6 +26,6 @@ def test_the_first_row_that_applies_decides(
     assert (decision.reason, decision.message, decision.next) == (reason, message, to)
 
 
-def test_a_state_without_a_row_is_a_mistake() -> None:
+def test_a_state_without_a_row_is_an_error() -> None:
     with pytest.raises(ValueError, match="no transition of the table applies in state Running"):
         decide(ROWS, "Running", 1)

@@ -1,4 +1,4 @@
-"""contracts.tenancy: which Secrets a cluster needs, and the name of that answer."""
+"""contracts.tenancy: the Secrets that a cluster needs, and their digest."""
 
 import html
 from typing import Any
@@ -23,7 +23,7 @@ def access(status: dict[str, Any] | None = None, **spec: Any) -> SecretAccess:
     return secret_access((cluster.with_status(**status) if status else cluster).read())
 
 
-def test_a_plain_cluster_writes_what_the_operator_makes() -> None:
+def test_a_plain_cluster_writes_the_secrets_of_the_operator() -> None:
     secret_access = access()
     assert secret_access.readers == frozenset()
     assert {"x-tls-ca", "x-tls-server", "x-unseal-key", "x-root-token"} <= secret_access.writers
@@ -32,7 +32,7 @@ def test_a_plain_cluster_writes_what_the_operator_makes() -> None:
 def test_with_self_init_there_is_no_root_token() -> None:
     made = gen.cluster().self_init({"name": "kv", "path": "sys/mounts/kv", "operation": "update"})
     assert "x-root-token" not in secret_access(made.read()).writers
-    # Switched on later: the token of the first boot is there all the same.
+    # Enabled later: the root token of the first boot exists.
     later = made.with_status(initialized=True, selfInitialized=False)
     assert "x-root-token" in secret_access(later.read()).writers
 
@@ -45,31 +45,31 @@ def test_certificates_of_the_user_are_only_read() -> None:
     assert not secret_access.allows("theirs")
 
 
-def test_what_pods_still_mount_is_read_until_they_are_replaced() -> None:
+def test_former_secrets_are_readable_until_the_pods_are_replaced() -> None:
     secret_access = access({"tlsSecrets": ["before"]}, tls=EXTERNAL)
     assert "before" in secret_access.readers
 
 
-def test_a_rotation_finds_its_next_keys_granted() -> None:
+def test_access_includes_the_next_keys_of_a_rotation() -> None:
     secret_access = access({"unseal": {"keys": "k2=key-2,k1=key", "step": "Spreading"}})
     unseal_key_secrets = {names.unseal_key_secret("x", number) for number in range(1, 6)}
     assert unseal_key_secrets <= secret_access.writers
 
 
-def test_a_lost_status_takes_no_key_out_of_reach() -> None:
-    """A rotated cluster whose status is gone still finds its key, and keeps it with Retain."""
+def test_a_lost_status_keeps_access_to_every_key() -> None:
+    """A rotated cluster without a status can read its key, and Retain keeps the key."""
     thirteenth = names.unseal_key_secret("x", 13)
     assert thirteenth in access().writers
     assert thirteenth in kept_secrets(gen.cluster().read(), "x")
     assert thirteenth in kept_secrets(None, "x")
 
 
-def test_a_status_of_any_number_stays_small() -> None:
+def test_a_huge_key_number_gives_a_bounded_access() -> None:
     secret_access = access({"unseal": {"keys": "k=key-999999999999", "step": "Settled"}})
     assert len(secret_access.writers) < 2 * tenancy.KEYS_MAX
 
 
-def test_the_digest_tells_names_and_their_use_apart() -> None:
+def test_the_digest_depends_on_names_and_access() -> None:
     access = SecretAccess(frozenset({"a"}), frozenset({"b"}))
     assert access.digest == SecretAccess(frozenset({"a"}), frozenset({"b"})).digest
     assert access.digest != SecretAccess(frozenset({"b"}), frozenset({"a"})).digest
@@ -85,18 +85,18 @@ def test_a_spec_that_cannot_be_read_keeps_the_keys(spec: Any) -> None:
     assert names.unseal_key_secret("x", 5) in access.writers
 
 
-def test_what_outlives_a_cluster_is_within_its_access() -> None:
+def test_kept_secrets_are_within_the_access_of_the_cluster() -> None:
     cluster = gen.cluster().read()
     assert frozenset(kept_secrets(cluster, "x")) <= secret_access(cluster).writers
     assert "x-root-token" in kept_secrets(None, "x")
 
 
-def test_every_reason_is_told_to_people() -> None:
+def test_every_reason_is_documented() -> None:
     page = html.unescape((REPOSITORY / "docs" / "tenants.md").read_text(encoding="utf-8"))
     for reason in TENANT_REASONS.values():
         assert f"| {reason.name} | {reason.meaning} | {reason.next_step} |" in page
 
 
-def test_a_first_boot_changes_no_grant() -> None:
-    """Else each bring-up would wait for the provisioner a second time."""
+def test_a_first_boot_does_not_change_the_access() -> None:
+    """Otherwise each first boot would wait for the provisioner a second time."""
     assert access({"unseal": {"keys": "k1=key", "step": "Settled"}}) == access({})

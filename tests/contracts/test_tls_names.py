@@ -17,10 +17,10 @@ def cluster(mode: str = "ACME", **spec: Any) -> OpenBaoCluster:
     return gen.cluster().with_spec(tls=tls, **spec).read()
 
 
-# sentence: (cluster, domains, the name that all ask for)
+# sentence: (cluster, domains, the name that all clients use)
 NAMES: dict[str, tuple[OpenBaoCluster, tuple[str, ...], str]] = {
-    "the Service, when nothing is said": (cluster(), ("x-acme.ns.svc",), "x-acme.ns.svc"),
-    "the older spelling": (cluster(acme={"domain": "a.example.com"}), ("a.example.com",), ""),
+    "the Service by default": (cluster(), ("x-acme.ns.svc",), "x-acme.ns.svc"),
+    "the deprecated field": (cluster(acme={"domain": "a.example.com"}), ("a.example.com",), ""),
     "the first": (
         cluster(acme={"domains": ["b.example.com", "a.example.com"]}),
         ("b.example.com", "a.example.com"),
@@ -52,12 +52,12 @@ def test_b25_one_name_for_join_probe_and_client(
     assert meant.tls.server_name == domain
     status = probes(meant.tls)["readinessProbe"]["exec"]["command"]
     assert f"-tls-server-name={domain}" in status
-    # The kubelet sends no name, and such a handshake is refused or orders a certificate.
+    # The kubelet sends no SNI; such a handshake fails or orders a certificate.
     assert "httpGet" not in str(probes(meant.tls))
 
 
 @pytest.mark.parametrize("mode", ["OperatorManaged", "External"])
-def test_b25_outside_of_acme_the_clusters_own_name_is_asked_for(mode: str) -> None:
+def test_b25_without_acme_the_name_of_the_cluster_is_used(mode: str) -> None:
     one = cluster(mode)
     assert tls_names.server_name(one) == "openbao-cluster-x.local"
     assert join_attributes(one)["leader_tls_servername"] == "openbao-cluster-x.local"
@@ -65,7 +65,7 @@ def test_b25_outside_of_acme_the_clusters_own_name_is_asked_for(mode: str) -> No
     assert probes(meant.tls)["readinessProbe"]["httpGet"]["scheme"] == "HTTPS"
 
 
-def test_the_listener_in_mode_acme_names_no_file_of_a_certificate() -> None:
+def test_the_listener_in_mode_acme_has_no_certificate_file() -> None:
     one = cluster(acme={"email": "ops@example.com", "caSecretRef": {"name": "roots"}})
     assert listener_attributes(one) == {
         "tls_acme_ca_directory": "https://acme.example.com/dir",
@@ -78,18 +78,18 @@ def test_the_listener_in_mode_acme_names_no_file_of_a_certificate() -> None:
     assert join_attributes(one)["leader_ca_cert_file"] == "/etc/bao/acme-ca/pki-ca.crt"
 
 
-def test_a_shared_cache_is_where_it_is_mounted() -> None:
+def test_the_cache_path_is_the_mount_of_the_shared_cache() -> None:
     one = cluster(acme={"sharedCache": {"mode": "ManagedPVC"}})
     assert listener_attributes(one)["tls_acme_cache_path"] == "/bao/acme-cache"
 
 
-def test_a_public_acme_server_is_trusted_by_what_the_image_trusts() -> None:
+def test_a_public_acme_server_uses_the_trust_store_of_the_image() -> None:
     assert "tls_acme_ca_root" not in listener_attributes(cluster())
     assert "leader_ca_cert_file" not in join_attributes(cluster())
     assert tls_names.acme_issuer_secret(cluster()) is None
 
 
-def test_the_older_way_to_name_the_authorities() -> None:
+def test_the_deprecated_acme_ca_settings() -> None:
     one = cluster(
         configuration={"acmeCARoot": "/etc/bao/seal-creds/ca.crt"},
         unseal={"type": "transit", "credentialsSecretRef": {"name": "creds"}},
@@ -100,7 +100,7 @@ def test_the_older_way_to_name_the_authorities() -> None:
 
 
 REFS = {"serverSecretRef": {"name": "mine"}, "caSecretRef": {"name": "roots"}}
-# sentence: (cluster, Secret of the servers, Secret of the authority)
+# sentence: (cluster, Secret of the servers, Secret of the CA)
 SECRETS: dict[str, tuple[OpenBaoCluster, str | None, str | None]] = {
     "ours": (cluster("OperatorManaged"), "x-tls-server", "x-tls-ca"),
     "the user's, by the fixed names": (cluster("External"), "x-tls-server", "x-tls-ca"),

@@ -1,1 +1,1 @@
-"""Unit tests of the admission policies: what they are made of, and that nothing is left out."""
+"""Unit tests of the admission policies and their tables."""

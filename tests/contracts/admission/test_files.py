@@ -1,4 +1,4 @@
-"""The files that are made of the tables are up to date, and checked by the command."""
+"""The generated admission files are up to date, and the command checks them."""
 
 from pathlib import Path
 
@@ -9,21 +9,21 @@ from baoctl.generate.admission import FOLDER, manifests
 from baoctl.generate.main import ADMISSION_PAGE, ROOT, main
 
 
-def test_the_files_are_what_the_tables_say() -> None:
+def test_the_generated_files_are_up_to_date() -> None:
     for path, text in manifests().items():
         assert (ROOT / path).read_text(encoding="utf-8") == text, path
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A folder with the page, that lacks all manifests."""
+    """A folder with the page and without manifests."""
     page = tmp_path / ADMISSION_PAGE
     page.parent.mkdir(parents=True)
     page.write_text((ROOT / ADMISSION_PAGE).read_text(encoding="utf-8"), encoding="utf-8")
     return tmp_path
 
 
-def test_the_check_fails_without_writing_and_the_command_writes(copy: Path) -> None:
+def test_check_fails_and_writes_nothing_and_the_command_writes(copy: Path) -> None:
     runner = CliRunner()
     refused = runner.invoke(main, ["admission", "--check", "--root", str(copy)])
     assert refused.exit_code == 1
@@ -33,7 +33,7 @@ def test_the_check_fails_without_writing_and_the_command_writes(copy: Path) -> N
     assert runner.invoke(main, ["admission", "--check", "--root", str(copy)]).exit_code == 0
 
 
-def test_a_file_that_nobody_makes_any_more_goes(copy: Path) -> None:
+def test_a_file_that_is_no_longer_generated_is_deleted(copy: Path) -> None:
     runner = CliRunner()
     runner.invoke(main, ["admission", "--root", str(copy)])
     left = copy / FOLDER / "left.yaml"

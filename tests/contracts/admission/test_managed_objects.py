@@ -1,4 +1,4 @@
-"""The locks as tables: nothing that the operator makes is left open."""
+"""The tables of locked objects contain every kind that the operator creates."""
 
 import re
 
@@ -24,18 +24,18 @@ LOCKED = {
     for kind in match.resources
 }
 MADE = [right for right in (*OBJECTS, *SECRETS, *DATACENTERS) if "create" in right.verbs]
-# Whoever empties a node evicts the pods of others; the budget decides.
+# A user who drains a node evicts pods of other owners; the disruption budget decides.
 NO_OBJECTS = {"events", "pods/eviction"}
 OF_OTHERS = ("lock-", "restrict-")
 
 
 @pytest.mark.parametrize("right", MADE, ids=[right.why for right in MADE])
-def test_every_kind_that_the_operator_makes_is_locked(right: Right) -> None:
+def test_every_kind_that_the_operator_creates_is_locked(right: Right) -> None:
     groups = {(right.group, kind) for kind in right.resources if kind not in NO_OBJECTS}
     assert groups <= LOCKED
 
 
-def test_what_runs_services_is_bounded_for_the_operator_itself() -> None:
+def test_the_operator_may_only_create_restricted_workloads() -> None:
     runs = {kind for right in DATACENTERS if right.group == APPS for kind in right.resources}
     assert runs == {"daemonsets", "deployments"}
     for policy in (RESTRICT_SERVICES, LOCK_PODS):
@@ -45,8 +45,8 @@ def test_what_runs_services_is_bounded_for_the_operator_itself() -> None:
         assert runs <= matched, policy.name
 
 
-def test_a_pod_may_belong_to_a_set_of_voters_of_any_revision() -> None:
-    """Of the owner of a new pod and of one that adopts it alike."""
+def test_a_pod_may_belong_to_a_voter_pool_of_any_revision() -> None:
+    """For the owner of a new pod and for an owner that adopts one."""
     expressions = [
         rule.expression
         for rule in LOCK_MANAGED.validations
@@ -64,7 +64,7 @@ def test_a_pod_may_belong_to_a_set_of_voters_of_any_revision() -> None:
         assert ".matches('^[0-9a-f]+$')" in cel
 
 
-def test_what_is_asked_about_objects_of_everybody_never_denies_them_all() -> None:
+def test_policies_for_objects_of_other_users_allow_without_parameters() -> None:
     for policy in POLICIES:
         for match in policy.matches:
             if match.group != GROUP:
@@ -90,11 +90,11 @@ def test_the_operator_may_write_every_secret_that_it_names(secret: str) -> None:
 
 
 @pytest.mark.parametrize("rest", ["", "-config", "-tls-server2", ".a-unseal-key", "-d-root-token"])
-def test_and_no_other(rest: str) -> None:
+def test_the_operator_may_write_no_other_secret(rest: str) -> None:
     assert not re.search(SECRET_NAME, rest)
 
 
-def test_what_people_may_delete_is_no_key_that_data_needs() -> None:
+def test_users_may_not_delete_a_key_that_data_needs() -> None:
     assert set(FREE_SECRETS) == {
         ending
         for ending in names.SYSTEM_SECRET_SUFFIXES
@@ -102,12 +102,12 @@ def test_what_people_may_delete_is_no_key_that_data_needs() -> None:
     }
 
 
-def test_a_role_of_servers_holds_no_more_than_the_operator_may_give() -> None:
+def test_the_role_of_a_server_has_no_permission_that_the_operator_lacks() -> None:
     pods = next(right for right in OBJECTS if right.resources == ("pods",))
     assert set(POD_VERBS) <= set(pods.verbs)
 
 
-def test_the_rights_of_a_job_are_no_more_than_the_operator_may_give() -> None:
+def test_the_role_of_a_job_has_no_permission_that_the_operator_lacks() -> None:
     held = {
         (resource, verb)
         for right in OWN_WRITES
@@ -126,5 +126,5 @@ def test_each_binding_of_a_tenant_has_its_role() -> None:
     )
 
 
-def test_somebody_can_be_given_the_verb_to_repair() -> None:
+def test_a_role_grants_the_maintenance_verb() -> None:
     assert any(role.name == MAINTAIN.role for role in DELEGATED)

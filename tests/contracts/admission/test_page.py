@@ -1,4 +1,4 @@
-"""docs/admission.md says where each rule of the API is, and it is there."""
+"""docs/admission.md names the place that enforces each rule of the API."""
 
 import re
 
@@ -29,7 +29,7 @@ def test_the_page_has_the_table() -> None:
 
 
 @pytest.mark.parametrize(("rule", "where", "ids"), ROWS, ids=[row[0] for row in ROWS])
-def test_each_rule_is_where_the_page_says(rule: str, where: str, ids: list[str]) -> None:
+def test_each_rule_is_enforced_where_the_page_says(rule: str, where: str, ids: list[str]) -> None:
     if where in ("advice", "not needed"):
         return
     places = where.split(", ")

@@ -1,4 +1,4 @@
-"""The shape of the policies: closed on failure, told apart by a fingerprint, free of names."""
+"""The policies fail closed, have a fingerprint, and contain no names of an installation."""
 
 import dataclasses
 import json
@@ -31,7 +31,7 @@ all_policies = pytest.mark.parametrize("policy", POLICIES, ids=[policy.name for 
 
 
 @all_policies
-def test_it_is_closed_on_failure_and_denies(policy: AdmissionPolicy) -> None:
+def test_a_policy_fails_closed_and_denies(policy: AdmissionPolicy) -> None:
     body, binding = as_objects(policy, "somewhere")
     assert body["spec"]["failurePolicy"] == "Fail"
     assert binding["spec"]["validationActions"] == ["Deny"]
@@ -41,7 +41,7 @@ def test_it_is_closed_on_failure_and_denies(policy: AdmissionPolicy) -> None:
 
 
 @all_policies
-def test_it_knows_no_name_of_an_installation(policy: AdmissionPolicy) -> None:
+def test_a_policy_does_not_contain_names_of_an_installation(policy: AdmissionPolicy) -> None:
     text = json.dumps(policy.spec())
     for name in (CONTROLLER, DELEGATE, PROVISIONER, NAMESPACE):
         assert f"'{name}'" not in text
@@ -49,7 +49,7 @@ def test_it_knows_no_name_of_an_installation(policy: AdmissionPolicy) -> None:
 
 
 @all_policies
-def test_each_validation_has_an_id_and_says_what_is_wrong(policy: AdmissionPolicy) -> None:
+def test_each_validation_has_an_id_and_a_message(policy: AdmissionPolicy) -> None:
     assert policy.validations
     for validation in policy.validations:
         assert validation.rule_id
@@ -57,25 +57,25 @@ def test_each_validation_has_an_id_and_says_what_is_wrong(policy: AdmissionPolic
         assert "\n" not in validation.text()
 
 
-def test_no_two_policies_share_a_name_and_no_two_validations_of_one_an_id() -> None:
+def test_policy_names_and_validation_ids_are_unique() -> None:
     assert len({policy.name for policy in POLICIES}) == len(POLICIES)
     for policy in POLICIES:
         ids = [validation.rule_id for validation in policy.validations]
         assert len(set(ids)) == len(ids)
 
 
-def test_the_text_begins_with_the_field() -> None:
+def test_the_message_starts_with_the_field() -> None:
     assert SMALL.validations[0].text() == "data: must be true"
     assert Validation("r", "true", "must be true").text() == "must be true"
 
 
-def test_a_match_narrows_to_names_only_when_it_has_some() -> None:
+def test_a_match_without_names_has_no_resource_names() -> None:
     (rule,) = SMALL.spec()["matchConstraints"]["resourceRules"]
     assert rule["resourceNames"] == ["c"]
     assert "resourceNames" not in Match("", ("configmaps",), ("CREATE",)).rule()
 
 
-def test_the_fingerprint_is_of_the_rule_and_not_of_the_place() -> None:
+def test_the_fingerprint_does_not_depend_on_the_namespace() -> None:
     here, there = as_objects(SMALL, "here"), as_objects(SMALL, "there")
     for one, other in zip(here, there, strict=True):
         assert one["metadata"]["annotations"] == other["metadata"]["annotations"]
@@ -90,5 +90,5 @@ def test_the_fingerprint_is_of_the_rule_and_not_of_the_place() -> None:
         dataclasses.replace(SMALL, object_selector={"matchLabels": {"a": "b"}}),
     ],
 )
-def test_another_rule_has_another_fingerprint(changed: AdmissionPolicy) -> None:
+def test_different_rules_have_different_fingerprints(changed: AdmissionPolicy) -> None:
     assert fingerprint(changed.spec()) != fingerprint(SMALL.spec())

@@ -1,6 +1,6 @@
-"""The tables of what a spec brings: all fields are of the API, and none of its kind is left out.
+"""The tables of fields that need a permission: each is a field of the API, and none is missing.
 
-What is deliberately not asked about stands here, with the reason.
+The fields that need no permission are listed here, with the reason.
 """
 
 from collections.abc import Iterator
@@ -28,17 +28,17 @@ from tests.contracts.api.secret_references import references
 
 TEMPLATE = "spec.backup.restoreTest.clusterTemplate"
 NOT_ASKED = {
-    # The servers' own program. It has the identity that the writer of the cluster chose for it
-    # anyway, and who must have signed it is said by imageVerification.
+    # The image of the servers. It runs under the ServiceAccount that the author of the cluster
+    # chose anyway, and imageVerification defines its signers.
     "spec.image": "image",
     f"{TEMPLATE}.image": "image",
-    # No such container is ever made.
+    # The operator never creates this container.
     "spec.initContainer.image": "image",
     f"{TEMPLATE}.initContainer.image": "image",
-    # Words for Prometheus; they open nothing.
+    # Metadata for Prometheus; it gives no access.
     "spec.observability.metrics.serviceMonitor.annotations": "annotations",
 }
-# A question to the authorizer, and what one expression and one policy may spend on a request.
+# The CEL cost of an authorizer check, and the cost limits of one expression and of one policy.
 CHECK, EXPRESSION, BUDGET = 350_000, 1_000_000, 10_000_000
 
 
@@ -72,56 +72,56 @@ def test_every_field_of_the_tables_is_one_of_the_api() -> None:
     assert GATED | USED | named <= PATHS
 
 
-def test_every_secret_that_a_spec_names_is_asked_about() -> None:
+def test_every_secret_reference_needs_permission() -> None:
     assert {reference.field for reference in REFERENCES} == {
         f"spec.{path}" for path in SECRETS_OF_THE_MODELS
     }
 
 
-def test_every_other_object_that_a_spec_names_is_asked_about() -> None:
+def test_every_other_object_reference_needs_permission() -> None:
     names = _ending(*_OBJECTS)
     accounts = {path for path in PATHS if path.endswith("serviceAccount.name")}
     assert names | accounts == USED
 
 
-def test_every_image_and_all_metadata_of_clouds_are_asked_about_or_have_a_reason() -> None:
+def test_images_and_cloud_metadata_need_permission_or_an_exemption() -> None:
     for path in _ending("image", *_METADATA):
         assert _is_covered(path, GATED | NOT_ASKED.keys()), path
 
 
-def test_what_is_not_asked_about_is_still_there() -> None:
+def test_every_exempt_field_exists_and_is_not_in_the_tables() -> None:
     assert NOT_ASKED.keys() <= PATHS
     assert not any(_is_covered(path, GATED) for path in NOT_ASKED)
 
 
 class TestRestores:
-    # The fresh server's own program, as of every cluster; and a container that is never made.
+    # The image of the new servers, as of every cluster, and a container that is never created.
     NOT_ASKED: ClassVar = {"spec.clusterTemplate.image", "spec.clusterTemplate.initContainer.image"}
 
     def test_every_field_of_the_tables_is_one_of_the_api(self) -> None:
         named = {reference.field for reference in RESTORE_REFERENCES}
         assert RESTORE_GATED | RESTORE_USED | named <= RESTORE_PATHS
 
-    def test_every_secret_is_asked_about(self) -> None:
+    def test_every_secret_reference_needs_permission(self) -> None:
         assert {reference.field for reference in RESTORE_REFERENCES} == {
             f"spec.{path}" for path in references(RestoreSpec)
         }
 
-    def test_no_restore_names_more_secrets_than_are_asked_about(self) -> None:
+    def test_a_restore_cannot_reference_more_secrets_than_the_policy_checks(self) -> None:
         (pulled,) = (path for path in RESTORE_PATHS if path.endswith("imagePullSecrets"))
         nodes: dict[str, Schema] = {}
         walk(restore.open_api_schema(), lambda path, node: nodes.update({path: node}))
         assert len(RESTORE_REFERENCES) - 1 + nodes[pulled]["maxItems"] == RESTORE_AT_MOST
 
-    def test_every_other_object_is_asked_about(self) -> None:
+    def test_every_other_object_reference_needs_permission(self) -> None:
         accounts = {path for path in RESTORE_PATHS if path.endswith("serviceAccount.name")}
         assert _ending(*_OBJECTS, paths=RESTORE_PATHS) | accounts == RESTORE_USED
 
-    def test_every_image_and_all_metadata_of_clouds_are_asked_about(self) -> None:
+    def test_images_and_cloud_metadata_need_permission(self) -> None:
         for path in _ending("image", *_METADATA, paths=RESTORE_PATHS):
             assert _is_covered(path, RESTORE_GATED | self.NOT_ASKED), path
 
-    def test_the_policy_can_pay_for_its_questions(self) -> None:
+    def test_the_policy_fits_its_cost_budget(self) -> None:
         checks = sum(
             text.count(".check(")
             for text in (
@@ -132,7 +132,7 @@ class TestRestores:
         assert checks * CHECK < BUDGET
 
 
-def test_a_policy_can_pay_for_its_questions() -> None:
+def test_the_policy_fits_its_cost_budget() -> None:
     secrets = [validation.expression for validation in SECRET_VALIDATIONS]
     for expression in (*secrets, *(use.expression() for use in USES)):
         assert expression.count(".check(") * CHECK < EXPRESSION
@@ -141,34 +141,34 @@ def test_a_policy_can_pay_for_its_questions() -> None:
 
 
 class TestPeople:
-    def test_a_restore_takes_more_than_writing_one(self) -> None:
+    def test_a_restore_needs_its_own_verb(self) -> None:
         (role,) = (role for role in DELEGATED if role.name == RESTORE.role)
         assert [rule["verbs"] for rule in _rules([role])] == [[RESTORE.name]]
         assert role.joins == ()
 
-    def test_the_usual_roles_hold_no_delegated_verb(self) -> None:
+    def test_the_usual_roles_have_no_delegated_verb(self) -> None:
         held = {verb for rule in _rules(USUAL) for verb in rule["verbs"]}
         assert held == {
             "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection",
         }  # fmt: skip
 
-    def test_each_verb_has_one_role_that_joins_none(self) -> None:
+    def test_each_verb_has_one_role_that_is_not_aggregated(self) -> None:
         for verb in VERBS:
             holders = [role for role in DELEGATED if role.name == verb.role]
             assert [rule["verbs"] for rule in _rules(holders)] == [[verb.name]]
         assert all(role.joins == () for role in DELEGATED)
 
-    def test_nobody_writes_a_status(self) -> None:
+    def test_no_role_writes_a_status(self) -> None:
         for rule in _rules((*USUAL, *DELEGATED, *PLATFORM)):
             if any(name.endswith("/status") for name in rule["resources"]):
                 assert rule["verbs"] == ["get"]
 
-    def test_tenants_are_for_admins_only(self) -> None:
+    def test_only_admins_have_access_to_tenants(self) -> None:
         for role in USUAL:
             touched = {name for rule in _rules([role]) for name in rule["resources"]}
             assert (TENANTS.plural in touched) == (role.joins == ("admin",))
 
-    def test_datacenters_are_for_those_who_run_the_platform(self) -> None:
+    def test_only_platform_roles_have_access_to_datacenters(self) -> None:
         kinds = {"bootstrapservicesets", "bootstrapworkloads", "datacenters"}
         for rule in _rules((*USUAL, *DELEGATED)):
             assert not kinds & {name.partition("/")[0] for name in rule["resources"]}
@@ -186,7 +186,7 @@ class TestPeople:
         }
         assert written == {"bootstrapservicesets", "datacenters"}
 
-    def test_who_writes_datacenters_holds_no_verb_of_them(self) -> None:
+    def test_the_datacenter_admin_role_has_no_delegated_verb(self) -> None:
         gated = {gate.verb.name for gate in DATACENTER_GATES}
         holders = [
             (role.name, rule["resources"])
@@ -203,7 +203,7 @@ class TestPeople:
         for rule in _rules((*USUAL, *DELEGATED, *PLATFORM)):
             assert "*" not in (*rule["verbs"], *rule["resources"], *rule["apiGroups"])
 
-    def test_view_edit_and_admin_are_joined_as_they_are_called(self) -> None:
+    def test_each_usual_role_is_aggregated_to_the_role_of_its_name(self) -> None:
         view, edit, admin = (role.to_object()["metadata"] for role in USUAL)
         to = "rbac.authorization.k8s.io/aggregate-to-"
         assert {f"{to}view", f"{to}edit", f"{to}admin"} <= view["labels"].keys()
@@ -212,7 +212,7 @@ class TestPeople:
         assert [key for key in admin["labels"] if key.startswith(to)] == [f"{to}admin"]
         assert view["name"] == "openbao-operator-view"
 
-    def test_older_names_grant_no_more_than_the_usual_ones(self) -> None:
+    def test_former_roles_grant_no_more_than_the_current_ones(self) -> None:
         names = [role.to_object()["metadata"]["name"] for role in FORMER]
         assert names == [f"openbaocluster-{role}-role" for role in ("admin", "editor", "viewer")]
         usual = {

@@ -1,4 +1,4 @@
-"""The shape of a case of a rule, and a spec that profile Hardened has nothing against.
+"""A case of a rule, and a spec that profile Hardened accepts.
 
 The cases are in the modules cases_<topic>.py beside this one, a module per module of rules: CASES
 for rules that are CEL, too, and CODE_CASES for those that the operator alone checks.
@@ -17,7 +17,7 @@ TRANSIT = {"address": "https://kms.example.com", "keyName": "unseal", "mountPath
 
 @dataclass(frozen=True)
 class Case:
-    """One broken rule.
+    """A spec that breaks one rule.
 
     A change of the spec (or a name), the rule that it breaks, and the field that the complaint
     names. For a rule about changes `before` is the spec that it is changed from, and `status` what

@@ -20,22 +20,24 @@ CASES: dict[str, Case] = {
     "a path that ends a statement of a proxy": Case(
         "ingress-path", "spec.ingress.path", {"ingress": {"path": "/x;}location"}}
     ),
-    "a route that climbs": Case(
+    "a route with an encoded parent segment": Case(
         "gateway-path", "spec.gateway.path", {"gateway": {"path": "/a/%2E%2e/b"}}
     ),
     "an Ingress without a host": Case(
         "ingress-host", "spec.ingress.host", {"ingress": {"enabled": True}, "network": _PEERS}
     ),
-    "an Ingress that nobody may come through": Case(
+    "an Ingress without trusted peers": Case(
         "ingress-peers",
         "spec.network.trustedIngressPeers",
         {"ingress": {"enabled": True, "host": "bao.example.com"}},
     ),
-    "a route to no Gateway": Case(
+    "a route without a Gateway": Case(
         "gateway-name", "spec.gateway.gatewayRef.name", _gateway("gatewayRef")
     ),
-    "a route for no host": Case("gateway-hostname", "spec.gateway.hostname", _gateway("hostname")),
-    "a route that ends TLS before servers that answer ACME": Case(
+    "a route without a host": Case(
+        "gateway-hostname", "spec.gateway.hostname", _gateway("hostname")
+    ),
+    "a route that terminates TLS in mode ACME": Case(
         "gateway-acme",
         "spec.gateway.tlsPassthrough",
         {

@@ -19,7 +19,9 @@ def storage(mode: str, **fields: Any) -> dict[str, Any]:
 
 _BROKEN: Broken = {
     ("audit-name", "spec.audit[0].path"): {
-        "a device that climbs": {"audit": [{"type": "syslog", "path": "a/../b"}]}
+        "a device with a parent segment in its path": {
+            "audit": [{"type": "syslog", "path": "a/../b"}]
+        }
     },
     ("audit-options-type", "spec.audit[0]"): {
         "options of another type": device(fileOptions=STDOUT, syslogOptions={"tag": "x"})
@@ -49,8 +51,10 @@ _BROKEN: Broken = {
         )
     },
     ("audit-file-place", "spec.audit[0].fileOptions.filePath"): {
-        "an audit file over the data": device(fileOptions={"filePath": "/bao/data/raft/raft.db"}),
-        "an audit file that climbs": {
+        "an audit file in the data folder": device(
+            fileOptions={"filePath": "/bao/data/raft/raft.db"}
+        ),
+        "an audit file with a parent segment": {
             **device(fileOptions={"filePath": "/openbao/audit/../../bao/data/raft/raft.db"}),
             **storage("ExistingPVC", existingClaimName="mine"),
         },
@@ -71,10 +75,10 @@ _BROKEN: Broken = {
         }
     },
     ("audit-mount-place", f"{STORAGE}.mountPath"): {
-        "a volume over the server's own files": storage(
+        "a volume mounted over files of the server": storage(
             "ManagedPVC", size="1Gi", mountPath="/etc/bao/tls"
         ),
-        "a volume around the server's own files": storage(
+        "a volume mounted over a parent folder of the server": storage(
             "ManagedPVC", size="1Gi", mountPath="/openbao"
         ),
     },

@@ -27,7 +27,7 @@ def _place(host: str) -> Case:
 
 _BROKEN: Broken = {
     ("backup-bucket", "spec.backup.target.bucket"): {
-        "a bucket that climbs": backup({"bucket": "../b"})
+        "a bucket with a parent segment": backup({"bucket": "../b"})
     },
     ("backup-prefix", "spec.backup.target.pathPrefix"): {
         "keys that climb": backup({"pathPrefix": "a/../../other"})
@@ -57,7 +57,7 @@ _BROKEN: Broken = {
     },
     ("backup-volume", "spec.backup.target"): {
         "a volume with an address": backup({"provider": "pvc", "pvc": {"claimName": "v"}}),
-        "a volume that somebody logs in to": backup(
+        "a volume with a login": backup(
             {
                 "provider": "pvc",
                 "endpoint": None,
@@ -67,8 +67,8 @@ _BROKEN: Broken = {
         ),
     },
     ("restore-test-trigger", "spec.backup.restoreTest"): {
-        "a restore test that never runs": backup(restoreTest={}),
-        "a restore test with two clocks": backup(
+        "a restore test without a schedule": backup(restoreTest={}),
+        "a restore test with two schedules": backup(
             restoreTest={"schedule": "0 5 * * 0", "everySuccessfulBackups": 2}
         ),
     },
@@ -95,24 +95,24 @@ CASES: dict[str, Case] = {
     "an endpoint without a host": _endpoint("https:///bucket"),
     "an endpoint with a user": _endpoint("https://u:p@s3.example.com"),
     "an endpoint with a query": _endpoint("https://s3.example.com/?a=b"),
-    "an endpoint on the machine itself": _place("localhost:9000"),
-    "an endpoint that says localhost loudly": _place("LOCALHOST"),
+    "an endpoint on localhost": _place("localhost:9000"),
+    "an endpoint on localhost in capital letters": _place("LOCALHOST"),
     "an endpoint on the loopback": _place("127.0.0.1:9000"),
     "an endpoint on the loopback of IPv6": _place("[::1]:9000"),
     "an IPv4 address inside of an IPv6 one": _place("[::ffff:127.0.0.1]"),
     "the metadata server of the cloud": _place("169.254.169.254"),
-    "an endpoint on the link": _place("[fe80::1]"),
+    "an endpoint on a link-local address": _place("[fe80::1]"),
     "an address written as one number": _place("2130706433"),
     "an address written in hexadecimal": _place("0x7f.1"),
     "an address with a part in octal": _place("192.0.2.010"),
     "an address of three parts": _place("10.0.1"),
 }
 
-# What CEL cannot say: the operator alone checks it.
+# Rules without CEL: only the operator checks them.
 _BROKEN_IN_CODE: Broken = {
     ("backup-schedule", "spec.backup.schedule"): {
-        "two snapshots in a minute of each other over midnight": backup(schedule="0,59 0,23 * * *"),
-        "a snapshot at a minute that is none": backup(schedule="61 3 * * *"),
+        "two snapshots within a minute over midnight": backup(schedule="0,59 0,23 * * *"),
+        "a snapshot at an invalid minute": backup(schedule="61 3 * * *"),
     },
 }
 

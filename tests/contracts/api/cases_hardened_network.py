@@ -1,4 +1,4 @@
-"""What the rules of profile Hardened refuse about the ways in and out."""
+"""What the rules of profile Hardened refuse about ingress and egress."""
 
 from typing import Any
 
@@ -60,18 +60,14 @@ _BROKEN: Broken = {
         )
     },
     ("hardened-peers", "spec.network.trustedIngressPeers[0]"): {
-        "Hardened with the whole internet as a peer": _trusted_peer_spec(
+        "Hardened with all IPv4 addresses as a peer": _trusted_peer_spec(
             ipBlock={"cidr": "0.0.0.0/0"}
         ),
-        "Hardened with the whole other internet as a peer": _trusted_peer_spec(
-            ipBlock={"cidr": "::/0"}
-        ),
+        "Hardened with all IPv6 addresses as a peer": _trusted_peer_spec(ipBlock={"cidr": "::/0"}),
         "Hardened with half of the internet as a peer": _trusted_peer_spec(
             ipBlock={"cidr": "128.0.0.0/1"}
         ),
-        "Hardened with the node itself as a peer": _trusted_peer_spec(
-            ipBlock={"cidr": "127.0.0.0/8"}
-        ),
+        "Hardened with the loopback as a peer": _trusted_peer_spec(ipBlock={"cidr": "127.0.0.0/8"}),
     },
     ("hardened-peers", "spec.network.egressRules[0].to[0]"): {
         "Hardened with the metadata server of the cloud as a destination": _egress_to(
@@ -83,7 +79,7 @@ _BROKEN: Broken = {
         "Hardened with every namespace as a destination": _egress_to(namespaceSelector={}),
     },
     ("hardened-wide-egress", "spec.network.egressRules[0].ports[0]"): {
-        "Hardened with every port of the whole internet": _egress_to(
+        "Hardened with every port of all IPv4 addresses": _egress_to(
             {"protocol": "TCP"}, ipBlock={"cidr": "0.0.0.0/0"}
         ),
         "Hardened with every port of a range that is as good as the whole internet": _egress_to(
@@ -91,12 +87,12 @@ _BROKEN: Broken = {
         ),
     },
     ("hardened-wide-egress", "spec.network.egressRules[0].ports[1]"): {
-        "Hardened with a range of ports of the whole other internet": _egress_to(
+        "Hardened with a port range of all IPv6 addresses": _egress_to(
             {"port": 443}, {"port": 1, "endPort": 65535}, ipBlock={"cidr": "::/0"}
         )
     },
     ("hardened-backup-egress", "spec.network.egressRules"): {
-        "Hardened with a store that nobody may reach": _backup(network={})
+        "Hardened with backups and no egress to the store": _backup(network={})
     },
     ("hardened-backup-scheme", "spec.backup.target.endpoint"): {
         "Hardened with a store in the clear": _backup({"endpoint": "http://s3.example.com"})

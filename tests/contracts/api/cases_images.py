@@ -42,12 +42,12 @@ _BROKEN: Broken = {
         }
     },
     ("imageVerification-trust", "spec.imageVerification"): {
-        "a policy that trusts nobody": policy(),
+        "a policy without a trusted signer": policy(),
         "a policy with an empty key": policy(publicKey=""),
         "a policy with key and identity": policy(publicKey=KEY, **IDENTITY),
     },
     ("operatorImageVerification-trust", "spec.operatorImageVerification"): {
-        "a helper policy that trusts nobody": helper_policy()
+        "a helper policy without a trusted signer": helper_policy()
     },
     ("imageVerification-identity", "spec.imageVerification"): {
         "an issuer without a subject": policy(issuer=IDENTITY["issuer"]),
@@ -93,7 +93,7 @@ CASES: dict[str, Case] = {
 
 _BROKEN_IN_CODE: Broken = {
     ("imageVerification-key", "spec.imageVerification.publicKey"): {
-        "a key that is none": policy(publicKey=KEY.replace("MFkw", "AAAA")),
+        "an invalid key": policy(publicKey=KEY.replace("MFkw", "AAAA")),
         "two keys in one": policy(publicKey=KEY * 2),
     },
     ("operatorImageVerification-key", "spec.operatorImageVerification.publicKey"): {

@@ -1,4 +1,4 @@
-"""What the rules about the life of a running cluster refuse."""
+"""What the rules about a running cluster refuse."""
 
 from tests.contracts.api.case import Broken, Case, cases_of
 
@@ -9,14 +9,14 @@ _LONG = "c" * 38
 _BROKEN: Broken = {
     ("fenced-pod-name", _FENCED): {
         "a fence around a pod of another cluster": {"fencedPods": ["other-1"]},
-        "a fence around no number": {"fencedPods": ["c-x"]},
-        "a fence around a number that is not written so": {"fencedPods": ["c-01"]},
-        "a fence around a server that is not asked for": {"fencedPods": ["c-3"]},
+        "a fence without an ordinal": {"fencedPods": ["c-x"]},
+        "a fence with a leading zero in the ordinal": {"fencedPods": ["c-01"]},
+        "a fence around a server beyond the replicas": {"fencedPods": ["c-3"]},
         "a fence around a read replica": {"fencedPods": ["c-read-0"]},
         "a fence around a revision with too few digits": {"fencedPods": [f"c-{_REVISION[:13]}-1"]},
-        "a fence around what is no revision": {"fencedPods": [f"c-{'x' * 16}-1"]},
-        "a fence around a whole set": {"fencedPods": [f"c-{_REVISION}"]},
-        "a fence around a server of a revision that is not asked for": {
+        "a fence around an invalid revision": {"fencedPods": [f"c-{'x' * 16}-1"]},
+        "a fence around a StatefulSet": {"fencedPods": [f"c-{_REVISION}"]},
+        "a fence around a server of a revision beyond the replicas": {
             "fencedPods": [f"c-{_REVISION}-3"]
         },
     },
@@ -29,7 +29,7 @@ _BROKEN: Broken = {
 
 CASES: dict[str, Case] = {
     **cases_of(_BROKEN),
-    "a fence around a whole revision where the name has a part of it": Case(
+    "a fence with the full revision of a long cluster name": Case(
         "fenced-pod-name", _FENCED, {"fencedPods": [f"{_LONG}-{_REVISION}-1"]}, name=_LONG
     ),
     "a server taken away while it is fenced": Case(

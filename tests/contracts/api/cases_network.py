@@ -4,14 +4,14 @@ from tests.contracts.api.case import Broken, cases_of
 
 _BROKEN: Broken = {
     ("api-server-cidr", "spec.network.apiServerCIDR"): {
-        "an API server range that is none": {"network": {"apiServerCIDR": "10.0.0.1/33"}},
+        "an invalid API server range": {"network": {"apiServerCIDR": "10.0.0.1/33"}},
         "an API server range with a leading zero": {"network": {"apiServerCIDR": "10.0.0.0/08"}},
     },
     ("api-server-endpoint-ips", "spec.network.apiServerEndpointIPs[0]"): {
         "an API server address that is none": {"network": {"apiServerEndpointIPs": ["10.0.0.256"]}}
     },
     ("dns-endpoint-ips", "spec.network.dnsEndpointIPs[0]"): {
-        "a DNS address that is none": {"network": {"dnsEndpointIPs": ["1.2.3"]}},
+        "an invalid DNS address": {"network": {"dnsEndpointIPs": ["1.2.3"]}},
         "a DNS address of IPv4 in the form of IPv6": {
             "network": {"dnsEndpointIPs": ["::ffff:10.0.0.10"]}
         },
@@ -22,7 +22,7 @@ _BROKEN: Broken = {
         }
     },
     ("ip-block-egressRules", "spec.network.egressRules[0].to[0].ipBlock"): {
-        "an egress exception that is none": {
+        "an invalid egress exception": {
             "network": {
                 "egressRules": [
                     {"to": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.0.0.0/99"]}}]}

@@ -13,10 +13,10 @@ def monitor(**fields: Any) -> dict[str, Any]:
 
 
 CASES: dict[str, Case] = {
-    "a scrape that may take longer than the time to the next": Case(
+    "a scrape timeout above the interval": Case(
         "scrape-timeout", f"{_MONITOR}.scrapeTimeout", monitor(interval="10s", scrapeTimeout="11s")
     ),
-    "two authorities": Case(
+    "two CAs": Case(
         "scrape-authority",
         f"{_MONITOR}.tlsConfig.caSecret",
         monitor(tlsConfig={"caSecret": {"name": "a"}, "caConfigMap": {"name": "b"}}),

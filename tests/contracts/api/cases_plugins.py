@@ -23,8 +23,8 @@ def plugins(*items: dict[str, Any], version: str = "2.5.5") -> dict[str, Any]:
 
 _BROKEN: Broken = {
     ("plugin-source", "spec.plugins[0]"): {
-        "a plugin from nowhere": plugins({"type": "secret", "name": "a", **PIN}),
-        "a plugin from two places": plugins({**IMAGE, "command": "plugin-b"}),
+        "a plugin without a source": plugins({"type": "secret", "name": "a", **PIN}),
+        "a plugin with two sources": plugins({**IMAGE, "command": "plugin-b"}),
     },
     ("plugin-file-name", "spec.plugins[0].command"): {
         "a command outside of the folder": plugins({**COMMAND, "command": "../../bin/sh"}),

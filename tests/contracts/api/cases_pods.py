@@ -12,20 +12,20 @@ def _readers(affinity: dict[str, Any]) -> dict[str, Any]:
 
 
 CODE_CASES: dict[str, Case] = {
-    "an affinity to something that is no pod and no node": Case(
+    "an affinity of an unknown kind": Case(
         "affinity-voters", "spec.scheduling.affinity", {"scheduling": {"affinity": {"moon": {}}}}
     ),
-    "an affinity that is a data dump": Case(
+    "an affinity with too many values": Case(
         "affinity-voters",
         "spec.scheduling.affinity",
         {"scheduling": {"affinity": {"nodeAffinity": {"x": [1] * AFFINITY_VALUES_MAX}}}},
     ),
-    "a text without end in an affinity": Case(
+    "an affinity with a text that is too long": Case(
         "affinity-voters",
         "spec.scheduling.affinity",
         {"scheduling": {"affinity": {"nodeAffinity": {"x": "a" * (AFFINITY_TEXT_MAX + 1)}}}},
     ),
-    "the same of read replicas": Case(
+    "an affinity of an unknown kind of read replicas": Case(
         "affinity-readers", "spec.readReplicas.template.scheduling.affinity", _readers({"moon": {}})
     ),
 }

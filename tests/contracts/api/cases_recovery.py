@@ -34,12 +34,12 @@ CASES: dict[str, Case] = {
         "spec.recoveryKeys.initial",
         {**_WHOLE, "unseal": None, "recoveryKeys": recovery(1, 1, {})},
     ),
-    "more shares needed than there are": Case(
+    "a threshold above the number of shares": Case(
         "recovery-threshold",
         "spec.recoveryKeys.initial.threshold",
         {**_WHOLE, "recoveryKeys": recovery(2, 3, {}, {})},
     ),
-    "several shares and each is enough": Case(
+    "several shares and a threshold of one": Case(
         "recovery-threshold-one",
         "spec.recoveryKeys.initial.threshold",
         {**_WHOLE, "recoveryKeys": recovery(2, 1, {}, {})},
@@ -51,9 +51,9 @@ CASES: dict[str, Case] = {
     ),
 }
 
-# What CEL cannot say: the operator alone checks it.
+# Rules without CEL: only the operator checks them.
 CODE_CASES: dict[str, Case] = {
-    "a recovery share for a key that is none": Case(
+    "a recovery share for an invalid key": Case(
         "recovery-key",
         f"{_FIRST}.pgpPublicKey",
         {**_WHOLE, "recoveryKeys": recovery(1, 1, {"pgpPublicKey": "bm8ga2V5"})},
@@ -71,7 +71,7 @@ CODE_CASES: dict[str, Case] = {
         )
         for what, (key, _) in BAD.items()
     },
-    "a recovery share for a key in letters that are none of base64": Case(
+    "a recovery share for a key that is not base64": Case(
         "recovery-key",
         f"{_FIRST}.pgpPublicKey",
         {**_WHOLE, "recoveryKeys": recovery(1, 1, {"pgpPublicKey": "mDMEé"})},
@@ -81,7 +81,7 @@ CODE_CASES: dict[str, Case] = {
         f"{_FIRST}.fingerprint",
         {**_WHOLE, "recoveryKeys": recovery(1, 1, {"fingerprint": ALICE_FINGERPRINT[::-1]})},
     ),
-    "two recipients of one name": Case(
+    "two recipients with the same name": Case(
         "recovery-names",
         "spec.recoveryKeys.initial.recipients[1].name",
         {**_WHOLE, "recoveryKeys": recovery(2, 2, {"name": "a"}, {"name": "a"})},

@@ -14,7 +14,7 @@ _BROKEN: Broken = {
         },
     },
     ("request-path", "spec.selfInit.requests[0].path"): {
-        "a path that climbs": {"selfInit": with_request(path="kv/../sys/raw")}
+        "a path with a parent segment": {"selfInit": with_request(path="kv/../sys/raw")}
     },
     ("request-one-payload", "spec.selfInit.requests[0]"): {
         "two payloads": {"selfInit": with_request(path="sys/mounts/x", secretEngine={"type": "kv"})}
@@ -49,7 +49,7 @@ _BROKEN: Broken = {
 
 CASES = cases_of(_BROKEN)
 
-# What CEL cannot say: the operator alone checks it.
+# Rules without CEL: only the operator checks them.
 _BROKEN_IN_CODE: Broken = {
     ("request-when-version", "spec.selfInit.requests[0].when"): {
         "a condition for a server that knows none": {"selfInit": with_request(when=False)}
@@ -72,8 +72,8 @@ _BROKEN_IN_CODE: Broken = {
     },
     ("request-unwritable", "spec.selfInit.requests[0]"): {
         "a NUL in data": {"selfInit": with_request(data={"a": "b\x00"})},
-        "half a character in data": {"selfInit": with_request(data={"a": ["\ud800"]})},
-        "data that is nested without end": {
+        "a lone surrogate in data": {"selfInit": with_request(data={"a": ["\ud800"]})},
+        "data that is nested too deeply": {
             "selfInit": with_request(data={"a": [[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]})
         },
     },

@@ -6,7 +6,7 @@ from contracts.api.rules.reserved_names import METADATA
 from tests.contracts.api.case import Case
 
 STORE = {"endpoint": "https://s3.example.com", "bucket": "b"}
-# What the outermost part needs beside the map itself.
+# The required fields next to the map.
 AROUND: dict[str, dict[str, Any]] = {
     "backup": {"schedule": "0 3 * * *", "jwtAuthRole": "backup", "target": STORE}
 }
@@ -33,7 +33,7 @@ CASES: dict[str, Case] = {
         )
         for path in METADATA
     },
-    "a plugin that loads a library first": Case(
+    "a plugin with LD_PRELOAD": Case(
         "plugin-variable",
         "spec.plugins[0].env[1]",
         {

@@ -103,7 +103,7 @@ CASES: dict[str, Case] = {
             "transit-address", "spec.unseal.transit.address", transit(address=address)
         )
         for what, address in {
-            "in the clear": "http://kms.example.com",
+            "without TLS": "http://kms.example.com",
             "with a user": "https://u@kms.example.com",
             "with a query": "https://kms.example.com?a=b",
             "with a fragment": "https://kms.example.com#a",

@@ -74,7 +74,7 @@ _BROKEN: Broken = {
 
 CASES = cases_of(_BROKEN)
 
-# What CEL cannot say: the operator alone checks it.
+# Rules without CEL: only the operator checks them.
 _BROKEN_IN_CODE: Broken = {
     ("job-roles", "spec.upgrade.jwtAuthRole"): {
         "a backup job in the role of the operator": {"upgrade": {"jwtAuthRole": "openbao-operator"}}

@@ -29,7 +29,7 @@ _BROKEN: Broken = {
         "an empty window of TLS versions": listener(tlsMinVersion="tls13", tlsMaxVersion="tls12")
     },
     ("proxy-addresses", f"{LISTENER}.proxyProtocolAuthorizedAddrs"): {
-        "proxies that nobody named": listener(proxyProtocolBehavior="deny_unauthorized"),
+        "proxy settings without proxies": listener(proxyProtocolBehavior="deny_unauthorized"),
         "the older spelling, without proxies": listener(proxyProtocolBehavior="allow_any"),
     },
     ("dead-server-threshold", "spec.configuration.raft.autopilot.deadServerLastContactThreshold"): {
@@ -48,17 +48,17 @@ _BROKEN: Broken = {
             "version": "2.5.5",
             **metrics(metricsOnlyListener={"port": 8200}),
         },
-        "metrics at a port of the system": {
+        "metrics at a privileged port": {
             "version": "2.5.5",
             **metrics(metricsOnlyListener={"port": 443}),
         },
     },
     ("log-place", "spec.configuration.logging.file"): {
-        "a log over the data": {"configuration": {"logging": {"file": "/bao/data/vault.db"}}},
-        "a log that climbs": {
+        "a log in the data folder": {"configuration": {"logging": {"file": "/bao/data/vault.db"}}},
+        "a log with a parent segment": {
             "configuration": {"logging": {"file": "/openbao/logs/../../bao/data/vault.db"}}
         },
-        "a log beside the logs of the system": {
+        "a log in a folder next to the log folder": {
             "configuration": {"logging": {"file": "/var/log/openbao2/vault.log"}}
         },
     },

@@ -3,7 +3,7 @@
 from tests.contracts.api.case import Case
 
 CASES: dict[str, Case] = {
-    "a volume of nothing": Case("storage-size", "spec.storage.size", {"storage": {"size": "0"}}),
+    "a volume of size zero": Case("storage-size", "spec.storage.size", {"storage": {"size": "0"}}),
     "a volume that shrinks": Case(
         "storage-size-shrinks",
         "spec.storage.size",

@@ -25,7 +25,7 @@ _BROKEN: Broken = {
     ("tls-enabled", "spec.tls.enabled"): {"no TLS": {"tls": {"enabled": False}}},
     ("rotation-period", "spec.tls.rotationPeriod"): {
         "a rotation period below an hour": {"tls": {"rotationPeriod": "59m"}},
-        "a rotation period of a whole certificate's life": {"tls": {"rotationPeriod": "8760h"}},
+        "a rotation period as long as the validity": {"tls": {"rotationPeriod": "8760h"}},
         "a rotation period too long to count": {"tls": {"rotationPeriod": "99999999999h"}},
     },
     ("ca-overlap", "spec.tls.caOverlap"): {

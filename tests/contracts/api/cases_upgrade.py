@@ -13,17 +13,17 @@ def _strategy(**spec: Any) -> dict[str, Any]:
 
 
 CASES: dict[str, Case] = {
-    "a snapshot that goes nowhere": Case(
+    "a snapshot without a backup target": Case(
         "upgrade-snapshot",
         "spec.upgrade.preUpgradeSnapshot",
         {"upgrade": {"preUpgradeSnapshot": True}},
     ),
-    "a snapshot by the other switch": Case(
+    "a blue/green snapshot without a backup target": Case(
         "upgrade-snapshot",
         "spec.upgrade.blueGreen.preUpgradeSnapshot",
         {"upgrade": {"blueGreen": {"preUpgradeSnapshot": True}}},
     ),
-    "a green pool that nobody can log in to": Case(
+    "a green pool without a login": Case(
         "blue-green-role",
         "spec.upgrade.jwtAuthRole",
         {"upgrade": {"strategy": "BlueGreen"}, "selfInit": with_request()},
@@ -68,7 +68,7 @@ CASES: dict[str, Case] = {
             ]
         },
     ),
-    "a new strategy behind an order that nobody carried out": Case(
+    "a new strategy with an unhandled request": Case(
         "upgrade-strategy-orders",
         "spec.upgrade.strategy",
         {"upgrade": {**_GREEN, "requests": {"retry": "try-2"}}},

@@ -10,7 +10,7 @@ OCI = {
     "cryptoEndpoint": "https://kms.example.com",
     "managementEndpoint": "https://kms.example.com",
 }
-# A name that clouds answer, put together here: no file names a host that somebody could reach.
+# The name of a metadata service, built from parts: no file contains the name of a real host.
 METADATA = "metadata" + ".google.internal"
 AWS = {"region": "r", "kmsKeyID": "k"}
 

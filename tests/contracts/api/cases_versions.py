@@ -21,7 +21,7 @@ CASES: dict[str, Case] = {
         before={"version": "v2.10.9"},
         status={"currentVersion": "2.10.9"},
     ),
-    "a way back in the middle of an upgrade": Case(
+    "a downgrade during an upgrade": Case(
         "version-downgrade",
         "spec.version",
         {"version": "2.4.1"},
@@ -31,7 +31,7 @@ CASES: dict[str, Case] = {
             "upgrade": {"targetVersion": "2.5.0", "fromVersion": "2.4.0"},
         },
     ),
-    "a way back after a leader stepped down": Case(
+    "a downgrade after a leader stepped down": Case(
         "version-downgrade",
         "spec.version",
         {"version": "2.4.0"},
@@ -45,12 +45,12 @@ CASES: dict[str, Case] = {
             },
         },
     ),
-    "key exchange that old TLS has nothing of": Case(
+    "a key exchange that old TLS lacks": Case(
         "key-exchange-tls13",
         f"{LISTENER}.tlsMinVersion",
         {"version": "2.7.0", **listener(**_POST_QUANTUM)},
     ),
-    "key exchange together with the upgrade that brings it": Case(
+    "a key exchange together with the upgrade that adds it": Case(
         "key-exchange-running",
         f"{LISTENER}.tlsKeyExchangePreferences",
         {"version": "2.7.0", **listener(**_EITHER)},

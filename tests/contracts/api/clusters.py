@@ -22,7 +22,7 @@ def cluster_object(name: str = "c", **spec: Any) -> Object:
 
 
 def cluster(name: str = "c", **spec: Any) -> OpenBaoCluster:
-    """The same, read."""
+    """The same as a model."""
     return OpenBaoCluster.from_object(cluster_object(name, **spec))
 
 
@@ -40,7 +40,7 @@ use every field; each is one that breaks no rule. Read only."""
 
 
 def with_request(**fields: Any) -> Object:
-    """spec.selfInit with one request that is fine, changed by `fields`; None removes one."""
+    """spec.selfInit with one valid request, changed by `fields`; None removes a field."""
     request = {"name": "r", "operation": "update", "path": "kv/x", "data": {"a": "b"}, **fields}
     return {
         "enabled": True,

@@ -1,6 +1,6 @@
-"""Builds OpenPGP public keys packet by packet, to test what no gpg would make.
+"""Builds OpenPGP public keys packet by packet, to test keys that gpg does not create.
 
-The checksums of signatures are right, the signatures themselves are made of zeros: who verifies
+The checksums of signatures are valid, the signatures are zeros: who verifies
 them refuses every key that is built here.
 """
 
@@ -63,7 +63,7 @@ class Part:
 
     @property
     def hashed(self) -> bytes:
-        """As it goes into signatures."""
+        """The bytes that a signature covers."""
         if self.version == 4:
             return b"\x99" + len(self.body).to_bytes(2, "big") + self.body
         return b"\x9b" + len(self.body).to_bytes(4, "big") + self.body
@@ -76,7 +76,7 @@ class Part:
 
     @property
     def key_id(self) -> str:
-        """The sixteen digits by which people know it."""
+        """The sixteen digits that users see."""
         return self.fingerprint[-16:] if self.version == 4 else self.fingerprint[:16]
 
 
@@ -186,7 +186,7 @@ def text(*packets: Packet) -> str:
 
 
 def binary(*packets: Packet) -> bytes:
-    """The packets, each with the header of today."""
+    """The packets, each with a header of the new format."""
     return b"".join(
         bytes((0xC0 | tag, 255)) + len(body).to_bytes(4, "big") + body for tag, body in packets
     )

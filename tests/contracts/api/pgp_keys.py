@@ -151,11 +151,11 @@ GOOD: dict[str, tuple[str, str, str]] = {
     "DSA and Elgamal": (
         DSA_ELGAMAL, "187e3253eb03aa5345fe24cefb4e5b73a255d91c", "09C4DC7859701565",
     ),
-    "two user IDs, each signed by somebody else, too": (
+    "two user IDs with foreign signatures": (
         TWO_USER_IDS, "aaaa40a2d67eb8fb2b3584a359a9650791d1bcd9", "BD917C3070D5E1FE",
     ),
 }  # fmt: skip
-# The words of the refusal; go-crypto says of each that it has no valid encryption key.
+# The message of the refusal; go-crypto reports "no valid encryption key" for each.
 BAD: dict[str, tuple[str, str]] = {
     "an RSA subkey that may only sign": (
         SIGNING_RSA_SUBKEY,

@@ -1,4 +1,4 @@
-"""Backups and restores that are in order, and what their rules refuse of them."""
+"""Valid backups and restores, and specs that their rules refuse."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _SOURCE = "spec.source"
 
 
 def backup_object(name: str = "b", **spec: Any) -> Object:
-    """An OpenBaoBackup as somebody writes it."""
+    """An OpenBaoBackup without a status."""
     return _object(BACKUP_KIND, name, {"cluster": "c", **spec})
 
 
@@ -38,7 +38,7 @@ def from_store(**changes: Any) -> Spec:
 
 
 def into(**template: Any) -> Spec:
-    """A restore into a cluster of its own."""
+    """A restore into a new cluster."""
     return {"clusterTemplate": template}
 
 
@@ -83,10 +83,10 @@ RESTORE_FINE: dict[str, Spec] = {
         }
     },
     "with a token": {"tokenSecretRef": {"name": "token"}},
-    "into a cluster of its own": into(
+    "into a new cluster": into(
         version="2.4.0", unseal={"credentialsSecretRef": {"name": "key"}}, tls={"enabled": True}
     ),
-    "into one that goes again": {
+    "into a disposable cluster": {
         **into(unseal={"type": "transit", "transit": {"address": "https://kms.example.com"}}),
         "targetLifecycle": "Disposable",
         "cleanupAfterSeconds": 60,
@@ -94,7 +94,7 @@ RESTORE_FINE: dict[str, Spec] = {
     "with a plugin of its seal": into(plugins=[{"type": "kms", "name": "x"}]),
 }
 
-# What the rules about stores refuse of clusters, they refuse of sources as well.
+# The rules about stores of clusters apply to sources as well.
 _OF_STORES = {
     name: Case(
         case.rule.replace("backup-", "restore-", 1),
@@ -116,25 +116,25 @@ _BROKEN: Broken = {
         f"plain http to {what}": from_store(endpoint=endpoint)
         for what, endpoint in {
             "another network": "http://s3.example.com",
-            "what only looks like a Service": "http://x.svc.example.com",
-            "what only looks private": "http://10.0.0.1.example.com",
+            "a host that resembles a Service": "http://x.svc.example.com",
+            "a host that resembles a private address": "http://10.0.0.1.example.com",
         }.items()
     },
     ("restore-key", f"{_SOURCE}.key"): {
-        "a key that climbs": {"source": {"target": STORE, "key": "a/../../b.snap"}}
+        "a key with a parent segment": {"source": {"target": STORE, "key": "a/../../b.snap"}}
     },
     ("restore-override", "spec.overrideOperationLock"): {
         "an override without force": {"overrideOperationLock": True}
     },
     ("restore-lifecycle", "spec.targetLifecycle"): {
-        "the end of a cluster that is not made": {"targetLifecycle": "Retain"}
+        "a lifecycle without a new cluster": {"targetLifecycle": "Retain"}
     },
     ("restore-cleanup", "spec.cleanupAfterSeconds"): {
-        "a look at a cluster that stays": {**into(), "cleanupAfterSeconds": 1}
+        "a cleanup time for a cluster that is kept": {**into(), "cleanupAfterSeconds": 1}
     },
     ("restore-template-login", "spec.clusterTemplate"): {
-        "a fresh cluster that is to know a role": {**into(), "jwtAuthRole": "mine"},
-        "a fresh cluster that is to know a token": {**into(), "tokenSecretRef": {"name": "token"}},
+        "a new cluster with a login role": {**into(), "jwtAuthRole": "mine"},
+        "a new cluster with a token": {**into(), "tokenSecretRef": {"name": "token"}},
     },
     ("restore-template-tls", "spec.clusterTemplate.tls.enabled"): {
         "a fresh cluster without TLS": into(tls={"enabled": False})

@@ -8,7 +8,7 @@ from contracts.api.meta import ApiModel, SecretKey, SecretMark, SecretReference
 
 
 def references(kind: Any, path: str = "", marks: tuple[Any, ...] = ()) -> Iterator[str]:
-    """The paths below an annotation that name a Secret, told by the type alone."""
+    """The paths below an annotation that name a Secret, found by type."""
     if any(isinstance(mark, SecretMark) for mark in marks):
         yield path
     if isinstance(kind, type) and issubclass(kind, SecretReference | SecretKey):

@@ -1,4 +1,4 @@
-"""What a text costs that somebody wrote to be expensive, or to fail in a way of its own.
+"""The cost of hostile keys, and that they raise only the documented error.
 
 A tenant writes it, and each pass before the first boot judges it. Work is counted in calls of
 Python functions, never timed.
@@ -46,7 +46,7 @@ def _refusal(key: str) -> str:
 
 
 def _embedded_signature(inner: bytes) -> bytes:
-    """A statement that is a signature itself."""
+    """A subpacket that is a signature itself."""
     return b"\xff" + (len(inner) + 1).to_bytes(4, "big") + b"\x20" + inner
 
 
@@ -93,7 +93,7 @@ COSTLY: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("data", COSTLY.values(), ids=COSTLY.keys())
-def test_attack_the_work_is_bounded_and_not_by_the_length_of_the_text(data: bytes) -> None:
+def test_attack_the_cost_of_a_key_is_bounded(data: bytes) -> None:
     assert _work(base64.b64encode(data).decode()) < 30 * SUBPACKETS_MAX
 
 

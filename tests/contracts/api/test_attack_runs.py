@@ -1,4 +1,4 @@
-"""What somebody tries who may write backups and restores: nothing of others comes within reach."""
+"""Attacks by users who may write backups and restores: no object of other users is reachable."""
 
 import copy
 import re
@@ -51,7 +51,7 @@ def test_attack_t04_no_field_names_another_namespace(model: type[ApiModel]) -> N
         assert "namespace" not in names_of(part), part.__name__
 
 
-def test_every_reference_is_tried() -> None:
+def test_every_reference_has_a_case() -> None:
     assert OTHERS.keys() == set(REFERENCES)
 
 
@@ -81,7 +81,7 @@ def test_attack_t09_a_restore_refuses_every_url_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("key", CLIMBING)
-def test_attack_t16_no_key_and_no_prefix_climbs(key: str) -> None:
+def test_attack_t16_no_key_and_no_prefix_traverses_directories(key: str) -> None:
     violations = _refused(source={"target": STORE, "key": key})
     assert {violation.field.removeprefix("spec.") for violation in violations} == {"source.key"}
     if key != "a/":
@@ -90,12 +90,12 @@ def test_attack_t16_no_key_and_no_prefix_climbs(key: str) -> None:
         assert {violation.field for violation in prefixed} == {"spec.source.target.pathPrefix"}
 
 
-def test_attack_t16_no_text_of_the_table_is_a_key_a_backup_or_a_cluster() -> None:
+def test_attack_t16_hostile_text_is_not_a_valid_key_or_name() -> None:
     word = r"(?!\.+(/|$))[A-Za-z0-9._-]+"
     plain = {text for text in TEXTS if re.fullmatch(rf"{word}(/{word})*", text)}
     assert len(plain) < len(TEXTS) / 2
     for text in TEXTS:
-        # Plain words are a key of the writer's own store, and climb nowhere.
+        # A plain word is a key in the store of the user.
         assert text in plain or _refused(source={"target": STORE, "key": text}), text
         if re.fullmatch(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", text):
             continue

@@ -1,7 +1,7 @@
-"""What a spec of hostile size or shape costs: a refusal, or work in step with its size.
+"""The cost of a spec of hostile size or shape: a refusal, or work linear in its size.
 
-Work is counted in calls of Python functions, never timed. Patterns are matched by engines that
-never go back (Rust's regex here, RE2 in the API server): checked by what the code may import.
+Work is counted in calls of Python functions, never timed. No regular expression of a user
+backtracks: Rust's regex is used here and RE2 in the API server, checked by the imports of the code.
 """
 
 import ast
@@ -33,7 +33,7 @@ BACKTRACKING = {
 
 
 def _work(obj: dict[str, Any]) -> int:
-    """Calls that it takes to read a cluster and to judge it by every rule."""
+    """The number of calls to read a cluster and to check every rule."""
     with CallCount() as count:
         read = OpenBaoCluster.from_object(obj)
         violations(read)
@@ -50,7 +50,7 @@ def _requests(number: int, data: Any) -> dict[str, Any]:
 
 
 def test_attack_t10_every_list_text_and_map_is_bounded() -> None:
-    """The API server refuses what is larger, and the models refuse it again."""
+    """The API server and the models refuse larger values."""
     unbounded: list[str] = []
 
     def visit(path: str, node: Schema) -> None:
@@ -115,7 +115,7 @@ def test_attack_t10_ten_thousand_of_anything_are_refused(spec: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("depth", [LEVELS_MAX, 1000, 1001, 9000])
-def test_attack_t10_what_is_nested_without_end_is_refused(depth: int) -> None:
+def test_attack_t10_deep_nesting_is_refused(depth: int) -> None:
     data: Any = 1
     for _ in range(depth):
         data = {"a": [data]} if depth % 2 else {"a": data}
@@ -136,14 +136,14 @@ def test_attack_t10_what_is_nested_without_end_is_refused(depth: int) -> None:
     ],
     ids=["many keys", "many objects", "a long list", "a long text"],
 )
-def test_attack_t10_free_data_costs_in_step_with_its_size(data_of: Any) -> None:
+def test_attack_t10_the_cost_of_free_data_is_linear(data_of: Any) -> None:
     small, large = (_work(_requests(8, data_of(size))) for size in (200, 400))
     assert large < 2.2 * small
     assert large < 100 * VALUES_MAX
 
 
 def test_attack_t10_a_megabyte_of_tiny_values_is_refused_at_once() -> None:
-    """The API server stores up to a megabyte and a half; nobody looks at all of it."""
+    """The API server stores up to 1.5 MB; the operator does not read all of it."""
     data = {"a": [{"b": 1}] * 120_000}
     obj = _requests(1, data)
     with (
@@ -158,7 +158,7 @@ def test_the_largest_sensible_spec_is_far_from_the_limit() -> None:
     assert not too_many(_requests(64, {f"k{at}": "v" for at in range(60)})["spec"], VALUES_MAX)
 
 
-def test_attack_t10_many_requests_cost_in_step_with_their_number() -> None:
+def test_attack_t10_the_cost_of_many_requests_is_linear() -> None:
     few, many = (_work(_requests(number, {"a": "b"})) for number in (32, 64))
     assert many < 2.2 * few
 
@@ -172,20 +172,20 @@ def _modules_that_import(name: str) -> set[str]:
     return modules
 
 
-def test_attack_t10_texts_of_users_meet_no_engine_that_goes_back() -> None:
+def test_attack_t10_no_backtracking_engine_reads_texts_of_users() -> None:
     assert _modules_that_import("re") == set(BACKTRACKING)
 
 
-def test_the_models_use_the_engine_that_never_goes_back() -> None:
+def test_the_models_use_the_linear_time_regex_engine() -> None:
     for model in models_of(ClusterSpec):
         assert model.model_config.get("regex_engine", "rust-regex") == "rust-regex"
     assert issubclass(ClusterSpec, ApiModel)
 
 
-def test_a_pattern_that_would_take_for_ever_is_harmless() -> None:
+def test_an_exponential_pattern_is_matched_in_linear_time() -> None:
     assert not Pattern(r"^(a+)+$").found_in("a" * 5000 + "!")
 
 
 def test_the_end_of_a_pattern_is_the_end_of_the_text() -> None:
-    """Python's own `$` lets a line break pass, the API server's does not."""
+    """Python's `$` matches before a final line break, that of the API server does not."""
     assert not Pattern("^a$").found_in("a\n")

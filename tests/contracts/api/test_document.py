@@ -1,4 +1,4 @@
-"""docs/api.md tells what the code does: its tables are compared with the tables of the code."""
+"""The tables of docs/api.md match the tables of the code."""
 
 import re
 
@@ -19,17 +19,17 @@ def _first_column(title: str) -> list[str]:
     return re.findall(r"^\| `([^`]+)`", _chapter(title), re.MULTILINE)
 
 
-def test_every_field_that_hardened_refuses_is_told() -> None:
+def test_every_field_that_hardened_refuses_is_documented() -> None:
     rows = _first_column("Profile Hardened")
     assert len(rows) == len(set(rows))
     assert set(rows) == {rule.field for rule in HARDENED_RULES}
 
 
-def test_every_field_that_is_not_served_is_told() -> None:
+def test_every_unsupported_field_is_documented() -> None:
     assert _first_column("Fields without effect") == [row.path for row in NOT_SERVED]
 
 
-def test_what_stops_everything_is_marked() -> None:
+def test_essential_unsupported_fields_are_marked() -> None:
     chapter = _chapter("Fields without effect")
     marked = re.findall(r"^\| `([^`]+)`.*nothing is built \|$", chapter, re.MULTILINE)
     assert marked == [row.path for row in NOT_SERVED if row.essential]
@@ -57,6 +57,6 @@ def test_every_deprecated_field_is_listed_with_its_successor() -> None:
     assert {path for path in matches.values() if path.startswith("spec")} <= known
 
 
-def test_every_name_of_a_system_secret_is_told() -> None:
+def test_every_suffix_of_a_system_secret_is_documented() -> None:
     for suffix in SYSTEM_SECRET_SUFFIXES:
         assert f"`{suffix}`" in _chapter("Validation")

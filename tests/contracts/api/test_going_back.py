@@ -1,4 +1,4 @@
-"""An upgrade may be given up by asking for the former version, until a leader stepped down."""
+"""An upgrade can be reverted to the former version until a leader stepped down."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def upgrade_request(version: str, **upgrade: Any) -> tuple[OpenBaoCluster, OpenB
 
 
 @pytest.mark.parametrize("version", ["2.4.0", "v2.4.0"])
-def test_the_former_version_may_come_back(version: str) -> None:
+def test_the_former_version_is_accepted(version: str) -> None:
     assert violations(*upgrade_request(version)) == ()
 
 
@@ -30,7 +30,7 @@ def test_the_former_version_may_come_back(version: str) -> None:
     [("2.4.1", {}), ("2.4.0", {"lastStepDownTime": "2030-01-01T00:00:00Z"})],
     ids=["another older one", "a leader stepped down"],
 )
-def test_no_other_older_version_may(version: str, upgrade: dict[str, Any]) -> None:
+def test_another_older_version_is_refused(version: str, upgrade: dict[str, Any]) -> None:
     assert [violation.field for violation in violations(*upgrade_request(version, **upgrade))] == [
         "spec.version"
     ]

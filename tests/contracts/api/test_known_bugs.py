@@ -1,4 +1,4 @@
-"""Mistakes of other operators of this API that the API itself holds off."""
+"""Bugs of other operators that the rules of the API prevent."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from tests.contracts.api.clusters import cluster
     ],
 )
 @pytest.mark.parametrize("profile", ["Development", None])
-def test_b26_no_switch_makes_a_cluster_that_never_starts(
+def test_b26_settings_that_keep_a_cluster_from_starting_are_refused(
     spec: dict[str, Any], field: str, profile: str | None
 ) -> None:
     (violation,) = violations(cluster(profile=profile, **spec))
@@ -27,11 +27,11 @@ def test_b26_no_switch_makes_a_cluster_that_never_starts(
 
 
 @pytest.mark.parametrize("period", ["8760h", "100000h", "59m"])
-def test_b28_a_period_in_which_a_certificate_is_never_good_is_refused(period: str) -> None:
+def test_b28_a_rotation_period_outside_the_validity_of_certificates_is_refused(period: str) -> None:
     (violation,) = violations(cluster(tls={"rotationPeriod": period}))
     assert violation.field == "spec.tls.rotationPeriod"
 
 
-def test_b43_an_ingress_opens_nothing_by_itself() -> None:
+def test_b43_an_ingress_needs_trusted_peers() -> None:
     (violation,) = violations(cluster(ingress={"enabled": True, "host": "bao.example.com"}))
     assert violation.field == "spec.network.trustedIngressPeers"

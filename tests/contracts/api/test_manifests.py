@@ -1,4 +1,4 @@
-"""Manifests as people write them: read whole, within the rules, and together every field."""
+"""Manifests of users: they are read completely, break no rule, and use every field together."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,13 +15,13 @@ each_manifest = pytest.mark.parametrize("manifest", MANIFESTS.values(), ids=MANI
 
 
 @each_manifest
-def test_nothing_is_lost_in_reading(manifest: Object) -> None:
+def test_reading_keeps_every_field(manifest: Object) -> None:
     read = OpenBaoCluster.from_object(manifest)
     assert holds(read.spec.to_object(), manifest["spec"])
 
 
 @each_manifest
-def test_no_rule_is_broken(manifest: Object) -> None:
+def test_the_manifests_break_no_rule(manifest: Object) -> None:
     assert violations(OpenBaoCluster.from_object(manifest)) == ()
 
 
@@ -36,7 +36,7 @@ def _models(value: Any) -> Iterator[ApiModel]:
 
 
 def test_every_field_is_used_by_some_manifest() -> None:
-    """So that none of the checks over manifests passes because nobody wrote the field."""
+    """Otherwise a check of the manifests could pass because no manifest has the field."""
     used = {
         (type(model), name)
         for manifest in MANIFESTS.values()

@@ -34,20 +34,20 @@ def test_a_duration_is_read_as_go_reads_it(text: str, seconds: float) -> None:
 @pytest.mark.parametrize(
     "text", ["", "1", "h", "1d", "-1h", "+1h", "1 h", "1h ", "1.h", ".5h", "1H", "9e9h", "2562048h"]
 )
-def test_it_is_no_duration(text: str) -> None:
+def test_an_invalid_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="duration"):
         parse_duration(text)
 
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("text", ["1" * 200_000, "1s" * 100_000, "1." * 100_000])
-def test_a_long_text_is_no_duration_and_costs_nothing(text: str) -> None:
+def test_a_long_text_is_refused_as_a_duration_at_once(text: str) -> None:
     """Servers name durations, too: 16 KB of digits took six seconds."""
     assert counted_duration(text) is None
 
 
 @pytest.mark.parametrize("text", ["", "Gi", "1gi", "-1Gi", "1 Gi", "1Gi ", "1Gib", "1e", "0x1"])
-def test_it_is_no_size_of_a_volume(text: str) -> None:
+def test_an_invalid_volume_size_is_refused(text: str) -> None:
     with pytest.raises(ValidationError):
         TypeAdapter(StorageSize).validate_python(text)
 
@@ -74,7 +74,7 @@ _JSON = st.recursive(
 
 
 @given(_JSON)
-def test_thawing_gives_back_what_was_frozen(value: Any) -> None:
+def test_thaw_reverts_freeze(value: Any) -> None:
     assert thaw(freeze(value)) == value
 
 

@@ -64,7 +64,7 @@ def _judge(cases: dict[str, Case], judged: Callable[[Case], tuple[Violation, ...
 @pytest.mark.parametrize(
     ("case", "judge"), [*_judge(BACKUP_CASES, _of_backup), *_judge(ALL_RESTORE, _of_restore)]
 )
-def test_it_is_refused_and_nothing_else_with_it(
+def test_each_case_breaks_only_its_own_rule(
     case: Case, judge: Callable[[Case], tuple[Violation, ...]]
 ) -> None:
     rule_violations = judge(case)
@@ -79,14 +79,14 @@ def test_it_is_refused_and_nothing_else_with_it(
     [(SNAPSHOT_RULES, BACKUP_CASES), (RESTORE_RULES, ALL_RESTORE)],
     ids=["backup", "restore"],
 )
-def test_every_rule_has_a_case_and_an_id_of_its_own(
+def test_every_rule_has_a_case_and_a_unique_id(
     rules: tuple[RuleOf[Any], ...], cases: dict[str, Case]
 ) -> None:
     assert {case.rule for case in cases.values()} == {rule.id for rule in rules}
     assert len({rule.id for rule in rules}) == len(rules)
 
 
-def test_what_cel_cannot_say_is_said_by_the_operator() -> None:
+def test_rules_without_cel_are_checked_by_the_operator() -> None:
     assert {case.rule for case in RESTORE_CODE_CASES.values()} == {
         rule.id for rule in RESTORE_RULES if not rule.cel
     }
@@ -102,7 +102,7 @@ def test_a_restore_is_accepted(spec: Spec) -> None:
     assert restore_violations(restore(**spec), restore(**spec)) == ()
 
 
-def test_a_spec_that_was_changed_unseen_is_known_by_its_generation() -> None:
+def test_a_changed_spec_is_detected_by_its_generation() -> None:
     body = restore_object()
     for generation, expected in ((1, set()), (2, {"restore-fixed"})):
         body["metadata"]["generation"] = generation
@@ -115,7 +115,7 @@ def test_every_reference_to_a_secret_has_its_rule() -> None:
     assert fields == set(REFERENCES)
 
 
-def test_the_rules_of_a_store_stand_wherever_a_store_is_named() -> None:
+def test_the_rules_of_a_store_apply_at_every_path() -> None:
     rules = prefix_rules(TARGET_RULES, "x", "spec.source.target")
     elsewhere = restore(source={"backup": "b"})
     assert [rule.id for rule in rules] == [f"x-{rule.id}" for rule in TARGET_RULES]
@@ -163,7 +163,7 @@ class TestHardened:
         violations = hardened_violations(restore(**source), cluster(**self.STRICT))
         assert {(violation.rule, violation.field) for violation in violations} == expected
 
-    def test_another_profile_asks_for_nothing(self) -> None:
+    def test_another_profile_has_no_hardened_rules(self) -> None:
         target = {**STORE, "insecureSkipVerify": True}
         loose = restore(source={"target": target, "key": KEY})
         assert hardened_violations(loose, cluster()) == ()

@@ -1,4 +1,4 @@
-"""The Jobs of backups, restores and tests: golden files, and what holds for each of them."""
+"""The Jobs of backups, restores and restore tests: golden files and common properties."""
 
 import os
 from pathlib import Path
@@ -41,7 +41,7 @@ CASES: dict[str, Object] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_job_is_the_golden_one(case: str) -> None:
+def test_a_job_matches_its_golden_file(case: str) -> None:
     """UPDATE_GOLDEN=1 writes it anew; read the difference before it is committed."""
     text = yaml.safe_dump(CASES[case], sort_keys=False, width=1000)
     file = GOLDEN / f"{case}.yaml"
@@ -60,7 +60,7 @@ def main(job: Object) -> Any:
 
 
 def variables(job: Object) -> dict[str, str]:
-    """What the executor gets, after the kubelet has replaced what it replaces."""
+    """The environment of the container after the kubelet has expanded it."""
     values = {
         variable["name"]: variable["value"] for variable in main(job)["env"] if "value" in variable
     }
@@ -69,7 +69,7 @@ def variables(job: Object) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_it_runs_once_and_never_again(case: str) -> None:
+def test_a_job_runs_at_most_once(case: str) -> None:
     spec = CASES[case]["spec"]
     assert spec["backoffLimit"] == 0
     assert spec["podReplacementPolicy"] == "Failed"
@@ -79,7 +79,7 @@ def test_it_runs_once_and_never_again(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_it_meets_the_strictest_pod_standard_and_quotas(case: str) -> None:
+def test_a_job_meets_the_restricted_pod_standard_and_quotas(case: str) -> None:
     pod = pod_of(CASES[case])
     assert pod["securityContext"]["runAsNonRoot"]
     assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -109,8 +109,8 @@ def test_every_volume_is_mounted_and_every_mount_has_its_volume(case: str) -> No
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_it_passes_for_no_server_of_the_cluster(case: str) -> None:
-    """Also when the spec asks for labels of ours: Services, budgets and policies select by them."""
+def test_a_job_is_not_selected_as_a_server(case: str) -> None:
+    """Even if the spec has labels of the operator, by which Services and policies select."""
     for metadata in (CASES[case]["metadata"], CASES[case]["spec"]["template"]["metadata"]):
         assert metadata["labels"][labels.COMPONENT] in labels.JOBS
         assert metadata["labels"][labels.CLUSTER] == "x"
@@ -130,7 +130,7 @@ def test_it_passes_for_no_server_of_the_cluster(case: str) -> None:
         ("restore-test-s3", TestEnv),
     ],
 )
-def test_the_executor_reads_what_it_was_told(case: str, kind: type[Env]) -> None:
+def test_the_executor_reads_its_environment(case: str, kind: type[Env]) -> None:
     environment = kind.from_environment(variables(CASES[case]))
     assert environment.run.job_uid == environment.run.pod_uid == "x"  # type: ignore[attr-defined]
     files = {volume_mount["mountPath"] for volume_mount in main(CASES[case])["volumeMounts"]}
@@ -141,7 +141,7 @@ def test_the_executor_reads_what_it_was_told(case: str, kind: type[Env]) -> None
         assert store.web_identity_path.rpartition("/")[0] in files
 
 
-def test_a_dollar_in_a_value_stays_one() -> None:
+def test_a_dollar_in_a_value_is_escaped() -> None:
     where = target(pathPrefix="a")
     env = backup_env(where, job_template(server_name="$(HOME)"))
     values = {
@@ -161,11 +161,11 @@ def secrets(job: Object) -> dict[str, list[str] | None]:
     }
 
 
-def test_of_the_secret_of_the_servers_the_authority_alone_is_shown() -> None:
+def test_only_the_ca_of_the_server_secret_is_mounted() -> None:
     assert secrets(CASES["backup-s3"]) == {"x-tls-server": ["ca.crt"], "store": []}
 
 
-def test_a_test_believes_no_authority_and_pulls_both_images() -> None:
+def test_a_restore_test_mounts_no_ca_and_pulls_both_images() -> None:
     job = CASES["restore-test-s3"]
     assert secrets(job) == {"store": []}
     assert pod_of(job)["imagePullSecrets"] == [{"name": "servers"}]
@@ -199,12 +199,12 @@ def identity(executor_: JobTemplate) -> dict[str, Any]:
     return security_context
 
 
-def test_on_openshift_user_and_group_are_left_to_the_namespace() -> None:
+def test_without_fixed_ids_no_user_and_no_group_is_set() -> None:
     assert {"runAsUser", "runAsGroup", "fsGroup"} <= set(identity(job_template()))
     assert not {"runAsUser", "runAsGroup", "fsGroup"} & set(identity(job_template(fixed_ids=False)))
 
 
-def test_snapshots_on_a_volume_are_written_by_backups_alone() -> None:
+def test_only_backups_mount_the_snapshot_volume_writable() -> None:
     def mount(case: str) -> Any:
         return next(
             volume_mount
@@ -216,22 +216,24 @@ def test_snapshots_on_a_volume_are_written_by_backups_alone() -> None:
     assert mount("restore-pvc")["readOnly"] is True
 
 
-# sentence: (part size in MiB, parts at a time, memory asked for, memory at most)
+# sentence: (part size in MiB, concurrent parts, memory request, memory limit)
 BUFFERS: dict[str, tuple[int, int, str, str]] = {
-    "the usual": (10, 3, "128Mi", "512Mi"),
+    "the defaults": (10, 3, "128Mi", "512Mi"),
     "a little more": (16, 4, "160Mi", "576Mi"),
     "large parts": (512, 10, "5216Mi", "10688Mi"),
 }
 
 
 @pytest.mark.parametrize(("size", "count", "least", "limit"), BUFFERS.values(), ids=BUFFERS.keys())
-def test_parts_in_flight_have_their_memory(size: int, count: int, least: str, limit: str) -> None:
+def test_the_memory_request_covers_concurrent_uploads(
+    size: int, count: int, least: str, limit: str
+) -> None:
     where = target(partSize=size * MIB, concurrency=count)
     resources = main(backup_job(job_template(), where, backup_env(where)))["resources"]
     assert (resources["requests"]["memory"], resources["limits"]["memory"]) == (least, limit)
 
 
-def test_a_snapshot_has_room_and_a_node_must_have_it_once_its_size_is_known() -> None:
+def test_scratch_storage_is_requested_when_the_size_is_known() -> None:
     room = scratch_mib(512 * MIB)
     assert room > 512
     known, unknown = CASES["restore-pvc"], CASES["restore-s3"]

@@ -8,7 +8,7 @@ from tests import gen
 RULE = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
 
 
-def test_an_object_lives_beside_its_cluster_and_carries_its_labels() -> None:
+def test_an_object_has_the_namespace_and_the_labels_of_its_cluster() -> None:
     intent = cluster_object(gen.resolved(gen.cluster()), ROLE, "r", {"rules": [RULE]})
     assert intent.body == {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -18,7 +18,7 @@ def test_an_object_lives_beside_its_cluster_and_carries_its_labels() -> None:
     }
 
 
-def test_annotations_are_there_only_when_somebody_asked_for_some() -> None:
+def test_without_annotations_the_field_is_absent() -> None:
     meant = gen.resolved(gen.cluster())
     with_some = cluster_object(meant, CONFIG_MAP, "c", {}, annotations={"a": "b"})
     with_none = cluster_object(meant, CONFIG_MAP, "c", {}, annotations={})

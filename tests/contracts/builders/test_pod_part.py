@@ -1,4 +1,4 @@
-"""contracts.builders.pod_part: additions keep their order, and no two bring the same thing."""
+"""contracts.builders.pod_part: parts keep their order, and duplicates are refused."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_parts_keep_their_order() -> None:
     assert both.volumes == SEAL.volumes
 
 
-def test_no_parts_are_an_empty_one() -> None:
+def test_no_parts_merge_to_an_empty_part() -> None:
     assert PodPart.merged([]) == PodPart()
 
 
@@ -36,6 +36,6 @@ def test_one_volume_may_be_mounted_twice() -> None:
         (PodPart(volumes=({"name": "creds", "emptyDir": {}},)), "volumes creds"),
     ],
 )
-def test_what_two_parts_bring_is_refused(part: PodPart, message: str) -> None:
+def test_duplicates_in_two_parts_are_refused(part: PodPart, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         PodPart.merged([SEAL, part])

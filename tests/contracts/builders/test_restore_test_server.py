@@ -1,4 +1,4 @@
-"""The sidecar of a restore test: image and keys of the servers, and nothing else of them."""
+"""The sidecar of a restore test: it has the image and the unseal keys of the servers."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ TRANSIT = CONFIG.replace('seal "static"', 'seal "transit"')
 
 
 def servers(**container: Any) -> Object:
-    """A StatefulSet with a server that has one of everything."""
+    """A StatefulSet with one server that has every kind of volume and variable."""
     mounts = {
         "config": mount_paths.CONFIG,
         "api-token": mount_paths.API_TOKEN,
@@ -54,7 +54,7 @@ def servers(**container: Any) -> Object:
 
 
 def folders(sidecar: Sidecar) -> dict[str, Any]:
-    """What lies at each path."""
+    """The volume source of each mount path."""
     sources = {volume["name"]: volume for volume in sidecar.volumes}
     return {
         mount["mountPath"]: next(
@@ -64,7 +64,7 @@ def folders(sidecar: Sidecar) -> dict[str, Any]:
     }
 
 
-def test_it_runs_the_image_of_the_servers_with_the_configuration_in_the_pod() -> None:
+def test_the_sidecar_has_the_image_and_the_configuration_of_the_servers() -> None:
     sidecar = restore_test_sidecar(servers(), CONFIG)
     assert sidecar.annotations[CONFIG_ANNOTATION] == restore_test_config(CONFIG)
     assert sidecar.container["image"] == "registry.example.com/openbao@sha256:1"
@@ -73,17 +73,17 @@ def test_it_runs_the_image_of_the_servers_with_the_configuration_in_the_pod() ->
     assert not {"ports", "readinessProbe", "livenessProbe"} & sidecar.container.keys()
 
 
-def test_it_has_the_keys_and_no_other_secret_and_no_volume_of_the_servers() -> None:
+def test_the_sidecar_mounts_only_the_unseal_keys() -> None:
     mounts = folders(restore_test_sidecar(servers(), CONFIG))
     assert mounts.pop(mount_paths.UNSEAL) == {"secretName": "unseal"}
     items = mounts.pop(mount_paths.CONFIG)["items"]
     assert {item["path"] for item in items} == {"config.hcl", "resolv.conf"}
     del mounts[RESOLVER]
-    # Empty folders, where it writes: also where audit devices of the snapshot write.
+    # Empty folders for its files and for the audit devices of the snapshot.
     assert mounts == {mount_paths.DATA: {}, mount_paths.TMP: {}, "/openbao/audit": {}}
 
 
-def test_it_is_told_of_the_seal_and_not_of_its_place() -> None:
+def test_the_environment_has_only_variables_of_the_seal() -> None:
     env = {
         variable["name"]: variable["value"]
         for variable in restore_test_sidecar(servers(), CONFIG).container["env"]
@@ -95,7 +95,7 @@ def test_it_is_told_of_the_seal_and_not_of_its_place() -> None:
     }
 
 
-def test_it_knows_no_names_unless_its_seal_needs_them() -> None:
+def test_only_a_remote_seal_gets_a_name_resolver() -> None:
     local, remote = (
         restore_test_sidecar(servers(), CONFIG),
         restore_test_sidecar(servers(), TRANSIT),
@@ -106,12 +106,12 @@ def test_it_knows_no_names_unless_its_seal_needs_them() -> None:
     assert RESOLVER not in folders(remote)
 
 
-def test_it_is_as_large_as_the_servers_and_never_without_a_limit() -> None:
+def test_the_sidecar_has_the_resources_of_the_servers_or_a_default() -> None:
     own = {"limits": {"memory": "8Gi"}}
     assert restore_test_sidecar(servers(resources=own), CONFIG).container["resources"] == own
     assert restore_test_sidecar(servers(), CONFIG).container["resources"] == RESOURCES
 
 
-def test_a_set_without_a_server_is_refused() -> None:
+def test_a_stateful_set_without_a_server_is_refused() -> None:
     with pytest.raises(ValueError, match="no server"):
         restore_test_sidecar(servers(name="other"), CONFIG)

@@ -1,4 +1,4 @@
-"""The Job of one step of an upgrade: a golden file, and what holds for each of them."""
+"""The Jobs of the steps of an upgrade: golden files and common properties."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,7 @@ CASES: dict[str, Object] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_golden(case: str) -> None:
+def test_a_job_matches_its_golden_file(case: str) -> None:
     path = GOLDEN / f"{case}.yaml"
     text = yaml.safe_dump(CASES[case], sort_keys=False)
     if os.environ.get("UPDATE_GOLDEN"):
@@ -42,15 +42,15 @@ def _env(job: Object) -> UpgradeEnv:
     return UpgradeEnv.from_environment(values)
 
 
-def test_the_job_is_told_whom_to_ask() -> None:
+def test_the_environment_names_the_servers() -> None:
     env = _env(CASES["upgrade-step-down"])
     assert (env.action, env.run_id, env.target) == (STEP_DOWN, "1a2b-uid-0", "x-0")
     assert env.server.pods == ("x-0", "x-1", "x-2")
     assert env.server.role == "openbao-operator-upgrade"
-    # The servers of both sets may lead.
+    # A server of either pool may lead.
     env = _env(CASES["upgrade-promote"])
     assert (env.blue, env.green, env.server.pods) == (BLUE, GREEN, (*BLUE, *GREEN))
-    # A pod that is asked is known even beyond the wanted ones.
+    # The target pod is listed even beyond the desired replicas.
     env = _env(upgrade_job(upgrader(servers=("x-0",)), Order(STEP_DOWN, "r", "x-4")))
     assert env.server.pods == ("x-0", "x-4")
 
@@ -64,7 +64,7 @@ def test_every_job_runs_once_for_a_bounded_time(action: str) -> None:
     assert job["metadata"]["annotations"][labels.UPGRADE_ACTION] == action
     assert job["metadata"]["annotations"][labels.UPGRADE_RUN_ID] == "r"
     assert "ownerReferences" not in job["metadata"]
-    # What an eviction ends may begin anew; what fails by itself has failed.
+    # An evicted pod is replaced; a failed one is not.
     ignored, failed = spec["podFailurePolicy"]["rules"]
     assert ignored["onPodConditions"][0]["type"] == "DisruptionTarget"
     assert failed["onExitCodes"]["values"] == [0]
@@ -72,7 +72,7 @@ def test_every_job_runs_once_for_a_bounded_time(action: str) -> None:
 
 
 @pytest.mark.parametrize("job", CASES.values(), ids=CASES)
-def test_its_pod_has_no_account_at_the_api_server(job: Object) -> None:
+def test_the_pod_mounts_no_service_account_token(job: Object) -> None:
     volumes = job["spec"]["template"]["spec"]["volumes"]
     tokens = [
         source["serviceAccountToken"]["audience"]
@@ -83,7 +83,7 @@ def test_its_pod_has_no_account_at_the_api_server(job: Object) -> None:
     assert tokens == [job_template().audience]
 
 
-def test_two_runs_of_an_action_are_two_jobs_and_the_same_run_is_one() -> None:
+def test_the_job_name_is_unique_per_run() -> None:
     again, other = (
         upgrade_job(upgrader(), DOWN),
         upgrade_job(upgrader(), Order(STEP_DOWN, "2", "x-0")),
@@ -93,6 +93,6 @@ def test_two_runs_of_an_action_are_two_jobs_and_the_same_run_is_one() -> None:
     assert len(name) <= 63
 
 
-def test_an_order_with_a_problem_makes_no_job() -> None:
+def test_an_invalid_order_creates_no_job() -> None:
     with pytest.raises(ValueError, match="needs the name of a pod"):
         upgrade_job(upgrader(), Order(STEP_DOWN, "r"))

@@ -1,4 +1,4 @@
-"""The Job that judges green: what it may, and what it can never do."""
+"""The Job of the validation hook: its image, its limits and its missing privileges."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def container_of(job: Object) -> dict[str, Any]:
 JOB = hook_job(RUN, HOOK)
 
 
-def test_it_is_made_suspended_and_runs_at_most_once() -> None:
+def test_the_job_is_created_suspended_and_runs_at_most_once() -> None:
     spec = JOB["spec"]
     assert (JOB["apiVersion"], JOB["kind"]) == ("batch/v1", "Job")
     assert spec["suspend"] is True
@@ -36,11 +36,11 @@ def test_it_is_made_suspended_and_runs_at_most_once() -> None:
     assert spec["podReplacementPolicy"] == "Failed"
     assert spec["activeDeadlineSeconds"] == 60
     assert pod_of(JOB)["restartPolicy"] == "Never"
-    # It is kept as the proof of what it said.
+    # It is kept as evidence of its result.
     assert "ttlSecondsAfterFinished" not in spec
 
 
-def test_it_has_no_account_and_no_rights() -> None:
+def test_the_pod_has_no_service_account_and_no_privileges() -> None:
     pod, container = pod_of(JOB), container_of(JOB)
     assert pod["automountServiceAccountToken"] is False
     assert "serviceAccountName" not in pod
@@ -52,19 +52,19 @@ def test_it_has_no_account_and_no_rights() -> None:
     assert [volume.keys() for volume in pod["volumes"]] == [{"name", "emptyDir"}]
 
 
-def test_it_has_limits() -> None:
+def test_the_container_has_resource_limits() -> None:
     resources = container_of(JOB)["resources"]
     assert resources["requests"]["memory"] == "128Mi"
     assert resources["limits"]["memory"] == "512Mi"
     assert resources["limits"]["cpu"] == "500m"
 
 
-def test_it_runs_the_image_that_was_proven_and_not_the_one_that_was_named() -> None:
+def test_the_container_runs_the_verified_image() -> None:
     assert container_of(JOB)["image"] == IMAGE
     assert pod_of(JOB)["imagePullSecrets"] == [{"name": "pull"}]
 
 
-def test_its_words_reach_the_program_as_they_are() -> None:
+def test_command_and_arguments_are_escaped() -> None:
     wish = HOOK.model_copy(update={"command": ("sh", "-c"), "args": ("echo $(HOME) $X",)})
     container = container_of(hook_job(RUN, wish))
     assert container["command"] == ["sh", "-c"]
@@ -73,19 +73,19 @@ def test_its_words_reach_the_program_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("part", [JOB, JOB["spec"]["template"]])
-def test_it_is_a_job_and_no_server(part: Object) -> None:
+def test_the_labels_are_those_of_a_job_and_not_of_a_server(part: Object) -> None:
     assert part["metadata"]["labels"][labels.COMPONENT] in labels.JOBS
     assert part["metadata"]["labels"][labels.CLUSTER] == "bao"
 
 
-def test_it_is_known_by_its_annotations() -> None:
+def test_the_annotations_identify_the_run() -> None:
     assert belongs(JOB, RUN)
     other = HookRun("bao", "ns", "upgrade-bao-hook", "op", "rev", "other", IMAGE)
     assert not belongs(JOB, other)
     assert not belongs({"metadata": {}}, RUN)
 
 
-def test_where_the_platform_chooses_ids_none_are_asked_for() -> None:
+def test_without_fixed_ids_no_user_is_set() -> None:
     pod = pod_of(hook_job(HookRun("bao", "ns", "n", "o", "r", "h", IMAGE, fixed_ids=False), HOOK))
     assert "runAsUser" not in pod["securityContext"]
     assert pod["securityContext"]["runAsNonRoot"] is True

@@ -38,7 +38,7 @@ class TestCatalogue:
         for kind in TYPES:
             assert len(kind.reasons) == len(set(kind.reasons)), kind.name
 
-    def test_every_entry_is_one_or_two_sentences_for_a_person(self) -> None:
+    def test_every_entry_has_short_sentences(self) -> None:
         texts = [kind.meaning for kind in TYPES]
         texts += [
             text for reason in REASONS.values() for text in (reason.meaning, reason.next_step)
@@ -50,7 +50,7 @@ class TestCatalogue:
     def test_kstatus_finds_its_three_conditions_first(self) -> None:
         assert [kind.name for kind in TYPES[:3]] == ["Ready", "Reconciling", "Stalled"]
 
-    def test_a_reason_says_what_to_do(self) -> None:
+    def test_a_reason_has_a_next_step(self) -> None:
         assert "backup" in next_step("UnsealKeyMissing")
         with pytest.raises(KeyError):
             next_step("Nonsense")
@@ -65,12 +65,12 @@ class TestCondition:
         with pytest.raises(ValueError, match="Sealed"):
             ConditionUpdate("Available", "True", "Sealed")
 
-    def test_an_empty_message_becomes_the_one_of_the_reason(self) -> None:
+    def test_an_empty_message_becomes_the_meaning_of_the_reason(self) -> None:
         available = condition("Available", "True", "AllReplicasReady", "", 3)
         assert available.message == REASONS["AllReplicasReady"].meaning.removesuffix(".")
         assert available.observed_generation == 3
 
-    def test_it_is_written_as_the_api_server_wants_it(self) -> None:
+    def test_a_condition_has_the_format_of_the_api_server(self) -> None:
         (available,) = merge(
             [], [condition("Available", "True", "AllReplicasReady", "3/3", 3)], NOON
         )
@@ -104,11 +104,11 @@ class TestMerge:
         ]
         assert [item.type for item in merge([], new, NOON)] == ["Ready", "ProductionReady"]
 
-    def test_what_is_no_longer_stated_goes(self) -> None:
+    def test_a_condition_that_is_no_longer_reported_is_removed(self) -> None:
         stored = merge([], [condition("Paused", "True", "Paused", "", 1)], NOON)
         assert merge(stored, [], LATER) == ()
 
-    def test_a_condition_stated_twice_is_refused(self) -> None:
+    def test_a_duplicate_condition_is_refused(self) -> None:
         twice = [up(), down()]
         with pytest.raises(ValueError, match="twice"):
             merge([], twice, NOON)
@@ -118,7 +118,7 @@ class TestMerge:
         (available,) = merge([], [up()], moment)
         assert available.last_transition_time == NOON
 
-    def test_merging_what_is_stored_changes_nothing(self) -> None:
+    def test_merging_the_stored_conditions_changes_nothing(self) -> None:
         stored = merge([], [up()], NOON)
         assert merge(stored, [up()], LATER) == stored
 

@@ -1,4 +1,4 @@
-"""Every end of a restore test is in the document, as the table has it."""
+"""The page documents every reason of a restore test as the table has it."""
 
 import re
 
@@ -22,7 +22,7 @@ def test_the_document_has_each_metric() -> None:
     assert matches == [(name, meaning) for name, meaning, _ in FAMILIES]
 
 
-def test_only_one_end_is_good() -> None:
+def test_only_restored_is_a_success() -> None:
     assert [
         restore_test_reason.name
         for restore_test_reason in RESTORE_TEST_REASONS.values()
@@ -30,7 +30,7 @@ def test_only_one_end_is_good() -> None:
     ] == ["Restored"]
 
 
-def test_each_end_is_told_in_sentences() -> None:
+def test_each_reason_is_explained_in_sentences() -> None:
     for reason in RESTORE_TEST_REASONS.values():
         for text in (reason.meaning, reason.next_step):
             assert text.endswith("."), text

@@ -1,1 +1,1 @@
-"""Unit tests of the shared services of datacenters: their rules, their CRDs and their order."""
+"""Unit tests of the services of datacenters: their rules, their CRDs and their order."""

@@ -1,5 +1,6 @@
-"""What the rules of a service refuse: CASES by CEL too, CODE_CASES by the operator alone, and
-UNIQUE_CASES by the operator and by the types of the lists."""
+"""What the rules of a service refuse: CASES by CEL and the operator, CODE_CASES by
+the operator alone, and UNIQUE_CASES by the operator and by the types of the lists.
+"""
 
 from dataclasses import dataclass
 
@@ -44,7 +45,7 @@ def _keyed_list(field: str, key: str, value: str = "x") -> Object:
 def _kinds() -> dict[str, Case]:
     return {
         "no containers": Case("main", "services", service(services=None)),
-        "two mains": Case("main", "services", with_parts(part("other"))),
+        "two Main containers": Case("main", "services", with_parts(part("other"))),
         "a sidecar alone": Case("main", "services", service(services=[helper("a")])),
         "a vault with containers": Case("openbao-containers", "services", vault(services=[part()])),
         "a vault without a spec": Case("openbao-required", "openbao", vault(openbao=None)),
@@ -67,24 +68,22 @@ def _kinds() -> dict[str, Case]:
         "a vault with pull secrets": Case(
             "openbao-imagePullSecrets", "imagePullSecrets", vault(imagePullSecrets=[{"name": "a"}])
         ),
-        "a vault called like a Service of another": Case("openbao-name", "name", vault("public")),
-        "a vault that ends like one": Case("openbao-name", "name", vault("a-read")),
-        "a vault called like a set of servers": Case(
-            "openbao-name", "name", vault("abcdef0123456789")
-        ),
+        "a vault named like a Service of another": Case("openbao-name", "name", vault("public")),
+        "a vault with the suffix of a pool": Case("openbao-name", "name", vault("a-read")),
+        "a vault named like a revision": Case("openbao-name", "name", vault("abcdef0123456789")),
         "replicas of a DaemonSet": Case(
             "replicas", "replicas", service(kind="DaemonSet", replicas=2)
         ),
         "replicas of a vault": Case("replicas", "replicas", vault(replicas=3)),
-        "a volume that stays, of a Deployment": Case(
+        "a persistent volume of a Deployment": Case(
             "persistent",
             "services[0].volumes[0].kind",
             with_main(volumes=[{**_DATA, "kind": "Persistent", "size": "1Gi"}]),
         ),
-        "a service behind itself": Case(
+        "a service that depends on itself": Case(
             "depends-on-itself", "dependsOn[1]", service(dependsOn=["other", "log-shipper"])
         ),
-        "a vault behind all vaults": Case(
+        "a vault that depends on all vaults": Case(
             "depends-on-itself", "dependsOn[0]", vault(dependsOn=["openbao:ready"])
         ),
         "the account of a job": Case(
@@ -98,21 +97,21 @@ def _kinds() -> dict[str, Case]:
 def _order() -> dict[str, Case]:
     first = helper("a", dependsOn=["b"])
     return {
-        "a main that depends": Case(
+        "a Main container with a dependency": Case(
             "main-depends",
             "services[0].dependsOn",
             service(services=[part(dependsOn=["a"]), helper("a")]),
         ),
-        "a container behind none": Case(
+        "a container that depends on an unknown one": Case(
             "part-depends", "services[1].dependsOn[0]", with_parts(helper("a", dependsOn=["b"]))
         ),
-        "a container behind the main": Case(
+        "a container that depends on the Main container": Case(
             "part-depends", "services[1].dependsOn[0]", with_parts(helper("a", dependsOn=["main"]))
         ),
-        "a container behind itself": Case(
+        "a container that depends on itself": Case(
             "part-circle", "services", with_parts(helper("a", dependsOn=["a"]))
         ),
-        "two containers behind each other": Case(
+        "two containers that depend on each other": Case(
             "part-circle", "services", with_parts(first, helper("b", "Init", dependsOn=["a"]))
         ),
         "an init with a port": Case(
@@ -177,7 +176,7 @@ def _fields() -> dict[str, Case]:
             "services[0].secrets[0].name",
             with_main(secrets=[{"name": SYSTEM_SECRET, "mountPath": "/key"}]),
         ),
-        "a pull with a key of the operator": Case(
+        "a pull secret that is a key of the operator": Case(
             "secret-imagePullSecrets",
             "imagePullSecrets[0].name",
             service(imagePullSecrets=[{"name": SYSTEM_SECRET}]),
@@ -208,13 +207,13 @@ def _files() -> dict[str, Case]:
             )
             for path in ("/etc/../passwd", "/etc//a", "/etc/")
         },
-        "a Secret at a path that climbs": Case(
+        "a Secret at a path with a parent segment": Case(
             "path-secrets", "services[0].secrets[0].mountPath", secret("/etc/../root")
         ),
-        "a volume that stays without a size": Case(
+        "a persistent volume without a size": Case(
             "volume-size", "services[0].volumes[0].size", stateful({**_DATA, "kind": "Persistent"})
         ),
-        "a volume of nothing": Case(
+        "a volume of size zero": Case(
             "volume-room", "services[0].volumes[0].size", stateful({**_DATA, "size": "0Gi"})
         ),
         "a directory of the node for a Deployment": Case(
@@ -237,7 +236,7 @@ def _files() -> dict[str, Case]:
             "services[0].volumes[0].size",
             on_each_node({**_LOGS, "size": "1Gi"}),
         ),
-        "a class for what goes with the pod": Case(
+        "a storage class of an ephemeral volume": Case(
             "volume-class",
             "services[0].volumes[0].storageClassName",
             stateful({**_DATA, "storageClassName": "fast"}),
@@ -310,7 +309,7 @@ CODE_CASES: dict[str, Case] = {
         )
         for rule, at, field, bodies in _OBJECTS
     },
-    "three containers in a circle": Case("part-circle", "services", _three_in_a_circle()),
+    "three containers in a cycle": Case("part-circle", "services", _three_in_a_circle()),
     **{
         f"another {what} of a shared volume": Case(
             "volumes-agree", "services[1].volumes[0]", _two(*volumes)
@@ -325,7 +324,7 @@ CODE_CASES: dict[str, Case] = {
         )
         for rule, (what, port) in _SHARED_PORTS.items()
     },
-    "a path of two things": Case(
+    "a path of two files": Case(
         "paths",
         "services[0].secrets[0].mountPath",
         with_main(volumes=[_DATA], secrets=[{"name": "tls", "mountPath": "/data/"}]),
@@ -349,7 +348,7 @@ UNIQUE_CASES: dict[str, Case] = {
     "containers": Case(
         "unique-services", "services[2].name", with_parts(helper("a"), helper("a", "Init"))
     ),
-    "containers to wait for": Case(
+    "dependencies of containers": Case(
         "unique-services.dependsOn",
         "services[2].dependsOn[1]",
         with_parts(helper("a"), helper("b", dependsOn=["a", "a"])),
@@ -357,7 +356,9 @@ UNIQUE_CASES: dict[str, Case] = {
     "variables": Case(
         "unique-services.env", "services[0].env[1].name", with_main(env=[_ENTRY, _ENTRY])
     ),
-    "services to wait for": Case("unique-dependsOn", "dependsOn[1]", service(dependsOn=["a", "a"])),
+    "dependencies of services": Case(
+        "unique-dependsOn", "dependsOn[1]", service(dependsOn=["a", "a"])
+    ),
     "pull secrets": Case(
         "unique-imagePullSecrets",
         "imagePullSecrets[1].name",

@@ -1,4 +1,4 @@
-"""Services that no rule has anything against: the good side of each."""
+"""Services that every rule accepts."""
 
 from tests.contracts.datacenter.services import (
     VAULT_SPEC,
@@ -22,13 +22,15 @@ FINE: dict[str, Object] = {
     "no pods": service(replicas=0),
     "a StatefulSet of three": service(kind="StatefulSet", replicas=3),
     "a vault": vault(),
-    "a vault behind another service": vault(dependsOn=["log-shipper"], labels={"team": "a"}),
+    "a vault that depends on another service": vault(
+        dependsOn=["log-shipper"], labels={"team": "a"}
+    ),
     "a vault with empty fields": vault(
         services=[], annotations={}, nodeSelector={}, tolerations=[], imagePullSecrets=[]
     ),
-    "a vault whose name ends like a word": vault("apublic"),
-    "a Deployment called like a Service of a vault": service("public"),
-    "a service behind all vaults": service(dependsOn=["openbao:ready", "cert-controller"]),
+    "a vault whose name has a harmless suffix": vault("apublic"),
+    "a Deployment named like a Service of a vault": service("public"),
+    "a service that depends on all vaults": service(dependsOn=["openbao:ready", "cert-controller"]),
     "an account of its own": service(serviceAccountName="log-shipper"),
     "everything about pods": service(
         annotations={"prometheus.io/scrape": "true"},
@@ -43,8 +45,8 @@ FINE: dict[str, Object] = {
     "containers in order": with_parts(
         helper("a", dependsOn=["c", "b"]), helper("b", "Init", dependsOn=["c"]), helper("c", "Init")
     ),
-    "a main without names to wait for": with_main(dependsOn=[]),
-    "an init that serves nothing": with_parts(helper("a", "Init", ports=[])),
+    "a Main container with an empty dependency list": with_main(dependsOn=[]),
+    "an init container without ports": with_parts(helper("a", "Init", ports=[])),
     "variables of both kinds": with_main(
         env=[
             {"name": "A", "value": ""},
@@ -57,13 +59,13 @@ FINE: dict[str, Object] = {
     "a number for two protocols": with_main(
         ports=[{"name": "dns", "port": 53}, {"name": "dns-udp", "port": 53, "protocol": "UDP"}]
     ),
-    "numbers that change places": service(
+    "swapped port numbers": service(
         services=[
             part(ports=[{"name": "a", "port": 80, "servicePort": 90}]),
             helper("b", ports=[{"name": "b", "port": 90, "servicePort": 80}]),
         ]
     ),
-    "a volume that is shared": service(
+    "a shared volume": service(
         kind="StatefulSet",
         services=[
             part(volumes=[_SHARED]),
@@ -75,7 +77,7 @@ FINE: dict[str, Object] = {
     "a volume with a class": service(
         kind="StatefulSet", services=[part(volumes=[{**_SHARED, "storageClassName": "fast"}])]
     ),
-    "a bounded volume that goes with the pod": with_main(
+    "a bounded ephemeral volume": with_main(
         volumes=[{"name": "scratch", "mountPath": "/scratch/", "size": "1Gi"}]
     ),
     "files below a volume": with_main(
@@ -101,11 +103,11 @@ FINE: dict[str, Object] = {
 
 VAULT_CASES: dict[str, tuple[Object, str, str]] = {
     "no version": ({"storage": {"size": "1Gi"}}, "schema", "openbao.version"),
-    "a volume of nothing": (
+    "a volume of size zero": (
         {**VAULT_SPEC, "storage": {"size": "0Gi"}}, "storage-size", "openbao.storage.size",
     ),
     "a field of another kind": ({**VAULT_SPEC, "hostPath": "/"}, "schema", "openbao.hostPath"),
-    "a field in depth": (
+    "a nested field": (
         {**VAULT_SPEC, "storage": {"size": "1Gi", "namespace": "kube-system"}},
         "schema",
         "openbao.storage.namespace",

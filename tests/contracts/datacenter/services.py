@@ -1,4 +1,4 @@
-"""Services that are in order, and the objects that they stand in."""
+"""Valid services, and the objects that contain them."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def part(name: str = "main", **fields: Any) -> Object:
 
 
 def helper(name: str, role: str = "Sidecar", **fields: Any) -> Object:
-    """A container beside the Main."""
+    """A container next to the Main container."""
     return part(name, role=role, **fields)
 
 
@@ -57,7 +57,7 @@ def objects(*bodies: Object, name: str = "definitions", **fields: Any) -> Object
 
 
 def cluster_role(name: str = "reader", **fields: Any) -> Object:
-    """An object of a kind that the operator knows nothing of."""
+    """An object of a kind that the operator does not know."""
     rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
     api_version = "rbac.authorization.k8s.io/v1"
     metadata = {"name": name}

@@ -1,4 +1,4 @@
-"""The order of services and containers: behind what they depend on, and never in a circle."""
+"""The order of services and containers: after their dependencies, and without cycles."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -42,7 +42,7 @@ def record(body: BootstrapService) -> ServiceRecord:
 
 
 NAMES = "abcdef"
-# Each name depends on any others, itself and a missing one included.
+# Each name depends on any names, including itself and a missing one.
 GRAPHS = st.fixed_dictionaries(
     {name: st.lists(st.sampled_from([*NAMES, "gone"]), unique=True) for name in NAMES}
 )
@@ -67,7 +67,7 @@ def test_a_cycle_is_named_from_its_first_name(graph: dict[str, list[str]], rng: 
 
 
 @given(FORWARD)
-def test_without_a_cycle_there_is_none(graph: dict[str, list[str]]) -> None:
+def test_a_graph_without_a_cycle_has_none(graph: dict[str, list[str]]) -> None:
     assert find_cycle(graph) is None
 
 
@@ -78,7 +78,7 @@ def test_a_cycle_is_found(length: int) -> None:
     assert find_cycle({**graph, "z": ["a"]}) == (*"a", *reversed(ring))
 
 
-def test_all_vaults_are_waited_for_and_each_name_once() -> None:
+def test_dependencies_include_all_vaults_and_each_name_once() -> None:
     services = [
         parse_service("a", "openbao:ready", "v2", "gone"),
         cluster("v2"),
@@ -90,14 +90,14 @@ def test_all_vaults_are_waited_for_and_each_name_once() -> None:
 
 
 @given(FORWARD, st.permutations(NAMES))
-def test_services_come_after_their_dependencies_and_else_in_their_order(
+def test_services_follow_their_dependencies_and_keep_their_order(
     graph: dict[str, list[str]], listed: list[str]
 ) -> None:
     order = [s.name for s in creation_order(parse_service(name, *graph[name]) for name in listed)]
     assert sorted(order) == sorted(NAMES)
     for at, name in enumerate(order):
         assert not set(graph[name]) & set(order[at:])
-        # Nothing that could come now, and is listed before it, comes later.
+        # A service that is listed earlier and has no open dependencies does not come later.
         free = [other for other in order[at:] if not set(graph[other]) & set(order[at:])]
         assert name == min(free, key=listed.index)
 
@@ -119,7 +119,7 @@ def test_vaults_come_before_their_users_and_cycles_last(
     assert [ordered.name for ordered in creation_order(services)] == expected.split()
 
 
-def test_an_order_of_services_holds_the_services_themselves() -> None:
+def test_creation_order_returns_the_given_services() -> None:
     services = [parse_service("a", "b"), parse_service("b")]
     assert creation_order(services) == (services[1], services[0])
 
@@ -136,7 +136,7 @@ def test_an_order_of_services_holds_the_services_themselves() -> None:
         ),
     ],
 )
-def test_inits_and_sidecars_start_behind_what_they_depend_on(
+def test_init_containers_and_sidecars_start_after_their_dependencies(
     parts: list[dict[str, object]], expected: str
 ) -> None:
     body = BootstrapService.model_validate(service(services=parts))
@@ -157,7 +157,7 @@ def test_inits_and_sidecars_start_behind_what_they_depend_on(
         (("openbao:ready", "b"), "v1 v2", ("b",)),
     ],
 )
-def test_a_record_waits_for_what_is_missing_or_not_ready(
+def test_a_record_waits_for_missing_and_unready_dependencies(
     depends_on: tuple[str, ...], running: str, expected: tuple[str, ...]
 ) -> None:
     records = [
@@ -177,7 +177,7 @@ def test_a_record_waits_for_what_is_missing_or_not_ready(
     assert unmet_dependencies(service_record, records, running.split().__contains__) == expected
 
 
-def test_no_vault_at_all_is_waited_for() -> None:
+def test_a_record_waits_if_no_vault_exists() -> None:
     service_record = record(parse_service("a", "openbao:ready"))
     everything = ["a", "b", "openbao:ready"]
     unmet = unmet_dependencies(
@@ -190,8 +190,8 @@ def test_no_vault_at_all_is_waited_for() -> None:
     ("name", "expected"),
     [("b", ("a", "v")), ("v", ("a",)), ("a", ()), ("x", ()), ("y", ("z",)), ("s", ())],
 )
-def test_a_record_is_held_by_those_that_depend_on_it(name: str, expected: tuple[str, ...]) -> None:
-    """x and y depend on each other: neither may hold the other, and z holds y alone."""
+def test_a_record_has_the_dependents_that_name_it(name: str, expected: tuple[str, ...]) -> None:
+    """x and y depend on each other: neither is a dependent of the other; z is one of y."""
     bodies = [
         parse_service("a", "openbao:ready", "b"),
         cluster("v", "b"),
@@ -205,7 +205,7 @@ def test_a_record_is_held_by_those_that_depend_on_it(name: str, expected: tuple[
     assert dependents(records[name], records.values()) == expected
 
 
-def test_a_record_on_its_way_out_holds_as_well() -> None:
+def test_a_retiring_record_is_a_dependent_too() -> None:
     first, second = record(parse_service("a", "b")), record(parse_service("b"))
     assert dependents(second, [replace(first, retiring=True), second]) == ("a",)
     assert dependents(second, [second]) == ()

@@ -1,4 +1,4 @@
-"""What a datacenter allows its services: directories of the node, compared by steps, and root."""
+"""What a datacenter allows its services: host paths, compared by path segments, and root."""
 
 from typing import Any
 
@@ -37,14 +37,14 @@ def _mounts(path: str) -> dict[str, Any]:
         ("/var/log", True),
         ("/var/log/pods/a", True),
         ("/srv", True),
-        # A longer name is no step below.
+        # A longer name is not a subdirectory.
         ("/var/logs", False),
         ("/var/log-old/x", False),
         ("/var", False),
         ("/etc", False),
     ],
 )
-def test_a_directory_of_the_node_is_at_or_below_an_allowed_one(path: str, expected: bool) -> None:
+def test_a_host_path_is_at_or_below_an_allowed_directory(path: str, expected: bool) -> None:
     access = NodeAccess(host_paths=("/var/log", "/srv"))
     refusals = _refusals(_mounts(path), access)
     assert set(refusals) == (
@@ -67,7 +67,7 @@ def test_without_a_grant_nothing_is_allowed_and_the_message_says_what_to_do() ->
     }
 
 
-def test_each_grant_is_for_itself() -> None:
+def test_each_grant_is_independent() -> None:
     assert set(_refusals(service(runAsUser=0), NodeAccess(host_paths=("/var/log",)))) == {
         "spec.service.runAsUser"
     }
@@ -82,7 +82,7 @@ ROUGH = (
 
 
 @pytest.mark.parametrize("path", ROUGH)
-def test_a_path_that_is_not_plain_is_refused_on_both_sides(path: str) -> None:
+def test_a_path_that_is_not_normalized_is_refused_on_both_sides(path: str) -> None:
     with pytest.raises(ValidationError, match=r"hostPaths\.0"):
         NodeAccess.model_validate({"hostPaths": [path]})
     with pytest.raises(ValidationError, match="hostPath"):
@@ -90,7 +90,7 @@ def test_a_path_that_is_not_plain_is_refused_on_both_sides(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/var", "/var/.hidden/a.b/c..d", "/a b"])
-def test_a_plain_path_is_read(path: str) -> None:
+def test_a_normalized_path_is_accepted(path: str) -> None:
     assert NodeAccess.model_validate({"hostPaths": [path]}).host_paths == (path,)
 
 
@@ -132,7 +132,7 @@ def test_there_is_no_wildcard(named: dict[str, str]) -> None:
         (RBAC, "ClusterRole", "Retain", True),
     ],
 )
-def test_definitions_outlive_their_service(
+def test_only_crds_are_retained_by_default(
     group: str, kind: str, policy: Any, expected: bool
 ) -> None:
     assert ObjectKind(group=group, kind=kind, deletion_policy=policy).retains is expected

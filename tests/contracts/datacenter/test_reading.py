@@ -1,4 +1,4 @@
-"""Answers of hooks: read as strictly as by an API server, and told with the path of each field."""
+"""Services from hooks are validated as by an API server, with the path of each field."""
 
 import math
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ UNKNOWN: dict[str, tuple[Object, str]] = {
 
 
 @pytest.mark.parametrize(("body", "field"), UNKNOWN.values(), ids=UNKNOWN.keys())
-def test_what_no_field_is_for_is_refused_with_its_path(body: Object, field: str) -> None:
+def test_an_unknown_field_is_refused_with_its_path(body: Object, field: str) -> None:
     (violation,) = violations_of(lambda: read_service(body, "hook/a[3]"))
     assert (violation.rule, violation.field) == ("schema", f"hook/a[3].{field}")
     assert violation.message == UNKNOWN_MESSAGE
@@ -94,7 +94,7 @@ def test_both_spellings_of_fields_are_read() -> None:
     assert read_service(MappingProxyType(camel), "s").run_as_user == 5
 
 
-def test_a_service_that_was_made_by_hand_is_read_like_any_other() -> None:
+def test_a_constructed_model_is_validated_again() -> None:
     body = read_service(vault(), "s")
     assert read_service(body, "s") == body
     forced = body.model_copy(update={"name": "../x"})
@@ -116,12 +116,12 @@ def _deep(levels: int) -> Object:
 
 
 @pytest.mark.parametrize("value", [math.nan, object(), {1, 2}, "\ud800", _deep(2000), b"x"])
-def test_what_json_cannot_carry_is_refused(value: Any) -> None:
+def test_a_value_that_is_not_json_is_refused(value: Any) -> None:
     (violation,) = violations_of(lambda: read_service(vault(openbao={"version": value}), "s"))
     assert (violation.rule, violation.field) == ("schema", "s")
 
 
-def test_what_is_too_much_is_refused() -> None:
+def test_deep_and_large_values_are_refused() -> None:
     (deep,) = violations_of(lambda: read_service(vault(openbao=_deep(80)), "s"))
     assert (deep.rule, deep.field) == ("depth", "s")
     (many,) = violations_of(lambda: read_service(vault(openbao={"a": [0] * 20_001}), "s"))
@@ -138,16 +138,16 @@ def test_as_many_as_a_datacenter_may_declare_are_read() -> None:
 
 
 @pytest.mark.parametrize("raw", ["a", b"a", {"name": "a"}, 5, read_service(service(), "s")])
-def test_what_is_no_list_is_refused(raw: Any) -> None:
+def test_a_value_that_is_not_a_list_is_refused(raw: Any) -> None:
     (violation,) = violations_of(lambda: read_services(raw, "hook/a"))
     assert (violation.rule, violation.field) == ("schema", "hook/a")
 
 
-def test_nothing_is_an_empty_list() -> None:
+def test_none_is_an_empty_list() -> None:
     assert read_services(None, "hook/a") == read_services([], "hook/a") == ()
 
 
-def test_everything_that_is_wrong_in_a_list_is_told() -> None:
+def test_every_violation_in_a_list_is_reported() -> None:
     bodies: list[Any] = [5, service("../x"), service(hostNetwork=True)]
     rule_violations = violations_of(lambda: read_services(bodies, "hook/a"))
     assert [violation.field for violation in rule_violations] == [
@@ -164,15 +164,15 @@ def test_everything_that_is_wrong_in_a_list_is_told() -> None:
     ]
 
 
-def test_what_was_judged_is_not_read_again() -> None:
+def test_a_validated_list_is_not_read_again() -> None:
     judged = read_services([service(), vault()], "hook/a", "fra1")
     assert read_services(judged, "hook/b", "ams1") is judged
-    # A part of it, or it and more, is another answer.
+    # A slice or a copy of the list is validated again.
     assert read_services(judged[:1], "hook/a") is not judged
     assert read_services([*judged], "hook/a") == judged
 
 
-def test_what_depends_on_the_datacenter_is_judged_for_each() -> None:
+def test_a_list_is_validated_for_each_datacenter() -> None:
     body = vault(openbao={**VAULT_SPEC, "fencedPods": ["fra1-vault-0"]})
     judged = read_services([body], "set/a", "fra1")
     (violation,) = violations_of(lambda: read_services(judged, "set/a", "ams1"))

@@ -46,7 +46,7 @@ def _root(definition: Schema) -> Schema:
 
 @dataclass(frozen=True)
 class Kind:
-    """A definition, what is expected of it, and the path of its services."""
+    """A CRD, its expected properties, and the path of its services."""
 
     made: Schema
     short: str
@@ -68,7 +68,7 @@ each_kind = pytest.mark.parametrize(
 
 
 @each_kind
-def test_a_kind_is_of_the_platform(kind: Kind) -> None:
+def test_the_kinds_are_cluster_scoped(kind: Kind) -> None:
     spec = kind.made["spec"]
     assert spec["scope"] == "Cluster"
     assert spec["group"] == "openbao.org"
@@ -79,7 +79,7 @@ def test_a_kind_is_of_the_platform(kind: Kind) -> None:
     assert version["name"] == "v1alpha1"
 
 
-def test_the_kinds_are_those_of_the_names() -> None:
+def test_the_crds_are_generated_in_a_stable_order() -> None:
     assert [crd["metadata"]["name"] for crd in crds()] == [
         f"{plural}.openbao.org" for plural, *_ in KINDS
     ]
@@ -93,7 +93,7 @@ def test_the_text_fits_an_annotation(kind: Kind) -> None:
 
 
 @each_kind
-def test_every_node_is_structural_bounded_and_merged_by_something(kind: Kind) -> None:
+def test_every_node_is_structural_bounded_and_says_how_it_is_merged(kind: Kind) -> None:
     crd_checks.every_node_is_structural(kind.nodes)
     crd_checks.every_node_is_bounded(kind.nodes)
     crd_checks.every_list_says_how_it_is_merged(kind.nodes)
@@ -152,7 +152,7 @@ def test_the_columns_show_fields_that_exist(kind: Kind) -> None:
 
 
 def test_every_reference_to_a_secret_has_its_rule() -> None:
-    """Found by what their descriptions say."""
+    """The references are found by their descriptions."""
     nodes = _nodes(_root(crds()[2]))
     named = {
         path.removeprefix("spec.service.").removesuffix(".name")
@@ -163,7 +163,7 @@ def test_every_reference_to_a_secret_has_its_rule() -> None:
     assert named | pulls == set(SECRET_REFERENCES)
 
 
-def test_no_field_asks_for_more_than_a_service_may_have() -> None:
+def test_no_field_gives_a_service_more_privileges() -> None:
     words = ("host", "privilege", "namespace", "capabilit")
     names = {
         path.rpartition(".")[2].lower()
@@ -171,7 +171,7 @@ def test_no_field_asks_for_more_than_a_service_may_have() -> None:
         if path.startswith("spec.service.")
     }
     assert len(names) > 50
-    # Of the node no more than a directory, which an administrator has to allow.
+    # The only access to the node is a host path, which an administrator has to allow.
     assert [name for name in names if any(word in name for word in words)] == ["hostpath"]
 
 

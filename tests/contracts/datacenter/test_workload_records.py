@@ -14,7 +14,7 @@ def desired_service(redeploy: str = "", **fields: Any) -> DesiredService:
     )
 
 
-def test_whatever_a_change_of_rolls_out_has_another_name() -> None:
+def test_every_change_that_is_rolled_out_changes_the_digest() -> None:
     wishes = [
         desired_service(),
         desired_service(replicas=2),
@@ -34,7 +34,7 @@ def test_whatever_a_change_of_rolls_out_has_another_name() -> None:
     )
 
 
-def test_a_name_that_was_worked_out_is_not_that_of_a_copy() -> None:
+def test_a_changed_copy_does_not_reuse_the_cached_digest() -> None:
     first = desired_service()
     before = first.digest
     assert first.digest is before
@@ -45,7 +45,7 @@ def test_a_name_that_was_worked_out_is_not_that_of_a_copy() -> None:
     assert before not in repr(first)
 
 
-def test_sources_have_one_order_whatever_order_they_come_in() -> None:
+def test_the_order_of_sources_does_not_depend_on_the_input_order() -> None:
     ranked = [
         ServiceSource("declared"),
         ServiceSource("set/z", 7),

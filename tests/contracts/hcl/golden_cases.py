@@ -1,4 +1,4 @@
-"""The cases in tests/golden, read."""
+"""The cases in tests/golden."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""A spec with text of a user in every place, and a thousand texts that try to be more.
+"""A spec with text of a user in every field, and a thousand hostile texts.
 
-The texts are put into the record that is rendered, past the schema: what is written must not depend
-on somebody else's check.
+The texts are put into the record that is rendered, without the schema: the rendering must not
+depend on another check.
 """
 
 import random
@@ -27,7 +27,7 @@ _PIECES = (
 
 
 def texts() -> list[str]:
-    """The corpus: the same every time, each text once."""
+    """The corpus: always the same, each text once."""
     draw = random.Random(2)
     texts = dict.fromkeys(text for text in NASTY if text)
     while len(texts) < COUNT:

@@ -1,4 +1,4 @@
-"""Texts that try to be more than text."""
+"""Texts that try to break out of a quoted string."""
 
 NASTY = (
     '"',

@@ -1,4 +1,4 @@
-"""Attempts to get at what belongs to the operator through what belongs to the user.
+"""Attacks on settings of the operator through settings of the user.
 
 Numbers are those of the attack list in the reliability requirements. T02, hostile text read back
 with the server's own parser, is tests/integration/test_hostile_text.py.
@@ -27,7 +27,7 @@ PLAIN = parse(render_config(ConfigInput.of(cluster(), None)))
 
 
 def operator_parts(document: Any) -> Any:
-    """The parts of a document that are the operator's alone."""
+    """The parts of a document that only the operator sets."""
     return {
         key: document.get(key)
         for key in ("cluster_name", "listener", "seal", "storage", "service_registration")
@@ -49,7 +49,7 @@ def test_attack_t03_reserved_keys_among_audit_options_are_refused(kind: str, key
 
 @pytest.mark.parametrize("key", RESERVED)
 def test_attack_t03_unknown_fields_of_typed_blocks_reach_no_document(key: str) -> None:
-    """The API server drops them; the operator is blind to them, or refuses the type."""
+    """The API server drops them; the operator ignores them or refuses the type."""
     spec: dict[str, Any] = {
         "configuration": {
             key: "x",
@@ -72,7 +72,7 @@ def test_attack_t03_unknown_fields_of_typed_blocks_reach_no_document(key: str) -
 
 @pytest.mark.parametrize("key", RESERVED)
 def test_attack_t03_reserved_keys_in_data_stay_data(key: str) -> None:
-    """Headers and the payload of requests are free: they are the user's own, and only a value."""
+    """Headers and the payload of requests are free data of the user, rendered as values."""
     hostile = cluster(
         version="2.5.5",
         audit=[
@@ -188,7 +188,7 @@ def test_attack_t21_an_audit_file_is_written_to_its_own_volume_only(
 @pytest.mark.parametrize(
     "command", ["/bin/sh", "../bao", "a/b", "sh -c id", "$(id)", "a;b", "a\nb", "-a", ".", ".."]
 )
-def test_attack_t21_a_plugin_is_a_file_of_the_plugin_folder(command: str) -> None:
+def test_attack_t21_a_plugin_is_a_file_in_the_plugin_folder(command: str) -> None:
     plugin = {"type": "secret", "name": "p", "version": "v1", "sha256sum": "0" * 64}
     rule_violations = violations(cluster(version="2.5.5", plugins=[{**plugin, "command": command}]))
     assert [item.rule for item in rule_violations] == ["plugin-file-name"]
@@ -214,7 +214,7 @@ def test_attack_t21_a_plugin_is_a_file_of_the_plugin_folder(command: str) -> Non
         "/var",
     ],
 )
-def test_attack_t21_an_audit_volume_hides_nothing(folder: str) -> None:
+def test_attack_t21_an_audit_volume_is_not_mounted_over_other_folders(folder: str) -> None:
     storage = {"mode": "ManagedPVC", "size": "1Gi", "mountPath": folder}
     rule_violations = violations(cluster(auditFileStorage=storage))
     assert [item.rule for item in rule_violations] == ["audit-mount-place"]

@@ -1,4 +1,4 @@
-"""docs/configuration.md says of each setting what the code does with it."""
+"""The table of docs/configuration.md matches the code."""
 
 import re
 from pathlib import Path
@@ -51,7 +51,7 @@ SAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
     "spec.telemetry": ({"metricsPrefix": "x"}, {}),
     "spec.observability.metrics": ({"enabled": True}, {}),
 }
-# In no file: one is set through the API, the other changes the pod.
+# Not in a file: one is set through the API, the other changes the pod.
 OUTSIDE = {"spec.configuration.raft.autopilot", "spec.auditFileStorage"}
 
 
@@ -63,7 +63,7 @@ def _with(path: str, value: Any, base: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("field", sorted(ROWS.keys() - OUTSIDE))
-def test_a_row_says_where_a_field_goes_and_what_a_change_costs(field: str) -> None:
+def test_a_row_has_the_key_of_a_field_and_the_effect_of_a_change(field: str) -> None:
     key, cost = ROWS[field]
     value, base = SAMPLES.get(field, (True, {}))
     before = ConfigInput.of(cluster(version="2.7.0", **base), None)

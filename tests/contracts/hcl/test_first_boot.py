@@ -1,4 +1,4 @@
-"""The document of the first boot: what the operator adds, in which order, and who may do what."""
+"""The self-init document: the requests of the operator, their order, the policies of roles."""
 
 import os
 import re
@@ -42,7 +42,7 @@ def _data(config: ConfigInput, block: str, request: str) -> Any:
     return call["data"]
 
 
-def test_what_a_newer_server_can_do_is_rendered() -> None:
+def test_features_of_a_newer_server_are_rendered() -> None:
     """UPDATE_GOLDEN=1 writes it anew; read the difference before it is committed."""
     obj = yaml.safe_load((NEWER / "cluster.yaml").read_text(encoding="utf-8"))
     cluster = OpenBaoCluster.from_object(obj)
@@ -71,7 +71,7 @@ def test_the_operators_login_comes_first_and_its_own_requests_last() -> None:
     assert order == ["operator-bootstrap", "userpass", AUTOPILOT_BLOCK, RECOVERY_BLOCK]
 
 
-def test_the_users_own_autopilot_request_stands_alone() -> None:
+def test_an_autopilot_request_of_the_user_replaces_ours() -> None:
     config = read_case("first-boot")
     mine = {"operation": "update", "data": {"min_quorum": 5}}
     for own in ({"name": AUTOPILOT_BLOCK, "path": "x"}, {"name": "a", "path": AUTOPILOT_PATH}):
@@ -80,14 +80,14 @@ def test_the_users_own_autopilot_request_stands_alone() -> None:
         assert order.count(AUTOPILOT_BLOCK) == (own["name"] == AUTOPILOT_BLOCK)
 
 
-def test_a_cluster_that_can_spare_nobody_forgets_nobody() -> None:
+def test_a_single_server_gets_no_autopilot_request() -> None:
     obj = yaml.safe_load((GOLDEN / "first-boot" / "cluster.yaml").read_text(encoding="utf-8"))
     obj["spec"] |= {"replicas": 1, "recoveryKeys": None}
     config = ConfigInput.of(OpenBaoCluster.from_object(obj), None)
     assert AUTOPILOT_BLOCK not in blocks_of(config)
 
 
-def test_one_subject_is_bound_as_one_and_several_as_a_list() -> None:
+def test_one_subject_is_a_string_and_several_are_a_list() -> None:
     config = read_case("first-boot")
     upgrade = _data(config, "operator-bootstrap", "operator-upgrade-role")
     assert upgrade["bound_subject"] == "system:serviceaccount:bank:whole-upgrade-serviceaccount"
@@ -100,13 +100,13 @@ def test_one_subject_is_bound_as_one_and_several_as_a_list() -> None:
     ]
 
 
-def test_the_name_of_a_role_may_be_the_users_and_that_of_its_policy_never_is() -> None:
+def test_the_user_may_name_a_role_but_not_its_policy() -> None:
     backup = _data(read_case("first-boot"), "operator-bootstrap", "operator-backup-role")
     assert backup["token_policies"] == [DEFAULTS["backup"]]
     assert "auth/jwt-operator/role/nightly" in render_self_init(read_case("first-boot"))
 
 
-def test_backups_may_be_asked_for_later() -> None:
+def test_the_backup_role_exists_without_backups() -> None:
     role = f"auth/jwt-operator/role/{DEFAULTS['backup']}"
     assert role in render_self_init(read_case("quickstart"))
 
@@ -172,13 +172,13 @@ RIGHTS = {
 
 
 @pytest.mark.parametrize("case", RIGHTS)
-def test_each_role_has_these_rights_and_no_other(case: str) -> None:
+def test_each_role_has_exactly_these_rights(case: str) -> None:
     role, expected = RIGHTS[case]
     assert {path: " ".join(rights) for path, rights in role.rights.items()} == expected
     assert len(parse(role.policy_text())["path"]) == len(expected)
 
 
-def test_only_an_operator_that_hands_shares_over_may_read_them() -> None:
+def test_only_an_operator_that_distributes_recovery_keys_may_read_them() -> None:
     path = "sys/rotate/recovery/backup"
     assert path not in operator_role(ME).rights
     assert operator_role(ME, hands_over=True).rights[path] == ("read",)
@@ -218,7 +218,7 @@ def _request_body(version: str, data: dict[str, Any]) -> Any:
     return _data(ConfigInput("c", "ns", version=version, requests=requests), "w", "w-request")
 
 
-def test_an_empty_list_is_an_expression_where_the_server_would_send_null() -> None:
+def test_an_empty_list_is_rendered_as_an_expression() -> None:
     options = {"eval_source": "response", "eval_type": "any", "field_selector": []}
     data = {"a": [], "b": {"c": [[], 1]}, "d": "[]", "e": {"f": options}}
     assert _request_body("2.5.9", data) == data

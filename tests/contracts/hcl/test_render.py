@@ -28,7 +28,7 @@ def documents(config: ConfigInput) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_documents_are_the_golden_ones(case: str) -> None:
+def test_the_documents_match_the_golden_files(case: str) -> None:
     """UPDATE_GOLDEN=1 writes them anew; read the difference before it is committed."""
     for name, text in documents(read_case(case)).items():
         file = GOLDEN / case / name
@@ -37,14 +37,14 @@ def test_the_documents_are_the_golden_ones(case: str) -> None:
         assert file.read_text(encoding="utf-8") == text
 
 
-def test_the_order_of_keys_says_nothing() -> None:
+def test_the_order_of_keys_does_not_change_the_documents() -> None:
     config = read_case("quickstart")
     assert config.oidc is not None
     turned = replace(config, oidc=replace(config.oidc, public_keys=KEYS[::-1]))
     assert documents(turned) == documents(config)
 
 
-def test_what_differs_from_pod_to_pod_is_not_in_the_file() -> None:
+def test_the_configuration_contains_no_settings_of_a_single_pod() -> None:
     (storage,) = parse(render_config(read_case("quickstart")))["storage"]
     assert "node_id" not in storage["raft"]
     text = render_config(read_case("quickstart"))
@@ -58,7 +58,7 @@ def test_replicas_change_no_byte_of_the_configuration() -> None:
     assert render_config(config) == render_config(read_case("quickstart"))
 
 
-def test_the_joining_servers_are_told_where_and_whom_to_trust() -> None:
+def test_joining_servers_get_addresses_and_a_ca() -> None:
     (storage,) = parse(render_config(ConfigInput("c", "ns")))["storage"]
     joins = storage["raft"]["retry_join"]
     assert [join["leader_api_addr"] for join in joins] == [
@@ -72,7 +72,7 @@ def test_without_requests_there_is_no_document() -> None:
     assert render_self_init(ConfigInput("c", "ns")) == ""
 
 
-def test_self_init_that_is_off_keeps_its_requests_to_itself() -> None:
+def test_requests_of_disabled_self_init_are_not_rendered() -> None:
     obj = yaml.safe_load((GOLDEN / "quickstart" / "cluster.yaml").read_text(encoding="utf-8"))
     obj["spec"]["selfInit"] = {**obj["spec"]["selfInit"], "enabled": False, "oidc": None}
     config = ConfigInput.of(OpenBaoCluster.from_object(obj), None)
@@ -111,7 +111,7 @@ def _config_with(data: dict[str, Any]) -> ConfigInput:
 
 
 @pytest.mark.parametrize("text", NASTY, ids=lambda text: ascii(text[:20]))
-def test_text_of_a_user_stays_a_leaf_of_the_self_init_document(text: str) -> None:
+def test_text_of_a_user_is_only_a_value_in_the_self_init_document(text: str) -> None:
     requests = _requests(render_self_init(_config_with({"key": text, f"k{text}": "v"})))
     assert requests == {
         "r/r-request": {
@@ -124,7 +124,7 @@ def test_text_of_a_user_stays_a_leaf_of_the_self_init_document(text: str) -> Non
 
 @settings(max_examples=40, deadline=None)
 @given(st.dictionaries(st.text("ab${}\"'\\", max_size=4), VALUE, max_size=3))
-def test_data_of_a_user_is_read_back_as_it_was(data: dict[str, Any]) -> None:
+def test_data_of_a_user_survives_a_round_trip(data: dict[str, Any]) -> None:
     (request,) = _requests(render_self_init(_config_with(data))).values()
     assert request["data"] == data
 
@@ -157,13 +157,13 @@ def _replace(value: Any, old: str, new: str) -> Any:
     return new if value == old else value
 
 
-def test_a_template_cannot_pass_over_a_missing_value() -> None:
+def test_a_template_fails_on_a_missing_value() -> None:
     template = environment().from_string("a = {{ nothing }}")
     with pytest.raises(UndefinedError):
         template.render()
 
 
-def test_a_template_cannot_forget_to_quote() -> None:
+def test_templates_quote_every_value() -> None:
     template = environment().from_string('a = {{ x }}\nb = {{ "p/" ~ x }}\nc = {{ {"k": x} }}\n')
     config = parse(template.render(x='"} evil = "${y}'))
     text = '"} evil = "${y}'

@@ -1,4 +1,4 @@
-"""config.hcl of a throw-away server: the seal word by word, nothing of the cluster beside it."""
+"""config.hcl of the server of a restore test: only the seal is that of the cluster."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_the_seal_is_that_of_the_servers(unseal: dict[str, object] | None) -> No
     assert parse(restore_test_config(text))["seal"] == parse(text)["seal"]
 
 
-def test_nothing_reaches_it_but_the_loopback() -> None:
+def test_the_listener_is_bound_to_the_loopback() -> None:
     (listener,) = parse(restore_test_config(render_config(running())))["listener"]
     tcp = listener["tcp"]
     assert tcp["address"] == "127.0.0.1:8200"
@@ -35,7 +35,7 @@ def test_nothing_reaches_it_but_the_loopback() -> None:
     assert tcp["tls_disable"] is True
 
 
-def test_it_joins_nobody_and_tells_nobody() -> None:
+def test_the_server_joins_no_cluster_and_has_no_telemetry() -> None:
     config = parse(restore_test_config(render_config(running())))
     (storage,) = config["storage"]
     raft = storage["raft"]
@@ -44,7 +44,7 @@ def test_it_joins_nobody_and_tells_nobody() -> None:
 
 
 def test_text_of_a_user_stays_within_its_block() -> None:
-    """What names a key cannot end the block of the seal and begin another one."""
+    """A key name cannot close the block of the seal and open another one."""
     evil = 'x"\n}\nlistener "tcp" {\n  address = "[::]:8200"'
     seal = seal_stanza(Unseal.model_validate(TRANSIT))
     hostile = SealStanza(seal.type, {**seal.attributes, "key_name": evil})
@@ -53,7 +53,7 @@ def test_text_of_a_user_stays_within_its_block() -> None:
     assert config["seal"][0]["transit"]["key_name"] == evil
 
 
-def test_a_plugin_that_is_the_seal_comes_along_and_no_other() -> None:
+def test_only_the_plugin_of_the_seal_is_kept() -> None:
     plugins = plugin_stanzas(
         tuple(
             Plugin.model_validate({"type": kind, "name": name, "command": "c"})
@@ -66,12 +66,12 @@ def test_a_plugin_that_is_the_seal_comes_along_and_no_other() -> None:
     assert config["plugin_directory"] == parse(text)["plugin_directory"]
 
 
-def test_which_seals_need_no_other_machine() -> None:
+def test_only_a_static_seal_is_local() -> None:
     assert is_local_seal(render_config(running()))
     assert not is_local_seal(render_config(running(TRANSIT)))
     assert seal_type(render_config(running(TRANSIT))) == "transit"
 
 
-def test_a_file_without_a_seal_is_refused() -> None:
+def test_a_configuration_without_a_seal_is_refused() -> None:
     with pytest.raises(ValueError, match="no seal"):
         restore_test_config("ui = true\n")

@@ -1,4 +1,4 @@
-"""contracts.hcl.seals: every attribute is one that the server reads, and every field arrives."""
+"""contracts.hcl.seals: the server reads every attribute, and every field is rendered."""
 
 from typing import Any
 
@@ -105,7 +105,7 @@ def test_a_field_that_is_not_set_is_not_written(seal: str) -> None:
     assert len(left) == sum(f.is_required() for f in type(chosen).model_fields.values())
 
 
-def test_booleans_are_texts_as_the_server_reads_them() -> None:
+def test_booleans_are_rendered_as_strings() -> None:
     assert seal_attributes(unseal("transit"))["tls_skip_verify"] == "false"
     assert seal_attributes(unseal("pkcs11"))["disable_software_encryption"] == "true"
 
@@ -133,9 +133,7 @@ def test_b31_older_spellings_reach_the_server_by_their_new_names() -> None:
     ("auth_type", "written_as"),
     [("api_key", "true"), ("apikey", "true"), ("API_KEY", "true"), ("instance", None)],
 )
-def test_an_older_kind_of_oci_login_is_the_newer_switch(
-    auth_type: str, written_as: str | None
-) -> None:
+def test_the_deprecated_oci_login_is_translated(auth_type: str, written_as: str | None) -> None:
     spec = unseal("ocikms", authTypeAPIKey=None, authType=auth_type)
     assert seal_attributes(spec).get("auth_type_api_key") == written_as
 
@@ -156,7 +154,7 @@ def test_a_static_seal_names_one_key_or_two() -> None:
     }
 
 
-def test_a_plugin_gets_its_own_attributes_in_one_order() -> None:
+def test_a_plugin_gets_its_attributes_in_a_stable_order() -> None:
     spec = Unseal.model_validate(
         {"type": "kms", "kms": {"pluginName": "mine", "config": {"b": "2", "a": "1"}}}
     )
@@ -164,6 +162,6 @@ def test_a_plugin_gets_its_own_attributes_in_one_order() -> None:
     assert (stanza.type, list(stanza.attributes.items())) == ("mine", [("a", "1"), ("b", "2")])
 
 
-def test_a_seal_without_settings_is_a_mistake_of_ours() -> None:
+def test_a_seal_without_settings_is_an_error() -> None:
     with pytest.raises(ValueError, match="no block for the seal awskms"):
         seal_stanza(Unseal.model_validate({"type": "awskms"}))

@@ -1,4 +1,4 @@
-"""What of the spec reaches which part of config.hcl, and what needs a restart."""
+"""The stanzas of config.hcl, and the changes that need a restart."""
 
 from dataclasses import replace
 from typing import Any
@@ -40,20 +40,20 @@ def test_b24_every_listener_is_bound_to_both_families() -> None:
 
 
 def test_b26_tls_cannot_be_switched_off_in_the_configuration() -> None:
-    """A rule refuses it; what is rendered does not depend on that."""
+    """A rule refuses it; the rendering does not depend on the rule."""
     (listener,) = parse_config(configuration={"listener": {"tlsDisable": True}})["listener"]
     assert "tls_disable" not in listener["tcp"]
     assert listener["tcp"]["tls_cert_file"]
 
 
-def test_demands_on_tls_hold_at_every_port() -> None:
+def test_tls_settings_apply_to_every_listener() -> None:
     listeners = parse_config(
         version="2.5.5",
         configuration={"listener": {"tlsMinVersion": "tls13"}},
         observability={"metrics": {"enabled": True, "metricsOnlyListener": {"enabled": True}}},
     )["listener"]
     assert [listener["tcp"]["tls_min_version"] for listener in listeners] == ["tls13", "tls13"]
-    # One answers metrics alone, the other everything else.
+    # One listener serves only metrics, the other one everything else.
     assert [listener["tcp"]["telemetry"] for listener in listeners] == [
         {"disallow_metrics": True},
         {"metrics_only": True},
@@ -82,7 +82,7 @@ def test_an_older_spelling_of_the_download_behaviour_is_translated(older: str, n
     assert parse_config(configuration={"plugin": plugin})["plugin_download_behavior"] == newer
 
 
-def test_locks_are_named_because_true_is_the_name_of_none() -> None:
+def test_detect_deadlocks_is_rendered_as_names_of_locks() -> None:
     config = parse_config(configuration={"detectDeadlocks": True})
     assert config["detect_deadlocks"] == "statelock,quotas,expiration"
     assert "detect_deadlocks" not in parse_config(configuration={"detectDeadlocks": False})
@@ -97,7 +97,7 @@ def test_locks_are_named_because_true_is_the_name_of_none() -> None:
         ({"autoDownload": False, "autoRegister": False}, [PLUGIN], False, False),
     ],
 )
-def test_plugins_of_the_spec_are_used_unless_somebody_says_otherwise(
+def test_plugin_settings_default_to_the_needs_of_the_plugins(
     settings: dict[str, Any], plugins: list[Any], download: bool | None, register: bool | None
 ) -> None:
     config = parse_config(configuration={"plugin": settings}, plugins=plugins)
@@ -117,7 +117,7 @@ def test_metrics_for_prometheus_bring_their_telemetry() -> None:
     ]
 
 
-def test_typed_options_of_an_audit_device_win() -> None:
+def test_typed_options_of_an_audit_device_take_precedence() -> None:
     device = {
         "type": "file",
         "path": "f",
@@ -143,7 +143,7 @@ def test_a_reordered_manifest_renders_the_same_bytes() -> None:
     assert render_config(config(**lists)) == render_config(config(**turned))
 
 
-def test_what_a_running_server_reads_again_needs_no_restart() -> None:
+def test_settings_that_a_signal_reloads_need_no_restart() -> None:
     plain = config(configuration={"cacheSize": 1})
     changed = config(
         configuration={
@@ -173,11 +173,11 @@ def test_what_a_running_server_reads_again_needs_no_restart() -> None:
         {"observability": {"metrics": {"enabled": True}}},
     ],
 )
-def test_what_it_does_not_read_again_restarts_it(spec: dict[str, Any]) -> None:
+def test_other_settings_need_a_restart(spec: dict[str, Any]) -> None:
     assert restart_text(config(**spec)) != restart_text(config())
 
 
-def test_a_second_plugin_needs_no_restart_and_a_seal_does() -> None:
+def test_only_a_plugin_of_the_seal_needs_a_restart() -> None:
     config_input = config(plugins=[PLUGIN])
     two = config(plugins=[PLUGIN, {**PLUGIN, "name": "q"}])
     assert restart_text(config_input) == restart_text(two)
@@ -186,7 +186,7 @@ def test_a_second_plugin_needs_no_restart_and_a_seal_does() -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_text_for_restarts_is_part_of_the_whole(case: str) -> None:
+def test_the_restart_text_is_a_part_of_the_configuration(case: str) -> None:
     config_input = read_case(case)
     whole, part = parse(render_config(config_input)), parse(restart_text(config_input))
     assert {key: whole[key] for key in part if key != "plugin"} == {
@@ -195,7 +195,7 @@ def test_the_text_for_restarts_is_part_of_the_whole(case: str) -> None:
     assert set(whole) - set(part) <= {*RELOADED_SETTINGS, "audit", "plugin"}
 
 
-def test_a_new_revision_dials_the_servers_of_the_old_one() -> None:
+def test_a_new_revision_joins_the_servers_of_the_old_one() -> None:
     base = ConfigInput("c", "ns")
     green = replace(base, join=Join(revision="0123456789abcdef", non_voter=True))
     (storage,) = parse(render_config(green))["storage"]
@@ -204,7 +204,7 @@ def test_a_new_revision_dials_the_servers_of_the_old_one() -> None:
         f"https://c-0123456789abcdef-{ordinal}.c.ns.svc:8200" for ordinal in range(3)
     ]
     (plain,) = parse(render_config(base))["storage"]
-    # Whichever pool is dialled, its certificate is checked in the same way.
+    # The certificate of either pool is checked in the same way.
     assert joins[0] == {
         key: value
         for key, value in plain["raft"]["retry_join"][0].items()
@@ -214,19 +214,19 @@ def test_a_new_revision_dials_the_servers_of_the_old_one() -> None:
 
 
 def test_a_user_cannot_choose_a_key_of_a_stanza() -> None:
-    """Only the server's own words stand left of an equals sign at the level of a stanza."""
+    """At the level of a stanza, every key is one that the server defines."""
     device = Stanza("file", "f", {'x" = "y': "z"})
     with pytest.raises(ValueError, match="not a key"):
         render_config(ConfigInput("c", "ns", audits=(device,)))
 
 
-def test_nothing_that_is_left_out_leaves_a_trace() -> None:
+def test_an_absent_attribute_is_not_rendered() -> None:
     template = environment().from_string("{{ values | attributes(2) }}\n")
     text = template.render(values={"a": 1, "long_key": None, "bc": "x"})
     assert text == '  a  = 1\n  bc = "x"\n'
 
 
-def test_the_golden_cases_are_of_every_stanza() -> None:
+def test_the_golden_cases_cover_every_stanza() -> None:
     text = "".join((GOLDEN / case / "config.hcl").read_text(encoding="utf-8") for case in CASES)
     for stanza in ("listener", "seal", "storage", "service_registration", "audit", "plugin"):
         assert f'\n{stanza} "' in text

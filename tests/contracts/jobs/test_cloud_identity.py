@@ -1,4 +1,4 @@
-"""contracts.jobs.cloud_identity: which Jobs ask the metadata of a cloud, and where."""
+"""contracts.jobs.cloud_identity: the metadata addresses that a Job needs."""
 
 import ipaddress
 from typing import Any, get_args
@@ -13,20 +13,20 @@ from tests.gen.job_templates import target
 SECRET = {"credentialsSecretRef": {"name": "store"}}
 # sentence: (provider, fields of the target, provider of the addresses)
 STORES: dict[str, tuple[str, dict[str, Any], Provider | None]] = {
-    "s3 asks AWS": ("s3", {}, "s3"),
-    "so does a store of http": ("s3", {"endpoint": "http://minio.example.com"}, "s3"),
-    "gcs asks Google": ("gcs", {}, "gcs"),
-    "also by another name": ("gcs", {"endpoint": "https://gcs.example.com"}, "gcs"),
-    "an account of Google is known by its pod": (
+    "s3 uses AWS": ("s3", {}, "s3"),
+    "an http endpoint uses AWS": ("s3", {"endpoint": "http://minio.example.com"}, "s3"),
+    "gcs uses Google": ("gcs", {}, "gcs"),
+    "an alias of gcs uses Google": ("gcs", {"endpoint": "https://gcs.example.com"}, "gcs"),
+    "a Google account of the pod uses the identity of the pod": (
         "gcs", {"workloadIdentity": {"serviceAccountAnnotations": {"iam.gke.io/x": "y"}}}, "gcs",
     ),
-    "azure asks Azure": ("azure", {}, "azure"),
+    "azure uses Azure": ("azure", {}, "azure"),
     "labels of a mesh change nothing": (
         "azure", {"workloadIdentity": {"podLabels": {"sidecar.istio.io/inject": "true"}}}, "azure",
     ),
-    "a Secret is a login": ("s3", SECRET, None),
-    "for gcs too": ("gcs", SECRET, None),
-    "and for azure": ("azure", SECRET, None),
+    "s3 with a Secret uses none": ("s3", SECRET, None),
+    "gcs with a Secret uses none": ("gcs", SECRET, None),
+    "azure with a Secret uses none": ("azure", SECRET, None),
     "a role is taken with a token": ("s3", {"roleArn": "arn:aws:iam::1:role/x"}, None),
     "a role of the webhook as well": (
         "s3",
@@ -36,18 +36,20 @@ STORES: dict[str, tuple[str, dict[str, Any], Provider | None]] = {
     "a token of the webhook of Azure": (
         "azure", {"workloadIdentity": {"podLabels": {"azure.workload.identity/use": "true"}}}, None,
     ),
-    "an emulator of Google knows nobody": ("gcs", {"endpoint": "HTTP://gcs:4443"}, None),
+    "an emulator of Google has no login": ("gcs", {"endpoint": "HTTP://gcs:4443"}, None),
     "a volume needs no login": ("pvc", {"pvc": {"claimName": "v"}}, None),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("provider", "fields", "asked"), STORES.values(), ids=STORES.keys())
-def test_who_asks_where(provider: str, fields: dict[str, Any], asked: Provider | None) -> None:
+def test_which_metadata_service_a_store_uses(
+    provider: str, fields: dict[str, Any], asked: Provider | None
+) -> None:
     addresses = metadata_addresses(target(provider, **fields))
     assert addresses == (ADDRESSES[asked] if asked else ())
 
 
-def test_every_address_is_one_of_a_link_or_of_metadata() -> None:
+def test_every_address_is_link_local_or_a_metadata_address() -> None:
     for item in (address for addresses in ADDRESSES.values() for address in addresses):
         address = ipaddress.ip_address(item.address)
         assert address.is_link_local or is_metadata(address)

@@ -1,4 +1,4 @@
-"""What a job is told: written and read by the same records."""
+"""The environment of a Job: the same records write and read it."""
 
 from dataclasses import replace
 from typing import get_args
@@ -45,7 +45,7 @@ UPGRADE = UpgradeEnv(
 @pytest.mark.parametrize(
     "env", [BACKUP, RESTORE, TEST, UPGRADE], ids=lambda env: type(env).__name__
 )
-def test_what_is_written_is_read_back(env: Env) -> None:
+def test_the_environment_survives_a_round_trip(env: Env) -> None:
     assert type(env).from_environment(env.to_environment()) == env
 
 
@@ -57,11 +57,11 @@ def test_the_downward_api_is_read_and_never_written() -> None:
 
 
 def test_a_default_is_not_written() -> None:
-    # A webhook of a cloud adds its variables only to a container that has none of them.
+    # The webhook of a cloud adds its variables only to a container without them.
     assert set(StoreEnv("gcs", "b").to_environment()) == {"BACKUP_PROVIDER", "BACKUP_BUCKET"}
 
 
-def test_pods_are_dialled_through_the_headless_service() -> None:
+def test_pods_are_addressed_through_the_headless_service() -> None:
     assert SERVER.hosts == ("c-0.c.ns.svc", "c-1.c.ns.svc")
 
 

@@ -22,11 +22,11 @@ MANIFEST = Manifest(
 )  # fmt: skip
 
 
-def test_it_is_read_back() -> None:
+def test_a_manifest_survives_a_round_trip() -> None:
     assert read_manifest(MANIFEST.to_bytes()) == MANIFEST
 
 
-def test_names_are_those_of_the_api() -> None:
+def test_field_names_are_those_of_the_api() -> None:
     document = json.loads(MANIFEST.to_bytes())
     assert document["format"] == FORMAT
     assert document["clusterID"] == "id"
@@ -35,7 +35,7 @@ def test_names_are_those_of_the_api() -> None:
     assert document["canaryPath"] == "kv/canary"
 
 
-def test_what_a_later_version_adds_is_ignored() -> None:
+def test_unknown_fields_are_ignored() -> None:
     document = json.loads(MANIFEST.to_bytes()) | {"more": [1]}
     assert read_manifest(json.dumps(document).encode()) == MANIFEST
 
@@ -48,7 +48,7 @@ def test_what_a_later_version_adds_is_ignored() -> None:
     ],
     ids=str,
 )  # fmt: skip
-def test_another_document_is_none(change: dict[str, Any]) -> None:
+def test_a_document_with_a_wrong_field_is_refused(change: dict[str, Any]) -> None:
     document = json.loads(MANIFEST.to_bytes()) | change
     with pytest.raises(ManifestError):
         read_manifest(json.dumps(document).encode())
@@ -59,7 +59,7 @@ def test_another_document_is_none(change: dict[str, Any]) -> None:
     [b"", b"{", b"[]", b"\xff", b" " * (MANIFEST_MAX + 1), b"[" * MANIFEST_MAX],
     ids=["nothing", "a part", "a list", "bytes", "too much", "without end"],
 )
-def test_other_bytes_are_none(content: bytes) -> None:
+def test_bytes_that_are_no_manifest_are_refused(content: bytes) -> None:
     with pytest.raises(ManifestError):
         read_manifest(content)
 
@@ -77,7 +77,5 @@ def test_other_bytes_are_none(content: bytes) -> None:
         ("static:k1", "awskms:k1", False),
     ],
 )
-def test_a_word_that_says_less_about_a_seal_contradicts_nobody(
-    one: str, other: str, *, fits: bool
-) -> None:
+def test_a_less_specific_seal_matches(one: str, other: str, *, fits: bool) -> None:
     assert may_open(one, other) is fits

@@ -24,17 +24,17 @@ def test_the_labels_are_the_documented_ones() -> None:
     }
 
 
-def test_a_selector_is_the_same_text_whatever_the_order() -> None:
+def test_the_text_of_a_selector_does_not_depend_on_the_order() -> None:
     assert labels.selector_text({"b": "2", "a": "1"}) == "a=1,b=2"
     assert labels.selector_text({"a": "1", "b": "2"}) == "a=1,b=2"
     assert labels.selector_text({}) == ""
 
 
-def test_the_leader_is_selected_by_what_the_server_wrote() -> None:
+def test_the_leader_is_selected_by_the_label_of_the_server() -> None:
     assert labels.leader("c") == {**labels.servers("c"), "openbao-active": "true"}
 
 
-def test_no_label_means_not_known() -> None:
+def test_a_missing_label_means_unknown() -> None:
     assert labels.registration({}) == labels.Registration()
 
 
@@ -51,7 +51,7 @@ def test_no_label_means_not_known() -> None:
         ("1", None),
     ],
 )
-def test_the_truth_of_a_registration_label(text: str, truth: bool | None) -> None:
+def test_a_registration_label_is_read_as_a_boolean(text: str, truth: bool | None) -> None:
     read = labels.registration(
         {"openbao-active": text, "openbao-initialized": text, "openbao-sealed": text}
     )

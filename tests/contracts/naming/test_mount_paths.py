@@ -15,15 +15,15 @@ FOLDERS = {
 }
 
 
-def test_all_are_absolute_and_none_lies_in_another() -> None:
-    """A mount inside of a mount would depend on the order in which they are made."""
+def test_all_paths_are_absolute_and_not_nested() -> None:
+    """Nested mounts would depend on the order of the mounts."""
     for name, folder in FOLDERS.items():
         assert folder.is_absolute(), name
         for other, path in FOLDERS.items():
             assert name == other or not folder.is_relative_to(path), (name, other)
 
 
-def test_the_key_of_the_seal_lies_in_the_folder_of_the_secret() -> None:
+def test_the_unseal_key_is_in_the_folder_of_its_secret() -> None:
     assert PurePosixPath(KEY_PATH).parent == FOLDERS["UNSEAL"]
     assert StaticSeal().current_key == f"file://{KEY_PATH}"
 

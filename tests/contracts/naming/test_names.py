@@ -57,13 +57,13 @@ def test_the_longest_cluster_name_fits_a_dns_label(name: Callable[[str], str]) -
         "a-0123456789abcdef",
     ],
 )
-def test_a_bad_name_of_a_cluster_is_refused(cluster: str) -> None:
+def test_an_invalid_cluster_name_is_refused(cluster: str) -> None:
     with pytest.raises(ValueError, match="must be 1 to 40"):
         names.config_map(cluster)
 
 
 @pytest.mark.parametrize("name", OF_CLUSTER, ids=lambda function: function.__name__)
-def test_no_name_is_made_of_a_bad_cluster_name(name: Callable[[str], str]) -> None:
+def test_an_invalid_cluster_name_gives_no_object_name(name: Callable[[str], str]) -> None:
     with pytest.raises(ValueError, match="must be 1 to 40"):
         name("a.b")
 
@@ -122,7 +122,7 @@ def test_dns_names_of_pods_and_services() -> None:
     )
 
 
-def test_the_certificate_names_cover_every_way_to_dial_a_server() -> None:
+def test_the_certificate_names_cover_every_address_of_a_server() -> None:
     listed = names.server_dns_names("c", "ns")
     expected = {
         "localhost",
@@ -140,13 +140,13 @@ def test_the_certificate_names_cover_every_way_to_dial_a_server() -> None:
     assert list(listed) == sorted(set(listed))
 
 
-def test_two_clusters_never_want_the_same_object() -> None:
+def test_two_clusters_never_share_an_object_name() -> None:
     """The reason for the reserved suffixes: no name of one cluster is a name of another."""
     of_service = {names.headless_service("c"), names.public_service("c")}
     assert not any(names.is_cluster_name(name) for name in of_service - {"c"})
 
 
-def test_the_pattern_agrees_with_the_check() -> None:
+def test_the_pattern_of_cluster_names_matches_the_check() -> None:
     for name in ("a", "a-b", "a1", LONGEST):
         assert re.search(names.CLUSTER_NAME_PATTERN, name)
         assert names.is_cluster_name(name)
@@ -163,14 +163,14 @@ RUNS: dict[str, tuple[names.Run, str, str]] = {
 
 
 @pytest.mark.parametrize(("run", "name", "job"), RUNS.values(), ids=RUNS.keys())
-def test_the_job_of_a_run_fits_a_label(run: names.Run, name: str, job: str) -> None:
+def test_the_job_name_of_a_run_fits_a_label(run: names.Run, name: str, job: str) -> None:
     job_name = names.run_job(run, name)
     assert len(job_name) <= 63
     assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", job_name)
     assert job_name.startswith(job)
 
 
-def test_no_two_runs_share_a_job() -> None:
+def test_two_runs_have_different_job_names() -> None:
     runs: list[tuple[names.Run, str]] = [
         ("backup", "a.b"),
         ("backup", "a-b"),

@@ -1,6 +1,6 @@
 """contracts.naming.revision_patterns.
 
-A server of any revision is told by its name, as contracts.pools.voter_pool makes it.
+The pod name identifies a server of any revision, as contracts.pools.voter_pool names it.
 """
 
 import pytest
@@ -15,7 +15,7 @@ CLUSTERS = ("c", "a-b", "c" * 34, "c" * 35, "c" * 36, "c" * 40)
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
 @pytest.mark.parametrize("revision", ["", REVISION])
-def test_every_name_that_is_made_is_known(cluster: str, revision: str) -> None:
+def test_every_pod_name_is_recognized(cluster: str, revision: str) -> None:
     pods = [ServerPool(cluster, revision).pod(ordinal) for ordinal in (0, 2, 14)]
     assert [revision_patterns.server_ordinal(cluster, pod) for pod in pods] == [0, 2, 14]
 
@@ -28,8 +28,8 @@ STRANGE = {
     "a revision alone": f"c-{REVISION}",
     "too few digits": f"c-{REVISION[:-1]}-0",
     "too many digits": f"c-{REVISION}0-0",
-    "digits that are none": f"c-{'g' * REVISION_DIGITS}-0",
-    "large digits": f"c-{REVISION.upper()}-0",
+    "letters that are not digits": f"c-{'g' * REVISION_DIGITS}-0",
+    "uppercase digits": f"c-{REVISION.upper()}-0",
     "nothing between": "c--0",
     "no number after the name": "c-",
     "no number after a revision": f"c-{REVISION}-x",
@@ -41,18 +41,18 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("pod", STRANGE.values(), ids=STRANGE)
-def test_no_other_name_is_taken_for_a_server(pod: str) -> None:
+def test_other_names_are_not_server_pods(pod: str) -> None:
     assert revision_patterns.server_ordinal("c", pod) is None
 
 
 @pytest.mark.parametrize("pod", [*STRANGE.values(), "c-0", f"c-{REVISION}-0", f"c-{REVISION}-14"])
-def test_the_sets_say_the_same(pod: str) -> None:
+def test_pod_names_and_stateful_set_names_agree(pod: str) -> None:
     known = revision_patterns.server_ordinal("c", pod) is not None
     assert known == (stateful_set_of("c", pod) is not None)
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
-def test_cel_counts_as_python_does(cluster: str) -> None:
+def test_cel_and_python_agree_on_name_lengths(cluster: str) -> None:
     longest, whole = (
         len(ServerPool(name, REVISION).stateful_set) - extra
         for name, extra in (("c" * 40, 0), ("c", 1))

@@ -1,4 +1,4 @@
-"""Keys of snapshots: what is made is read back, and nothing else is taken for ours."""
+"""Snapshot keys: a key survives a round trip, and other keys are ignored."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -13,7 +13,7 @@ NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
 PREFIXES = st.lists(st.from_regex(r"[A-Za-z0-9_.-]{1,10}", fullmatch=True), max_size=3)
 
 
-def test_the_shape_that_the_docs_give() -> None:
+def test_a_key_has_the_documented_format() -> None:
     key = snapshot_keys.make("/prod/eu/", "team-a", "bao", AT, "0a1b2c3d")
     assert key == "prod/eu/team-a/bao/2026-01-15T03-00-00Z-0a1b2c3d.snap"
     assert (
@@ -23,7 +23,7 @@ def test_the_shape_that_the_docs_give() -> None:
 
 @settings(deadline=None)
 @given(PREFIXES, NAMES, NAMES, st.sampled_from(["", "pre-upgrade", "a"]))
-def test_what_is_made_is_read_back(
+def test_a_key_survives_a_round_trip(
     prefix: list[str], namespace: str, cluster: str, tag: str
 ) -> None:
     key = snapshot_keys.make("/".join(prefix), namespace, cluster, AT, "0a1b2c3d", tag)
@@ -33,7 +33,7 @@ def test_what_is_made_is_read_back(
     assert (read.cluster, read.at, read.id8, read.tag) == (cluster, AT, "0a1b2c3d", tag)
 
 
-def test_the_time_is_that_of_utc_in_whole_seconds() -> None:
+def test_the_time_is_in_utc_and_whole_seconds() -> None:
     east = datetime(2026, 1, 15, 5, 0, 0, 999_999, tzinfo=timezone(timedelta(hours=2)))
     assert snapshot_keys.make("", "n", "c", east, "0a1b2c3d") == snapshot_keys.make(
         "", "n", "c", AT, "0a1b2c3d"
@@ -56,16 +56,16 @@ def test_the_time_is_that_of_utc_in_whole_seconds() -> None:
         "",
     ],
 )
-def test_other_keys_are_not_ours(key: str) -> None:
+def test_other_keys_are_not_parsed(key: str) -> None:
     assert snapshot_keys.parse(key) is None
 
 
-def test_a_cluster_is_not_listed_with_one_that_begins_like_it() -> None:
+def test_a_list_prefix_excludes_clusters_with_a_longer_name() -> None:
     longer = snapshot_keys.make("p", "n", "ab", AT, "0a1b2c3d")
     assert not longer.startswith(snapshot_keys.list_prefix("p", "n", "a"))
 
 
-def test_parts_that_would_not_be_read_back_make_no_key() -> None:
+def test_invalid_parts_of_a_key_are_refused() -> None:
     with pytest.raises(ValueError, match="zone"):
         snapshot_keys.make("", "n", "c", AT.replace(tzinfo=None), "0a1b2c3d")
     with pytest.raises(ValueError, match="not an id"):
@@ -76,7 +76,7 @@ def test_parts_that_would_not_be_read_back_make_no_key() -> None:
         snapshot_keys.make("p" * 1000, "n", "c", AT, "0a1b2c3d")
 
 
-def test_a_manifest_leads_to_its_snapshot() -> None:
+def test_a_manifest_key_gives_the_snapshot_key() -> None:
     key = snapshot_keys.make("p", "n", "c", AT, "0a1b2c3d")
     assert snapshot_keys.snapshot_key(snapshot_keys.manifest_key(key)) == key
     assert snapshot_keys.snapshot_key("p/n/c/config.json") is None

@@ -1,6 +1,6 @@
 """contracts.rbac.rules and contracts.installation.
 
-Nothing that a server of secrets must never hold.
+No rule gives a permission that the operator must not have.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ def verbs(rights: Iterable[Right]) -> set[str]:
 
 
 @pytest.mark.parametrize("role", HELD)
-def test_no_right_is_for_everything(role: Role) -> None:
+def test_no_rule_has_a_wildcard(role: Role) -> None:
     assert not [right for right in role.rights if any("*" in part for part in parts(right))]
 
 
@@ -50,25 +50,25 @@ def test_secrets_are_never_listed_and_never_watched(role: Role) -> None:
 
 
 @pytest.mark.parametrize("role", HELD)
-def test_nodes_shells_and_webhooks_are_out_of_reach(role: Role) -> None:
+def test_nodes_exec_and_webhooks_are_not_accessible(role: Role) -> None:
     assert not {name for right in role.rights for name in right.resources} & NEVER
 
 
 @pytest.mark.parametrize("role", HELD)
-def test_definitions_are_read_by_name_and_never_written(role: Role) -> None:
+def test_crds_are_read_by_name_and_never_written(role: Role) -> None:
     rights = of(role, "customresourcedefinitions")
     assert verbs(rights) <= READ_ONLY
     assert all(right.names for right in rights)
 
 
 @pytest.mark.parametrize("role", HELD)
-def test_nothing_of_the_whole_cluster_is_written(role: Role) -> None:
+def test_cluster_scoped_objects_are_not_written(role: Role) -> None:
     for kind in ("clusterroles", "clusterrolebindings", "namespaces", "gatewayclasses"):
         allowed = READ_ONLY if role.account.endswith("controller") else READ_ONLY | {"patch"}
         assert verbs(of(role, kind)) <= allowed
 
 
-def test_one_account_acts_as_another_and_as_that_one_alone() -> None:
+def test_only_the_provisioner_may_impersonate_one_account() -> None:
     accounts = [
         (held.account, right.verbs, right.resources, len(right.names))
         for part in PARTS
@@ -80,12 +80,12 @@ def test_one_account_acts_as_another_and_as_that_one_alone() -> None:
     assert accounts in ([], [expected])
 
 
-def test_where_objects_are_polled_nothing_is_listed() -> None:
+def test_in_polling_mode_nothing_is_listed_or_watched() -> None:
     assert not {verb for right in POLLED for verb in right.verbs} & {"list", "watch"}
 
 
 @pytest.mark.parametrize("role", HELD)
-def test_each_right_says_why_and_stands_once(role: Role) -> None:
+def test_each_rule_has_a_reason_and_is_unique(role: Role) -> None:
     assert all(right.why.endswith(".") and right.why[0].isupper() for right in role.rights)
     single = [
         (right.group, resource, verb, name)
@@ -97,7 +97,7 @@ def test_each_right_says_why_and_stands_once(role: Role) -> None:
     assert len(single) == len(set(single))
 
 
-def test_datacenters_and_their_sets_are_made_by_people_alone() -> None:
+def test_the_operator_does_not_create_datacenters_or_service_sets() -> None:
     held = [(part.name, role) for part in PARTS for role in part.roles]
     for kind, most in (
         ("datacenters", {"list", "watch", "patch"}),
@@ -108,7 +108,7 @@ def test_datacenters_and_their_sets_are_made_by_people_alone() -> None:
         assert verbs_by_part == {"datacenters": most}, kind
 
 
-def test_the_manifests_are_what_the_tables_say() -> None:
+def test_the_manifests_are_up_to_date() -> None:
     for path, manifest in manifests().items():
         assert (ROOT / path).read_text(encoding="utf-8") == manifest, "run: make crd"
     assert markdown() in (ROOT / "docs/security.md").read_text(encoding="utf-8"), "run: make crd"

@@ -1,4 +1,4 @@
-"""A plan and what became of it."""
+"""The desired objects, and the result of their application."""
 
 from contracts.builders.metadata import cluster_object
 from contracts.records.desired import AppliedObjects, Desired
@@ -24,19 +24,19 @@ def applied_set(*verdicts: Verdict) -> AppliedObjects:
     return AppliedObjects(desired, objects)
 
 
-def test_a_desired_names_its_objects_in_the_order_of_their_application() -> None:
+def test_desired_objects_are_in_the_order_of_their_application() -> None:
     desired = Desired((intent("a"),), (intent("b"),), (), (), complete=True)
     assert [intent.key.name for intent in desired.intents] == ["a", "b"]
 
 
-def test_everything_is_in_place_when_each_object_is() -> None:
+def test_in_place_needs_every_object() -> None:
     assert applied_set(Verdict.SKIPPED, Verdict.CREATED, Verdict.UPDATED).in_place
     assert not applied_set(Verdict.SKIPPED, Verdict.FOREIGN).in_place
     assert not applied_set(Verdict.TERMINATING).in_place
     assert not applied_set(Verdict.REJECTED).in_place
 
 
-def test_conflicts_are_the_words_of_foreign_objects_alone() -> None:
+def test_conflicts_are_the_messages_of_foreign_objects() -> None:
     objects = applied_set(Verdict.REJECTED, Verdict.FOREIGN, Verdict.SKIPPED)
     assert objects.conflicts == ("message of foreign",)
     assert [item.verdict for item in objects.of(Verdict.REJECTED, Verdict.SKIPPED)] == [

@@ -1,4 +1,4 @@
-"""What can be read off the facts of one pass."""
+"""Properties of the observed records."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ def test_a_pod_is_found_by_its_ordinal() -> None:
     assert observed.pod(1) is None
 
 
-def test_a_leader_is_a_pod_that_says_so_and_is_not_going_away() -> None:
+def test_a_leader_is_a_labelled_pod_that_is_not_terminating() -> None:
     leading = gen.pod(0).ready(leading=True)
     follower = gen.pod(1).ready()
     silent = gen.pod(2)
@@ -27,19 +27,19 @@ def test_a_leader_is_a_pod_that_says_so_and_is_not_going_away() -> None:
     assert gen.world().with_pods(leading.terminating(), follower).facts().leaders == ()
 
 
-def test_a_volume_may_hold_data_even_while_it_goes() -> None:
+def test_a_terminating_volume_may_hold_data() -> None:
     assert not gen.world().facts().holds_data
     assert gen.world().with_claims(0).facts().holds_data
     assert gen.world().with_claims(0, gone=True).facts().holds_data
 
 
-# sentence: (pods, whether the servers have to be asked who leads)
+# sentence: (pods, whether the leader is unknown)
 DOUBTS: dict[str, tuple[tuple[gen.Pod, ...], bool]] = {
     "one leads": ((gen.pod(0).ready(leading=True), gen.pod(1).ready()), False),
     "two lead": ((gen.pod(0).ready(leading=True), gen.pod(1).ready(leading=True)), True),
     "nobody leads": ((gen.pod(0).ready(), gen.pod(1).ready()), True),
-    "a single server, which is about to lead": ((gen.pod(0).ready(),), False),
-    "the second is on its way out": (
+    "a single server without a leader label": ((gen.pod(0).ready(),), False),
+    "the second is terminating": (
         (gen.pod(0).ready(leading=True), gen.pod(1).ready(leading=True).terminating()),
         False,
     ),
@@ -48,7 +48,7 @@ DOUBTS: dict[str, tuple[tuple[gen.Pod, ...], bool]] = {
 
 
 @pytest.mark.parametrize(("pods", "doubt"), DOUBTS.values(), ids=DOUBTS)
-def test_when_labels_do_not_tell_who_leads(pods: tuple[gen.Pod, ...], doubt: bool) -> None:
+def test_when_the_leader_is_unknown(pods: tuple[gen.Pod, ...], doubt: bool) -> None:
     assert gen.world().with_pods(*pods).facts().leader_in_doubt is doubt
 
 
@@ -56,13 +56,13 @@ BLUE = gen.pod(0).ready(leading=True)
 GREEN = gen.pod(0).of("0123456789abcdef").ready(leading=True)
 
 
-def test_a_former_leader_of_another_pool_leaves_the_leader_in_doubt() -> None:
+def test_leader_labels_in_two_pools_are_ambiguous() -> None:
     """One server of blue and one of green: that of blue kept its label when green took over."""
     facts = replace(gen.world().with_pods(BLUE).facts(), green=PoolFacts(pods=(GREEN.facts(),)))
     assert facts.leader_in_doubt
 
 
-def test_the_answers_of_servers_replace_the_facts_of_every_pool() -> None:
+def test_responses_of_servers_replace_the_facts_of_every_pool() -> None:
     facts = replace(
         gen.world().with_pods(BLUE, gen.pod(1).ready(leading=True)).facts(),
         green=PoolFacts(pods=(GREEN.facts(),)),

@@ -1,4 +1,4 @@
-"""The record that every builder takes."""
+"""The record that every builder receives."""
 
 import dataclasses
 
@@ -17,12 +17,12 @@ def test_read_replicas_are_servers() -> None:
     assert gen.resolved(gen.cluster(replicas=3, readReplicas={"replicas": 2})).servers == 5
 
 
-def test_nobody_can_change_it_in_place() -> None:
+def test_a_resolved_cluster_is_frozen() -> None:
     meant = gen.resolved(gen.cluster())
     with pytest.raises(dataclasses.FrozenInstanceError):
         meant.replicas = 5  # type: ignore[misc]  # that is what is tested
 
 
-def test_equal_specs_mean_the_same() -> None:
+def test_equal_specs_resolve_equally() -> None:
     assert gen.resolved(gen.cluster()) == gen.resolved(gen.cluster(replicas=3))
     assert gen.resolved(gen.cluster()) != gen.resolved(gen.cluster(replicas=5))

@@ -43,13 +43,13 @@ CASES: dict[str, tuple[dict[str, Any], bool, bool]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_an_upgrade_is_under_way_by_its_record(case: str) -> None:
+def test_the_status_says_if_an_upgrade_is_under_way(case: str) -> None:
     body, under_way, unfinished = CASES[case]
     stored = ClusterStatus.model_validate(body)
     assert upgrade_under_way(stored) is under_way
     assert upgrade_unfinished(stored) is unfinished
 
 
-def test_a_v_before_the_version_is_no_other_version() -> None:
+def test_a_leading_v_does_not_change_the_version() -> None:
     cluster = gen.cluster().with_spec(version="v2.4.0").with_status(currentVersion="v2.4.0").read()
     assert Release.running(cluster) == Release.requested(cluster) == Release("2.4.0")

@@ -1,4 +1,4 @@
-"""What the rules about recovery keys say, and that they are about the first boot."""
+"""The messages of the rules about recovery keys, which apply before the first boot only."""
 
 from typing import Any
 
@@ -30,5 +30,5 @@ def test_the_message_has_the_field_the_key_the_rule_and_the_next_step() -> None:
 
 
 @pytest.mark.parametrize("status", [{"initialized": True}])
-def test_a_cluster_that_has_its_shares_is_not_stopped(status: dict[str, Any]) -> None:
+def test_an_initialized_cluster_is_accepted(status: dict[str, Any]) -> None:
     assert _rule_ids(status) == []

@@ -24,7 +24,7 @@ def test_defaults_are_those_of_the_documentation() -> None:
     assert spec.self_init is None
 
 
-def test_fields_of_a_newer_manifest_are_passed_over() -> None:
+def test_fields_of_a_newer_manifest_are_ignored() -> None:
     read = OpenBaoCluster.from_object(cluster_object(fieldOfTheFuture={"a": 1}))
     assert "fieldOfTheFuture" not in read.spec.to_object()
 
@@ -37,7 +37,7 @@ def test_a_cluster_cannot_be_changed_in_place() -> None:
         read.spec.telemetry["a"] = 2  # type: ignore[index]
 
 
-def test_every_broken_field_is_named_with_its_path() -> None:
+def test_every_invalid_field_is_named_with_its_path() -> None:
     obj = cluster_object(
         version="two", imagePullSecrets=[{"name": "ok"}, {"name": "NO"}], storage=None
     )
@@ -61,12 +61,12 @@ def test_every_broken_field_is_named_with_its_path() -> None:
         {"phase": "Nonsense"},
     ],
 )
-def test_an_unreadable_status_counts_as_none(status: object) -> None:
+def test_an_unreadable_status_is_read_as_an_empty_one(status: object) -> None:
     read = OpenBaoCluster.from_object({**cluster_object(), "status": status})
     assert read.status.to_object() == cluster().status.to_object()
 
 
-def test_a_status_is_written_as_it_was_read() -> None:
+def test_a_status_survives_a_round_trip() -> None:
     status = {
         "observedGeneration": 2,
         "phase": "Running",
@@ -98,7 +98,7 @@ def test_a_status_is_written_as_it_was_read() -> None:
         ({"keys": "digest", "reason": "RootTokenMissing"}, True),
     ],
 )
-def test_the_operator_has_a_login_until_its_creation_failed(
+def test_the_operator_has_a_login_unless_its_creation_failed(
     login: dict[str, str] | None, expected: bool
 ) -> None:
     status = {} if login is None else {"adminOps": {"operatorLogin": login}}
@@ -106,7 +106,7 @@ def test_the_operator_has_a_login_until_its_creation_failed(
     assert read.has_operator_login is expected
 
 
-def test_peers_keep_the_difference_between_nothing_and_everything() -> None:
+def test_absent_and_empty_peers_are_distinguished() -> None:
     """In a NetworkPolicy an absent list means all; an empty selector does, too."""
     read = cluster(network={"egressRules": [{}, {"to": [{"podSelector": {}}]}]})
     assert [rule.to_object() for rule in read.spec.network.egress_rules] == [
@@ -115,7 +115,7 @@ def test_peers_keep_the_difference_between_nothing_and_everything() -> None:
     ]
 
 
-def test_words_that_python_reserves_keep_their_name_outside() -> None:
+def test_fields_named_like_python_keywords_keep_their_name() -> None:
     rules = [{"from": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}}]}]
     read = cluster(network={"ingressRules": rules})
     assert [rule.to_object() for rule in read.spec.network.ingress_rules] == rules

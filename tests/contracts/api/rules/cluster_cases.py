@@ -80,7 +80,7 @@ FINE: dict[str, dict[str, Any]] = {
             ]
         }
     ),
-    "Hardened, all of it": {
+    "Hardened with every setting": {
         "profile": "Hardened",
         "tls": {
             "mode": "ACME",

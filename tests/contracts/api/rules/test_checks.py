@@ -50,7 +50,7 @@ def spec(**fields: Any) -> ClusterSpec:
         (~YES.iff(NO), "!(yes == no)", True),
     ],
 )
-def test_checks_are_put_together_as_cel_reads_them(
+def test_checks_combine_with_the_precedence_of_cel(
     check: Predicate, cel: str, expected: bool
 ) -> None:
     assert str(check) == cel
@@ -140,7 +140,7 @@ def test_a_value_before_the_update() -> None:
     assert not now.equals(before).holds(spec(image="b"), spec(image="a"))
 
 
-def test_what_is_absent_is_neither_above_nor_below_anything() -> None:
+def test_an_absent_value_fails_every_comparison() -> None:
     absent = it("upgrade.strategy")
     assert not absent.at_least("a").holds(spec(), None)
     assert not absent.at_most("z").holds(spec(), None)

@@ -28,14 +28,14 @@ def _violations_of(case: Case) -> tuple[Violation, ...]:
 
 
 @pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())
-def test_it_is_refused_by_its_rule_alone(case: Case) -> None:
-    """A case breaks one rule, so that it proves this rule."""
+def test_each_case_breaks_only_its_own_rule(case: Case) -> None:
+    """A case that breaks one rule tests exactly this rule."""
     rule_violations = _violations_of(case)
     assert case.field in {violation.field for violation in rule_violations}
     assert {violation.rule for violation in rule_violations} == {case.rule}
 
 
-def test_the_texts_are_the_golden_ones() -> None:
+def test_the_messages_match_the_golden_file() -> None:
     """UPDATE_GOLDEN=1 writes them; read the difference before you commit it."""
     texts = "".join(
         f"{title}\n" + "".join(f"    {violation}\n" for violation in _violations_of(case))
@@ -53,12 +53,12 @@ def test_every_rule_has_a_case() -> None:
     }
 
 
-def test_no_two_rules_share_an_id() -> None:
+def test_rule_ids_are_unique() -> None:
     assert len(BY_ID) == len(RULES)
 
 
 @pytest.mark.parametrize("spec", FINE.values(), ids=FINE.keys())
-def test_it_is_accepted(spec: dict[str, Any]) -> None:
+def test_a_valid_spec_is_accepted(spec: dict[str, Any]) -> None:
     assert violations(cluster(**spec)) == ()
 
 
@@ -67,11 +67,11 @@ def test_a_change_is_accepted(before: dict[str, Any], after: dict[str, Any]) -> 
     assert violations(cluster("c", **after), cluster("c", **before)) == ()
 
 
-def test_without_the_former_object_no_change_is_refused() -> None:
+def test_update_rules_need_the_former_object() -> None:
     assert violations(cluster(storage={"size": "1Mi", "storageClassName": "x"})) == ()
 
 
-def test_a_violation_reads_as_one_line_with_field_value_and_next_step() -> None:
+def test_a_violation_is_one_line_with_field_value_and_next_step() -> None:
     (violation,) = violations(cluster(version="2.3.0"))
     assert str(violation) == (
         "spec.version: must be 2.4.0 or newer, the first version with a static seal; choose a "

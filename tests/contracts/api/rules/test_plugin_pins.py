@@ -1,4 +1,4 @@
-"""Which pins a plugin needs: what `bao operator validate-config` of 2.7.2 says of each."""
+"""The pins that a plugin needs, as `bao operator validate-config` of 2.7.2 reports them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Fields that are accepted and not honoured are named, never passed over."""
+"""Fields that are accepted and have no effect are named."""
 
 import re
 from typing import Any
@@ -14,8 +14,8 @@ from contracts.api.rules.unsupported_fields import (
 from contracts.api.schema.crd import Schema, open_api_schema, walk
 from tests.contracts.api.clusters import MANIFESTS, cluster
 
-QUORUM_NEEDS: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "nothing special": ({}, []),
+SPECS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "a minimal spec": ({}, []),
     "backups and their tests": (
         {
             "backup": {
@@ -26,7 +26,7 @@ QUORUM_NEEDS: dict[str, tuple[dict[str, Any], list[str]]] = {
         },
         [],
     ),
-    "a test in a cluster of its own": (
+    "a restore test in its own cluster": (
         {
             "backup": {
                 "schedule": "0 0 * * *",
@@ -36,16 +36,16 @@ QUORUM_NEEDS: dict[str, tuple[dict[str, Any], list[str]]] = {
         },
         ["spec.backup.restoreTest.clusterTemplate", "spec.backup.restoreTest.namespace"],
     ),
-    "the served token mode": ({"controllerJWTMode": "Shared"}, []),
-    "the other token mode": ({"controllerJWTMode": "Target"}, ["spec.controllerJWTMode"]),
-    "ways in are served": (
+    "the supported token mode": ({"controllerJWTMode": "Shared"}, []),
+    "the unsupported token mode": ({"controllerJWTMode": "Target"}, ["spec.controllerJWTMode"]),
+    "a gateway and a ServiceMonitor": (
         {
             "gateway": {"enabled": True, "hostname": "a.example.com", "gatewayRef": {"name": "g"}},
             "observability": {"metrics": {"enabled": True, "serviceMonitor": {"interval": "1m"}}},
         },
         [],
     ),
-    "a spelling that has no successor": (
+    "a deprecated field without a successor": (
         {
             "unseal": {
                 "type": "pkcs11",
@@ -54,7 +54,7 @@ QUORUM_NEEDS: dict[str, tuple[dict[str, Any], list[str]]] = {
         },
         ["spec.unseal.pkcs11.generateKey"],
     ),
-    "defaults, which the API server writes into everything": (
+    "defaults of the API server": (
         {
             "upgrade": {"strategy": "RollingUpdate", "preUpgradeSnapshot": False, "blueGreen": {}},
             "readReplicas": {"replicas": 0, "service": {"enabled": False, "type": "ClusterIP"}},
@@ -62,7 +62,7 @@ QUORUM_NEEDS: dict[str, tuple[dict[str, Any], list[str]]] = {
         },
         [],
     ),
-    "either way to change versions": (
+    "settings of blue/green upgrades": (
         {
             "upgrade": {
                 "strategy": "BlueGreen",
@@ -73,11 +73,11 @@ QUORUM_NEEDS: dict[str, tuple[dict[str, Any], list[str]]] = {
         },
         [],
     ),
-    "a version that changes in place": (
+    "settings of rolling upgrades": (
         {"upgrade": {"preUpgradeSnapshot": True, "requests": {"retry": "1"}}},
         [],
     ),
-    "parts that are switched off": (
+    "disabled features": (
         {
             "gateway": {"enabled": False, "hostname": "x"},
             "ingress": {"enabled": False},
@@ -95,17 +95,17 @@ QUORUM_NEEDS: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"initContainer": {"enabled": True, "image": "x"}},
         [],
     ),
-    "the older spelling of a restart": ({"maintenance": {"restartAt": "now"}}, []),
+    "the deprecated restart field": ({"maintenance": {"restartAt": "now"}}, []),
 }
 
 
-@pytest.mark.parametrize(("spec", "paths"), QUORUM_NEEDS.values(), ids=QUORUM_NEEDS.keys())
-def test_what_is_asked_for_in_vain_is_named(spec: dict[str, Any], paths: list[str]) -> None:
+@pytest.mark.parametrize(("spec", "paths"), SPECS.values(), ids=SPECS.keys())
+def test_fields_without_effect_are_named(spec: dict[str, Any], paths: list[str]) -> None:
     named = unserved_fields(cluster(**spec).spec)
     assert [line.split()[0].rstrip(":") for line in named] == paths
 
 
-def test_some_fields_are_worth_stopping_for() -> None:
+def test_essential_fields_stop_the_reconcile() -> None:
     spec = cluster(controllerJWTMode="Target", readReplicas={"replicas": 1}).spec
     assert essential_unserved_fields(spec) == ("spec.controllerJWTMode: only Shared is supported",)
 
@@ -113,8 +113,8 @@ def test_some_fields_are_worth_stopping_for() -> None:
 MARKS = ("not supported",)
 
 
-def test_the_table_and_the_descriptions_tell_the_same() -> None:
-    """Whatever `kubectl explain` calls not supported is in the table, and the other way round."""
+def test_the_table_matches_the_field_descriptions() -> None:
+    """The table has exactly the fields that `kubectl explain` calls not supported."""
     described = set()
 
     def visit(path: str, node: Schema) -> None:
@@ -127,8 +127,8 @@ def test_the_table_and_the_descriptions_tell_the_same() -> None:
     assert described == listed
 
 
-def test_the_manifests_name_every_row() -> None:
-    """They use each field of the public API, so that no row is dead."""
+def test_the_manifests_use_every_row() -> None:
+    """They use each field of the public API, so every row is used."""
     named = {
         re.sub(r"\[\d+\]", "[]", line.split()[0].rstrip(":"))
         for obj in MANIFESTS.values()

@@ -1,4 +1,4 @@
-"""What holds for the schema of every CRD, of whichever group; each fails with an AssertionError."""
+"""Checks of the schema of every CRD; each raises AssertionError."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def a_message_with_a_value_says_the_same(nodes: dict[str, Schema]) -> None:
 
 
 def apply_defaults(value: Any, node: Schema) -> Any:
-    """What the API server does to an object that it stores."""
+    """Apply the defaults as the API server does when it stores an object."""
     if isinstance(value, dict):
         out = dict(value)
         for name, part in node.get("properties", {}).items():

@@ -75,7 +75,7 @@ def _is_described(node: Schema) -> bool:
 
 
 @each_kind
-def test_every_field_of_the_user_is_described_with_its_default(
+def test_every_field_is_described_with_its_default(
     definition: Schema, nodes: dict[str, Schema], rules: Any
 ) -> None:
     fields = [
@@ -112,7 +112,7 @@ def test_the_defaults_of_the_schema_are_those_of_the_models() -> None:
     assert stored == plain
 
 
-def test_columns_show_what_is_and_not_what_is_wished() -> None:
+def test_columns_show_the_status_and_not_the_spec() -> None:
     (version,) = crd()["spec"]["versions"]
     columns = {column["name"]: column["jsonPath"] for column in version["additionalPrinterColumns"]}
     shown = ["Ready", "Version", "Leader", "Sealed", "Operation", "Backup-Age", "Age"]
@@ -129,8 +129,8 @@ def test_scale_uses_fields_that_exist() -> None:
         assert path.removeprefix(".") in NODES
 
 
-def test_the_text_of_a_list_stands_for_its_items_and_an_example_shows_something_new() -> None:
-    """What the type, the enum or the text before it says already costs room and says nothing."""
+def test_descriptions_and_examples_are_not_redundant() -> None:
+    """An example that repeats the type, the enum or the description only costs space."""
     assert NODES["spec.tls.caOverlap"]["description"].endswith("Default: 24h.")
     assert "Example: 10Gi" in NODES["spec.storage.size"]["description"]
     for path, node in NODES.items():

@@ -1,4 +1,4 @@
-"""contracts.api.schema.served: what another release of the definitions lacks, and has room for."""
+"""contracts.api.schema.served: the fields that the CRDs of another release lack and can store."""
 
 import copy
 from typing import Any
@@ -33,19 +33,19 @@ def change_schema(path: str, **values: Any) -> dict[str, Any]:
     return schema
 
 
-def test_the_same_schema_lacks_nothing() -> None:
+def test_an_equal_schema_has_no_missing_fields() -> None:
     assert [*missing_paths(OURS, copy.deepcopy(OURS))] == []
 
 
 @pytest.mark.parametrize(
     "path", ["status.tlsSecrets", "spec.maintenance", "spec.network.egressRules[].ports"]
 )
-def test_a_field_that_is_missing_is_named_and_not_what_is_below_it(path: str) -> None:
+def test_a_missing_field_is_named_without_its_children(path: str) -> None:
     assert [*missing_paths(OURS, without(path))] == [path]
     assert [*missing_paths(without(path), OURS)] == []
 
 
-def test_a_value_that_is_missing_is_named() -> None:
+def test_a_missing_enum_value_is_named() -> None:
     phases = [phase for phase in OURS["properties"]["status"]["properties"]["phase"]["enum"]]
     phases.remove("Upgrading")
     assert [*missing_paths(OURS, change_schema("status.phase", enum=phases))] == [
@@ -53,11 +53,11 @@ def test_a_value_that_is_missing_is_named() -> None:
     ]
 
 
-def test_another_type_is_no_room() -> None:
+def test_a_field_of_another_type_is_missing() -> None:
     assert [*missing_paths(OURS, change_schema("status.phase", type="object"))] == ["status.phase"]
 
 
-def test_a_part_that_takes_anything_lacks_nothing() -> None:
+def test_a_free_form_field_has_no_missing_fields() -> None:
     open_part = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     served = copy.deepcopy(OURS)
     served["properties"]["status"] = open_part
@@ -65,7 +65,7 @@ def test_a_part_that_takes_anything_lacks_nothing() -> None:
 
 
 @pytest.mark.parametrize("served", [{}, {"properties": None}, {"properties": {"status": "x"}}])
-def test_a_schema_that_makes_no_sense_lacks_all_of_it(served: dict[str, Any]) -> None:
+def test_an_invalid_schema_has_no_fields(served: dict[str, Any]) -> None:
     assert {*missing_paths(OURS, served)} == {"spec", "status"}
 
 
@@ -97,11 +97,11 @@ ROWS: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize(("value", "remaining"), ROWS.values(), ids=ROWS)
-def test_what_has_room_is_kept(value: Any, remaining: Any) -> None:
+def test_storable_keeps_the_fields_of_the_schema(value: Any, remaining: Any) -> None:
     assert storable(value, SCHEMA) == remaining
 
 
-def test_kinds_are_found_by_their_mark_and_not_by_their_name() -> None:
+def test_kinds_are_found_by_their_gvk_extension() -> None:
     mark = {"group": "openbao.org", "version": "v1alpha1", "kind": "OpenBaoCluster"}
     ours = {"x-kubernetes-group-version-kind": [mark]}
     other = {"x-kubernetes-group-version-kind": [{**mark, "group": "example.com"}]}
@@ -110,5 +110,5 @@ def test_kinds_are_found_by_their_mark_and_not_by_their_name() -> None:
 
 
 @pytest.mark.parametrize("document", [None, [], {"components": 1}, {"components": {"schemas": []}}])
-def test_a_document_that_makes_no_sense_has_no_kinds(document: Any) -> None:
+def test_an_invalid_document_has_no_kinds(document: Any) -> None:
     assert served_kinds(document) == {}

@@ -62,7 +62,7 @@ def test_a_schedule_is_read(
         ("@daily 0 1 1 1", "minute"),
     ],
 )
-def test_what_is_no_schedule_is_refused_with_the_field(text: str, named: str) -> None:
+def test_an_invalid_schedule_is_refused_with_its_field(text: str, named: str) -> None:
     with pytest.raises(ValueError, match=named):
         parse(text)
 
@@ -102,15 +102,15 @@ DUE = (
 
 class TestNextAfter:
     @pytest.mark.parametrize(("text", "due"), DUE)
-    def test_it_is_due_at(self, text: str, due: str) -> None:
+    def test_the_next_due_time(self, text: str, due: str) -> None:
         assert cron.next_after(text, MOMENT) == datetime.fromisoformat(f"{due}+00:00")
 
-    def test_a_fraction_after_the_time_is_after_it(self) -> None:
+    def test_a_fraction_of_a_second_after_the_time_is_after_it(self) -> None:
         just = MOMENT + timedelta(microseconds=1)
         assert cron.next_after("30 2 * * *", just) == MOMENT + timedelta(days=1)
         assert cron.next_after("30 2 * * *", MOMENT - timedelta(microseconds=1)) == MOMENT
 
-    def test_summer_time_moves_nothing(self) -> None:
+    def test_summer_time_does_not_move_the_schedule(self) -> None:
         """Two nights on which clocks are set in Berlin: still once a day, at the same hour."""
         for day in ("2030-03-30", "2030-10-26"):
             berlin = ZoneInfo("Europe/Berlin")
@@ -123,14 +123,14 @@ class TestNextAfter:
             assert {later - due for due, later in pairwise(dues[1:])} == {timedelta(days=1)}
 
     @pytest.mark.parametrize("text", ["0 0 31 2 *", "0 0 30 2 *", "0 0 31 4,6 *"])
-    def test_a_date_that_never_comes_is_no_schedule(self, text: str) -> None:
+    def test_a_date_that_does_not_exist_is_refused(self, text: str) -> None:
         with pytest.raises(ValueError, match="never due"):
             cron.next_after(text, MOMENT)
 
     @pytest.mark.parametrize(
         "text", ["@daily", "0 0 3 * * *", "R * * * *", "H 3 * * *", "0 0 L * *"]
     )
-    def test_what_croniter_knows_beyond_cron_is_no_schedule(self, text: str) -> None:
+    def test_extensions_of_croniter_are_refused(self, text: str) -> None:
         with pytest.raises(ValueError, match=r"fields|not a number"):
             cron.next_after(text, MOMENT)
 
@@ -139,8 +139,8 @@ class TestNextAfter:
             cron.next_after("0 3 * * *", MOMENT.replace(tzinfo=None))
 
     @given(st.sampled_from([text for text, _ in DUE]), st.integers(0, 10 * 365 * 86400))
-    def test_it_agrees_with_the_fields(self, text: str, seconds: int) -> None:
-        """No earlier minute is due: an independent reading of the fields says so."""
+    def test_no_earlier_minute_is_due(self, text: str, seconds: int) -> None:
+        """An independent implementation finds no earlier minute."""
         moment = MOMENT + timedelta(seconds=seconds)
         fields = cron.parse(text)
         due = cron.next_after(text, moment)

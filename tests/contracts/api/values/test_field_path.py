@@ -17,7 +17,7 @@ def test_a_path_goes_through_lists() -> None:
     ]
 
 
-def test_a_list_as_the_last_step_gives_its_items() -> None:
+def test_a_list_at_the_end_of_a_path_gives_its_items() -> None:
     spec = cluster(tls={"extraSANs": ["a", "b"]}).spec
     assert list(values_at(spec, "tls.extraSANs[]")) == [
         ("tls.extraSANs[0]", "a"),
@@ -25,7 +25,7 @@ def test_a_list_as_the_last_step_gives_its_items() -> None:
     ]
 
 
-def test_an_absent_part_gives_nothing() -> None:
+def test_an_absent_field_has_no_values() -> None:
     spec = cluster().spec
     assert list(values_at(spec, "backup.target.endpoint")) == []
     assert value_at(spec, "backup.target.endpoint") is None

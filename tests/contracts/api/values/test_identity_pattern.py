@@ -1,4 +1,4 @@
-"""contracts.api.values.identity_pattern: a pattern matches no more than the same one does in Go."""
+"""contracts.api.values.identity_pattern: a pattern matches no more than it does in Go."""
 
 import pytest
 
@@ -15,9 +15,9 @@ REFUSED = {
     "another end of a word": r"good\b{end}",
     "free spacing": r"(?x) a  # b",
     "free spacing among others": r"(?ix:a)",
-    "lines of another system": r"(?R).",
+    "line ends of another system": r"(?R).",
     "no lower bound": r"a{,5}",
-    "an end that Go does not know": r"a\Z",
+    "an anchor that Go lacks": r"a\Z",
     "a reference": r"(a)\1",
 }
 TAKEN = {
@@ -37,13 +37,13 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
-def test_what_means_another_thing_in_go_is_refused(text: str) -> None:
+def test_patterns_with_another_meaning_in_go_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="RE2"):
         IdentityPattern(text)
 
 
 @pytest.mark.parametrize(("text", "identity"), TAKEN.items())
-def test_patterns_of_re2_are_taken(text: str, identity: str) -> None:
+def test_patterns_of_re2_are_accepted(text: str, identity: str) -> None:
     assert IdentityPattern(text).found_in(identity)
     assert not IdentityPattern(text).found_in("a" if text.startswith("[^") else "?")
 
@@ -59,5 +59,5 @@ def test_patterns_of_re2_are_taken(text: str, identity: str) -> None:
         (r"^good$", "good\n"),
     ],
 )
-def test_letters_and_lines_that_go_reads_otherwise_do_not_match(text: str, identity: str) -> None:
+def test_unicode_letters_and_line_ends_match_as_in_go(text: str, identity: str) -> None:
     assert not IdentityPattern(text).found_in(identity)

@@ -1,4 +1,4 @@
-"""Public keys of people, told from everything else that somebody may paste."""
+"""OpenPGP public keys, and texts that are none."""
 
 import base64
 
@@ -8,11 +8,11 @@ from contracts.api.values.openpgp import NotAKeyError, read_public_key
 from tests.contracts.api.pgp import ALICE, ALICE_FINGERPRINT, SIGNER
 
 
-def test_a_key_is_known_by_the_fingerprint_that_gpg_gives_it() -> None:
+def test_the_fingerprint_is_that_of_gpg() -> None:
     assert read_public_key(ALICE).fingerprint == ALICE_FINGERPRINT
 
 
-def test_line_breaks_in_the_text_say_nothing() -> None:
+def test_line_breaks_are_ignored() -> None:
     folded = "\n".join((ALICE[:76], ALICE[76:152], ALICE[152:]))
     assert read_public_key(folded).fingerprint == ALICE_FINGERPRINT
 
@@ -36,7 +36,7 @@ def _armor(tag: int, body: bytes) -> str:
         (_armor(2, b"\x04signature"), "does not start with a public key"),
     ],
 )
-def test_what_is_none_is_told(text: str, message: str) -> None:
+def test_an_invalid_key_is_refused_with_the_reason(text: str, message: str) -> None:
     with pytest.raises(NotAKeyError, match=message) as refused:
         read_public_key(text)
     assert "secret" not in str(refused.value)

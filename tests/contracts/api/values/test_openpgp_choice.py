@@ -1,6 +1,6 @@
-"""Which part of a public key the server would encrypt to, and why it would to none.
+"""Which part of a public key the server encrypts to, and why it refuses other keys.
 
-The keys of tests.contracts.api.pgp_keys were put to go-crypto 1.3.0 and 1.4.1, which OpenBao is
+The keys of tests.contracts.api.pgp_keys were given to go-crypto 1.3.0 and 1.4.1, which OpenBao is
 built with: what is taken and refused here is what they took and refused.
 """
 
@@ -68,14 +68,16 @@ def usable(packets: list[Packet]) -> PublicKey:
 
 
 @pytest.mark.parametrize(("key", "fingerprint", "part"), GOOD.values(), ids=GOOD.keys())
-def test_what_the_server_encrypts_to_is_taken(key: str, fingerprint: str, part: str) -> None:
+def test_a_key_that_the_server_encrypts_to_is_accepted(
+    key: str, fingerprint: str, part: str
+) -> None:
     read = read_public_key(key)
     assert read.fingerprint == fingerprint
     assert [part in item.name and item.since == MADE for item in read.parts] == [True]
 
 
 @pytest.mark.parametrize(("key", "words"), BAD.values(), ids=BAD.keys())
-def test_what_the_server_cannot_encrypt_to_is_refused(key: str, words: str) -> None:
+def test_a_key_that_the_server_cannot_encrypt_to_is_refused(key: str, words: str) -> None:
     with pytest.raises(NotAKeyError) as refused:
         read_public_key(key)
     assert str(refused.value) == words
@@ -97,12 +99,12 @@ REFUSED: dict[str, tuple[list[Packet], str]] = {
     "a subkey to encrypt storage alone": (
         whole_key(flags=STORAGE), f"{NAME} has key flags 0x08 without 0x04",
     ),
-    "a subkey that says nothing of its use": (whole_key(flags=None), f"{NAME} has no key flags"),
+    "a subkey without usage flags": (whole_key(flags=None), f"{NAME} has no key flags"),
     "RSA that may only sign": (_lone(SIGNS), f"key {LONE.key_id} has key flags 0x02 without 0x04"),
-    "RSA that says nothing of its use": (_lone(None), "has key flags 0x00 without 0x04"),
+    "RSA without usage flags": (_lone(None), "has key flags 0x00 without 0x04"),
     "RSA that is too short": (whole_key(SMALL), "is RSA of 768 bits, less than 1024"),
-    "a curve of which the server knows nothing": (whole_key(ELSEWHERE), "uses a curve that"),
-    "an algorithm of which the server knows nothing": (
+    "a curve that the server does not know": (whole_key(ELSEWHERE), "uses a curve that"),
+    "an algorithm that the server does not know": (
         [START, *OWNER, *subkey(Part(99, material=b"?"), BOUND)], "uses algorithm 99",
     ),
     "a key that GnuPG makes of version 5": (
@@ -129,13 +131,13 @@ REFUSED: dict[str, tuple[list[Packet], str]] = {
     "a subkey that nothing binds": (
         [START, *OWNER, *subkey(ENCRYPTS)], f"{NAME} is bound by no signature",
     ),
-    "a binding of which the server reads nothing: version 3": (
+    "a binding that the server ignores: version 3": (
         whole_key(version=3), f"{NAME} is bound by no signature",
     ),
-    "a binding of which the server reads nothing: MD5": (
+    "a binding that the server ignores: MD5": (
         whole_key(digest=1), f"{NAME} is bound by no signature",
     ),
-    "a binding of which the server reads nothing: a critical statement": (
+    "a binding that the server ignores: a critical subpacket": (
         whole_key(extra=subpacket(0x80 | 99, b"")), f"{NAME} is bound by no signature",
     ),
     "a binding that is for its owner alone": (
@@ -158,7 +160,7 @@ REFUSED: dict[str, tuple[list[Packet], str]] = {
     ),
     "two keys": ([*WHOLE, *WHOLE], "it holds several keys, and the server takes the first"),
     "a packet of a message": ([*WHOLE, (9, b"")], "a packet of type 9, which no public key has"),
-    "a marker that is none": ([*WHOLE, (MARKER, b"PG")], "a marker packet in it is malformed"),
+    "an invalid marker": ([*WHOLE, (MARKER, b"PG")], "a marker packet in it is malformed"),
     "a key with more than its numbers": (
         [(KEY, PRIMARY.body + b"!"), *WHOLE[1:]], "a key in it is malformed",
     ),
@@ -168,7 +170,7 @@ REFUSED: dict[str, tuple[list[Packet], str]] = {
     "a signature that is cut short": (
         [*WHOLE[:-1], (SIGNATURE, WHOLE[-1][1][:-1])], "it is cut short",
     ),
-    "a signature of no moment": (whole_key(created=None), "a signature in it is malformed"),
+    "a signature without a time": (whole_key(created=None), "a signature in it is malformed"),
     "a statement of the wrong length": (
         whole_key(extra=subpacket(9, b"\0")), "a signature in it is malformed",
     ),
@@ -180,7 +182,9 @@ REFUSED: dict[str, tuple[list[Packet], str]] = {
 
 
 @pytest.mark.parametrize(("packets", "words"), REFUSED.values(), ids=REFUSED.keys())
-def test_it_is_refused_by_name(packets: list[Packet], words: str) -> None:
+def test_packets_without_a_usable_key_are_refused_with_the_reason(
+    packets: list[Packet], words: str
+) -> None:
     assert words in refusal(packets)
 
 
@@ -209,7 +213,7 @@ TAKEN: dict[str, list[Packet]] = {
     "a signature of somebody else": [
         START, *user_id(SELF, replace(SELF, issuer=LONE, mark=b"\0\0")), *subkey(ENCRYPTS, BOUND),
     ],
-    "a signature of which the server reads nothing": [
+    "a signature that the server ignores": [
         START, *user_id(SELF, replace(SELF, version=3)), *subkey(ENCRYPTS, BOUND),
     ],
     "a direct signature": [START, about_key(Sig(DIRECT)), *WHOLE[1:]],
@@ -217,7 +221,7 @@ TAKEN: dict[str, list[Packet]] = {
         START, *OWNER, (ATTRIBUTE, subpacket(1, b"...")), about_key(SELF),
         *subkey(ENCRYPTS, BOUND),
     ],
-    "markers, trust and packets of nobody": [
+    "markers, trust and unknown packets": [
         START, (MARKER, b"PGP"), *OWNER[:1], (TRUST, b"?"), *OWNER[1:], (60, b"?"), *WHOLE[3:],
     ],
     "a statement of two octets of length": whole_key(
@@ -228,7 +232,7 @@ TAKEN: dict[str, list[Packet]] = {
 
 
 @pytest.mark.parametrize("packets", TAKEN.values(), ids=TAKEN.keys())
-def test_it_is_taken(packets: list[Packet]) -> None:
+def test_packets_with_a_usable_key_are_accepted(packets: list[Packet]) -> None:
     read = usable(packets)
     assert len(read.parts) == 1
     assert (
@@ -249,7 +253,7 @@ def _new(*direct: Sig) -> list[Packet]:
     return [(KEY, NEW.body), *signatures, *subkey(NEW_SUBKEY, binding, key=NEW)]
 
 
-def test_a_key_of_version_6_speaks_by_its_direct_signature() -> None:
+def test_a_key_of_version_6_needs_a_direct_signature() -> None:
     direct = Sig(DIRECT, CERTIFIES, issuer=NEW, algorithm=ED25519, version=6)
     read = usable(_new(direct, replace(direct, created=MADE + 5, key_lifetime=60)))
     assert read.fingerprint == NEW.fingerprint.lower()
@@ -262,7 +266,7 @@ def test_a_key_of_version_6_speaks_by_its_direct_signature() -> None:
 
 # sentence: (packets, seconds after MADE from which on, seconds until which)
 TIMES: dict[str, tuple[list[Packet], int, int | None]] = {
-    "for ever": (WHOLE, 0, None),
+    "no expiry": (WHOLE, 0, None),
     "the subkey ends": (whole_key(key_lifetime=50), 0, 50),
     "its binding ends": (whole_key(lifetime=40, key_lifetime=50), 0, 40),
     "its binding ends, counted from its own beginning": (
@@ -272,7 +276,7 @@ TIMES: dict[str, tuple[list[Packet], int, int | None]] = {
     "the key ends": (
         [START, *user_id(replace(SELF, key_lifetime=30)), *subkey(ENCRYPTS, BOUND)], 0, 30,
     ),
-    "the newest word of the owner counts": (
+    "the newest self-signature counts": (
         [
             START,
             *user_id(replace(SELF, key_lifetime=30), replace(SELF, created=MADE + 1)),
@@ -302,14 +306,14 @@ TIMES: dict[str, tuple[list[Packet], int, int | None]] = {
 
 
 @pytest.mark.parametrize(("packets", "since", "until"), TIMES.values(), ids=TIMES.keys())
-def test_the_time_of_a_part_is_handed_back(
+def test_the_validity_of_a_part_is_returned(
     packets: list[Packet], since: int, until: int | None
 ) -> None:
     (part,) = usable(packets).parts
     assert (part.since, part.until) == (MADE + since, None if until is None else MADE + until)
 
 
-def test_a_fingerprint_is_read_of_keys_that_are_refused() -> None:
+def test_a_refused_key_still_has_a_fingerprint() -> None:
     assert read_fingerprint(BAD["a revoked key"][0]) == "897043547d084cc162eb564cd9219cf652eeb3e3"
     assert read_fingerprint(text((SUBKEY, ENCRYPTS.body))) == ""
     assert read_fingerprint("") == ""

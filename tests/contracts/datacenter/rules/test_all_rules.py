@@ -1,4 +1,4 @@
-"""The rules of services, wherever they stand: each refuses what it should, and names the field."""
+"""The rules of services at every path: each refuses its cases and names the field."""
 
 from collections.abc import Callable
 from typing import Any
@@ -57,14 +57,14 @@ each_place = pytest.mark.parametrize(("path", "judged"), PLACES.values(), ids=PL
 
 @each_place
 @pytest.mark.parametrize("case", ALL_CASES.values(), ids=ALL_CASES.keys())
-def test_it_is_refused_and_nothing_else_with_it(
+def test_each_case_breaks_only_its_own_rule(
     path: str, judged: Callable[[Object], tuple[Violation, ...]], case: Case
 ) -> None:
     assert broken_rules(judged(case.service)) == {(f"service-{case.rule}", f"{path}.{case.field}")}
 
 
 @pytest.mark.parametrize(("case", "other"), TWICE_CASES.values(), ids=TWICE_CASES.keys())
-def test_a_key_that_is_more_than_a_key_is_told_twice(case: Case, other: str) -> None:
+def test_some_cases_break_a_second_rule(case: Case, other: str) -> None:
     rule_paths = broken_rules(
         tuple(check_service(BootstrapService.model_validate(case.service), "s"))
     )
@@ -74,7 +74,7 @@ def test_a_key_that_is_more_than_a_key_is_told_twice(case: Case, other: str) -> 
 
 @each_place
 @pytest.mark.parametrize("body", FINE.values(), ids=FINE.keys())
-def test_it_is_accepted(
+def test_a_valid_service_is_accepted(
     path: str, judged: Callable[[Object], tuple[Violation, ...]], body: Object
 ) -> None:
     assert judged(body) == ()
@@ -82,7 +82,7 @@ def test_it_is_accepted(
 
 @each_place
 @pytest.mark.parametrize(("spec", "rule", "field"), VAULT_CASES.values(), ids=VAULT_CASES.keys())
-def test_a_vault_is_judged_like_any_cluster(
+def test_a_vault_is_checked_by_the_rules_of_clusters(
     path: str,
     judged: Callable[[Object], tuple[Violation, ...]],
     spec: Object,
@@ -94,14 +94,14 @@ def test_a_vault_is_judged_like_any_cluster(
     assert all(violation.message for violation in rule_violations)
 
 
-def test_an_unknown_field_of_a_vault_is_told_as_such() -> None:
+def test_an_unknown_field_of_a_vault_is_reported() -> None:
     (violation,) = check_service(
         BootstrapService.model_validate(vault(openbao={**VAULT_SPEC, "hostPath": "/"})), "s"
     )
     assert str(violation) == f"s.openbao.hostPath: {UNKNOWN_MESSAGE} (got /)"
 
 
-def test_a_vault_may_speak_of_its_own_pods_where_its_name_is_known() -> None:
+def test_a_vault_may_name_its_own_pods_if_the_datacenter_is_known() -> None:
     body = BootstrapService.model_validate(
         vault(openbao={**VAULT_SPEC, "fencedPods": ["fra1-vault-0"]})
     )
@@ -113,13 +113,13 @@ def test_a_vault_may_speak_of_its_own_pods_where_its_name_is_known() -> None:
     assert datacenter_violations(declared) == ()
 
 
-def test_every_rule_has_a_case_and_an_id_of_its_own() -> None:
+def test_every_rule_has_a_case_and_a_unique_id() -> None:
     cases = [*ALL_CASES.values(), *(case for case, _ in TWICE_CASES.values())]
     assert {case.rule for case in cases} == {rule.id for rule in BODY_RULES}
     assert len({rule.id for rule in BODY_RULES}) == len(BODY_RULES)
 
 
-def test_what_has_a_case_for_the_api_server_has_cel() -> None:
+def test_every_case_of_the_api_server_has_cel() -> None:
     assert {case.rule for case in CASES.values()} == {rule.id for rule in BODY_RULES if rule.cel}
 
 
@@ -136,17 +136,17 @@ def test_every_kind_has_every_rule_of_a_service(rules: tuple[RuleOf[Any], ...]) 
 
 LISTS: dict[str, tuple[str, str, list[Object]]] = {
     "a name twice": ("services-unique", "[1].name", [service("a"), service("a", kind="DaemonSet")]),
-    "two behind each other": (
+    "two that depend on each other": (
         "services-circle",
         "",
         [service("a", dependsOn=["b"]), service("b", dependsOn=["a"])],
     ),
-    "a vault behind who waits for vaults": (
+    "a vault that depends on a service that waits for vaults": (
         "services-circle",
         "",
         [vault("v", dependsOn=["a"]), service("a", dependsOn=["openbao:ready"])],
     ),
-    "three in a circle": (
+    "three in a cycle": (
         "services-circle",
         "",
         [
@@ -171,7 +171,7 @@ def test_a_list_is_refused(rule: str, field: str, bodies: list[Object]) -> None:
         assert broken_rules(rule_violations) == {(rule, f"{path}{field}")}
 
 
-def test_a_circle_is_shown_and_a_service_behind_itself_is_told_once() -> None:
+def test_a_cycle_is_shown_and_a_self_dependency_is_reported_once() -> None:
     circle = [service("b", dependsOn=["a"]), service("a", dependsOn=["b", "a"])]
     services = check_services([BootstrapService.model_validate(body) for body in circle], "s")
     assert [(violation.rule, violation.field, violation.value) for violation in services] == [
@@ -180,7 +180,7 @@ def test_a_circle_is_shown_and_a_service_behind_itself_is_told_once() -> None:
     ]
 
 
-def test_a_list_in_order_may_name_services_of_others() -> None:
+def test_a_valid_list_may_depend_on_services_of_other_sources() -> None:
     bodies = [
         service("a", dependsOn=["b", "elsewhere"]),
         service("b", dependsOn=["openbao:ready"]),

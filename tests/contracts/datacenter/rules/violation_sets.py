@@ -1,4 +1,4 @@
-"""What the rules say of a document."""
+"""The violations of a document as sets."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from contracts.datacenter.objects import InvalidDatacenterError
 
 
 def violations_of(call: Callable[[], object]) -> tuple[Violation, ...]:
-    """What is wrong according to a call; empty when it goes well."""
+    """The violations that a call raises; empty if it raises none."""
     try:
         call()
     except InvalidDatacenterError as error:
