@@ -43,7 +43,7 @@ def owned_over(
     )
 
 
-class Sneaky(Client):
+class RacingClient(Client):
     """Creates the object `meanwhile` between a read of the cache and the next apply."""
 
     meanwhile: Object | None = None
@@ -58,7 +58,9 @@ class Sneaky(Client):
 class Bench:
     """An operator in one namespace, with a counting client and running caches."""
 
-    def __init__(self, client: Sneaky, watcher: Client, metrics: Metrics, namespace: str) -> None:
+    def __init__(
+        self, client: RacingClient, watcher: Client, metrics: Metrics, namespace: str
+    ) -> None:
         self.client = client
         self.metrics = metrics
         self.namespace = namespace
@@ -131,7 +133,7 @@ async def run_operator(
 ) -> AsyncIterator[Bench]:
     """Run an operator of that namespace until the end of the context."""
     metrics = Metrics()
-    acting = Sneaky(credentials, user_agent="itest", clock=SystemClock(), metrics=metrics)
+    acting = RacingClient(credentials, user_agent="itest", clock=SystemClock(), metrics=metrics)
     bench = Bench(acting, watcher, metrics, namespace)
     running = asyncio.create_task(bench.set.run())
     try:

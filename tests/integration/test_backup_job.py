@@ -206,7 +206,7 @@ async def test_a_dry_run_reports_and_deletes_nothing(job: Place, store: Store) -
     assert report.retention_message == f"dry run: would remove 1: {old}"
 
 
-class Impatient(SystemClock):
+class NoSleepClock(SystemClock):
     """Does not sleep."""
 
     async def sleep(self, seconds: float) -> None:
@@ -222,7 +222,7 @@ async def test_servers_that_do_not_lead_are_named(
         await server.answers()
         port = int(server.url.rpartition(":")[2])
         here = replace(
-            job.here, clock=Impatient(), addresses=replace(job.here.addresses, port=port)
+            job.here, clock=NoSleepClock(), addresses=replace(job.here.addresses, port=port)
         )
         away = job.with_server(pods=("c-0", "c-1"), ca_path=str(sleepy / "tls" / "ca.crt"))
         job_failure = await failure(replace(away, here=here))
@@ -233,7 +233,7 @@ async def test_servers_that_do_not_lead_are_named(
 
 async def test_unreachable_servers_are_named(job: Place) -> None:
     here = replace(
-        job.here, clock=Impatient(), addresses=replace(job.here.addresses, port=free_port())
+        job.here, clock=NoSleepClock(), addresses=replace(job.here.addresses, port=free_port())
     )
     job_failure = await failure(replace(job, here=here))
     assert job_failure.failure == "LeaderDiscovery"
@@ -251,8 +251,12 @@ def _in_pieces(content: bytes) -> Callable[[], AsyncIterator[bytes]]:
 WHOLE = snapshot(os.urandom(12 << 20))
 BAD = {
     # The body ends regularly: only the archive shows that it is incomplete.
-    "cut in good order": (WHOLE[: len(WHOLE) // 2], False, "it is cut off"),
-    "cut in bad order": (WHOLE[: len(WHOLE) // 2], True, "the stream of c-0 failed"),
+    "truncated with a regular end": (WHOLE[: len(WHOLE) // 2], False, "it is cut off"),
+    "truncated with an aborted connection": (
+        WHOLE[: len(WHOLE) // 2],
+        True,
+        "the stream of c-0 failed",
+    ),
     "no snapshot": (b"<html>an error page</html>", False, "it is not a gzip stream"),
     "nothing": (b"", False, "it is cut off"),
 }

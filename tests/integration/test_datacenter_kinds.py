@@ -169,9 +169,9 @@ class TestLists:
 
 
 SHAPES: dict[str, tuple[dict[str, Any], str]] = {
-    "a service that climbs": (service("../x"), "name"),
-    "a container that climbs": (with_parts(helper("../x")), "services[1].name"),
-    "a Secret that climbs": (
+    "a service with a parent segment": (service("../x"), "name"),
+    "a container with a parent segment": (with_parts(helper("../x")), "services[1].name"),
+    "a Secret with a parent segment": (
         with_main(secrets=[{"name": "../x", "mountPath": "/a"}]),
         "services[0].secrets[0].name",
     ),
@@ -182,7 +182,7 @@ SHAPES: dict[str, tuple[dict[str, Any], str]] = {
     "no image": (with_main(image=""), "services[0].image"),
     "another kind": (service(kind="ClusterRole"), "kind"),
     "a negative user": (service(runAsUser=-1), "runAsUser"),
-    "a host path that climbs": (
+    "a host path with a parent segment": (
         on_each_node(
             {"name": "a", "mountPath": "/a", "kind": "HostPath", "hostPath": "/var/log/../lib"}
         ),

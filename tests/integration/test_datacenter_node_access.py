@@ -79,7 +79,7 @@ def _without_folders(pod: Object) -> None:
     pod["volumes"] = pod["containers"][0]["volumeMounts"] = []
 
 
-# --- who allows it ------------------------------------------------------------------------------
+# --- permissions --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("who", [TENANT, OPERATOR], ids=["a writer", "operator"])
@@ -158,10 +158,10 @@ def test_a_declared_object_is_of_an_allowed_kind(place: Place, kinds: list[Objec
     assert words in refusal(lambda: place.client().create(DATACENTERS, body))
 
 
-# --- how far it goes ----------------------------------------------------------------------------
+# --- limits -------------------------------------------------------------------------------------
 
 
-def test_a_namespace_that_is_opened_takes_an_agent(place: Place) -> None:
+def test_an_agent_is_accepted_in_a_privileged_namespace(place: Place) -> None:
     where, client = place.namespace(**OPENED), place.client(OPERATOR)
     body = _daemon_set(where)
     client.create(kinds.DAEMON_SET, body)
@@ -174,11 +174,11 @@ BEYOND: dict[str, tuple[dict[str, Any], Callable[[Object], object], str]] = {
     "a directory of the node": (
         {}, lambda pod: pod["securityContext"].update(runAsNonRoot=True, runAsUser=1), _CLOSED,
     ),
-    "a folder where root alone is open": (
+    "a host path where only root is allowed": (
         {"labels": {LEVEL: "baseline"}}, lambda pod: None, _CLOSED,
     ),
     "root": ({}, _without_folders, "must not run as root"),
-    "a folder for writing": (
+    "a writable host path": (
         OPENED,
         lambda pod: pod["containers"][0]["volumeMounts"][0].update(readOnly=False),
         "must be mounted read-only",
@@ -195,13 +195,13 @@ BEYOND: dict[str, tuple[dict[str, Any], Callable[[Object], object], str]] = {
 
 
 @pytest.mark.parametrize("what", BEYOND)
-def test_an_agent_gets_no_more(place: Place, what: str) -> None:
+def test_an_agent_with_more_privileges_is_refused(place: Place, what: str) -> None:
     metadata, change, words = BEYOND[what]
     body = _daemon_set(place.namespace(**metadata), change)
     assert words in refusal(lambda: place.client(OPERATOR).create(kinds.DAEMON_SET, body))
 
 
-def test_a_deployment_gets_no_folder(place: Place) -> None:
+def test_a_deployment_may_not_use_host_paths(place: Place) -> None:
     daemon_set = _render(where := place.namespace(**OPENED), service("agent"))
     assert daemon_set["metadata"]["namespace"] == where
     volume = {"name": "a", "hostPath": {"path": "/var/log"}}
@@ -212,7 +212,7 @@ def test_a_deployment_gets_no_folder(place: Place) -> None:
     )
 
 
-def test_what_is_of_no_datacenter_gets_no_folder(place: Place) -> None:
+def test_a_daemon_set_without_a_datacenter_may_not_use_host_paths(place: Place) -> None:
     body = _daemon_set(place.namespace(**OPENED))
     body["metadata"]["labels"] = {}
     client = place.client(OPERATOR)

@@ -141,7 +141,7 @@ class Place:
             await clock.sleep(0.1)
 
 
-async def test_a_definition_and_an_object_of_it(place: Place) -> None:
+async def test_a_crd_and_an_object_of_it_are_applied(place: Place) -> None:
     first = place.record(place.definition())
     assert not (await place.provider.observe(first)).present
     await place.provision(first)

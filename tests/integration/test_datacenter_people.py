@@ -52,7 +52,7 @@ def api(control_plane: Rig) -> Iterator[Api]:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_who_may_do_what(api: Api, role: str) -> None:
+def test_the_permissions_of_each_role(api: Api, role: str) -> None:
     rights = {
         (kind.plural, subresource, verb): may(api, role, verb, kind, subresource)
         for kind, subresource, verbs, _ in EXPECTED

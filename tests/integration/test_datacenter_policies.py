@@ -328,7 +328,7 @@ REFUSED: dict[str, tuple[User, Act, str]] = {
     "a tenant edits it": (TENANT, _patch(PAUSED), "change that service instead"),
     "an administrator edits it": (ADMIN, _patch(PAUSED), "change that service instead"),
     "a tenant deletes it": (TENANT, _delete, "change or delete that service instead"),
-    "a tenant takes it out of its datacenter": (
+    "a tenant removes its datacenter label": (
         TENANT,
         _patch({"metadata": {"labels": {names.DATACENTER: None}}}),
         "change that service instead",
@@ -341,13 +341,13 @@ ALLOWED: dict[str, tuple[User, Act]] = {
     "the operator edits it": (OPERATOR, _patch(PAUSED)),
     "its controller counts revisions": (DEPLOYING, _patch(REVISION)),
     "its controller writes its status": (DEPLOYING, _patch(OBSERVED, "status")),
-    "a tenant writes a note": (TENANT, _patch({"metadata": {"annotations": {"a": "b"}}})),
+    "a tenant adds an annotation": (TENANT, _patch({"metadata": {"annotations": {"a": "b"}}})),
     "the garbage collector deletes it": (GC, _delete),
 }
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_is_refused(place: Place, home: str, what: str) -> None:
+def test_a_request_is_refused(place: Place, home: str, what: str) -> None:
     who, act, words = REFUSED[what]
     if "scale" in words or "replicas" in words:
         # As with its controller: the scale subresource needs the status.
@@ -359,6 +359,6 @@ def test_is_refused(place: Place, home: str, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", ALLOWED)
-def test_is_allowed(place: Place, home: str, what: str) -> None:
+def test_a_request_is_allowed(place: Place, home: str, what: str) -> None:
     who, act = ALLOWED[what]
     act(place.client(who), home)

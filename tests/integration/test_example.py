@@ -231,7 +231,7 @@ async def test_an_object_of_another_owner_blocks_the_site_and_is_not_changed(
         assert await site.has(CONFIG_MAP, "data", value={"mine": "yes"})
 
 
-async def test_a_quiet_operator_writes_nothing(
+async def test_an_idle_operator_writes_nothing(
     control_plane: Rig, account: Path, site: Site
 ) -> None:
     """Neither does a second process at its start."""

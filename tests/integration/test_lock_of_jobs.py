@@ -126,7 +126,7 @@ def _projects(secret: str) -> Change:
     return _pod(lambda pod: pod["volumes"].append(volume))
 
 
-class Refused(NamedTuple):
+class RefusedJob(NamedTuple):
     """A Job, a change of it, and a part of the refusal."""
 
     which: str
@@ -134,70 +134,70 @@ class Refused(NamedTuple):
     words: str
 
 
-REFUSED: dict[str, Refused] = {
-    "of no run": Refused(
+REFUSED: dict[str, RefusedJob] = {
+    "of no run": RefusedJob(
         "backup", lambda job: job["metadata"].pop("ownerReferences"), "is controlled by"
     ),
-    "of a cluster": Refused(
+    "of a cluster": RefusedJob(
         "backup",
         lambda job: job["metadata"]["ownerReferences"][0].update(kind="OpenBaoCluster"),
         "is controlled by",
     ),
-    "a step of an upgrade of another cluster": Refused(
+    "a step of an upgrade of another cluster": RefusedJob(
         "step of an upgrade",
         lambda job: job["metadata"]["ownerReferences"][0].update(name="another"),
         "is controlled by",
     ),
-    "a step of an upgrade with the account of a restore": Refused(
+    "a step of an upgrade with the account of a restore": RefusedJob(
         "step of an upgrade",
         _pod(lambda pod: pod.update(serviceAccountName="x-restore-serviceaccount")),
         "for an upgrade <cluster>-upgrade-serviceaccount",
     ),
-    "a backup with the account of an upgrade": Refused(
+    "a backup with the account of an upgrade": RefusedJob(
         "backup",
         _pod(lambda pod: pod.update(serviceAccountName="x-upgrade-serviceaccount")),
         "must be <cluster>-backup-serviceaccount",
     ),
-    "of no cluster": Refused(
+    "of no cluster": RefusedJob(
         "backup", lambda job: job["metadata"]["labels"].pop(labels.CLUSTER), "of a cluster only"
     ),
-    "with retries": Refused(
+    "with retries": RefusedJob(
         "restore", lambda job: job["spec"].update(backoffLimit=1), "one pod, once"
     ),
-    "in parallel": Refused(
+    "in parallel": RefusedJob(
         "restore", lambda job: job["spec"].update(parallelism=2, completions=2), "one pod, once"
     ),
-    "with restarts in its pod": Refused(
+    "with restarts in its pod": RefusedJob(
         "restore", _pod(lambda pod: pod.update(restartPolicy="OnFailure")), "one pod, once"
     ),
-    "as the operator": Refused(
+    "as the operator": RefusedJob(
         "backup",
         _pod(lambda pod: pod.update(serviceAccountName="openbao-operator-controller")),
         "must be <cluster>-backup-serviceaccount",
     ),
-    "as a server": Refused(
+    "as a server": RefusedJob(
         "backup",
         _pod(lambda pod: pod.update(serviceAccountName=names.service_account(CLUSTER))),
         "must be <cluster>-backup-serviceaccount",
     ),
-    "with a root token": Refused(
+    "with a root token": RefusedJob(
         "backup", _mounts(names.root_token_secret(CLUSTER)), "must not read a root token"
     ),
-    "with recovery shares": Refused(
+    "with recovery shares": RefusedJob(
         "restore", _projects(names.recovery_shares_secret(CLUSTER)), "must not read a root token"
     ),
-    "with the key of the CA": Refused(
+    "with the key of the CA": RefusedJob(
         "backup", _mounts(names.tls_ca_secret(CLUSTER)), "must not read a root token"
     ),
-    "with the key of a server": Refused(
+    "with the key of a server": RefusedJob(
         "backup",
         _mounts(names.tls_server_secret(CLUSTER), items=[{"key": "tls.key", "path": "k"}]),
         "must not read a root token",
     ),
-    "with the unseal key": Refused(
+    "with the unseal key": RefusedJob(
         "backup", _mounts(names.unseal_key_secret(CLUSTER)), "must not read a root token"
     ),
-    "with a server without security context": Refused(
+    "with a server without security context": RefusedJob(
         "test",
         _pod(lambda pod: pod["initContainers"][0].pop("securityContext")),
         "must drop all capabilities",

@@ -85,10 +85,10 @@ ABOVE: dict[str, tuple[Object, str]] = {
         "must drop all capabilities",
     ),
     "root": (_security(runAsUser=0), "must not run as root"),
-    "perhaps root": (_security(runAsNonRoot=False), "must not run as root"),
+    "runAsNonRoot disabled": (_security(runAsNonRoot=False), "must not run as root"),
     "a root container": (_container(runAsUser=0), "must not run as root"),
     "no seccomp": (_security(seccompProfile={"type": "Unconfined"}), "seccomp"),
-    "no word on seccomp": (_security(seccompProfile=None), "seccomp"),
+    "seccomp absent": (_security(seccompProfile=None), "seccomp"),
     "an unsafe sysctl": (_security(sysctls=[{"name": "kernel.msgmax", "value": "1"}]), "sysctls"),
     "another SELinux type": (_security(seLinuxOptions={"type": "spc_t"}), "sysctls"),
 }
@@ -250,7 +250,7 @@ BODIES: dict[Resource, dict[str, Callable[[str], Object]]] = {
         "a Role over pods of another cluster": partial(_role, rules=_pods(resourceNames=["d-0"])),
         "a Role that deletes pods": partial(_role, rules=_pods(verbs=["delete"])),
         "a Role that may do anything": partial(_role, rules=_pods(verbs=["*"])),
-        "a Role of another shape of name": partial(_role, name="powerful"),
+        "a Role with another name format": partial(_role, name="powerful"),
     },
     kinds.ROLE_BINDING: {
         "a binding to a ClusterRole": partial(_binding, kind="ClusterRole"),

@@ -68,7 +68,7 @@ def home(place: Place) -> str:
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_is_refused(place: Place, home: str, what: str) -> None:
+def test_a_request_is_refused(place: Place, home: str, what: str) -> None:
     who, act = REFUSED[what]
     if not who.name:
         who = account(home, names.service_account(CLUSTER), pod="c-1")
@@ -81,7 +81,7 @@ def test_is_refused(place: Place, home: str, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", ALLOWED)
-def test_is_allowed(place: Place, home: str, what: str) -> None:
+def test_a_request_is_allowed(place: Place, home: str, what: str) -> None:
     who, act = ALLOWED[what]
     if not who.name:
         who = account(home, names.service_account(CLUSTER), pod=POD)

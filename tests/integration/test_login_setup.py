@@ -47,7 +47,7 @@ class ProcessEnded(BaseException):
     """The simulated process of the operator has crashed."""
 
 
-class Mortal(Bao):
+class CrashingBao(Bao):
     """A client that crashes before one of its writes; logins do not count."""
 
     lives = WRITES + 1
@@ -73,7 +73,7 @@ class TokenApi(FakeApi):
         return {**super()._token(body), "status": {"token": token}}
 
 
-class Knowing(ClusterObserver):
+class IssuerObserver(ClusterObserver):
     """An observer that only has the token issuer."""
 
     def __init__(self, issuer: TokenIssuer) -> None:
@@ -100,9 +100,11 @@ class Operator:
     ) -> OperatorLoginStatus:
         """Check the login once, in a new process."""
         self.api.calls.clear()
-        setup = LoginSetup(Knowing(self.issuer), Logins(self.api, ManualClock(), gen.INSTALLATION))
+        setup = LoginSetup(
+            IssuerObserver(self.issuer), Logins(self.api, ManualClock(), gen.INSTALLATION)
+        )
         port = gen.present(urlsplit(self.server.url).port)
-        async with Mortal(self._authority, "127.0.0.1", port, guard=allow_writes) as bao:
+        async with CrashingBao(self._authority, "127.0.0.1", port, guard=allow_writes) as bao:
             bao.lives = lives
             return await setup.check(bao, "127.0.0.1", _with(before), CLUSTER.owner())
 

@@ -133,7 +133,7 @@ async def test_other_fields_are_written_and_the_field_follows_with_the_crd(
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_a_definition_that_goes_back_under_an_operator_is_noticed_by_a_write(
+async def test_a_downgraded_crd_is_detected_by_a_refused_write(
     control_plane_with_crds: Rig, current: dict[str, Any], client: Client, namespace: str
 ) -> None:
     schemas = ServedSchemas(client, SystemClock(), random.Random(1), Metrics(), expected_schemas)

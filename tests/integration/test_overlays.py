@@ -47,7 +47,7 @@ def plane() -> Iterator[Rig]:
 
 
 @dataclass(frozen=True)
-class Installed:
+class AppliedOverlay:
     """An applied overlay."""
 
     overlay: str
@@ -77,7 +77,7 @@ class Installed:
 @pytest.fixture(scope="module", params=MODES)
 def installed_overlay(
     plane: Rig, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Installed]:
+) -> Iterator[AppliedOverlay]:
     """Apply an overlay in another namespace than the default, and delete it afterwards.
 
     The CRDs exist already: they are large, and the same for all overlays.
@@ -89,7 +89,9 @@ def installed_overlay(
     document = as_list(objects)
     kubectl = plane.kubectl("apply", "--server-side", "-f", "-", input=document)
     assert kubectl.count("serverside-applied") == len(objects), kubectl
-    yield Installed(overlay, MOVED, build, plane, Kube.from_kubeconfig(plane.kubeconfig, "itest"))
+    yield AppliedOverlay(
+        overlay, MOVED, build, plane, Kube.from_kubeconfig(plane.kubeconfig, "itest")
+    )
     gone = as_list(obj for obj in objects if obj["kind"] != "Namespace")
     plane.kubectl("delete", "--wait=false", "-f", "-", input=gone)
 
@@ -118,7 +120,7 @@ def test_the_service_monitor_selects_every_metrics_service(plane: Rig, overlay: 
         assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}
 
 
-def test_it_contains_what_its_mode_needs(installed_overlay: Installed) -> None:
+def test_it_contains_what_its_mode_needs(installed_overlay: AppliedOverlay) -> None:
     build, overlay = installed_overlay.build, installed_overlay.overlay
     assert bool(build.of_kind(POLICY)) == (overlay != "without-admission")
     names = {deployment["metadata"]["name"] for deployment in build.of_kind("Deployment")}
@@ -137,14 +139,14 @@ def test_it_contains_what_its_mode_needs(installed_overlay: Installed) -> None:
     assert env.get("DATACENTERS") == ("true" if overlay == "datacenters" else None)
 
 
-def test_all_objects_have_the_part_of_label(installed_overlay: Installed) -> None:
+def test_all_objects_have_the_part_of_label(installed_overlay: AppliedOverlay) -> None:
     for obj in installed_overlay.build.objects:
         part_of = labels_of(obj).get(PART_OF)
         assert part_of == "openbao-operator", (obj["kind"], obj["metadata"]["name"])
 
 
 def test_secrets_are_readable_only_where_clusters_are_and_never_listed(
-    installed_overlay: Installed,
+    installed_overlay: AppliedOverlay,
 ) -> None:
     everywhere = installed_overlay.overlay in EVERYWHERE
     listed = installed_overlay.overlay == "namespace-list"
@@ -160,7 +162,7 @@ def test_secrets_are_readable_only_where_clusters_are_and_never_listed(
 
 
 def test_only_our_own_kinds_may_be_watched_outside_of_cluster_wide_mode(
-    installed_overlay: Installed,
+    installed_overlay: AppliedOverlay,
 ) -> None:
     seen = installed_overlay.overlay not in ("namespace-list", "single-namespace")
     for kind in ("openbaobackups", "openbaoclusters", "openbaorestores"):
@@ -176,7 +178,9 @@ def test_only_our_own_kinds_may_be_watched_outside_of_cluster_wide_mode(
     )
 
 
-def test_workloads_of_services_need_the_overlay_datacenters(installed_overlay: Installed) -> None:
+def test_workloads_of_services_need_the_overlay_datacenters(
+    installed_overlay: AppliedOverlay,
+) -> None:
     served = installed_overlay.overlay == "datacenters"
     for resource in ("apps/daemonsets", "apps/deployments", "openbao.org/bootstrapworkloads"):
         for verb in ("watch", "create", "delete"):
@@ -187,7 +191,7 @@ def test_workloads_of_services_need_the_overlay_datacenters(installed_overlay: I
         assert not installed_overlay.may(verb, "openbao.org/bootstrapservicesets")
 
 
-def test_every_pod_is_admitted_in_a_restricted_namespace(installed_overlay: Installed) -> None:
+def test_every_pod_is_admitted_in_a_restricted_namespace(installed_overlay: AppliedOverlay) -> None:
     deployments = installed_overlay.build.of_kind("Deployment")
     for deployment in deployments:
         template = deployment["spec"]["template"]
@@ -202,7 +206,9 @@ def test_every_pod_is_admitted_in_a_restricted_namespace(installed_overlay: Inst
             installed_overlay.rig.kubectl("create", "--dry-run=server", "-f", "-", input=text)
 
 
-def test_the_parameters_of_the_policies_name_the_accounts(installed_overlay: Installed) -> None:
+def test_the_parameters_of_the_policies_name_the_accounts(
+    installed_overlay: AppliedOverlay,
+) -> None:
     if installed_overlay.overlay == "without-admission":
         assert not installed_overlay.build.of_kind(POLICY)
         return

@@ -39,7 +39,7 @@ async def compact(rig: Rig) -> None:
             assert response.status == 200, await response.text()
 
 
-class Cuttable:
+class BreakableWire:
     """A wire that fails all requests and streams while `cut` is set."""
 
     def __init__(self, wire: Wire) -> None:
@@ -69,7 +69,7 @@ class Cuttable:
         await self.wire.close()
 
 
-class Halting(Cuttable):
+class DelayedWire(BreakableWire):
     """A wire that delays the second page of a list until `go_on` is set."""
 
     def __init__(self, wire: Wire) -> None:
@@ -166,15 +166,15 @@ async def ready(client: Client) -> None:
 
 
 @pytest.fixture
-async def wire(credentials: KubeconfigCredentials) -> AsyncIterator[Cuttable]:
-    wire = Cuttable(HttpWire(credentials, user_agent="itest-cuttable"))
+async def wire(credentials: KubeconfigCredentials) -> AsyncIterator[BreakableWire]:
+    wire = BreakableWire(HttpWire(credentials, user_agent="itest-cuttable"))
     yield wire
     await wire.close()
 
 
 @pytest.fixture
-async def halting(credentials: KubeconfigCredentials) -> AsyncIterator[Halting]:
-    wire = Halting(HttpWire(credentials, user_agent="itest-halting"))
+async def halting(credentials: KubeconfigCredentials) -> AsyncIterator[DelayedWire]:
+    wire = DelayedWire(HttpWire(credentials, user_agent="itest-halting"))
     yield wire
     await wire.close()
 
@@ -184,8 +184,8 @@ async def test_t08_through_compaction_and_a_killed_server_no_event_is_lost(
     client: Client,
     credentials: KubeconfigCredentials,
     namespace: str,
-    wire: Cuttable,
-    halting: Halting,
+    wire: BreakableWire,
+    halting: DelayedWire,
 ) -> None:
     """The informer is disconnected, etcd is compacted, and the API server is restarted.
 

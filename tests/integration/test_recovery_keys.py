@@ -36,7 +36,7 @@ ROTATION = "sys/rotate/recovery"
 
 
 @dataclass(frozen=True)
-class Installed:
+class ServerBinary:
     """A server: its version and its binary."""
 
     version: str
@@ -48,10 +48,10 @@ class Installed:
 
 
 @pytest.fixture(scope="module", params=[OPENBAO_OLDEST, OPENBAO])
-def bao(request: pytest.FixtureRequest) -> Installed:
+def bao(request: pytest.FixtureRequest) -> ServerBinary:
     """The oldest server, and the newest, which generates root tokens only if enabled."""
     binary = images.openbao_binary(Cache(cache_root()), request.param, to_stderr())
-    return Installed(request.param, binary)
+    return ServerBinary(request.param, binary)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def _spec(people: tuple[Person, ...]) -> dict[str, Any]:
 
 
 @contextmanager
-def _key_service(bao: Installed, folder: Path) -> Iterator[BaoServer]:
+def _key_service(bao: ServerBinary, folder: Path) -> Iterator[BaoServer]:
     """Another OpenBao server, which has the key of the seal."""
     folder.mkdir()
     config = bao.config("kms", root_token_file=TOKEN_FILE)
@@ -82,7 +82,7 @@ def _key_service(bao: Installed, folder: Path) -> Iterator[BaoServer]:
         yield server
 
 
-def _config(bao: Installed, kms: BaoServer, signer: Signer, spec: dict[str, Any]) -> ConfigInput:
+def _config(bao: ServerBinary, kms: BaoServer, signer: Signer, spec: dict[str, Any]) -> ConfigInput:
     seal = SealStanza(
         "transit",
         {
@@ -130,7 +130,7 @@ async def _hand_over(server: BaoServer, token: str, spec: dict[str, Any]) -> dic
 
 
 async def test_b45_shares_reach_their_recipients_and_generate_a_root_token(
-    bao: Installed, tmp_path: Path, people: tuple[Person, ...]
+    bao: ServerBinary, tmp_path: Path, people: tuple[Person, ...]
 ) -> None:
     signer, spec = Signer(), _spec(people)
     with _key_service(bao, tmp_path / "kms") as kms:
@@ -179,7 +179,7 @@ def _decode(encoded: str, otp: str) -> str:
 
 
 async def test_shares_generate_a_root_token_only_if_the_listener_allows_it(
-    bao: Installed, tmp_path: Path
+    bao: ServerBinary, tmp_path: Path
 ) -> None:
     """The purpose of the field, and the first version that needs it."""
     config = replace(bao.config("c", root_token_file=TOKEN_FILE), generate_root=False)

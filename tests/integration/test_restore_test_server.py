@@ -51,7 +51,7 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")
 
 
 @dataclass(frozen=True)
-class Taken:
+class ServerSnapshot:
     """A snapshot of a real server, its manifest, and the configuration and keys to unseal it."""
 
     content: bytes
@@ -64,7 +64,7 @@ class Taken:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server_snapshot(
     bao: Path, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Taken]:
+) -> AsyncIterator[ServerSnapshot]:
     """Run a server that initializes itself, write to it, and take a snapshot as a backup does."""
     folder = tmp_path_factory.mktemp("source")
     signer = Signer()
@@ -90,7 +90,7 @@ async def server_snapshot(
         index=document["Index"], term=document["Term"], seal="static:operator-generated-v1",
         mounts=mounts, canary=canary, canary_path=CANARY,
     )  # fmt: skip
-    yield Taken(content, manifest, render_config(config), folder / "unseal", signer)
+    yield ServerSnapshot(content, manifest, render_config(config), folder / "unseal", signer)
 
 
 def _config(signer: Signer) -> ConfigInput:
@@ -113,7 +113,7 @@ def _members(content: bytes) -> dict[str, bytes]:
 
 @contextmanager
 def _temporary_server(
-    bao: Path, folder: Path, server_snapshot: Taken, *, keys: Path | None = None
+    bao: Path, folder: Path, server_snapshot: ServerSnapshot, *, keys: Path | None = None
 ) -> Iterator[str]:
     """Run the ephemeral server of a test; yields its address."""
     (folder / "data").mkdir()
@@ -143,7 +143,7 @@ def _temporary_server(
 async def _test(
     address: str,
     folder: Path,
-    server_snapshot: Taken,
+    server_snapshot: ServerSnapshot,
     *,
     content: bytes | None = None,
     **other: Any,
@@ -171,7 +171,7 @@ async def _test(
 
 
 async def test_a_valid_snapshot_passes_all_checks(
-    bao: Path, tmp_path: Path, server_snapshot: Taken
+    bao: Path, tmp_path: Path, server_snapshot: ServerSnapshot
 ) -> None:
     with _temporary_server(bao, tmp_path, server_snapshot) as address:
         report = await _test(address, tmp_path, server_snapshot)
@@ -188,7 +188,7 @@ async def test_a_valid_snapshot_passes_all_checks(
 
 
 async def test_different_content_is_detected(
-    bao: Path, tmp_path: Path, server_snapshot: Taken
+    bao: Path, tmp_path: Path, server_snapshot: ServerSnapshot
 ) -> None:
     async def reason(name: str, other: str) -> tuple[str, str]:
         folder = tmp_path / name
@@ -209,7 +209,7 @@ async def test_different_content_is_detected(
 
 
 async def test_a_snapshot_of_another_key_is_flagged(
-    bao: Path, tmp_path: Path, server_snapshot: Taken
+    bao: Path, tmp_path: Path, server_snapshot: ServerSnapshot
 ) -> None:
     keys = tmp_path / "keys"
     shutil.copytree(server_snapshot.keys, keys)
@@ -224,7 +224,7 @@ async def test_a_snapshot_of_another_key_is_flagged(
 
 
 async def test_a_snapshot_of_an_older_version_is_flagged(
-    bao: Path, tmp_path: Path, server_snapshot: Taken
+    bao: Path, tmp_path: Path, server_snapshot: ServerSnapshot
 ) -> None:
     with _temporary_server(bao, tmp_path, server_snapshot) as address:
         report = await _test(address, tmp_path, server_snapshot, version="2.3.2")
@@ -252,7 +252,7 @@ def _break_sums(content: bytes) -> bytes:
 
 
 async def test_a_changed_byte_and_truncation_are_detected_before_the_restore(
-    tmp_path: Path, server_snapshot: Taken
+    tmp_path: Path, server_snapshot: ServerSnapshot
 ) -> None:
     cut = server_snapshot.content[: len(server_snapshot.content) // 2]
     changed = _flip(server_snapshot.content)
@@ -275,7 +275,7 @@ async def test_a_changed_byte_and_truncation_are_detected_before_the_restore(
 
 
 async def test_a_corrupt_state_in_a_valid_archive_is_detected_by_the_server(
-    bao: Path, tmp_path: Path, server_snapshot: Taken
+    bao: Path, tmp_path: Path, server_snapshot: ServerSnapshot
 ) -> None:
     content = _break_sums(server_snapshot.content)
     with _temporary_server(bao, tmp_path, server_snapshot) as address:
@@ -291,7 +291,7 @@ async def test_a_corrupt_state_in_a_valid_archive_is_detected_by_the_server(
 
 
 async def test_a_login_that_the_restored_server_refuses_is_reported(
-    bao: Path, tmp_path: Path, server_snapshot: Taken
+    bao: Path, tmp_path: Path, server_snapshot: ServerSnapshot
 ) -> None:
     stranger = replace(server_snapshot, signer=Signer())
     with _temporary_server(bao, tmp_path, stranger) as address:

@@ -126,7 +126,7 @@ def stand_in() -> Iterator[StandIn]:
 
 
 @dataclass(frozen=True)
-class Far:
+class UnreachableSeal:
     """A seal whose key service fails: the spec, the environment, and the expected evidence."""
 
     unseal: Mapping[str, Any]
@@ -137,25 +137,25 @@ class Far:
     """A part of a request to the simulated service."""
 
 
-def _far(folder: Path, url: str) -> dict[str, Far]:
+def _far(folder: Path, url: str) -> dict[str, UnreachableSeal]:
     return {**_clouds(folder, url), **_others()}
 
 
-def _clouds(folder: Path, url: str) -> dict[str, Far]:
+def _clouds(folder: Path, url: str) -> dict[str, UnreachableSeal]:
     creds = mount_paths.SEAL_CREDENTIALS
     return {
-        "awskms": Far(
+        "awskms": UnreachableSeal(
             {"awskms": {"region": "eu-central-1", "kmsKeyID": "alias/mine", "endpoint": url}},
             {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"},
             "error fetching AWS KMS wrapping key information: AccessDeniedException: not you",
             "alias/mine",
         ),
-        "azurekeyvault": Far(
+        "azurekeyvault": UnreachableSeal(
             {"azureKeyVault": {"vaultName": "v", "keyName": "k", "resource": "vault.invalid"}},
             {"AZURE_TENANT_ID": "t", "AZURE_CLIENT_ID": "c", "AZURE_CLIENT_SECRET": "s"},
             r'Get "https://v\.vault\.invalid/keys/k/',
         ),
-        "gcpckms": Far(
+        "gcpckms": UnreachableSeal(
             {
                 "gcpCloudKMS": {
                     "project": "p",
@@ -169,7 +169,7 @@ def _clouds(folder: Path, url: str) -> dict[str, Far]:
             # With valid credentials it would retry requests to Google for a minute.
             "failed to create KMS client: credential",
         ),
-        "ocikms": Far(
+        "ocikms": UnreachableSeal(
             {
                 "ocikms": {
                     "keyID": "ocid1.key.mine",
@@ -185,10 +185,10 @@ def _clouds(folder: Path, url: str) -> dict[str, Far]:
     }
 
 
-def _others() -> dict[str, Far]:
+def _others() -> dict[str, UnreachableSeal]:
     creds = mount_paths.SEAL_CREDENTIALS
     return {
-        "kmip": Far(
+        "kmip": UnreachableSeal(
             {
                 "kmip": {
                     "endpoint": f"127.0.0.1:{free_port()}",
@@ -203,7 +203,7 @@ def _others() -> dict[str, Far]:
             {},
             "failed to dial kmip connection endpoint: .*connection refused",
         ),
-        "transit": Far(
+        "transit": UnreachableSeal(
             {
                 "transit": {
                     "address": f"https://127.0.0.1:{free_port()}",

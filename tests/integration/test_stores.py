@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenStore:
     """A store under test, and its server; None for a folder."""
 
     store: JobStore
@@ -59,10 +59,10 @@ def kind(
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def opened(kind: tuple[StoreEnv, real.Store | None]) -> AsyncIterator[Opened]:
+async def opened(kind: tuple[StoreEnv, real.Store | None]) -> AsyncIterator[OpenStore]:
     env, server = kind
     async with open_store(env, {}, POLICY) as store:
-        yield Opened(store, server)
+        yield OpenStore(store, server)
 
 
 async def pieces(*sizes: int) -> AsyncIterator[bytes]:
@@ -72,7 +72,7 @@ async def pieces(*sizes: int) -> AsyncIterator[bytes]:
 
 @pytest.mark.parametrize("sizes", [(10,), (MIB,) * 17, (1, 5 * MIB, 0, 5 * MIB - 1)], ids=len)
 async def test_a_stream_is_stored_and_read_back(
-    opened: Opened, tmp_path: Path, sizes: tuple[int, ...]
+    opened: OpenStore, tmp_path: Path, sizes: tuple[int, ...]
 ) -> None:
     key = f"a/b/stream-{len(sizes)}.snap"
     expected = b"".join([piece async for piece in pieces(*sizes)])
@@ -86,7 +86,7 @@ async def test_a_stream_is_stored_and_read_back(
     assert await opened.store.size(key) is None
 
 
-async def test_a_failed_stream_leaves_no_object(opened: Opened) -> None:
+async def test_a_failed_stream_leaves_no_object(opened: OpenStore) -> None:
     async def broken_source() -> AsyncIterator[bytes]:
         async for piece in pieces(*(MIB,) * 12):
             yield piece
@@ -107,7 +107,7 @@ async def test_a_missing_bucket_is_reported(kind: tuple[StoreEnv, real.Store | N
             await store.upload("a/b/lost.snap", pieces(10))
 
 
-async def test_a_cancelled_job_leaves_no_object(opened: Opened) -> None:
+async def test_a_cancelled_job_leaves_no_object(opened: OpenStore) -> None:
     halfway = asyncio.Event()
 
     async def endless() -> AsyncIterator[bytes]:
@@ -124,14 +124,14 @@ async def test_a_cancelled_job_leaves_no_object(opened: Opened) -> None:
     await _nothing_of(opened, "a/b/stopped.snap")
 
 
-async def _nothing_of(opened: Opened, key: str) -> None:
+async def _nothing_of(opened: OpenStore, key: str) -> None:
     assert await opened.store.size(key) is None
     assert key not in await opened.store.keys("a/b/")
     if opened.server is not None and opened.server.provider == "s3":
         assert opened.server.pending() == []
 
 
-async def test_keys_are_those_below_a_prefix(opened: Opened) -> None:
+async def test_keys_are_those_below_a_prefix(opened: OpenStore) -> None:
     expected = [f"l/c/{number}.snap" for number in range(3)]
     for key in (*expected, "l/cd/other.snap", "l/c.snap"):
         await opened.store.write(key, b"x")
@@ -139,7 +139,7 @@ async def test_keys_are_those_below_a_prefix(opened: Opened) -> None:
     assert await opened.store.keys("nobody/") == []
 
 
-async def test_small_objects_are_bounded(opened: Opened) -> None:
+async def test_small_objects_are_bounded(opened: OpenStore) -> None:
     await opened.store.write("s/one.json", b"x" * 100)
     await opened.store.write("s/one.json", b"y" * 100)
     assert await opened.store.read("s/one.json", 100) == b"y" * 100
@@ -148,12 +148,12 @@ async def test_small_objects_are_bounded(opened: Opened) -> None:
         await opened.store.read("s/one.json", 99)
 
 
-async def test_a_file_is_bounded_too(opened: Opened, tmp_path: Path) -> None:
+async def test_a_file_is_bounded_too(opened: OpenStore, tmp_path: Path) -> None:
     await opened.store.upload("s/large.snap", pieces(MIB, MIB))
     with pytest.raises(JobFailure, match="more than 1048576 bytes"):
         await opened.store.fetch("s/large.snap", tmp_path / "copy", MIB)
     assert await opened.store.fetch("s/absent.snap", tmp_path / "none", MIB) is None
 
 
-async def test_deleting_a_missing_object_succeeds(opened: Opened) -> None:
+async def test_deleting_a_missing_object_succeeds(opened: OpenStore) -> None:
     await opened.store.delete("s/never-there.snap")

@@ -49,7 +49,7 @@ async def test_a_second_run_does_not_affect_the_successor(servers: Fleet) -> Non
     assert (await servers.leader(), servers.leads()) == (after, count)
 
 
-async def test_a_pod_that_is_gone_does_not_lead(servers: Fleet) -> None:
+async def test_a_deleted_pod_is_not_the_leader(servers: Fleet) -> None:
     assert await _step_down(servers, "c-7", *PODS, "c-7") == (
         "c-7 does not lead; nothing was done",
         0,

@@ -96,7 +96,7 @@ async def test_blue_keeps_its_votes_while_green_has_none(servers: Fleet, action:
     assert await _refusal(servers, action)
 
 
-async def test_green_gets_in_sync_and_then_its_votes(servers: Fleet) -> None:
+async def test_green_gets_votes_after_it_is_in_sync(servers: Fleet) -> None:
     await _twice(servers, WAIT)
     await _twice(servers, PROMOTE)
     assert await _votes(servers) == _all((*BLUE, *GREEN), True)

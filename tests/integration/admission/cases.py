@@ -9,7 +9,7 @@ Spec = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Brought:
+class AddedField:
     """A field that is added to the spec `before`; None for a new cluster."""
 
     field: str
@@ -38,13 +38,13 @@ def _backup(target: Spec | None = None, **more: Any) -> Spec:
     return {"backup": {"schedule": _CRON, "jwtAuthRole": "backup", "target": kept, **more}}
 
 
-def _into_backup(field: str, target: Spec | None = None, **more: Any) -> Brought:
+def _into_backup(field: str, target: Spec | None = None, **more: Any) -> AddedField:
     """A field outside of the store, or one of an existing store with a Secret."""
     store = _LOGIN if target else None
-    return Brought(field, _backup({**(target or {}), **(store or {})}, **more), _backup(store))
+    return AddedField(field, _backup({**(target or {}), **(store or {})}, **more), _backup(store))
 
 
-def _into_test(field: str, **template: Any) -> Brought:
+def _into_test(field: str, **template: Any) -> AddedField:
     return _into_backup(field, restoreTest={"schedule": _CRON, "clusterTemplate": template})
 
 
@@ -56,25 +56,25 @@ def _signature(block: str, **more: Any) -> Spec:
     return hardened_spec(**{block: {"enabled": True, "failurePolicy": "Block", **more}})
 
 
-def _trust(block: str) -> tuple[Brought, ...]:
+def _trust(block: str) -> tuple[AddedField, ...]:
     by_name = {"issuer": "https://i.example.com", "subject": "a"}
     by_pattern = {"issuerRegExp": "^a$", "subjectRegExp": "^a$"}
     path = f"spec.{block}"
     return (
-        Brought(f"{path}.publicKey", _signature(block, publicKey=_KEY)),
-        Brought(f"{path}.issuer", _signature(block, **by_name)),
-        Brought(
+        AddedField(f"{path}.publicKey", _signature(block, publicKey=_KEY)),
+        AddedField(f"{path}.issuer", _signature(block, **by_name)),
+        AddedField(
             f"{path}.subject",
             _signature(block, **{**by_name, "subject": "b"}),
             before=_signature(block, **by_name),
         ),
-        Brought(f"{path}.issuerRegExp", _signature(block, **by_pattern)),
-        Brought(
+        AddedField(f"{path}.issuerRegExp", _signature(block, **by_pattern)),
+        AddedField(
             f"{path}.subjectRegExp",
             _signature(block, **{**by_pattern, "subjectRegExp": "^b$"}),
             before=_signature(block, **by_pattern),
         ),
-        Brought(
+        AddedField(
             f"{path}.ignoreTlog",
             _signature(block, publicKey=_KEY, ignoreTlog=True),
             before=_signature(block, publicKey=_KEY),
@@ -110,31 +110,31 @@ def _ingress(*ports: int) -> Spec:
 
 _NARROW = egress({"ipBlock": {"cidr": "10.0.0.0/8"}})
 
-GATED: tuple[Brought, ...] = (
+GATED: tuple[AddedField, ...] = (
     _into_backup("spec.backup.image", image=_IMAGE),
-    Brought("spec.upgrade.image", {"upgrade": {"image": _IMAGE}}),
-    Brought(
+    AddedField("spec.upgrade.image", {"upgrade": {"image": _IMAGE}}),
+    AddedField(
         "spec.upgrade.blueGreen.verification.prePromotionHook",
         {"upgrade": {"blueGreen": {"verification": {"prePromotionHook": {"image": _IMAGE}}}}},
     ),
-    Brought("spec.plugins", {"plugins": [_PLUGIN]}),
+    AddedField("spec.plugins", {"plugins": [_PLUGIN]}),
     _into_test(f"{_TEMPLATE}.plugins", plugins=[_PLUGIN]),
     *_trust("imageVerification"),
     *_trust("operatorImageVerification"),
-    Brought("spec.serviceAccount.annotations", {"serviceAccount": {"annotations": {"a": "b"}}}),
-    Brought("spec.podMetadata.labels", {"podMetadata": {"labels": _CLOUD_LABEL}}),
-    Brought("spec.podMetadata.annotations", {"podMetadata": {"annotations": _CLOUD_NOTE}}),
-    Brought(
+    AddedField("spec.serviceAccount.annotations", {"serviceAccount": {"annotations": {"a": "b"}}}),
+    AddedField("spec.podMetadata.labels", {"podMetadata": {"labels": _CLOUD_LABEL}}),
+    AddedField("spec.podMetadata.annotations", {"podMetadata": {"annotations": _CLOUD_NOTE}}),
+    AddedField(
         "spec.readReplicas.template.metadata.labels",
         _read_spec(template={"metadata": {"labels": _CLOUD_LABEL}}),
     ),
-    Brought(
+    AddedField(
         "spec.readReplicas.template.metadata.annotations",
         _read_spec(template={"metadata": {"annotations": _CLOUD_NOTE}}),
     ),
-    Brought(_TARGET, _backup()),
-    Brought(_TARGET, _backup(), before=_backup(_LOGIN)),
-    Brought(_TARGET, _backup({"bucket": "other"}), before=_backup()),
+    AddedField(_TARGET, _backup()),
+    AddedField(_TARGET, _backup(), before=_backup(_LOGIN)),
+    AddedField(_TARGET, _backup({"bucket": "other"}), before=_backup()),
     _into_backup(f"{_TARGET}.roleArn", {"roleArn": "arn:aws:iam::123456789012:role/bao"}),
     _into_backup(
         f"{_TARGET}.workloadIdentity.serviceAccountAnnotations",
@@ -148,47 +148,47 @@ GATED: tuple[Brought, ...] = (
     ),
     _into_test(f"{_TEMPLATE}.podMetadata.labels", podMetadata={"labels": _CLOUD_LABEL}),
     _into_test(f"{_TEMPLATE}.podMetadata.annotations", podMetadata={"annotations": _CLOUD_NOTE}),
-    Brought("spec.service.type", {"service": {"type": "NodePort"}}),
-    Brought("spec.service.annotations", {"service": {"annotations": {"a": "b"}}}),
-    Brought(
+    AddedField("spec.service.type", {"service": {"type": "NodePort"}}),
+    AddedField("spec.service.annotations", {"service": {"annotations": {"a": "b"}}}),
+    AddedField(
         "spec.readReplicas.service.type",
         _read_spec(service={"enabled": True, "type": "LoadBalancer"}),
     ),
-    Brought(
+    AddedField(
         "spec.readReplicas.service.annotations",
         _read_spec(service={"enabled": True, "annotations": {"a": "b"}}),
     ),
-    Brought("spec.ingress", {"ingress": _INGRESS, "network": _PEERS}),
-    Brought(
+    AddedField("spec.ingress", {"ingress": _INGRESS, "network": _PEERS}),
+    AddedField(
         "spec.ingress",
         {"ingress": {**_INGRESS, "host": "other.example.com"}, "network": _PEERS},
         before={"ingress": _INGRESS, "network": _PEERS},
     ),
-    Brought(
+    AddedField(
         "spec.ingress",
         {"ingress": _INGRESS, "network": _PEERS},
         before={"ingress": {**_INGRESS, "enabled": False}, "network": _PEERS},
     ),
-    Brought(
+    AddedField(
         "spec.gateway",
         {"gateway": _GATEWAY},
         before={"gateway": {"gatewayRef": {"name": "public"}}},
     ),
-    Brought("spec.network.ingressRules", _ingress(8201)),
-    Brought("spec.network.ingressRules", _ingress(8201, 9000), before=_ingress(8201)),
-    Brought(_EGRESS, spec_with_egress(egress(_ANYWHERE))),
-    Brought(
+    AddedField("spec.network.ingressRules", _ingress(8201)),
+    AddedField("spec.network.ingressRules", _ingress(8201, 9000), before=_ingress(8201)),
+    AddedField(_EGRESS, spec_with_egress(egress(_ANYWHERE))),
+    AddedField(
         _EGRESS, spec_with_egress(_NARROW, egress(_ANYWHERE)), before=spec_with_egress(_NARROW)
     ),
-    Brought(
+    AddedField(
         _EGRESS, spec_with_egress(egress({"podSelector": {}}, {"ipBlock": {"cidr": "8000::/1"}}))
     ),
-    Brought(
+    AddedField(
         _EGRESS,
         spec_with_egress(egress(_ANYWHERE, port=80)),
         before=spec_with_egress(egress(_ANYWHERE, port=443)),
     ),
-    Brought(
+    AddedField(
         _EGRESS,
         spec_with_egress(egress(_ANYWHERE)),
         before=spec_with_egress(
@@ -196,12 +196,12 @@ GATED: tuple[Brought, ...] = (
         ),
     ),
     # Fields that are not checked in profile Development are checked on a change to Hardened.
-    Brought(
+    AddedField(
         _EGRESS,
         spec_with_egress(egress(_ANYWHERE)),
         before={**spec_with_egress(egress(_ANYWHERE)), "profile": "Development"},
     ),
-    Brought(
+    AddedField(
         "spec.imageVerification.publicKey",
         _signature("imageVerification", publicKey=_KEY),
         before={**_signature("imageVerification", publicKey=_KEY), "profile": "Development"},
@@ -210,17 +210,19 @@ GATED: tuple[Brought, ...] = (
 
 _CACHE = {"mode": "ManagedPVC", "size": "1Gi"}
 
-USED: tuple[Brought, ...] = (
-    Brought("spec.serviceAccount.name", {"serviceAccount": {"name": "other"}}),
+USED: tuple[AddedField, ...] = (
+    AddedField("spec.serviceAccount.name", {"serviceAccount": {"name": "other"}}),
     _into_test(f"{_TEMPLATE}.serviceAccount.name", serviceAccount={"name": "other"}),
-    Brought("spec.ingress.className", {"ingress": {"className": "nginx"}}),
-    Brought("spec.gateway.gatewayRef", {"gateway": {"gatewayRef": {"name": "public"}}}),
-    Brought("spec.storage.storageClassName", {"storage": {"size": "1Gi", "storageClassName": "x"}}),
-    Brought(
+    AddedField("spec.ingress.className", {"ingress": {"className": "nginx"}}),
+    AddedField("spec.gateway.gatewayRef", {"gateway": {"gatewayRef": {"name": "public"}}}),
+    AddedField(
+        "spec.storage.storageClassName", {"storage": {"size": "1Gi", "storageClassName": "x"}}
+    ),
+    AddedField(
         "spec.readReplicas.storage.storageClassName",
         _read_spec(storage={"size": "1Gi", "storageClassName": "x"}),
     ),
-    Brought(
+    AddedField(
         "spec.tls.acme.sharedCache.storageClassName",
         {
             "tls": {
@@ -229,14 +231,14 @@ USED: tuple[Brought, ...] = (
             }
         },
     ),
-    Brought(
+    AddedField(
         "spec.auditFileStorage.storageClassName",
         {"auditFileStorage": {"mountPath": "/openbao/audit", **_CACHE, "storageClassName": "x"}},
     ),
     _into_test(
         f"{_TEMPLATE}.storage.storageClassName", storage={"size": "1Gi", "storageClassName": "x"}
     ),
-    Brought(
+    AddedField(
         "spec.tls.acme.sharedCache.existingClaimName",
         {
             "tls": {
@@ -248,7 +250,7 @@ USED: tuple[Brought, ...] = (
             }
         },
     ),
-    Brought(
+    AddedField(
         "spec.auditFileStorage.existingClaimName",
         {
             "auditFileStorage": {
@@ -258,7 +260,7 @@ USED: tuple[Brought, ...] = (
             }
         },
     ),
-    Brought(
+    AddedField(
         f"{_TARGET}.pvc.claimName",
         _backup({"provider": "pvc", "endpoint": None, "pvc": {"claimName": "v"}}),
     ),
@@ -266,7 +268,7 @@ USED: tuple[Brought, ...] = (
 
 
 OTHER = "itest-admission-other"
-CREATED: tuple[Brought, ...] = (
+CREATED: tuple[AddedField, ...] = (
     _into_backup(
         "spec.backup.restoreTest.namespace", restoreTest={"schedule": _CRON, "namespace": OTHER}
     ),
@@ -281,14 +283,14 @@ _MONITOR = "spec.observability.metrics.serviceMonitor"
 _MINE = {"name": "mine"}
 
 
-def _verification(block: str) -> Brought:
-    return Brought(
+def _verification(block: str) -> AddedField:
+    return AddedField(
         f"spec.{block}.imagePullSecrets[].name",
         {block: {"enabled": True, "publicKey": _KEY, "imagePullSecrets": [_MINE]}},
     )
 
 
-NAMED: tuple[Brought, ...] = (
+NAMED: tuple[AddedField, ...] = (
     _into_backup(
         "spec.backup.restoreTest.credentialsSecretRef.name",
         restoreTest={"schedule": _CRON, "credentialsSecretRef": _MINE},
@@ -298,30 +300,32 @@ NAMED: tuple[Brought, ...] = (
         unseal={"type": "static", "credentialsSecretRef": _MINE},
     ),
     _into_test(f"{_TEMPLATE}.imagePullSecrets[].name", imagePullSecrets=[_MINE]),
-    Brought("spec.unseal.credentialsSecretRef.name", {"unseal": {"credentialsSecretRef": _MINE}}),
-    Brought(
+    AddedField(
+        "spec.unseal.credentialsSecretRef.name", {"unseal": {"credentialsSecretRef": _MINE}}
+    ),
+    AddedField(
         "spec.tls.acme.caSecretRef.name",
         {"tls": {"mode": "ACME", "acme": {**_ACME, "sharedCache": _CACHE, "caSecretRef": _MINE}}},
     ),
-    Brought(
+    AddedField(
         "spec.tls.external.serverSecretRef.name",
         {"tls": {"mode": "External", "external": {"serverSecretRef": _MINE}}},
     ),
-    Brought(
+    AddedField(
         "spec.tls.external.caSecretRef.name",
         {"tls": {"mode": "External", "external": {"caSecretRef": _MINE}}},
     ),
-    Brought("spec.ingress.tlsSecretName", {"ingress": {"tlsSecretName": "mine"}}),
-    Brought(f"{_TARGET}.credentialsSecretRef.name", _backup({"credentialsSecretRef": _MINE})),
+    AddedField("spec.ingress.tlsSecretName", {"ingress": {"tlsSecretName": "mine"}}),
+    AddedField(f"{_TARGET}.credentialsSecretRef.name", _backup({"credentialsSecretRef": _MINE})),
     _into_backup("spec.backup.tokenSecretRef.name", tokenSecretRef=_MINE),
-    Brought("spec.upgrade.tokenSecretRef.name", {"upgrade": {"tokenSecretRef": _MINE}}),
-    Brought(
+    AddedField("spec.upgrade.tokenSecretRef.name", {"upgrade": {"tokenSecretRef": _MINE}}),
+    AddedField(
         f"{_MONITOR}.authorization.credentialsSecret.name",
         _scrape(authorization={"credentialsSecret": _MINE}),
     ),
-    Brought(f"{_MONITOR}.tlsConfig.caSecret.name", _scrape(tlsConfig={"caSecret": _MINE})),
-    Brought("spec.imagePullSecrets[].name", {"imagePullSecrets": [_MINE]}),
+    AddedField(f"{_MONITOR}.tlsConfig.caSecret.name", _scrape(tlsConfig={"caSecret": _MINE})),
+    AddedField("spec.imagePullSecrets[].name", {"imagePullSecrets": [_MINE]}),
     _verification("imageVerification"),
     _verification("operatorImageVerification"),
-    Brought(f"{_MONITOR}.tlsConfig.caConfigMap.name", _scrape(tlsConfig={"caConfigMap": _MINE})),
+    AddedField(f"{_MONITOR}.tlsConfig.caConfigMap.name", _scrape(tlsConfig={"caConfigMap": _MINE})),
 )

@@ -109,7 +109,7 @@ class TestBackups:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PermissionCase:
     """A restore that needs more than the verb: the refused field, and the sufficient role."""
 
     field: str
@@ -130,17 +130,21 @@ def _from(**target: Any) -> dict[str, Any]:
 
 
 NEEDS = {
-    "the identity of the pod": Asked("spec.source.target", _from(), "use-cloud-identities"),
-    "a program": Asked("spec.image", {"image": "a.example.com/b:1"}, "use-custom-executables"),
-    "a role of a cloud": Asked(
+    "the identity of the pod": PermissionCase(
+        "spec.source.target", _from(), "use-cloud-identities"
+    ),
+    "a program": PermissionCase(
+        "spec.image", {"image": "a.example.com/b:1"}, "use-custom-executables"
+    ),
+    "a role of a cloud": PermissionCase(
         "spec.source.target.roleArn", _from(roleArn="arn:aws:iam::1:role/x", **LOGIN), "both"
     ),
-    "an identity of a cloud": Asked(
+    "an identity of a cloud": PermissionCase(
         "spec.source.target.workloadIdentity.podLabels",
         _from(workloadIdentity={"podLabels": {"a": "b"}}, **LOGIN),
         "both",
     ),
-    "a volume": Asked(
+    "a volume": PermissionCase(
         "spec.source.target.pvc.claimName",
         {
             "source": {
@@ -150,18 +154,18 @@ NEEDS = {
         },
         "use-volume-claims",
     ),
-    "credentials": Asked(
+    "credentials": PermissionCase(
         "spec.source.target.credentialsSecretRef.name", _from(**LOGIN), "use-secrets"
     ),
-    "a token": Asked(
+    "a token": PermissionCase(
         "spec.tokenSecretRef.name", {"tokenSecretRef": {"name": "token"}}, "use-secrets"
     ),
-    "keys of a fresh cluster": Asked(
+    "keys of a fresh cluster": PermissionCase(
         "spec.clusterTemplate.unseal.credentialsSecretRef.name",
         into(unseal={"credentialsSecretRef": {"name": "key"}}),
         "use-secrets",
     ),
-    "a plugin of a fresh cluster": Asked(
+    "a plugin of a fresh cluster": PermissionCase(
         "spec.clusterTemplate.plugins",
         into(plugins=[{"type": "kms", "name": "x"}]),
         "use-custom-executables",
@@ -182,7 +186,7 @@ class TestRestores:
 
     @pytest.mark.parametrize("asked", NEEDS.values(), ids=NEEDS.keys())
     async def test_references_need_their_own_permission(
-        self, accounts: Accounts, asked: Asked
+        self, accounts: Accounts, asked: PermissionCase
     ) -> None:
         async with client_as(accounts[RESTORER]) as client:
             with pytest.raises(Forbidden) as caught:

@@ -193,14 +193,14 @@ class TestPeople:
 
 
 class TestExempt:
-    async def test_the_operator(self, people: People) -> None:
+    async def test_the_operator_is_not_checked(self, people: People) -> None:
         async with client_as(people[CONTROLLER]) as operator:
             # As for a restore with a template.
             notes = {labels.RESTORE_ORIGIN: "uid"}
             spec = {**NODE_PORT, **_pulls(13)}
             await apply(operator, body("operated", spec, annotations=notes))
 
-    async def test_but_no_other_account_of_its_name(
+    async def test_another_account_of_the_same_name_is_checked(
         self, people: People, control_plane_with_crds: Rig, tmp_path: Any
     ) -> None:
         twin = make(control_plane_with_crds, PLACE, CONTROLLER, tmp_path, [EDIT])
@@ -208,7 +208,7 @@ class TestExempt:
             with pytest.raises(Forbidden, match="needs the verb"):
                 await apply(client, body("operated", NODE_PORT))
 
-    async def test_status_writes_and_scaling(
+    async def test_status_writes_and_scaling_are_not_checked(
         self, people: People, control_plane_with_crds: Rig, client: Client
     ) -> None:
         await apply(client, body("seen", NODE_PORT), dry_run=False)
@@ -218,7 +218,7 @@ class TestExempt:
         user = f"--as={people[WRITER].user}"
         control_plane_with_crds.kubectl("scale", "-n", PLACE, "bao/seen", "--replicas=5", user)
 
-    async def test_components_of_kubernetes(
+    async def test_components_of_kubernetes_are_not_checked(
         self, people: People, control_plane_with_crds: Rig, client: Client
     ) -> None:
         """Components may change finalizers and owners of foreign objects, and delete them."""

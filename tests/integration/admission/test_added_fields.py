@@ -11,7 +11,7 @@ import pytest
 from contracts.admission.verb_gated_fields import VERBS
 from runtime.client.client import Client
 from runtime.errors import Forbidden
-from tests.integration.admission.cases import CREATED, GATED, NAMED, USED, Brought
+from tests.integration.admission.cases import CREATED, GATED, NAMED, USED, AddedField
 from tests.integration.admission.people import ROLES, WRITER, People, apply, body, client_as
 
 CASES = (*GATED, *USED, *CREATED, *NAMED)
@@ -20,8 +20,8 @@ _NAMES = (f"c{number}" for number in itertools.count())
 
 
 @pytest.fixture(params=CASES, ids=[f"{n}-{case.field}" for n, case in enumerate(CASES)])
-def case(request: pytest.FixtureRequest) -> Brought:
-    case: Brought = request.param
+def case(request: pytest.FixtureRequest) -> AddedField:
+    case: AddedField = request.param
     return case
 
 
@@ -30,7 +30,7 @@ def name() -> str:
     return next(_NAMES)
 
 
-async def _begin(client: Client, name: str, case: Brought) -> None:
+async def _begin(client: Client, name: str, case: AddedField) -> None:
     if case.before is not None:
         await apply(client, body(name, case.before), dry_run=False)
 
@@ -41,7 +41,7 @@ def test_every_field_has_a_case() -> None:
 
 
 async def test_it_is_refused_without_the_permission(
-    case: Brought, name: str, people: People, client: Client
+    case: AddedField, name: str, people: People, client: Client
 ) -> None:
     await _begin(client, name, case)
     async with client_as(people[WRITER]) as writer:
@@ -51,7 +51,7 @@ async def test_it_is_refused_without_the_permission(
 
 
 async def test_it_is_accepted_with_this_one_permission(
-    case: Brought, name: str, people: People, client: Client
+    case: AddedField, name: str, people: People, client: Client
 ) -> None:
     await _begin(client, name, case)
     async with client_as(people[ROLES[case.field]]) as holder:
@@ -59,7 +59,7 @@ async def test_it_is_accepted_with_this_one_permission(
 
 
 async def test_an_unchanged_field_is_not_checked_again(
-    case: Brought, name: str, people: People, client: Client
+    case: AddedField, name: str, people: People, client: Client
 ) -> None:
     await apply(client, body(name, case.after), dry_run=False)
     async with client_as(people[WRITER]) as writer:
