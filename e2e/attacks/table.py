@@ -151,8 +151,8 @@ ATTACKS: tuple[Attack, ...] = (
             "tests/managers/images/test_attack_hosts.py::"
             "test_attack_t09_a_name_that_leads_to_a_metadata_service_is_not_followed",
             f"{RUNS}::test_attack_t09_a_restore_refuses_every_url_of_the_table",
-            "tests/baoctl/jobs/store/test_egress_proxy.py::test_a_name_is_judged_by_every_address_that_it_has",
-            "tests/baoctl/jobs/store/test_egress_proxy.py::test_a_name_is_looked_up_anew_for_each_connection",
+            "tests/baoctl/jobs/store/test_egress_proxy.py::test_every_address_of_a_name_is_checked",
+            "tests/baoctl/jobs/store/test_egress_proxy.py::test_a_name_is_resolved_for_each_connection",
         ),
     ),
     Attack(

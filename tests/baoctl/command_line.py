@@ -1,4 +1,4 @@
-"""`baoctl` beside an API server in memory."""
+"""`baoctl` with an API server in memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.gen.kubeconfigs import kubeconfig
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """`baoctl` beside a server on a socket; it runs in a thread, as the server needs the loop."""
+    """`baoctl` with a server on a socket; it runs in a thread, as the server needs the loop."""
 
     kubeconfig: Path
     verb: tuple[str, ...] = ()

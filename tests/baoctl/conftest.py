@@ -1,8 +1,8 @@
-"""What every test of the command line leaves as it was."""
+"""Restores global state after every test of the command line."""
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
 def _logs_as_they_were(logs_as_before: None) -> None:
-    """A process configures logging once and for all; the tests after this one do not."""
+    """Restore the logging configuration, which a process sets only once."""

@@ -1,6 +1,6 @@
 """Datacenters and BootstrapWorkloads of the API server, and a server of them, for the verbs.
 
-The objects are made by what the operator makes them with. Called by the tests of the three modules.
+The objects are created by the functions of the operator. Called by the tests of the three modules.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FAILING = condition("Ready", "False", "ServicesFailed")
 
 
 def source(name: str, services: int = 1, priority: int = 0, error: str = "") -> SourceStatus:
-    """A source that answered a day ago last."""
+    """A source that last answered a day ago."""
     since = NOW - timedelta(days=1)
     return SourceStatus(
         name=name,
@@ -61,7 +61,7 @@ def source(name: str, services: int = 1, priority: int = 0, error: str = "") -> 
 def live_datacenter(
     *conditions: Condition, name: str = "fra1", spec: Object | None = None, **status: Any
 ) -> Object:
-    """A Datacenter of generation 1; `status` are fields under their Python names."""
+    """A Datacenter of generation 1; `status` are fields by their Python names."""
     said = DatacenterStatus.model_validate(
         {"observed_generation": 1, "conditions": conditions, **status}
     )
@@ -78,7 +78,7 @@ def live_datacenter(
 def live_workload(
     desired_service: DesiredService, progress: ServiceProgress | None = None, **metadata: Any
 ) -> Object:
-    """The BootstrapWorkload of a service of fra1; its progress is of its current spec."""
+    """The BootstrapWorkload of a service of fra1, with progress of its current spec."""
     obj = body_of(FRA1, desired_service)
     if progress is not None:
         known = progress if progress.digest else replace(progress, digest=desired_service.digest)
@@ -88,7 +88,7 @@ def live_workload(
 
 
 def failed_service(seconds: float | None = 8, attempts: int = 3, **changes: Any) -> ServiceProgress:
-    """A service whose next attempt is that long after NOW; never again with None."""
+    """A service whose next attempt is that long after NOW; None: no further attempt."""
     later = None if seconds is None else NOW + timedelta(seconds=seconds)
     progress = ServiceProgress(
         "Failed", FAILURE.message, attempts=attempts, next_retry=later, failure=FAILURE
@@ -97,7 +97,7 @@ def failed_service(seconds: float | None = 8, attempts: int = 3, **changes: Any)
 
 
 def server_of(objects: Iterable[Object], clock: Clock | None = None) -> FakeApiServer:
-    """An API server that serves the kinds of datacenters, and holds these with their status."""
+    """An API server that serves the kinds of datacenters, with these objects and their status."""
     server = FakeApiServer(clock or SystemClock(), random.Random(1))
     for kind in KINDS.values():
         server.serve(custom(kind))
@@ -107,7 +107,7 @@ def server_of(objects: Iterable[Object], clock: Clock | None = None) -> FakeApiS
 
 
 def keep(server: FakeApiServer, obj: Object) -> None:
-    """Write an object and its status, as somebody else does."""
+    """Write an object and its status, as another client does."""
     resource = KINDS[obj["kind"]]
     server.put(resource, {name: value for name, value in obj.items() if name != "status"})
     if "status" in obj:

@@ -24,7 +24,7 @@ from runtime.testing.simulation import Simulation, simulate
 from tests.managers.datacenter.kubernetes_bench import Counting, Objects
 
 SOON = 2.0
-"""Seconds within which whatever is woken by an event is done; every timer is longer."""
+"""Seconds in which all reconciles after an event complete; every timer is longer."""
 ENVIRONMENT = {
     "POD_NAMESPACE": "operators",
     "OPERATOR_IMAGE": "registry.example.com/operator:1",
@@ -34,7 +34,7 @@ ENVIRONMENT = {
 
 
 class World(Objects):
-    """An API server, and operators that look after it in virtual time."""
+    """An API server, and operators in virtual time."""
 
     def __init__(self, simulation: Simulation) -> None:
         super().__init__(simulation.clock)
@@ -79,27 +79,27 @@ class World(Objects):
                     task.cancel()
 
     async def soon(self) -> None:
-        """Let time pass, but less than any timer takes."""
+        """Let time pass, but less than the shortest timer."""
         await self.simulation.clock.sleep(SOON)
 
     async def well(self) -> None:
-        """Let the controllers of workloads do their part, and the operator hear of it."""
+        """Act as the controllers of the workloads, and let the operator process the events."""
         self.controllers()
         await self.soon()
 
     async def rest(self, seconds: float) -> None:
-        """Let time pass in which nothing happens."""
+        """Let idle time pass."""
         await self.simulation.clock.sleep(seconds)
 
     @property
     def requests(self) -> list[str]:
-        """The requests since the last question, without watches."""
+        """The requests since the last call, without watches."""
         sent, self.wire.requests = self.wire.requests, []
         return sent
 
     @property
     def writes(self) -> list[str]:
-        """The writes since the last question, without events."""
+        """The writes since the last call, without events."""
         return [
             word
             for word in self.requests
@@ -108,7 +108,7 @@ class World(Objects):
 
     @property
     def reported(self) -> list[str]:
-        """What the events on the server are about."""
+        """Kind, name and reason of the events on the server."""
         return sorted(
             f"{obj['regarding']['kind']} {obj['regarding']['name']} {obj['reason']}"
             for obj in self.api.objects(EVENT)

@@ -1,4 +1,4 @@
-"""Whatever a verb of `baoctl` is given: one line on standard error, and never a traceback."""
+"""Invalid input of any verb of `baoctl`: one line on standard error, and no traceback."""
 
 import copy
 import os
@@ -17,7 +17,7 @@ from baoctl.cli import main
 from baoctl.exit_codes import ExitCode
 from tests import gen
 from tests.baoctl.commands.upgrade.dumps import CLUSTER, dump
-from tests.baoctl.yaml_laughs import laughs
+from tests.baoctl.yaml_bomb import billion_laughs
 from tests.contracts.api.cases_recovery import recovery
 from tests.contracts.api.pgp_keys import BAD as BAD_KEYS
 
@@ -32,7 +32,7 @@ def call(*arguments: str, given: str | bytes | None = None) -> Result:
 
 
 def refusal(result: Result, status: int) -> str:
-    """The last line of standard error of a verb that ended as it should."""
+    """The last line of standard error of a verb with the expected exit status."""
     assert isinstance(result.exception, SystemExit), result.exception
     assert (result.exit_code, result.stdout) == (status, "")
     (line,) = result.stderr.splitlines()
@@ -41,11 +41,11 @@ def refusal(result: Result, status: int) -> str:
 
 
 def manifest(**changes: Any) -> str:
-    """A cluster with other members at the top."""
+    """A cluster with changed top-level members."""
     return yaml.safe_dump({**gen.cluster().object(), **changes})
 
 
-# sentence: (text, words of the refusal)
+# sentence: (text, part of the error)
 TEXTS: Mapping[str, tuple[str | bytes, str]] = {
     "nothing": ("", "there is no OpenBaoCluster"),
     "bytes": (b"\x7fELF\xff\xfe\x00\x01", "it is not UTF-8"),
@@ -53,11 +53,11 @@ TEXTS: Mapping[str, tuple[str | bytes, str]] = {
     "a list": ("[1, 2]", "there is no OpenBaoCluster"),
     "another version": (manifest(apiVersion="openbao.org/v9"), "must be openbao.org/v1alpha1"),
     "no version": (manifest(apiVersion=None), "must be openbao.org/v1alpha1"),
-    "a billion values": (laughs(9), "it has more than 1000000 values"),
-    "a billion objects": (laughs(9, "{items: [%s]}"), "it has more than 1000000 values"),
+    "a billion values": (billion_laughs(9), "it has more than 1000000 values"),
+    "a billion objects": (billion_laughs(9, "{items: [%s]}"), "it has more than 1000000 values"),
     "a list that holds itself": ("items: &a [{items: *a}]", "it contains itself"),
     "many brackets": ("[" * 9999, "it is deeper than 100 levels"),
-    "a text of several lines that is no YAML": ("a: [\n\nb: }\n", "it is not YAML"),
+    "invalid YAML of several lines": ("a: [\n\nb: }\n", "it is not YAML"),
     "a spec that is a text": (manifest(spec="x"), "InvalidSpec: spec"),
     "a spec that is deep": (
         manifest(spec={"a": yaml.safe_load("[" * 70 + "]" * 70)}), "must not be nested deeper",
@@ -65,7 +65,7 @@ TEXTS: Mapping[str, tuple[str | bytes, str]] = {
     "a spec that is large": (
         manifest(spec={"a": list(range(11_000))}), "InvalidSpec: spec: must hold at most",
     ),
-    "a name that is none": (
+    "an invalid name": (
         manifest(metadata={"name": "A\nB", "namespace": "ns"}), "InvalidSpec",
     ),
     "a name that is a number": (manifest(metadata={"name": 5}), "InvalidSpec: metadata.name"),
@@ -96,7 +96,7 @@ STATUSES: Mapping[str, tuple[str, ExitCode]] = {
 
 @pytest.mark.parametrize("verb", READERS.values(), ids=READERS.keys())
 @pytest.mark.parametrize(("text", "status"), STATUSES.values(), ids=STATUSES.keys())
-def test_every_verb_ends_with_the_same_status_for_a_text(
+def test_every_verb_exits_with_the_same_status_for_invalid_input(
     verb: tuple[str, ...], text: str, status: ExitCode
 ) -> None:
     refusal(call(*verb, "-f", "-", given=text), status)
@@ -104,29 +104,31 @@ def test_every_verb_ends_with_the_same_status_for_a_text(
 
 @BOTH
 @pytest.mark.parametrize(("text", "words"), TEXTS.values(), ids=TEXTS.keys())
-def test_a_text_that_is_no_manifest(verb: tuple[str, ...], text: str | bytes, words: str) -> None:
+def test_an_invalid_manifest_is_refused(
+    verb: tuple[str, ...], text: str | bytes, words: str
+) -> None:
     refused = words.startswith(("InvalidSpec", "must "))
     status = 5 if words.startswith("there is no") else 4 if refused else 1
     assert words in refusal(call(*verb, "-f", "-", given=text), status)
 
 
 @BOTH
-def test_files_that_are_none(verb: tuple[str, ...], tmp_path: Path) -> None:
+def test_missing_files_and_folders_are_refused(verb: tuple[str, ...], tmp_path: Path) -> None:
     assert "No such file" in refusal(call(*verb, "-f", str(tmp_path / "missing")), 2)
     assert "Is a directory" in refusal(call(*verb, "-f", str(tmp_path)), 2)
 
 
 @BOTH
-def test_a_file_without_an_end_is_read_to_the_bound(verb: tuple[str, ...]) -> None:
+def test_an_endless_file_is_read_up_to_the_limit(verb: tuple[str, ...]) -> None:
     assert "it is larger than 16 MiB" in refusal(call(*verb, "-f", "/dev/zero"), 1)
 
 
-def test_metadata_that_is_a_list() -> None:
+def test_metadata_of_the_wrong_type_is_refused() -> None:
     line = refusal(call("render", "-f", "-", given=manifest(metadata=[1])), 4)
     assert "InvalidSpec: metadata: must be a mapping" in line
 
 
-# option of render: a value that makes no sense, and the words of the rule
+# option of render: an invalid value, and part of the rule
 OPTIONS: Mapping[str, tuple[str, str]] = {
     "--api-server-host": ("banana", "'banana': must be an IP address"),
     "--namespace": ("A B", "'A B': must be the name of a namespace"),
@@ -139,14 +141,14 @@ OPTIONS: Mapping[str, tuple[str, str]] = {
 @pytest.mark.parametrize(
     ("option", "value", "words"), [(name, *row) for name, row in OPTIONS.items()]
 )
-def test_an_option_of_render_that_makes_no_sense(option: str, value: str, words: str) -> None:
+def test_an_invalid_option_of_render_is_refused(option: str, value: str, words: str) -> None:
     line = refusal(call("render", "-f", "-", option, value, given=manifest()), 2)
     assert option in line
     assert words in line
 
 
 @pytest.mark.parametrize("phase", ["first-boot", "running"])
-def test_a_recovery_key_that_cannot_be_used_is_told_before_it_is_applied(phase: str) -> None:
+def test_an_unusable_recovery_key_is_refused(phase: str) -> None:
     key, words = BAD_KEYS["an RSA subkey that may only sign"]
     transit = {"address": "https://kms.example.com", "keyName": "k", "mountPath": "transit"}
     cluster = gen.cluster(
@@ -157,47 +159,49 @@ def test_a_recovery_key_that_cannot_be_used_is_told_before_it_is_applied(phase: 
     assert words in refusal(call("render", "-f", "-", "--phase", phase, given=text), 4)
 
 
-# sentence: (arguments, exit status, words)
+# sentence: (arguments, exit status, part of the error)
 WRONG: Mapping[str, tuple[tuple[str, ...], int, str]] = {
-    "a verb that is none": (("banana",), 2, "No such command 'banana'"),
-    "an option that is none": (("run", "--banana"), 2, "No such option"),
-    "a port that is none": (("run", "--port", "http"), 2, "--port"),
-    "a level that is none": (("run", "--log-level", "loud"), 2, "--log-level"),
-    "a namespace that is none": (("run", "--watch-namespace", "A B"), 2, "WATCH_NAMESPACE 'A B'"),
-    "a kubeconfig that is not there": (("run", "--kubeconfig", "/none"), 2, "KUBECONFIG '/none'"),
-    "a provisioner without one": (("provision", "--kubeconfig", "/none"), 2, "KUBECONFIG '/none'"),
-    "a job that is none": (("job", "banana"), 2, "'banana' is not one of"),
-    "a reason that is none": (("explain", "reasons", "x\ny"), 5, "there is no reason 'x\\ny'"),
-    "a condition that is none": (("explain", "conditions", "x"), 5, "there is no condition 'x'"),
-    "steps of something": (("explain", "steps", "x"), 2, "unexpected extra argument"),
-    "a render of nothing": (("render",), 2, "--filename"),
-    "a plan for nothing": (
+    "an unknown verb": (("banana",), 2, "No such command 'banana'"),
+    "an unknown option": (("run", "--banana"), 2, "No such option"),
+    "an invalid port": (("run", "--port", "http"), 2, "--port"),
+    "an invalid log level": (("run", "--log-level", "loud"), 2, "--log-level"),
+    "an invalid namespace": (("run", "--watch-namespace", "A B"), 2, "WATCH_NAMESPACE 'A B'"),
+    "a missing kubeconfig": (("run", "--kubeconfig", "/none"), 2, "KUBECONFIG '/none'"),
+    "a provisioner without a kubeconfig": (
+        ("provision", "--kubeconfig", "/none"), 2, "KUBECONFIG '/none'",
+    ),
+    "an unknown job": (("job", "banana"), 2, "'banana' is not one of"),
+    "an unknown reason": (("explain", "reasons", "x\ny"), 5, "there is no reason 'x\\ny'"),
+    "an unknown condition": (("explain", "conditions", "x"), 5, "there is no condition 'x'"),
+    "steps with an argument": (("explain", "steps", "x"), 2, "unexpected extra argument"),
+    "render without a file": (("render",), 2, "--filename"),
+    "an upgrade plan without input": (
         ("upgrade", "plan", "--to", "2.7.2"), 2, "as in upgrade plan NAMESPACE/NAME",
     ),
-    "a plan to nowhere": (("upgrade", "plan"), 2, "--to"),
-    "a plan without a cluster": (
+    "an upgrade plan without a version": (("upgrade", "plan"), 2, "--to"),
+    "an upgrade plan without a cluster": (
         ("upgrade", "plan", "--to", "2.7.2", "--cluster", "a/b"), 6, "KUBECONFIG",
     ),
-    "a datacenter without a cluster": (("datacenter", "status", "fra1"), 6, "KUBECONFIG"),
-    "a datacenter by no name": (("datacenter", "status", "A B\n"), 6, ""),
-    "a period that is none": (
+    "a datacenter without an API server": (("datacenter", "status", "fra1"), 6, "KUBECONFIG"),
+    "an invalid name of a datacenter": (("datacenter", "status", "A B\n"), 6, ""),
+    "an invalid duration": (
         ("datacenter", "status", "fra1", "--timeout", "soon"), 2, "--timeout",
     ),
-    "a service of nothing": (("datacenter", "redeploy", "fra1"), 6, ""),
-    "a service by no name": (("datacenter", "redeploy", "A/B/\n"), 6, ""),
-    "an order that is none": (
+    "a service without a datacenter": (("datacenter", "redeploy", "fra1"), 6, ""),
+    "an invalid name of a service": (("datacenter", "redeploy", "A/B/\n"), 6, ""),
+    "an empty token": (
         ("datacenter", "redeploy", "fra1/vault", "--token", "\x00" * 999), 6, "",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("arguments", "status", "words"), WRONG.values(), ids=WRONG.keys())
-def test_arguments_that_make_no_sense(arguments: tuple[str, ...], status: int, words: str) -> None:
+def test_invalid_arguments_are_refused(arguments: tuple[str, ...], status: int, words: str) -> None:
     assert words in refusal(call(*arguments), status)
 
 
 PARTS: list[Any] = [None, True, [1], {"a": 1}, [], {}, [[{"name": 1}]], "", "x", 0, -1, 1.5]
-# What stands anywhere in a manifest instead of what should; each time a new one, for it may change.
+# Invalid values at any place in a manifest; each call returns new ones, which may be modified.
 ANYTHING = st.one_of(
     st.sampled_from(PARTS).map(copy.deepcopy), st.integers(), st.floats(), st.text(max_size=9)
 )
@@ -207,7 +211,7 @@ ITEMS: list[Any] = yaml.safe_load(dump(CLUSTER))["items"]
 
 @st.composite
 def spoilt(draw: st.DrawFn) -> str:
-    """A dump of a cluster in which something is something else."""
+    """A dump of a cluster with an invalid value at some place."""
     objects = copy.deepcopy(ITEMS)
     for _ in range(draw(st.integers(1, 3))):
         part: Any = draw(st.sampled_from(objects))
@@ -227,7 +231,7 @@ def spoilt(draw: st.DrawFn) -> str:
 @BOTH
 @given(text=spoilt())
 @examples(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
-def test_anything_anywhere_is_no_traceback(verb: tuple[str, ...], text: str) -> None:
+def test_malformed_objects_cause_no_traceback(verb: tuple[str, ...], text: str) -> None:
     result = call(*verb, "-f", "-", given=text)
     assert isinstance(result.exception, SystemExit | None), (result.exception, text)
     assert len(result.stderr.splitlines()) <= 1

@@ -25,7 +25,7 @@ def call(path: Path, *arguments: str, **env: str) -> Result:
     return CliRunner().invoke(main, ["status", *arguments], env=environ)
 
 
-# sentence: (text of the kubeconfig, arguments, words of the error)
+# sentence: (text of the kubeconfig, arguments, part of the error)
 KUBECONFIGS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "an empty file": ("", (), "with contexts; add one with kubectl config set-context"),
     "an empty mapping": ("{}", (), "with contexts; add"),
@@ -56,7 +56,7 @@ KUBECONFIGS: dict[str, tuple[str, tuple[str, ...], str]] = {
 @pytest.mark.parametrize(
     ("text", "arguments", "words"), KUBECONFIGS.values(), ids=KUBECONFIGS.keys()
 )
-def test_a_kubeconfig_without_a_usable_context(
+def test_a_kubeconfig_without_a_usable_context_is_refused(
     text: str, arguments: tuple[str, ...], words: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "config"
@@ -67,14 +67,14 @@ def test_a_kubeconfig_without_a_usable_context(
     assert words in result.stderr
 
 
-def test_a_context_that_is_chosen_replaces_the_missing_one(tmp_path: Path) -> None:
+def test_the_option_context_replaces_a_missing_current_context(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text(json.dumps(CONFIG))
     result = call(path, "--context", "b")
     assert (result.exit_code, "with a" in result.stderr) == (6, False)
 
 
-def test_a_context_in_a_pod_is_refused(tmp_path: Path) -> None:
+def test_the_option_context_is_refused_in_a_pod(tmp_path: Path) -> None:
     """The ServiceAccount of the pod would be used instead."""
     result = call(tmp_path, "--context", "b", KUBERNETES_SERVICE_HOST="10.96.0.1")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)

@@ -1,6 +1,6 @@
-"""Every setting of the environment: a value that makes no sense is one line that names it.
+"""Every environment variable: an invalid value is reported in one line that names the variable.
 
-Nothing is started meanwhile, and the exit status is 2, as for an option that makes no sense.
+Nothing is started, and the exit status is 2, as for an invalid option.
 """
 
 import json
@@ -21,7 +21,7 @@ from runtime.process import logs
 from tests.gen.kubeconfigs import kubeconfig
 from tests.house.checkout import ROOT
 
-# name: (values that make no sense, words of the rule)
+# name: (invalid values, part of the rule)
 BAD: Mapping[str, tuple[tuple[str, ...], str]] = {
     "ADMISSION_RECHECK_SECONDS": (("x", "0", "-1", "nan", "inf", "1e300"), "number of seconds, 1"),
     "DATACENTERS": (("maybe", "1", "TRUE"), "must be true or false"),
@@ -57,7 +57,7 @@ PROVISIONER: Mapping[str, tuple[tuple[str, ...], str]] = {
     "PROVISIONER_DELEGATE_SERVICE_ACCOUNT_NAME": (("A B",), "must be the name of an object"),
     "TENANT_RECHECK_SECONDS": (("x", "0", "-1", "nan", "inf"), "must be a number of seconds, 1 to"),
 }
-# The provisioner says itself which mode it is in, and has no shards.
+# The provisioner has a fixed mode and no shards.
 CHOSEN = ("TENANCY_MODE", "WATCH_NAMESPACE", "DATACENTERS", "SHARD")
 ROWS = [
     (verb, name, value, words)
@@ -72,13 +72,13 @@ ROWS = [
 
 def call(*arguments: str, **env: str) -> Result:
     clean: dict[str, str | None] = {name: None for name in (*BAD, *PROVISIONER)}
-    # No test may reach a real API server, whatever it started by mistake.
+    # No test may reach a real API server, even if it starts a process by mistake.
     usual = {"KUBECONFIG": "/nonexistent/usual"}
     return CliRunner().invoke(main, list(arguments), env={**clean, **usual, **env})
 
 
 @pytest.mark.parametrize(("verb", "name", "value", "words"), ROWS)
-def test_a_value_that_makes_no_sense_is_one_line(
+def test_an_invalid_value_is_reported_in_one_line(
     verb: str, name: str, value: str, words: str
 ) -> None:
     result = call(verb, **{name: value})
@@ -90,7 +90,7 @@ def test_a_value_that_makes_no_sense_is_one_line(
     assert name != "METRICS_PORT" or repr(value) in line
 
 
-def test_the_table_names_every_setting() -> None:
+def test_the_table_has_every_setting() -> None:
     source = "".join(
         Path(str(module.__file__)).read_text(encoding="utf-8")
         for module in (api_server_settings, settings, variables)
@@ -99,13 +99,13 @@ def test_the_table_names_every_setting() -> None:
     assert named == {*BAD, *PROVISIONER}
 
 
-def test_the_page_names_every_setting() -> None:
+def test_the_page_has_every_setting() -> None:
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     assert [name for name in (*BAD, *PROVISIONER) if f"`{name}`" not in page] == []
 
 
 @pytest.mark.parametrize("name", [*BAD, *PROVISIONER])
-def test_an_empty_value_is_none(name: str) -> None:
+def test_an_empty_value_is_ignored(name: str) -> None:
     result = call("provision", **{"KUBECONFIG": "/nonexistent/usual", name: ""})
     (line,) = result.stderr.splitlines()
     assert line.startswith("Error: KUBECONFIG ")
@@ -129,14 +129,14 @@ def test_a_verb_ignores_the_settings_of_a_process(arguments: tuple[str, ...]) ->
 
 
 @pytest.mark.parametrize("arguments", VERBS[:2], ids=" ".join)
-def test_a_verb_that_renders_reads_the_settings_of_objects(arguments: tuple[str, ...]) -> None:
+def test_a_verb_that_renders_validates_the_settings_of_objects(arguments: tuple[str, ...]) -> None:
     result = call(*arguments, OPERATOR_PLATFORM="k3s")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("Error: OPERATOR_PLATFORM 'k3s': must be one of auto")
 
 
 @pytest.mark.parametrize("arguments", VERBS[1:], ids=" ".join)
-def test_a_verb_with_requests_reads_the_address_of_the_api_server(
+def test_a_verb_with_requests_validates_the_address_of_the_api_server(
     arguments: tuple[str, ...],
 ) -> None:
     result = call(*arguments, KUBERNETES_SERVICE_PORT="https")
@@ -151,12 +151,12 @@ CONFIGS: dict[str, bytes] = {
     "a list": b"[1, 2]",
     "no YAML": b"a: [",
     "no context": b"apiVersion: v1\nkind: Config\n",
-    "a context of nothing": b"current-context: a\ncontexts: 5\nclusters: []\nusers: []\n",
+    "a context without content": b"current-context: a\ncontexts: 5\nclusters: []\nusers: []\n",
     "a cluster that is a text": (
         b"current-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
         b"clusters: [{name: a, cluster: x}]\nusers: [{name: a, user: {}}]\n"
     ),
-    "a server that is no URL": (
+    "an invalid server URL": (
         b"current-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
         b"clusters: [{name: a, cluster: {server: banana}}]\nusers: [{name: a, user: {}}]\n"
     ),
@@ -166,7 +166,9 @@ CONFIGS: dict[str, bytes] = {
 
 @pytest.mark.parametrize("verb", ["run", "provision"])
 @pytest.mark.parametrize("content", CONFIGS.values(), ids=CONFIGS.keys())
-def test_a_kubeconfig_that_is_none_is_one_line(verb: str, content: bytes, tmp_path: Path) -> None:
+def test_an_invalid_kubeconfig_is_reported_in_one_line(
+    verb: str, content: bytes, tmp_path: Path
+) -> None:
     file = tmp_path / "config"
     file.write_bytes(content)
     result = call(verb, KUBECONFIG=str(file))
@@ -176,7 +178,7 @@ def test_a_kubeconfig_that_is_none_is_one_line(verb: str, content: bytes, tmp_pa
     assert line.startswith(f"Error: KUBECONFIG {str(file)!r}: must be a kubeconfig")
 
 
-def test_a_pod_without_the_files_of_its_account_is_one_line() -> None:
+def test_missing_service_account_files_are_reported_in_one_line() -> None:
     result = call("run", KUBERNETES_SERVICE_HOST="10.96.0.1")
     (line,) = result.stderr.splitlines()
     assert result.exit_code == 2
@@ -184,7 +186,7 @@ def test_a_pod_without_the_files_of_its_account_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("server", ["banana", "https://a b", "https://[::1", "https://a:b"])
-def test_a_server_that_is_no_url_is_one_line(server: str, tmp_path: Path) -> None:
+def test_an_invalid_server_url_is_reported_in_one_line(server: str, tmp_path: Path) -> None:
     result = call("run", KUBECONFIG=str(kubeconfig(tmp_path, server)))
     (line,) = result.stderr.splitlines()
     assert result.exit_code == 2
@@ -192,7 +194,7 @@ def test_a_server_that_is_no_url_is_one_line(server: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("authority", ["", "AAAA"], ids=["none", "bytes"])
-def test_an_api_server_that_does_not_answer_is_one_line_and_another_status(
+def test_an_unreachable_api_server_has_a_separate_exit_status(
     authority: str, tmp_path: Path
 ) -> None:
     known: dict[str, Any] = {"certificate-authority-data": authority} if authority else {}
@@ -211,14 +213,14 @@ def test_an_api_server_that_does_not_answer_is_one_line_and_another_status(
     assert json.loads(line)["msg"] == "stopped: the API server did not answer at startup"
 
 
-def test_the_levels_are_those_of_the_log() -> None:
+def test_the_log_levels_are_those_of_the_library() -> None:
     assert variables.LEVELS == logs.LEVELS
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"{}", b"\xff", b"[" * 9, b'{"tlogs": 5}', b'{"tlogs": [5]}']
 )
-def test_a_trust_root_that_is_none_is_one_line(content: bytes, tmp_path: Path) -> None:
+def test_an_invalid_trust_root_is_reported_in_one_line(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "root.json"
     file.write_bytes(content)
     result = call("run", SIGSTORE_TRUSTED_ROOT=str(file))

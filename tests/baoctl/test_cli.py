@@ -1,4 +1,4 @@
-"""baoctl.cli: the verbs, their options, and that --help stays cheap."""
+"""baoctl.cli: the verbs, their options, and the imports of --help."""
 
 import subprocess
 import sys
@@ -43,7 +43,7 @@ def test_version() -> None:
 
 
 def paths(command: click.Command = main, *above: str) -> Iterator[tuple[str, ...]]:
-    """The words of every verb, those of groups and hidden ones among them."""
+    """The words of every verb, including groups and hidden verbs."""
     yield above
     if isinstance(command, click.Group):
         for name, verb in command.commands.items():
@@ -51,7 +51,7 @@ def paths(command: click.Command = main, *above: str) -> Iterator[tuple[str, ...
 
 
 def test_no_help_imports_http_tls_or_a_terminal_library() -> None:
-    """The budget of every `--help` is 0.3 s; what would break it is an import."""
+    """The budget of every `--help` is 0.3 s, which an expensive import would exceed."""
     code = (
         "import sys\nfrom baoctl.cli import main\n"
         "heavy = {'aiohttp', 'asyncio', 'cryptography', 'kubernetes_asyncio', 'pydantic', 'rich',"
@@ -89,7 +89,7 @@ def test_every_option_has_a_help_text() -> None:
     assert silent == []
 
 
-def test_the_list_of_verbs_shows_whole_summaries() -> None:
+def test_summaries_of_verbs_are_not_truncated() -> None:
     """The summary is the first sentence of the help text, which click cuts off if it is long."""
     groups = [command for _, command in commands() if isinstance(command, click.Group)]
     for group in groups:
@@ -97,20 +97,20 @@ def test_the_list_of_verbs_shows_whole_summaries() -> None:
         assert "..." not in group.get_help(context).partition("Commands:")[2], group.name
 
 
-def test_what_pods_run_is_not_listed() -> None:
+def test_verbs_for_pods_are_hidden() -> None:
     listed = call("--help").output
     assert [word for word in ("run", "provision", "job") if f"\n  {word} " in listed] == []
     assert "\n  upgrade " in listed
 
 
-def test_a_slip_in_a_verb_is_told_with_what_was_meant() -> None:
+def test_a_misspelled_verb_gets_a_suggestion() -> None:
     result = call("explian")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert "explain" in result.stderr
     assert result.stderr.lower().count("did you mean") == 1
 
 
-def test_an_option_without_its_value_names_the_help() -> None:
+def test_an_option_without_a_value_refers_to_the_help() -> None:
     assert call("status", "-n").stderr.endswith("; see main --help\n")
 
 
@@ -125,7 +125,7 @@ class TestExplain:
             assert text in output
         assert "SplitBrain" not in output
 
-    def test_without_a_name_all_are_listed(self) -> None:
+    def test_without_a_name_all_reasons_are_listed(self) -> None:
         output = call("explain", "reasons").output
         for name in REASONS:
             assert f"{name}\n" in output
@@ -187,12 +187,12 @@ class TestExplain:
         assert result.exit_code == 5
         assert "'Nonsense'" in result.output
 
-    def test_case_is_no_matter_and_a_slip_is_told_with_what_was_meant(self) -> None:
+    def test_names_are_case_insensitive_and_misspellings_get_a_suggestion(self) -> None:
         assert call("explain", "reasons", "unsealKEYmissing").output.startswith("UnsealKeyMissing")
         assert call("explain", "conditions", "tlsready").output.startswith("TLSReady")
         assert "UnsealKeyMissing" in call("explain", "reasons", "UnsealKeyMising").stderr
 
-    def test_the_steps_come_in_their_order_and_each_says_what_it_wants(self) -> None:
+    def test_the_steps_are_listed_in_order_with_their_descriptions(self) -> None:
         lines = call("explain", "steps").output.splitlines()
         steps = (*FOUNDATION, WORKLOAD)
         assert [line.partition(": ")[0] for line in lines] == [
@@ -203,11 +203,11 @@ class TestExplain:
 
 # sentence: (arguments, setting, value)
 FLAGS: dict[str, tuple[tuple[str, ...], str, Any]] = {
-    "without flags the environment speaks": ((), "namespaces", ("from-env",)),
-    "a flag wins": (("--watch-namespace", "a"), "namespaces", ("a",)),
-    "a kubeconfig is named": (("--kubeconfig", "/k"), "api_server", ApiServerSettings(None, "/k")),
-    "no lease is taken": (("--no-leader-elect",), "leader_election", False),
-    "a lease is taken": ((), "leader_election", True),
+    "the environment without flags": ((), "namespaces", ("from-env",)),
+    "a flag takes precedence": (("--watch-namespace", "a"), "namespaces", ("a",)),
+    "a kubeconfig": (("--kubeconfig", "/k"), "api_server", ApiServerSettings(None, "/k")),
+    "no leader election": (("--no-leader-elect",), "leader_election", False),
+    "leader election": ((), "leader_election", True),
     "any free port": (("--port", "0"), "port", 0),
     "the port of the environment": ((), "port", 9090),
     "all clusters": ((), "shard", Shard(0, 1)),
@@ -218,7 +218,7 @@ FLAGS: dict[str, tuple[tuple[str, ...], str, Any]] = {
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
-    """What the operator would have been started with."""
+    """The settings with which the operator would have been started."""
     env = {"WATCH_NAMESPACE": "from-env", "METRICS_PORT": "9090"}
     settings: list[Settings] = []
     monkeypatch.setattr(baoctl.settings, "from_environment", partial(from_environment, env))
@@ -244,14 +244,16 @@ def test_flag(started: list[Settings], arguments: tuple[str, ...], name: str, va
         ("--shard", "0/2", "--no-leader-elect"),
     ],
 )
-def test_a_wrong_flag_starts_nothing(started: list[Settings], arguments: tuple[str, ...]) -> None:
+def test_an_invalid_flag_starts_nothing(
+    started: list[Settings], arguments: tuple[str, ...]
+) -> None:
     assert call("run", *arguments).exit_code == 2
     assert started == []
 
 
 @pytest.mark.parametrize("verb", ["status", "doctor", "restart", "hibernate", "fence", "restore"])
 def test_an_empty_name_is_refused(verb: str) -> None:
-    """As from `baoctl status "$UNSET"`: the path of an empty name is that of the list."""
+    """As in `baoctl status "$UNSET"`: with an empty name, the request would be a list."""
     result = call(verb, "")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "must not be empty" in result.stderr

@@ -18,7 +18,7 @@ from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.testing.api_server.server import FakeApiServer
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import server_of, world
-from tests.baoctl.commands.cluster.looks import backup, healthy, job_pod, with_spec
+from tests.baoctl.commands.cluster.recorded_cluster import backup, healthy, job_pod, with_spec
 from tests.baoctl.datacenter_bench import live_datacenter, live_workload
 from tests.baoctl.datacenter_bench import server_of as server_of_datacenters
 from tests.gen.kubeconfigs import kubeconfig
@@ -29,7 +29,7 @@ SERVICE = desired_service(service("dns"))
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Completes also on a machine that is busy for longer than a user waits."""
+    """A longer limit, for a busy machine."""
     monkeypatch.setattr(completion, "SECONDS", 60.0)
 
 

@@ -1,4 +1,4 @@
-"""The completion of the options that say where a cluster is."""
+"""The completion of the options that select a cluster."""
 
 from __future__ import annotations
 

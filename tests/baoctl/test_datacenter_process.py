@@ -1,4 +1,4 @@
-"""A whole process that looks after datacenters, on an API server in memory: events, no timers."""
+"""A whole process that manages datacenters, with an API server in memory: events, no timers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHIPPER_BODY, DNS = body("shipper"), body("dns", kind="DaemonSet")
 SHOP = body("shop", dependsOn=["dns"])
 
 
-def test_everything_happens_by_events_and_no_timer() -> None:
+def test_all_changes_are_processed_by_events_without_a_timer() -> None:
     async def main(world: World) -> None:
         async with world.operator():
             await world.soon()
@@ -27,7 +27,7 @@ def test_everything_happens_by_events_and_no_timer() -> None:
                 "fra1.shipper": "Provisioning",
                 "fra1.shop": "Pending",
             }
-            # What waits hears that what it waits for runs.
+            # The waiting service is reconciled when its dependency runs.
             await world.well()
             assert world.states == {
                 "fra1.dns": "Running",
@@ -36,7 +36,7 @@ def test_everything_happens_by_events_and_no_timer() -> None:
             }
             await world.well()
             assert world.ready() == ("True", "AllRunning")
-            # Pods that end are seen at once, and so is their coming back.
+            # Pods that end or start are observed immediately.
             world.says(DEPLOYMENT, "fra1-shipper", replicas=1, updatedReplicas=1)
             await world.soon()
             assert world.states["fra1.shipper"] == "Provisioning"
@@ -47,7 +47,7 @@ def test_everything_happens_by_events_and_no_timer() -> None:
     play(main)
 
 
-def test_a_set_reaches_every_datacenter_at_once() -> None:
+def test_a_service_set_is_applied_to_every_datacenter_immediately() -> None:
     async def main(world: World) -> None:
         async with world.operator():
             for name in ("ams1", "fra1", "lon1"):
@@ -67,7 +67,7 @@ def test_a_set_reaches_every_datacenter_at_once() -> None:
     play(main)
 
 
-def test_a_state_reaches_the_rows_at_once() -> None:
+def test_a_state_change_reaches_the_workloads_immediately() -> None:
     async def main(world: World) -> None:
         async with world.operator():
             world.put(DATACENTERS, datacenter(SHIPPER_BODY))
@@ -85,7 +85,7 @@ def test_a_state_reaches_the_rows_at_once() -> None:
     play(main)
 
 
-def test_the_end_of_a_datacenter_leaves_nothing() -> None:
+def test_a_deleted_datacenter_leaves_no_objects() -> None:
     async def main(world: World) -> None:
         async with world.operator():
             world.put(DATACENTERS, datacenter(SHIPPER_BODY, DNS, SHOP))
@@ -105,7 +105,7 @@ def test_the_end_of_a_datacenter_leaves_nothing() -> None:
     play(main)
 
 
-def test_a_quiet_hour_costs_no_request() -> None:
+def test_an_idle_hour_costs_no_requests() -> None:
     async def main(world: World) -> None:
         world.put(DATACENTERS, datacenter(SHIPPER_BODY, DNS, SHOP))
         async with world.operator() as first:
@@ -122,13 +122,13 @@ def test_a_quiet_hour_costs_no_request() -> None:
         async with world.operator(seed=2):
             await world.rest(900.0)
             assert world.writes == []
-        # A new process has nothing to say, either.
+        # A new process sends no events, either.
         assert world.reported == before
 
     play(main)
 
 
-def test_two_processes_do_not_fight() -> None:
+def test_two_active_processes_do_not_overwrite_each_other() -> None:
     """A lease keeps one of them from writing; here both do."""
 
     async def main(world: World) -> None:

@@ -1,4 +1,4 @@
-"""An API server that does not accept the credentials: every verb ends with the same status."""
+"""An API server that rejects the credentials: every verb exits with the same status."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def kubeconfig(folder: Path) -> AsyncIterator[Path]:
 
 
 @pytest.mark.parametrize(("words", "verb"), VERBS.items(), ids=VERBS.keys())
-async def test_an_expired_token_needs_a_login(
+async def test_an_expired_token_is_reported_with_the_next_step(
     words: str, verb: click.Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(REPOSITORY)
@@ -84,7 +84,7 @@ async def test_an_expired_token_needs_a_login(
     assert "log in again, or choose another --context" in result.stderr
 
 
-async def test_a_watch_ends_with_the_token(tmp_path: Path) -> None:
+async def test_a_watch_ends_when_the_token_expires(tmp_path: Path) -> None:
     async with kubeconfig(tmp_path) as path:
         environ = {"KUBECONFIG": str(path), "KUBERNETES_SERVICE_HOST": None}
         argv = ["status", "--watch"]

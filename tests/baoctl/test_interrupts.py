@@ -21,7 +21,7 @@ from runtime.testing.api_server.server import FakeApiServer
 from runtime.types import ObjectKey
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import server_of, world
-from tests.baoctl.commands.cluster.looks import healthy, with_spec
+from tests.baoctl.commands.cluster.recorded_cluster import healthy, with_spec
 
 SECONDS = 30.0
 """Bound of the real time that a process may take."""

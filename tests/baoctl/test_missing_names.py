@@ -1,4 +1,4 @@
-"""Names that do not exist: a verb lists those that do, and says if the namespace is missing."""
+"""Missing names: a verb lists the existing ones, and reports a missing namespace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from runtime.testing.api_server.server import FakeApiServer
 from runtime.types import ObjectKey
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import server_of
-from tests.baoctl.commands.cluster.looks import healthy, job_pod, lease, with_spec
+from tests.baoctl.commands.cluster.recorded_cluster import healthy, job_pod, lease, with_spec
 from tests.baoctl.commands.upgrade.dumps import NEW, dump
 
 
@@ -31,9 +31,9 @@ def world() -> FakeApiServer:
 
 
 SERVERS = "only first-0, first-1, first-2, first-3; see baoctl status"
-# sentence: (arguments, exit status, words of standard error)
+# sentence: (arguments, exit status, part of standard error)
 MISSING: dict[str, tuple[tuple[str, ...], int, str]] = {
-    "a plan for no cluster": (
+    "a plan for a missing cluster": (
         ("upgrade", "plan", "--cluster", "other", "--to", "2.7.3"), 5,
         "there is no OpenBaoCluster 'other' in namespace default, only first;",
     ),
@@ -65,25 +65,25 @@ MISSING: dict[str, tuple[tuple[str, ...], int, str]] = {
         ("upgrade", "plan", "--cluster", "empty/first", "-n", "default", "--to", "2.7.3"), 2,
         "and -n default are different namespaces",
     ),
-    "a plan for no name": (
+    "a plan for an invalid name": (
         ("upgrade", "plan", "--cluster", "", "--to", "2.7.3"), 2, "must be NAME or NAMESPACE/NAME",
     ),
     "a plan for an empty name": (
         ("upgrade", "plan", "--cluster", "default/", "--to", "2.7.3"), 2,
         "must be NAME or NAMESPACE/NAME",
     ),
-    "a fence of no server": (
+    "a fence of a missing server": (
         ("fence", "other-0"), 5, f"'other-0' is not a server in namespace default, {SERVERS}",
     ),
-    "an unfence of no server": (("unfence", "other-0"), 5, SERVERS),
+    "an unfence of a missing server": (("unfence", "other-0"), 5, SERVERS),
     "a fence of the pod of a Job": (("fence", "first-backup-x"), 5, SERVERS),
     "a fence without servers": (
         ("fence", "x", "-n", "empty"), 5, "in namespace empty, which has none;",
     ),
-    "a fence in no namespace": (
+    "a fence in a missing namespace": (
         ("fence", "x", "-n", "nosuch"), 5, "in namespace nosuch, which does not exist;",
     ),
-    "a cluster in no namespace": (
+    "a cluster in a missing namespace": (
         ("doctor", "first", "-n", "nosuch"), 5,
         "there is no OpenBaoCluster 'first' in namespace nosuch, which does not exist;",
     ),
@@ -95,7 +95,7 @@ MISSING: dict[str, tuple[tuple[str, ...], int, str]] = {
 
 
 @pytest.mark.parametrize(("arguments", "status", "words"), MISSING.values(), ids=MISSING.keys())
-async def test_a_missing_name(
+async def test_a_missing_name_is_reported(
     arguments: tuple[str, ...], status: int, words: str, tmp_path: Path
 ) -> None:
     server = world()
@@ -128,7 +128,7 @@ async def test_an_empty_list_is_reported_on_standard_error(verb: str, tmp_path: 
     )  # fmt: skip
 
 
-async def test_the_versions_of_no_namespace(tmp_path: Path) -> None:
+async def test_the_versions_in_a_missing_namespace(tmp_path: Path) -> None:
     async with command_line(world(), tmp_path) as baoctl:
         nosuch = await baoctl("version", "-n", "nosuch")
         empty = await baoctl("version", "-n", "empty")
@@ -137,7 +137,7 @@ async def test_the_versions_of_no_namespace(tmp_path: Path) -> None:
     assert (empty.exit_code, empty.stderr) == (0, "")
 
 
-async def test_a_namespace_that_cannot_be_read_is_not_said_to_be_missing(tmp_path: Path) -> None:
+async def test_an_unreadable_namespace_is_not_reported_as_missing(tmp_path: Path) -> None:
     faults = ScriptedFaults(Fault(FaultKind.INTERNAL), where="GET /api/v1/namespaces/nosuch")
     async with command_line(world(), tmp_path, faults) as baoctl:
         result = await baoctl("status", "-n", "nosuch")
@@ -145,7 +145,7 @@ async def test_a_namespace_that_cannot_be_read_is_not_said_to_be_missing(tmp_pat
     assert result.stderr.startswith("There is no cluster in namespace nosuch. ")
 
 
-async def test_no_other_request_is_sent_if_there_are_clusters(tmp_path: Path) -> None:
+async def test_the_namespace_is_not_read_if_there_are_clusters(tmp_path: Path) -> None:
     server = world()
     async with command_line(server, tmp_path) as baoctl:
         result = await baoctl("status")

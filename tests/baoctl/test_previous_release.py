@@ -1,9 +1,9 @@
-"""An upgrade of the operator restarts no server: what the release before made, made by this code.
+"""An upgrade of the operator restarts no server: objects of the previous release and of this code.
 
-`tests/golden/previous-release/*/children.yaml` were printed by the release before, from the
-`cluster.yaml` beside them (`baoctl render --phase running`). When a release is made, print them
-anew. What differs is declared in `differences.yaml`, with the reason and whether pods restart for
-it; what is declared and does not differ fails, too.
+`tests/golden/previous-release/*/children.yaml` were printed by the previous release, from the
+`cluster.yaml` in the same folder (`baoctl render --phase running`). Print them again for each
+release. `differences.yaml` declares the differences, with the reason and whether pods restart; a
+declared difference that does not exist fails, too.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
 
 
 def digest(of: Objects, kind: str = "StatefulSet") -> dict[str, str]:
-    """What the pods of each StatefulSet are compared by."""
+    """The digest of the pod template of each StatefulSet."""
     return {
         name: obj["spec"]["template"]["metadata"]["annotations"][labels.TEMPLATE_HASH]
         for (resource_kind, name), obj in of.items()
@@ -80,7 +80,7 @@ def found_differences(folder: Path) -> set[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda case: case.name)
-def test_the_children_are_those_of_the_release_before(folder: Path) -> None:
+def test_the_children_equal_those_of_the_previous_release(folder: Path) -> None:
     declared = {
         (difference["case"], difference["object"], difference["path"])
         for difference in DECLARED
@@ -90,7 +90,7 @@ def test_the_children_are_those_of_the_release_before(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda case: case.name)
-def test_no_pod_restarts_for_what_is_not_declared_to_restart_it(folder: Path) -> None:
+def test_only_declared_differences_restart_pods(folder: Path) -> None:
     restarts = {
         difference["object"].partition("/")[2]
         for difference in DECLARED
@@ -102,8 +102,8 @@ def test_no_pod_restarts_for_what_is_not_declared_to_restart_it(folder: Path) ->
 
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda case: case.name)
-def test_a_statefulset_never_replaces_pods_by_itself(folder: Path) -> None:
-    """Of the release before neither: then it could not roll while this one starts."""
+def test_stateful_sets_have_the_update_strategy_on_delete(folder: Path) -> None:
+    """Also in the previous release: otherwise pods could roll while this release starts."""
     for obj in (before(folder), now(folder)):
         sets = [item for (kind, _), item in obj.items() if kind == "StatefulSet"]
         assert sets
@@ -111,14 +111,14 @@ def test_a_statefulset_never_replaces_pods_by_itself(folder: Path) -> None:
             assert item["spec"]["updateStrategy"] == {"type": "OnDelete"}
 
 
-def test_another_image_of_the_operator_is_no_reason_to_replace_a_pod() -> None:
+def test_another_operator_image_does_not_replace_pods() -> None:
     meant = gen.resolved(gen.cluster().initialized(), gen.world())
     newer = replace(meant, pod=replace(meant.pod, operator_image="operator:2"))
     assert newer.pod != meant.pod
     assert template_digest(newer, "restart") == template_digest(meant, "restart")
 
 
-def test_every_difference_says_why() -> None:
+def test_every_difference_has_a_reason() -> None:
     for difference in DECLARED:
         assert set(difference) == {"case", "object", "path", "reason", "restarts"}
         assert len(difference["reason"].split()) > 3
@@ -126,7 +126,7 @@ def test_every_difference_says_why() -> None:
 
 
 def test_a_difference_is_found() -> None:
-    """The comparison itself: one that finds nothing would prove nothing."""
+    """The comparison itself works."""
     old = {"spec": {"a": 1, "b": {"c": [1, 2]}}}
     assert [*differences(old, {"spec": {"a": 1, "b": {"c": [2, 1]}, "d": 0}})] == [
         "spec.b.c",

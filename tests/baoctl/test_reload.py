@@ -20,7 +20,7 @@ OLD, NEW = b"old", b"new"
 
 @pytest.fixture
 def signalled(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """What was signalled, and nobody really is."""
+    """The recorded signals; none is sent."""
     sent: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "kill", lambda pid, number: sent.append((pid, number)))
     return sent
@@ -39,7 +39,7 @@ def expected_file(path: Path, content: bytes) -> ExpectedFile:
     return ExpectedFile(path, hashlib.sha256(content).hexdigest(), content_digest)
 
 
-def test_the_server_is_signalled_once_the_files_are_there(
+def test_the_server_is_signalled_after_the_files_have_changed(
     tmp_path: Path, signalled: list[tuple[int, int]]
 ) -> None:
     file = tmp_path / "config.hcl"
@@ -58,7 +58,7 @@ def test_the_server_is_signalled_once_the_files_are_there(
     assert signalled == [(1, signal.SIGHUP)]
 
 
-def test_files_that_do_not_come_end_it_with_their_names(
+def test_missing_files_are_reported_after_the_timeout(
     tmp_path: Path, signalled: list[tuple[int, int]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = processes(tmp_path / "proc", bao=1)
@@ -70,13 +70,13 @@ def test_files_that_do_not_come_end_it_with_their_names(
     assert signalled == []
 
 
-def test_nobody_else_is_signalled(tmp_path: Path, signalled: list[tuple[int, int]]) -> None:
+def test_only_the_server_is_signalled(tmp_path: Path, signalled: list[tuple[int, int]]) -> None:
     place = processes(tmp_path / "proc", pause=1, baoctl=2)
     assert program.reload([], 5, processes=place) == NO_SERVER
     assert signalled == []
 
 
-def test_the_first_of_several_is_the_server(
+def test_the_process_with_the_lowest_pid_is_signalled(
     tmp_path: Path, signalled: list[tuple[int, int]]
 ) -> None:
     (tmp_path / "proc" / "30").mkdir(parents=True)
@@ -86,7 +86,7 @@ def test_the_first_of_several_is_the_server(
     assert signalled == [(7, signal.SIGHUP)]
 
 
-def test_a_server_of_another_user_is_told(
+def test_a_server_of_another_user_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(pid: int, number: int) -> None:
@@ -98,10 +98,10 @@ def test_a_server_of_another_user_is_told(
     assert "Operation not permitted" in capsys.readouterr().out
 
 
-def test_a_certificate_is_known_by_the_fingerprint_that_the_operator_knows() -> None:
+def test_the_fingerprint_of_a_certificate_equals_that_of_the_operator() -> None:
     pair = make_authority("x", SystemClock().now())
     assert certificate_digest(pair.certificate) == read(pair, None).fingerprint
-    # A chain: the first one is the server's.
+    # In a chain, the first certificate is that of the server.
     other = make_authority("y", SystemClock().now()).certificate
     assert certificate_digest(pair.certificate + other) == certificate_digest(pair.certificate)
 
@@ -114,18 +114,18 @@ def test_a_certificate_is_known_by_the_fingerprint_that_the_operator_knows() -> 
         b"-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----",
     ],
 )
-def test_half_a_certificate_is_none(content: bytes) -> None:
+def test_a_truncated_certificate_has_no_fingerprint(content: bytes) -> None:
     assert certificate_digest(content) == ""
 
 
 @pytest.mark.parametrize("argument", ["file", "=", "file=abc", "=" + "0" * 64])
-def test_wrong_arguments_are_refused(argument: str) -> None:
+def test_invalid_arguments_are_refused(argument: str) -> None:
     with pytest.raises(SystemExit) as ended:
         program.main(["--file", argument])
     assert ended.value.code == 2
 
 
-def test_the_arguments_that_the_plan_gives_are_understood(
+def test_the_arguments_of_the_plan_are_valid(
     tmp_path: Path, signalled: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[str, str]] = []
@@ -141,8 +141,8 @@ def test_the_arguments_that_the_plan_gives_are_understood(
     assert seen == [("/a=b", digest), ("/c", digest)]
 
 
-def test_it_starts_at_once_and_needs_the_standard_library_alone(tmp_path: Path) -> None:
-    """It runs in the pod of a server: what is not there cannot break, and cannot be attacked."""
+def test_only_the_standard_library_is_imported(tmp_path: Path) -> None:
+    """It runs in the pod of a server, with as little code as possible."""
     code = (
         "import sys; import baoctl.reload; "
         "print([m for m in sys.modules if m.split('.')[0] in "

@@ -1,4 +1,4 @@
-"""The output of `baoctl` to a full disk, to a pipe that its reader has closed, and to nothing."""
+"""The output of `baoctl` to a full disk, to a closed, and to nothing."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ VERBS: Mapping[str, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("words", VERBS.values(), ids=VERBS.keys())
-def test_a_verb_without_an_api_server_and_its_output(words: tuple[str, ...]) -> None:
+def test_a_failed_write_of_an_offline_verb(words: tuple[str, ...]) -> None:
     code, text = to_full_disk(words)
     assert code == 1
     assert text.startswith("Error: standard output: No space left on device: ")
@@ -71,7 +71,7 @@ def test_a_verb_without_an_api_server_and_its_output(words: tuple[str, ...]) -> 
 
 @pytest.mark.parametrize("output", ["text", "json"])
 @pytest.mark.parametrize("name", [(), ("first",)], ids=["list", "screen"])
-async def test_status_and_its_output(name: tuple[str, ...], output: str, tmp_path: Path) -> None:
+async def test_a_failed_write_of_status(name: tuple[str, ...], output: str, tmp_path: Path) -> None:
     """JSON is shorter than the buffer, so only a flush writes it."""
     words = ("status", *name, "-o", output)
     async with command_line(world(), tmp_path) as baoctl:
@@ -141,7 +141,7 @@ def group_with(error: OSError, *, hidden: bool) -> Verbs:
     return group
 
 
-def test_an_error_of_the_system_is_one_line() -> None:
+def test_a_system_error_is_one_line() -> None:
     errors = {
         OSError(errno.EMFILE, "Too many open files"): "Error: Too many open files; ",
         OSError(errno.ENOSPC, "No space left on device", "/x"): "Error: /x: No space left",

@@ -1,6 +1,4 @@
-"""How a verb starts: e2e.start_up calls each with arguments that it takes, and a table lists the
-expensive modules that it imports.
-"""
+"""The start of a verb: the arguments for e2e.start_up, and its expensive imports."""
 
 import os
 import subprocess
@@ -81,7 +79,7 @@ finally:
 
 
 @pytest.mark.parametrize(("words", "verb"), VERBS.items(), ids=VERBS.keys())
-def test_every_verb_takes_the_arguments_that_it_is_measured_with(
+def test_every_verb_accepts_the_arguments_of_the_measurement(
     words: str, verb: click.Command
 ) -> None:
     with verb.make_context(words, arguments(words, verb)) as context:
@@ -89,7 +87,7 @@ def test_every_verb_takes_the_arguments_that_it_is_measured_with(
 
 
 def imports_of(words: Sequence[str]) -> list[list[str]]:
-    """Call verbs one after the other in a process of their own; return the modules after each."""
+    """Call verbs one after the other in a separate process; return the modules after each."""
     calls = [[*name.split(), *arguments(name, VERBS[name])] for name in words]
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(watched=set(EXPENSIVE), calls=calls)],
@@ -125,7 +123,7 @@ def test_a_verb_imports_only_what_it_uses(
     assert {name: names for name, names in differences.items() if names} == {}
 
 
-def test_every_verb_is_in_one_group() -> None:
+def test_every_verb_has_one_entry_in_the_table() -> None:
     assert sorted(name for _, words in IMPORTS for name in words) == sorted(VERBS)
 
 

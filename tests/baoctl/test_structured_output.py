@@ -14,7 +14,7 @@ from contracts.api.group import API_VERSION, BACKUP_KIND, RESTORES
 from runtime.testing.api_server.server import FakeApiServer
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import server_of
-from tests.baoctl.commands.cluster.looks import healthy, with_spec
+from tests.baoctl.commands.cluster.recorded_cluster import healthy, with_spec
 from tests.baoctl.commands.upgrade.dumps import NEW, dump
 from tests.baoctl.datacenter_bench import live_datacenter
 from tests.baoctl.datacenter_bench import server_of as server_of_datacenters
@@ -84,7 +84,7 @@ async def test_a_datacenter_is_the_same_in_yaml(verb: str, tmp_path: Path) -> No
     assert yaml.safe_load(as_yaml.stdout) == json.loads(as_json.stdout)
 
 
-def test_a_format_that_does_not_exist() -> None:
+def test_an_unknown_format_is_refused() -> None:
     result = CliRunner().invoke(main, ["status", "-o", "xml"])
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert "'xml' is not one of 'text', 'wide', 'json', 'yaml'" in result.stderr

@@ -1,13 +1,13 @@
-"""baoctl.yaml_text: what is read, and what is refused before it costs anything."""
+"""baoctl.yaml_text: accepted text, and text that is refused before it is expanded."""
 
 from typing import Any
 
 import pytest
 
 from baoctl.yaml_text import DEPTH_MAX, TEXT_MAX, VALUES_MAX, TextError, read_documents
-from tests.baoctl.yaml_laughs import laughs
+from tests.baoctl.yaml_bomb import billion_laughs
 
-# sentence: (text, what is read)
+# sentence: (text, documents)
 READ: dict[str, tuple[str | bytes, list[Any]]] = {
     "nothing": ("", []),
     "two documents": ("a: 1\n---\nb: [x]\n", [{"a": 1}, {"b": ["x"]}]),
@@ -15,15 +15,15 @@ READ: dict[str, tuple[str | bytes, list[Any]]] = {
     "bytes": (b"a: \xc3\xa9", [{"a": "é"}]),
     "an alias": ("a: &x {b: 1}\nc: *x", [{"a": {"b": 1}, "c": {"b": 1}}]),
     "a merge": ("a: &x {b: 1}\nc: {<<: *x, d: 2}", [{"a": {"b": 1}, "c": {"b": 1, "d": 2}}]),
-    "a merge with a key that exists": (
+    "an merge with a key that exists": (
         "a: &x {b: 1}\nc: {<<: *x, b: 2}", [{"a": {"b": 1}, "c": {"b": 2}}],
     ),
     "two merges": ("a: &x {b: 1}\nc: {<<: *x, <<: *x}", [{"a": {"b": 1}, "c": {"b": 1}}]),
     "a number and its text": ("1: a\n'1': b", [{1: "a", "1": "b"}]),
-    "a name that is used again in another document": (
+    "a name that is reused in another document": (
         "a: &x [1]\n---\na: &x [2]\nb: *x", [{"a": [1]}, {"a": [2], "b": [2]}],
     ),
-    "a moment, as the text that it is for the API server": (
+    "a time, which is a string for the API server": (
         "at: 2026-01-02T03:04:05Z\nday: 2026-13-45",
         [{"at": "2026-01-02T03:04:05Z", "day": "2026-13-45"}],
     ),
@@ -31,11 +31,11 @@ READ: dict[str, tuple[str | bytes, list[Any]]] = {
 
 
 @pytest.mark.parametrize(("text", "documents"), READ.values(), ids=READ.keys())
-def test_it_is_read(text: str | bytes, documents: list[Any]) -> None:
+def test_valid_text_is_parsed(text: str | bytes, documents: list[Any]) -> None:
     assert read_documents(text) == documents
 
 
-# sentence: (text, words of the refusal)
+# sentence: (text, part of the error)
 REFUSED: dict[str, tuple[str | bytes, str]] = {
     "no UTF-8": (b"a: \xff\xfe", "it is not UTF-8: see byte 3"),
     "control characters": ("a: \x00", "it is not YAML: unacceptable character #x0000"),
@@ -43,18 +43,18 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "a key of a list twice": ("- a: 1\n  a: 1", "it has the key 'a' twice: line 2, column 3"),
     "an open bracket": ("a: [", "it is not YAML: expected the node content"),
     "a tab": ("a:\n\t- b", "it is not YAML: found character '\\t' that cannot start"),
-    "a tag of another program": ("!!python/object:os.x y", "it is not YAML: could not determine"),
-    "a name that nobody gave": ("a: *b", "it is not YAML: found undefined alias"),
-    "a key that is no text": ("{a: b}: c\n? [x]\n: y", "it is not YAML: found unhashable key"),
-    "a number that is none": ("a: !!int x", "a value does not match its tag"),
-    "a moment that is none": ("a: !!timestamp x", "a value does not match its tag"),
-    "bytes that are none": ("a: !!binary é", "it is not YAML: failed to convert base64 data"),
+    "an unknown tag": ("!!python/object:os.x y", "it is not YAML: could not determine"),
+    "an undefined alias": ("a: *b", "it is not YAML: found undefined alias"),
+    "a key that is not a string": ("{a: b}: c\n? [x]\n: y", "it is not YAML: found unhashable key"),
+    "an invalid number": ("a: !!int x", "a value does not match its tag"),
+    "an invalid time": ("a: !!timestamp x", "a value does not match its tag"),
+    "invalid base64 data": ("a: !!binary é", "it is not YAML: failed to convert base64 data"),
     "a number of five thousand digits": (f"a: {'9' * 5000}", "a value does not match its tag"),
     "itself": ("a: &a [*a]", "it contains itself: line 1, column 8"),
-    "itself further down": ("&a\nb: {c: [{d: *a}]}", "it contains itself: line 2"),
-    "a billion values": (laughs(9), f"it has more than {VALUES_MAX} values: line "),
+    "a nested cycle": ("&a\nb: {c: [{d: *a}]}", "it contains itself: line 2"),
+    "a billion values": (billion_laughs(9), f"it has more than {VALUES_MAX} values: line "),
     "a billion values by merging": (
-        laughs(9, "{<<: [%s]}"), f"it has more than {VALUES_MAX} values: line ",
+        billion_laughs(9, "{<<: [%s]}"), f"it has more than {VALUES_MAX} values: line ",
     ),
     "too many levels of lists": ("[" * 5000, f"it is deeper than {DEPTH_MAX} levels: line 1"),
     "too many levels of mappings": (
@@ -68,12 +68,12 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
 
 
 @pytest.mark.parametrize(("text", "words"), REFUSED.values(), ids=REFUSED.keys())
-def test_it_is_refused_in_one_line(text: str | bytes, words: str) -> None:
+def test_invalid_text_is_refused_in_one_line(text: str | bytes, words: str) -> None:
     with pytest.raises(TextError) as refused:
         read_documents(text)
     assert str(refused.value).startswith(words)
     assert "\n" not in str(refused.value)
 
 
-def test_what_is_as_deep_as_may_be_is_read() -> None:
+def test_text_at_the_depth_limit_is_parsed() -> None:
     assert read_documents("[" * DEPTH_MAX + "]" * DEPTH_MAX)

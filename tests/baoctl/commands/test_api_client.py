@@ -28,8 +28,8 @@ def answer(kind: type[ApiError], message: str = "no", code: int = 400) -> ApiErr
 ANSWERS: dict[str, tuple[ApiError | TransportError, ExitCode]] = {
     "not there": (answer(NotFound), ExitCode.NOT_FOUND),
     "unknown": (answer(Unauthorized), ExitCode.NO_ACCESS),
-    "without the right": (answer(Forbidden), ExitCode.NO_ACCESS),
-    "refused by a policy": (
+    "a missing right": (answer(Forbidden), ExitCode.NO_ACCESS),
+    "rejected by a policy": (
         answer(Forbidden, "ValidatingAdmissionPolicy 'a' denied request: b"), ExitCode.REFUSED,
     ),
     "beyond the quota": (answer(QuotaExceeded), ExitCode.REFUSED),
@@ -41,7 +41,7 @@ ANSWERS: dict[str, tuple[ApiError | TransportError, ExitCode]] = {
 
 
 @pytest.mark.parametrize(("error", "code"), ANSWERS.values(), ids=ANSWERS.keys())
-def test_an_answer_has_a_status_and_a_next_step(
+def test_an_api_error_has_an_exit_status_and_a_next_step(
     error: ApiError | TransportError, code: ExitCode
 ) -> None:
     request_error = error_of(error)
@@ -50,5 +50,5 @@ def test_an_answer_has_a_status_and_a_next_step(
     assert "\n" not in str(request_error)
 
 
-def test_every_status_has_a_meaning() -> None:
+def test_every_exit_status_is_documented() -> None:
     assert list(MEANINGS) == list(ExitCode)

@@ -1,4 +1,4 @@
-"""`baoctl migrate`: each rule of the table, and that what it prints is accepted."""
+"""`baoctl migrate`: each rule of the table, and the validity of the output."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ CASES: dict[str, tuple[dict[str, Any], str, Any]] = {
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda case: case.field)
-def test_each_rule_edits_its_field_and_says_why(rule: Any) -> None:
+def test_each_rule_changes_its_field_and_reports_the_reason(rule: Any) -> None:
     spec, field, expected = CASES[rule.field]
     before = cluster(**copy.deepcopy(spec))
     done = migrate(before)
-    assert before == cluster(**spec), "the argument is not touched"
+    assert before == cluster(**spec), "the argument is not modified"
     assert done.document["spec"].get(field) == expected
     assert [
         change for change in done.changes if change.startswith(rule.field) and rule.reason in change
@@ -98,11 +98,11 @@ def test_each_rule_edits_its_field_and_says_why(rule: Any) -> None:
         },
     ],
 )
-def test_what_is_accepted_or_means_something_else_stays(spec: dict[str, Any]) -> None:
+def test_a_valid_or_different_field_is_unchanged(spec: dict[str, Any]) -> None:
     assert migrate(cluster(**spec)).document == cluster(**spec)
 
 
-def test_what_only_a_person_can_decide_is_left_and_named() -> None:
+def test_a_decision_for_the_user_is_reported_and_not_made() -> None:
     done = migrate(cluster(ingress={"enabled": True, "host": "bao.example.com"}))
     assert any("spec.network.trustedIngressPeers" in item for item in done.open_decisions)
 
@@ -112,7 +112,7 @@ def test_what_only_a_person_can_decide_is_left_and_named() -> None:
     [([{"port": 443}], False), ([{"protocol": "TCP"}], True)],
     ids=["a port", "all ports"],
 )
-def test_hardened_egress_to_every_address_stays_where_it_names_ports(
+def test_hardened_egress_to_all_addresses_needs_ports(
     ports: list[dict[str, Any]], is_unresolved: bool
 ) -> None:
     rule = {"to": [{"ipBlock": {"cidr": "0.0.0.0/0"}}], "ports": ports}
@@ -121,7 +121,7 @@ def test_hardened_egress_to_every_address_stays_where_it_names_ports(
     assert any("spec.network.egressRules" in item for item in done.open_decisions) is is_unresolved
 
 
-def test_what_the_api_server_wrote_goes() -> None:
+def test_fields_of_the_api_server_are_removed() -> None:
     live = cluster()
     live["metadata"] |= {"uid": "u", "resourceVersion": "7", "labels": {"a": "b"}}
     done = migrate({**live, "status": {"phase": "Running"}})
@@ -135,7 +135,7 @@ def run(content: str, folder: Path) -> Result:
     return CliRunner().invoke(main, ["migrate", "-f", str(file)])
 
 
-def test_the_manifest_of_the_other_operator_applies(tmp_path: Path) -> None:
+def test_the_manifest_of_the_other_operator_is_converted(tmp_path: Path) -> None:
     done = run(OLD.read_text(encoding="utf-8"), tmp_path)
     assert done.exit_code == 0, done.output
     (printed,) = yaml.safe_load_all(done.stdout)
@@ -198,7 +198,7 @@ def test_what_is_left_is_an_exit_status_of_its_own(tmp_path: Path) -> None:
     assert len(list(yaml.safe_load_all(done.stdout))) == 2
 
 
-def test_a_text_without_an_object_of_the_group_is_refused(tmp_path: Path) -> None:
+def test_a_text_without_an_object_of_the_api_group_is_refused(tmp_path: Path) -> None:
     done = run("kind: Pod\napiVersion: v1\n", tmp_path)
     assert done.exit_code == ExitCode.NOT_FOUND
     assert "no object of openbao.org/v1alpha1" in done.stderr

@@ -1,6 +1,6 @@
 """baoctl.commands.render.
 
-What is printed is what the controller would make, and the same each time.
+The output is what the controller would apply, and is reproducible.
 """
 
 import os
@@ -31,8 +31,8 @@ KINDS["first-boot"] = ["ConfigMap", *KINDS["running"]]
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_the_quickstart_is_the_golden_one(phase: str) -> None:
-    """UPDATE_GOLDEN=1 writes it anew; read the difference before it is committed."""
+def test_the_quickstart_matches_the_golden_file(phase: str) -> None:
+    """UPDATE_GOLDEN=1 rewrites it; read the difference before you commit it."""
     done = render_output("--phase", phase, "-f", str(SAMPLE))
     assert done.exit_code == 0, done.output
     file = GOLDEN / f"quickstart-{phase}.yaml"
@@ -42,15 +42,15 @@ def test_the_quickstart_is_the_golden_one(phase: str) -> None:
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_every_object_is_there_in_the_order_of_the_apply(phase: str) -> None:
+def test_all_objects_are_printed_in_the_order_of_the_apply(phase: str) -> None:
     done = render_output("--phase", phase, "-f", str(SAMPLE))
     assert [obj["kind"] for obj in objects(done.output)] == KINDS[phase]
 
 
-def test_it_is_what_the_controller_plans_for_a_cluster_that_runs() -> None:
-    """The same functions, with what a cluster really tells in the place of what is imagined."""
+def test_the_output_equals_the_plan_of_the_controller() -> None:
+    """The same functions, with the state of a cluster instead of assumed values."""
     cluster = gen.cluster().initialized()
-    # A manifest does not tell what is behind the address of the API server.
+    # A manifest does not contain the endpoints of the API server.
     there = gen.running(cluster).reaching("10.96.0.1")
     meant = gen.resolved(cluster, there)
     planned = [intent.body for intent in merge_plans(meant, there.facts()).intents]
@@ -61,7 +61,7 @@ def test_it_is_what_the_controller_plans_for_a_cluster_that_runs() -> None:
         text=yaml.safe_dump(cluster.object()),
     )
     shown = objects(done.output)
-    # The StatefulSet in `there` is of an operator that did not write this annotation yet.
+    # The StatefulSet in `there` was written by an operator without this annotation.
     (created,) = [body["metadata"] for body in shown if body["kind"] == "StatefulSet"]
     assert created.pop("annotations").keys() == {"openbao.org/creation-hash"}
     for body in (*planned, *shown):
@@ -76,7 +76,7 @@ def annotations_of(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield template["metadata"]["annotations"]
 
 
-def test_nothing_secret_is_printed_and_what_is_missing_is_named() -> None:
+def test_secrets_are_listed_in_comments_and_not_printed() -> None:
     done = render_output("-f", "-", text=manifest())
     assert not [obj for obj in objects(done.output) if obj["kind"] == "Secret"]
     for name in ("x-tls-ca", "x-tls-server", "x-unseal-key", "x-root-token"):
@@ -86,7 +86,7 @@ def test_nothing_secret_is_printed_and_what_is_missing_is_named() -> None:
     )
 
 
-def test_several_clusters_come_one_after_the_other() -> None:
+def test_several_clusters_are_rendered() -> None:
     both = f"{manifest()}---\nkind: ConfigMap\n---\n{yaml.safe_dump(gen.cluster('y').object())}"
     done = render_output("-f", "-", text=both)
     names = {obj["metadata"]["name"] for obj in objects(done.output)}
@@ -100,27 +100,29 @@ def test_clusters_in_a_list_are_rendered() -> None:
     assert {"x-config", "y-config"} <= names
 
 
-# sentence: (text, word of the message)
+# sentence: (text, part of the message)
 REFUSED: dict[str, tuple[str, str]] = {
     "a number between quotes": (
         manifest(replicas="3"),
         "spec.replicas: must be a whole number; remove the quotes (got 3)",
     ),
-    "a rule is broken": (manifest(replicas=3, storage={"size": "none"}), "InvalidSpec"),
-    "a field has another type": (manifest(replicas="many"), "spec.replicas"),
-    "two names disagree": (manifest(image="example.com/bao:1.0.0"), "ImageVersionMismatch"),
-    "a field is a slip": (manifest(replica=5), "spec.replica (did you mean replicas"),
-    "a field in a list is a slip": (
+    "a rule rule": (manifest(replicas=3, storage={"size": "none"}), "InvalidSpec"),
+    "a field of another type": (manifest(replicas="many"), "spec.replicas"),
+    "contradicting names": (manifest(image="example.com/bao:1.0.0"), "ImageVersionMismatch"),
+    "a misspelled field": (manifest(replica=5), "spec.replica (did you mean replicas"),
+    "a misspelled field in a list": (
         manifest(selfInit={"requests": [{"nmae": "a"}]}),
         "selfInit.requests[0]",
     ),
-    "a version is no version": (manifest(version="banana"), "MAJOR.MINOR.PATCH, as in 2.7.2"),
-    "its name cannot be": (yaml.safe_dump(gen.cluster("Not_A_Name").object() | {}), "name"),
+    "an invalid version": (manifest(version="banana"), "MAJOR.MINOR.PATCH, as in 2.7.2"),
+    "an invalid name": (yaml.safe_dump(gen.cluster("Not_A_Name").object() | {}), "name"),
 }
 
 
 @pytest.mark.parametrize(("text", "word"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_rendered_is_said_as_a_condition_would(text: str, word: str) -> None:
+def test_an_invalid_cluster_is_refused_with_the_message_of_the_condition(
+    text: str, word: str
+) -> None:
     done = render_output("-f", "-", text=text)
     assert (done.exit_code, done.stdout) == (4, "")
     assert word in done.stderr
@@ -148,9 +150,7 @@ def test_a_manifest_without_a_cluster_is_described(text: str, words: str) -> Non
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_hardened_cluster_with_everything_from_outside_is_printed_whole(
-    phase: str, tmp_path: Path
-) -> None:
+def test_a_hardened_cluster_with_external_services_is_rendered(phase: str, tmp_path: Path) -> None:
     text = manifest(
         profile="Hardened",
         tls={"mode": "External"},

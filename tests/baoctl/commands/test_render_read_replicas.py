@@ -1,6 +1,6 @@
 """baoctl.commands.render.
 
-The objects of the read replicas, whole, as they are in the golden file.
+All objects of the read replicas, compared with the golden file.
 """
 
 import os
@@ -27,19 +27,19 @@ def readers(*arguments: str, **wishes: Any) -> list[dict[str, Any]]:
     return [obj for obj in objects(done.output) if obj["metadata"]["name"].endswith("-read")]
 
 
-def test_they_are_the_golden_ones() -> None:
-    """UPDATE_GOLDEN=1 writes them anew; read the difference before it is committed."""
+def test_the_read_replicas_match_the_golden_file() -> None:
+    """UPDATE_GOLDEN=1 rewrites it; read the difference before you commit it."""
     text = yaml.safe_dump_all(readers(), sort_keys=False)
     if os.environ.get("UPDATE_GOLDEN"):
         FILE.write_text(text, encoding="utf-8")
     assert text == FILE.read_text(encoding="utf-8")
 
 
-def test_before_the_first_boot_there_is_nothing_that_they_could_join() -> None:
+def test_no_read_replicas_are_rendered_before_the_first_boot() -> None:
     objects = readers("--phase", "first-boot")
     assert [reader["kind"] for reader in objects] == ["Service"]
 
 
-def test_none_are_printed_when_none_are_asked_for() -> None:
+def test_no_read_replicas_are_rendered_unless_requested() -> None:
     assert readers(replicas=0) == []
     assert gen.resolved(gen.cluster(readReplicas={"replicas": 0})).read is None

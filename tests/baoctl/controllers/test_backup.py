@@ -1,4 +1,4 @@
-"""baoctl.controllers.backup: which change of which object wakes a backup, or those of a cluster."""
+"""baoctl.controllers.backup: the changes that enqueue a backup, or those of a cluster."""
 
 import asyncio
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ def with_version(obj: Object, version: int) -> Object:
 async def woken(
     schedule: bool, resource: Resource, before: Object | None, after: Any
 ) -> set[Request]:
-    """Whom a change wakes, beside one backup that waits and one that has ended."""
+    """The requests that a change enqueues, with one waiting and one finished backup."""
     caches = {kind: StillInformer(kind) for kind in (CLUSTERS, BACKUPS, RESTORES)}
     others = {BACKUPS: [with_version(WAITING, 1), with_version(ENDED, 2)]}
     for kind, cache in caches.items():
@@ -71,7 +71,7 @@ def cluster_with_status(**status: Any) -> Object:
 
 
 class Wake(NamedTuple):
-    """A change; are the backups of the cluster woken, and is the one that waits."""
+    """A change; whether it enqueues the schedule of the cluster, and the waiting backup."""
 
     kind: Resource
     before: Object | None
@@ -91,10 +91,10 @@ WAKES: dict[str, Wake] = {
         True,
         False,
     ),
-    "a lock that is taken": Wake(
+    "an acquired lock": Wake(
         CLUSTERS, cluster_with_status(), cluster_with_status(operationLock=LOCK), True, True
     ),
-    "a lock that is given back": Wake(
+    "a released lock": Wake(
         CLUSTERS, cluster_with_status(operationLock=LOCK), cluster_with_status(), True, True
     ),
     "the end of a rolling upgrade": Wake(
@@ -111,45 +111,45 @@ WAKES: dict[str, Wake] = {
         False,
         True,
     ),
-    "the end of a roll": Wake(
+    "the end of a rollout": Wake(
         CLUSTERS,
         cluster_with_status(operation={"kind": "Rolling"}),
         cluster_with_status(),
         False,
         False,
     ),
-    "a record that somebody edited": Wake(
+    "an edited record": Wake(
         CLUSTERS,
         cluster_with_status(),
         cluster_with_status(backup={"schedule": "0 1 * * *"}),
         True,
         False,
     ),
-    "a detail of the status": Wake(
+    "another field of the status": Wake(
         CLUSTERS, cluster_with_status(), cluster_with_status(readyReplicas=2), False, False
     ),
-    "a restore that comes": Wake(RESTORES, None, restore(), True, True),
-    "a restore that ends": Wake(RESTORES, restore(), restore(phase="Completed"), False, True),
-    "a restore that is gone": Wake(RESTORES, restore(), None, True, True),
-    "a backup that ends": Wake(
+    "a new restore": Wake(RESTORES, None, restore(), True, True),
+    "a finished restore": Wake(RESTORES, restore(), restore(phase="Completed"), False, True),
+    "a deleted restore": Wake(RESTORES, restore(), None, True, True),
+    "a finished backup": Wake(
         BACKUPS, by_hand("third"), {**by_hand("third"), "status": {"phase": "Failed"}}, True, False
     ),
-    "the waiting one itself": Wake(
+    "the waiting backup itself": Wake(
         BACKUPS, WAITING, {**WAITING, "status": {"report": {"outcome": "Failed"}}}, False, True
     ),
-    "a backup that is deleted": Wake(BACKUPS, by_hand("third"), None, True, False),
+    "a deleted backup": Wake(BACKUPS, by_hand("third"), None, True, False),
 }
 
 
 @pytest.mark.parametrize(("kind", "before", "after", "schedule", "run"), WAKES.values(), ids=WAKES)
-async def test_who_is_woken(
+async def test_a_change_enqueues(
     kind: Resource, before: Object | None, after: Object | None, schedule: bool, run: bool
 ) -> None:
     assert (KEY in await woken(True, kind, before, after)) is schedule
     assert (RUN in await woken(False, kind, before, after)) is run
 
 
-async def test_nothing_wakes_what_has_ended() -> None:
+async def test_a_finished_backup_is_not_enqueued() -> None:
     requests = await woken(
         False, CLUSTERS, cluster_with_status(), cluster_with_status(operationLock=LOCK)
     )

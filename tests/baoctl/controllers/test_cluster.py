@@ -1,4 +1,4 @@
-"""baoctl.controllers.cluster: which change of which object wakes whom."""
+"""baoctl.controllers.cluster: the requests that a change of an object enqueues."""
 
 import asyncio
 from typing import Any, NamedTuple
@@ -31,22 +31,22 @@ def at(*path: str, value: Any) -> Object:
     return leaf
 
 
-# sentence: (object before, object after, does it pass `part_changed("status", "phase")`)
+# sentence: (object before, object after, whether it passes `part_changed("status", "phase")`)
 PARTS: dict[str, tuple[Object | None, Object, bool]] = {
-    "an add passes": (None, {}, True),
-    "another value passes": (
+    "an add": (None, {}, True),
+    "another value": (
         at("status", "phase", value="A"), at("status", "phase", value="B"), True,
     ),
-    "the same value does not": (
+    "the same value": (
         at("status", "phase", value="A"), at("status", "phase", value="A"), False,
     ),
-    "another part does not": (
+    "another part": (
         {"status": {"phase": "A", "ready": 1}}, {"status": {"phase": "A", "ready": 2}}, False,
     ),
-    "a part that comes passes": ({}, at("status", "phase", value="A"), True),
-    "a part that goes passes": (at("status", "phase", value="A"), {"status": {}}, True),
-    "no part at all is no change": ({"spec": 1}, {"spec": 2}, False),
-    "a part of another shape is none": (at("status", value="text"), {}, False),
+    "an added part": ({}, at("status", "phase", value="A"), True),
+    "a removed part": (at("status", "phase", value="A"), {"status": {}}, True),
+    "no part": ({"spec": 1}, {"spec": 2}, False),
+    "a part of another type": (at("status", value="text"), {}, False),
 }  # fmt: skip
 
 
@@ -56,13 +56,13 @@ def test_part_changed(old: Object | None, new: Object, passes: bool) -> None:
     assert part_changed("status", "phase")(event) is passes
 
 
-def test_an_object_names_its_cluster_by_our_label() -> None:
+def test_an_object_is_mapped_to_its_cluster_by_label() -> None:
     assert list(cluster_of(gen.pod(0).object())) == [KEY]
     assert list(cluster_of({"metadata": {"name": "a", "namespace": "b"}})) == []
 
 
 async def woken(which: str, resource: Resource, *states: Object | None) -> list[Request]:
-    """Who is asked for after the last of these states of one object; None: it is gone."""
+    """The requests after the last of these states of one object; None: it is deleted."""
     clock, requests = ManualClock(), list[Request]()
 
     async def note(request: Request) -> Outcome:
@@ -88,7 +88,7 @@ async def woken(which: str, resource: Resource, *states: Object | None) -> list[
 
 
 def with_version(obj: Object, version: int) -> Object:
-    """The object with another resourceVersion, as each write gives it."""
+    """The object with another resourceVersion, as after each write."""
     return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(version)}}
 
 
@@ -111,7 +111,7 @@ CLAIM: Object = {
 
 
 class Wake(NamedTuple):
-    """States of an object; which reconciler the last of them wakes."""
+    """States of an object; the reconcilers that the last state triggers."""
 
     resource: Resource
     states: tuple[Object | None, ...]
@@ -121,7 +121,7 @@ class Wake(NamedTuple):
 
 WAKES: dict[str, Wake] = {
     "a new cluster": Wake(CLUSTERS, (PLAIN,), True, True),
-    "a cluster that is gone": Wake(CLUSTERS, (PLAIN, None), True, True),
+    "a deleted cluster": Wake(CLUSTERS, (PLAIN, None), True, True),
     "a new spec": Wake(CLUSTERS, (PLAIN, OLD.with_metadata(generation=2).object()), True, True),
     "a finalizer": Wake(
         CLUSTERS, (PLAIN, OLD.with_metadata(finalizers=["a/b"]).object()), True, False
@@ -129,10 +129,10 @@ WAKES: dict[str, Wake] = {
     "an annotation": Wake(
         CLUSTERS, (PLAIN, OLD.with_metadata(annotations={"a": "b"}).object()), True, False
     ),
-    "a status that somebody changed": Wake(
+    "a changed status": Wake(
         CLUSTERS, (PLAIN, OLD.with_status(phase="Failed").object()), True, False
     ),
-    "what the other reconciler wrote": Wake(
+    "a write of the other reconciler": Wake(
         CLUSTERS, (PLAIN, OLD.with_status(adminOps={"raft": {"voters": 1}}).object()), True, True
     ),
     "the end of the first boot": Wake(
@@ -141,24 +141,22 @@ WAKES: dict[str, Wake] = {
         True,
         True,
     ),
-    "nothing but a version": Wake(CLUSTERS, (PLAIN, PLAIN), False, False),
-    "a child that somebody changed": Wake(
-        CONFIG_MAP, (MAP, {**MAP, "data": {"a": "b"}}), True, False
-    ),
-    "a child that somebody deleted": Wake(CONFIG_MAP, (MAP, None), True, False),
-    "a StatefulSet's status": Wake(
+    "only another resourceVersion": Wake(CLUSTERS, (PLAIN, PLAIN), False, False),
+    "a changed child": Wake(CONFIG_MAP, (MAP, {**MAP, "data": {"a": "b"}}), True, False),
+    "a deleted child": Wake(CONFIG_MAP, (MAP, None), True, False),
+    "the status of a StatefulSet": Wake(
         STATEFUL_SET,
         (gen.stateful_set().with_stale_status().object(), gen.stateful_set().object()),
         True,
         False,
     ),
     "a new pod": Wake(POD, (READY.object(),), True, True),
-    "a pod that is gone": Wake(POD, (READY.object(), None), True, True),
-    "a pod that gets ready": Wake(POD, (gen.pod(0).object(), READY.object()), True, True),
-    "a server that says something new": Wake(
+    "a deleted pod": Wake(POD, (READY.object(), None), True, True),
+    "a pod that becomes ready": Wake(POD, (gen.pod(0).object(), READY.object()), True, True),
+    "a server with a changed label": Wake(
         POD, (READY.object(), READY.with_server_labels(active="true").object()), True, True
     ),
-    "a pod whose container restarts": Wake(
+    "a pod with a restarted container": Wake(
         POD, (READY.object(), READY.with_restarts().object()), True, False
     ),
     "a volume": Wake(PVC, (CLAIM,), True, False),
@@ -166,20 +164,20 @@ WAKES: dict[str, Wake] = {
 
 
 @pytest.mark.parametrize(("resource", "states", "workload", "adminops"), WAKES.values(), ids=WAKES)
-async def test_who_is_woken(
+async def test_a_change_enqueues(
     resource: Resource, states: tuple[Object | None, ...], workload: bool, adminops: bool
 ) -> None:
     assert await woken("workload", resource, *states) == ([KEY] if workload else [])
     assert await woken("adminops", resource, *states) == ([KEY] if adminops else [])
 
 
-async def test_a_child_of_another_kind_of_owner_wakes_nobody() -> None:
+async def test_a_child_of_another_owner_kind_enqueues_nothing() -> None:
     reference = {**OLD.owner().reference(), "kind": "Deployment", "apiVersion": "apps/v1"}
     foreign = {**MAP, "metadata": {**MAP["metadata"], "ownerReferences": [reference]}}
     assert await woken("workload", CONFIG_MAP, foreign) == []
 
 
-async def test_a_pod_of_another_operator_wakes_nobody() -> None:
+async def test_a_pod_of_another_operator_enqueues_nothing() -> None:
     pod = READY.object()
     del pod["metadata"]["labels"][labels.CLUSTER]
     assert await woken("workload", POD, pod) == []
@@ -189,6 +187,6 @@ def test_secrets_are_never_watched() -> None:
     assert SECRET not in dict(CHILDREN)
 
 
-def test_every_kind_that_is_applied_is_watched_whole() -> None:
+def test_every_applied_kind_is_watched_with_all_fields() -> None:
     assert set(OWNED) == {*PRUNED, STATEFUL_SET}
     assert dict(CHILDREN) == {**dict.fromkeys(OWNED, ()), POD: POD_FIELDS, PVC: CLAIM_FIELDS}

@@ -1,5 +1,4 @@
-"""baoctl.controllers.datacenter: which change of which object wakes a Datacenter or a
-BootstrapWorkload."""
+"""baoctl.controllers.datacenter: the changes that enqueue a Datacenter or a BootstrapWorkload."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ FRA: Object = {"metadata": {"name": "fra1", "generation": 1}, "spec": {"state": 
 
 
 def workload(name: str, *depends: str, where: str = "fra1", **parts: Any) -> Object:
-    """A workload as the operator makes it."""
+    """A workload as the operator creates it."""
     metadata = {
         "name": f"{where}.{name}",
         "generation": 1,
@@ -54,7 +53,8 @@ def with_version(obj: Object, version: int) -> Object:
     return {**obj, "metadata": metadata}
 
 
-# Two datacenters: one workload that stands alone, one that waits, one that goes; and one elsewhere.
+# Two datacenters: one workload without dependencies, one that waits, one that terminates, and one
+# of the other datacenter.
 OTHERS: dict[Resource, list[Object]] = {
     DATACENTERS: [FRA, {**FRA, "metadata": {"name": "ams1", "generation": 1}}],
     WORKLOADS: [
@@ -67,7 +67,7 @@ OTHERS: dict[Resource, list[Object]] = {
 
 
 async def woken(resource: Resource, before: Object | None, after: Object | None) -> set[str]:
-    """The requests that a change enqueues, next to OTHERS; names of workloads have a dot."""
+    """The requests that a change enqueues, with OTHERS; names of workloads contain a dot."""
     caches = {kind: StillInformer(kind) for kind in KINDS}
     caches[WORKLOADS].add_index(DATACENTER_INDEX, by_datacenter)
     there = {kind: {obj["metadata"]["name"]: obj for obj in OTHERS.get(kind, ())} for kind in KINDS}
@@ -131,7 +131,7 @@ WAKES: dict[str, Wake] = {
         {"metadata": {"name": "fra1", "generation": 2}, "spec": {"state": "Offline"}},
         {"fra1", *ALL_WORKLOADS},
     ),
-    "what it allows": Wake(
+    "another allowlist": Wake(
         DATACENTERS,
         FRA,
         {
@@ -141,9 +141,9 @@ WAKES: dict[str, Wake] = {
         {"fra1", *ALL_WORKLOADS},
     ),
     "its status": Wake(DATACENTERS, FRA, {**FRA, "status": {"running": 1}}, set()),
-    "our finalizer, put on by us": Wake(DATACENTERS, FRA, HELD, set()),
-    "our finalizer, taken off by somebody": Wake(DATACENTERS, HELD, FRA, {"fra1"}),
-    "a finalizer of somebody else": Wake(
+    "our finalizer, added by us": Wake(DATACENTERS, FRA, HELD, set()),
+    "our finalizer, removed by another client": Wake(DATACENTERS, HELD, FRA, {"fra1"}),
+    "a finalizer of another controller": Wake(
         DATACENTERS, {**FRA, "metadata": {**FRA["metadata"], "finalizers": ["a.b/c"]}}, FRA, set()
     ),
     "its end": Wake(DATACENTERS, FRA, None, {"fra1", *ALL_WORKLOADS}),
@@ -154,10 +154,10 @@ WAKES: dict[str, Wake] = {
         {**SHIPPER, "metadata": {**SHIPPER["metadata"], "generation": 2}},
         {"fra1", "fra1.shipper", *LISTEN},
     ),
-    "a workload that runs": Wake(
+    "a running workload": Wake(
         WORKLOADS, SHIPPER, {**SHIPPER, "status": RUNNING}, {"fra1", *LISTEN}
     ),
-    "what else a workload says": Wake(
+    "another field of the status of a workload": Wake(
         WORKLOADS, SHIPPER, {**SHIPPER, "status": {**PENDING, "message": "waits"}}, set()
     ),
     "labels of a workload": Wake(
@@ -172,19 +172,19 @@ WAKES: dict[str, Wake] = {
         },
         {"fra1.shipper"},
     ),
-    "a workload that is gone": Wake(WORKLOADS, SHIPPER, None, {"fra1", "fra1.shipper", *LISTEN}),
-    "the status of what a workload made": Wake(
+    "a deleted workload": Wake(WORKLOADS, SHIPPER, None, {"fra1", "fra1.shipper", *LISTEN}),
+    "the status of a child of a workload": Wake(
         DEPLOYMENT, child({}), child({"replicas": 1}), {"fra1.shipper"}
     ),
-    "what a workload made and is gone": Wake(DEPLOYMENT, child({}), None, {"fra1.shipper"}),
-    "what somebody else made": Wake(
+    "a deleted child of a workload": Wake(DEPLOYMENT, child({}), None, {"fra1.shipper"}),
+    "an object of another owner": Wake(
         DEPLOYMENT, child({}, "Other"), child({"replicas": 1}, "Other"), set()
     ),
 }
 
 
 @pytest.mark.parametrize(("kind", "before", "after", "whom"), WAKES.values(), ids=WAKES)
-async def test_who_is_woken(
+async def test_a_change_enqueues(
     kind: Resource, before: Object | None, after: Object | None, whom: set[str]
 ) -> None:
     assert await woken(kind, before, after) == whom

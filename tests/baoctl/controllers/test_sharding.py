@@ -1,4 +1,4 @@
-"""baoctl.controllers.sharding: which requests and clusters are for the process of a shard."""
+"""baoctl.controllers.sharding: the requests and clusters of the process of a shard."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from tests.managers.backup.bench import by_hand, restore
 
 SHARDS = (Shard(0, 2), Shard(1, 2))
 CLUSTER = ObjectKey(gen.NAMESPACE, "x")
-# Names whose own shard is that of their cluster would prove nothing.
+# Names that are in the shard of their cluster would prove nothing.
 ELSEWHERE = [
     name
     for name in (f"run-{number}" for number in range(20))
@@ -34,7 +34,7 @@ def cache(resource: Resource, *objects: Object) -> StillInformer:
 @pytest.mark.parametrize(
     ("resource", "make"), [(BACKUPS, by_hand), (RESTORES, restore)], ids=["backup", "restore"]
 )
-def test_a_run_belongs_to_the_shard_of_its_cluster_whatever_its_own_name(
+def test_a_run_belongs_to_the_shard_of_its_cluster(
     resource: Resource, make: Callable[..., Object], name: str
 ) -> None:
     runs = cache(resource, make(name))
@@ -51,18 +51,18 @@ def test_a_run_belongs_to_the_shard_of_its_cluster_while_it_is_deleted() -> None
         assert owns(key_of(leaving)) is shard.owns(CLUSTER)
 
 
-def test_a_run_that_is_gone_is_forgotten_by_each_shard() -> None:
+def test_a_deleted_run_is_reconciled_by_every_shard() -> None:
     for shard in SHARDS:
         assert owns_run(shard, cache(BACKUPS))(ObjectKey(gen.NAMESPACE, "gone"))
 
 
 @pytest.mark.parametrize("spec", [None, {}, {"cluster": 7}, "text"])
-def test_a_run_without_a_cluster_still_has_one_shard(spec: object) -> None:
+def test_a_run_without_a_cluster_belongs_to_the_shard_of_its_name(spec: object) -> None:
     run = {**by_hand("broken"), "spec": spec}
     assert cluster_of_run(run) == key_of(run)
 
 
-def test_metrics_tell_of_the_clusters_of_the_shard() -> None:
+def test_metrics_cover_the_clusters_of_the_shard() -> None:
     clusters = [gen.cluster(name=f"c-{number}").object() for number in range(20)]
     everything = cache(CLUSTERS, *clusters)
     parts = [ClustersOfShard(everything, shard) for shard in SHARDS]

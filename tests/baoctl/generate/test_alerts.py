@@ -29,7 +29,7 @@ def names(alert: dict[str, Any]) -> str:
     return name
 
 
-def test_the_page_replaces_the_actions_of_templates() -> None:
+def test_the_page_replaces_template_actions() -> None:
     alert = {
         "alert": "Late",
         "expr": "a > 1\n",

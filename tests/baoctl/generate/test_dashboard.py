@@ -97,7 +97,7 @@ async def test_the_labels_of_groups_and_legends_exist(operator: Operator) -> Non
             assert legend <= outer, panel["title"]
 
 
-async def test_the_controllers_of_the_queries_are_all_of_the_operator(operator: Operator) -> None:
+async def test_the_queries_name_all_controllers(operator: Operator) -> None:
     assert [name for name in operator.controllers if not re.fullmatch(OWN, name)] == []
 
 
@@ -118,7 +118,7 @@ def test_identifiers_and_titles_are_unique() -> None:
         assert len(set(references)) == len(references) > 0
 
 
-def test_no_panel_covers_another_one() -> None:
+def test_panels_do_not_overlap() -> None:
     places = [panel["gridPos"] for panel in MODEL["panels"]]
     assert all(place["x"] + place["w"] <= COLUMNS for place in places)
     for one, other in combinations(places, 2):
@@ -138,7 +138,7 @@ def test_the_variables_of_the_queries_are_declared() -> None:
     assert used == declared | {"__rate_interval", "__all"}
 
 
-def test_the_file_is_that_of_the_table(tmp_path: Path) -> None:
+def test_the_file_is_up_to_date(tmp_path: Path) -> None:
     assert (ROOT / DASHBOARD_FILE).read_text(encoding="utf-8") == dashboard(ROWS)
     runner, check = CliRunner(), ["dashboards", "--check", "--root", str(tmp_path)]
     assert runner.invoke(main, check).exit_code == 1
@@ -146,14 +146,14 @@ def test_the_file_is_that_of_the_table(tmp_path: Path) -> None:
     assert runner.invoke(main, check).exit_code == 0
 
 
-def test_a_row_breaks_after_24_columns() -> None:
+def test_panels_wrap_after_24_columns() -> None:
     panels = tuple(Panel(str(number), "", (Query("up", ""),)) for number in range(4))
     model: dict[str, Any] = json.loads(dashboard((Row("a", panels), Row("b", panels[:1]))))
     places = [(place["x"], place["y"]) for place in (p["gridPos"] for p in model["panels"])]
     assert places == [(0, 0), (0, 1), (8, 1), (16, 1), (0, 9), (0, 17), (0, 18)]
 
 
-def test_grafana_finds_the_file_by_the_label_of_its_config_map() -> None:
+def test_the_config_map_has_the_label_for_grafana() -> None:
     folder = (ROOT / DASHBOARD_FILE).parent
     text = (folder / "kustomization.yaml").read_text(encoding="utf-8")
     (generator,) = yaml.safe_load(text)["configMapGenerator"]

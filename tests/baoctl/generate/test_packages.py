@@ -11,6 +11,6 @@ def test_the_page_of_the_architecture_lists_every_package() -> None:
     assert f"```text\n{tree}```" in page
 
 
-def test_a_package_is_listed_with_its_folders_first() -> None:
+def test_folders_of_a_package_are_listed_first() -> None:
     paths = ["a/__init__.py", "a/z/x.py", "a/b.py", "a/c.py"]
     assert package_tree(paths) == "a/\n    z/  b  c\n\na/z/\n    x\n"

@@ -40,7 +40,7 @@ def test_the_page_of_baoctl_has_its_commands_at_every_depth() -> None:
     assert "\n## baoctl run\n" not in page
 
 
-def test_decisions_are_listed_by_day() -> None:
+def test_decisions_are_grouped_by_day() -> None:
     records = [("20261121-b.md", "# B\n\nx"), ("20261122-c.md", "# C"), ("20261121-a.md", "# A")]
     assert decision_page(records).partition("## ")[2] == (
         "2026-11-22\n\n- [C](adr/20261122-c.md)\n"

@@ -18,7 +18,7 @@ def test_a_state_diagram_becomes_a_table() -> None:
     )
 
 
-def test_every_diagram_of_the_pages_becomes_one() -> None:
+def test_every_diagram_of_the_pages_becomes_a_table() -> None:
     for path in (BLUE_GREEN_PAGE, DATACENTER_PAGE, UPGRADE_PAGE):
         text = (ROOT / path).read_text(encoding="utf-8")
         site = html(text)
@@ -29,7 +29,7 @@ def test_every_diagram_of_the_pages_becomes_one() -> None:
         assert arrows == site.count("\n|") - text.count("\n|") - 2
 
 
-def test_a_page_that_a_text_names_becomes_a_link() -> None:
+def test_a_page_name_becomes_a_link() -> None:
     assert html("| see docs/tls.md; `docs/api.md` [docs/seals.md](seals.md) |") == (
         "| see [docs/tls.md](tls.md); `docs/api.md` [docs/seals.md](seals.md) |"
     )

@@ -1,4 +1,4 @@
-"""baoctl.generate.versions: the page of versions, and whether its proofs exist."""
+"""baoctl.generate.versions: the page of versions, and whether its tests exist."""
 
 import ast
 
@@ -26,7 +26,7 @@ def test_the_page_has_a_row_for_each_pair_proof_and_feature() -> None:
     assert "| `a` | 2.4.0 | | notes |" in rows
 
 
-def test_every_feature_names_what_it_concerns() -> None:
+def test_every_feature_names_a_setting() -> None:
     assert [name for name, feature in FEATURES.items() if not feature.setting] == []
 
 

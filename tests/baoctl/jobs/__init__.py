@@ -1,1 +1,1 @@
-"""Unit tests of what runs in the pods of jobs: no cluster, and no server but loopback sockets."""
+"""Unit tests of Jobs: no cluster, and no servers except on loopback."""

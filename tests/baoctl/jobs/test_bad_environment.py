@@ -1,4 +1,4 @@
-"""Every variable of a job: a value that makes no sense is named in one line, and nothing is done.
+"""Every variable of a Job: an invalid value is reported in one line, and nothing is done.
 
 The exit status is that of the class Config (contracts.exit_codes), which the operator reads.
 """
@@ -38,7 +38,7 @@ RECORDS: tuple[Env, ...] = (
     TestEnv(run=RUN, store=STORE, server=SERVER, key="k"),
     UpgradeEnv(server=SERVER, action=STEP_DOWN, run_id="r", target="c-0"),
 )
-# Values that make no sense, of each kind of variable; a text may be anything.
+# Invalid values for each kind of variable; every value is a valid text.
 NUMBERS = ("x", "-1", "1.5", "9" * 19, "", "٣")
 BAD: Mapping[str, tuple[str, ...]] = {
     "_NUMBER": NUMBERS,
@@ -80,14 +80,14 @@ ROWS = sorted(
 @pytest.mark.parametrize(
     ("record", "name", "value"), ROWS, ids=lambda case: case if isinstance(case, str) else ""
 )
-def test_a_value_that_makes_no_sense_is_named(record: Env, name: str, value: str) -> None:
+def test_an_invalid_value_is_reported(record: Env, name: str, value: str) -> None:
     with pytest.raises(JobEnvError) as refused:
         type(record).from_environment({**record.to_environment(), name: value})
     assert str(refused.value).startswith(f"{name}={value!r}: must be ")
     assert "\n" not in str(refused.value)
 
 
-async def test_an_address_that_is_none_is_named() -> None:
+async def test_an_invalid_address_is_reported() -> None:
     environ = {**RECORDS[0].to_environment(), "BACKUP_FORBIDDEN_ADDRESSES": "10.0.0.1:x"}
     report = await outcome(MODES["backup"], environ, cast(Client, None), ManualClock())
     assert (report.failure, report.message) == (
@@ -98,7 +98,7 @@ async def test_an_address_that_is_none_is_named() -> None:
 @pytest.mark.parametrize(
     ("name", "value"), [("KUBERNETES_SERVICE_HOST", "a b"), ("KUBERNETES_SERVICE_PORT", "https")]
 )
-async def test_an_api_server_that_is_none_ends_the_job(
+async def test_an_invalid_api_server_address_ends_the_job(
     name: str, value: str, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     usual = {"KUBERNETES_SERVICE_HOST": "10.96.0.1"}
@@ -109,7 +109,7 @@ async def test_an_api_server_that_is_none_ends_the_job(
 
 
 @pytest.mark.parametrize("mode", ["backup", "restore", "restore-test", "upgrade"])
-def test_a_level_of_the_log_that_is_none_is_one_line_before_anything_is_done(mode: str) -> None:
+def test_an_invalid_log_level_is_reported_in_one_line(mode: str) -> None:
     record = RECORDS[("backup", "restore", "restore-test", "upgrade").index(mode)]
     done = subprocess.run(
         [sys.executable, "-m", "baoctl", "job", mode],

@@ -1,4 +1,4 @@
-"""The way of a job to its servers: by whose word they are known."""
+"""The connection of a Job to its servers: trusted CAs, and the search for the leader."""
 
 from pathlib import Path
 
@@ -9,15 +9,15 @@ from baoctl.jobs.leader_client import PAUSES, ServerAddresses, authority_of, fin
 from contracts.jobs.env import ServerEnv
 from managers.certs.x509 import make_authority
 from tests import gen
-from tests.baoctl.jobs.played_raft import Prompt, Raft
+from tests.baoctl.jobs.fake_raft import ImmediateClock, Raft
 
 
 def env(ca_path: str) -> ServerEnv:
     return ServerEnv(namespace="ns", cluster="x", pods=("x-0",), ca_path=ca_path)
 
 
-async def test_comments_of_a_bundle_are_no_obstacle_to_a_connection(tmp_path: Path) -> None:
-    """The TLS library takes ASCII alone, and the bundle of all public authorities has more."""
+async def test_a_ca_bundle_may_contain_non_ascii_comments(tmp_path: Path) -> None:
+    """The TLS library accepts only ASCII, and the bundle of public CAs contains more."""
     bundle = tmp_path / "ca.crt"
     pem = make_authority("x", gen.NOW).certificate
     bundle.write_bytes("# Főtanúsítvány\n".encode() + pem)
@@ -25,7 +25,7 @@ async def test_comments_of_a_bundle_are_no_obstacle_to_a_connection(tmp_path: Pa
         assert authority_of(env(str(bundle))).endswith(pem.decode().strip())
 
 
-def test_without_a_path_those_of_the_system_are_meant(tmp_path: Path) -> None:
+def test_without_a_path_the_system_cas_are_used(tmp_path: Path) -> None:
     assert authority_of(env("")) == ""
     with pytest.raises(JobFailure):
         authority_of(env(str(tmp_path / "absent")))
@@ -35,7 +35,7 @@ def test_without_a_path_those_of_the_system_are_meant(tmp_path: Path) -> None:
 async def test_a_leader_that_is_elected_during_the_search_is_returned(
     tmp_path: Path, pauses: int
 ) -> None:
-    raft, clock = Raft(leader=""), Prompt()
+    raft, clock = Raft(leader=""), ImmediateClock()
     clock.later = [
         (clock.monotonic() + sum(PAUSES[:pauses]), lambda: setattr(raft, "leader", "c-1"))
     ]

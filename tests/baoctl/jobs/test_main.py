@@ -1,4 +1,4 @@
-"""The frame of a job: every way to end is a report, and an exit status of its class."""
+"""The main function of a Job: every result is a report and an exit status of its class."""
 
 import asyncio
 import importlib
@@ -47,7 +47,7 @@ async def job_report(mode: Mode, environ: dict[str, str] = ENV) -> JobReport:
     return await outcome(mode, environ, NO_CLIENT, ManualClock())
 
 
-async def test_what_a_mode_returns_is_the_report() -> None:
+async def test_the_result_of_a_mode_is_the_report() -> None:
     async def work(env: BackupEnv, job: Job) -> JobReport:
         return BackupReport(outcome="Succeeded", deleted=2)
 
@@ -60,13 +60,13 @@ async def test_a_backup_outside_the_folder_of_its_cluster_is_refused() -> None:
 
 
 @pytest.mark.parametrize("failure", EXIT_CODES)
-async def test_a_failure_has_its_class(failure: FailureClass) -> None:
+async def test_a_failure_reports_its_class(failure: FailureClass) -> None:
     report = await job_report(raising(JobFailure(failure, "why")))
     assert (report.outcome, report.failure, report.message) == ("Failed", failure, "why")
     assert EXIT_CODES[failure] == JobFailure(failure, "").exit_code
 
 
-async def test_a_job_that_is_told_to_stop_says_so() -> None:
+async def test_a_terminated_job_reports_it() -> None:
     started = asyncio.Event()
 
     async def work(env: BackupEnv, job: Job) -> JobReport:
@@ -82,25 +82,25 @@ async def test_a_job_that_is_told_to_stop_says_so() -> None:
     assert "was stopped" in report.message
 
 
-async def test_a_defect_is_reported_by_its_kind_alone() -> None:
+async def test_a_bug_is_reported_without_its_message() -> None:
     report = await job_report(raising(LookupError("with some secret in it")))
     assert report.failure == "Config"
     assert "LookupError" in report.message
     assert "secret" not in report.message
 
 
-async def test_a_variable_that_is_missing_is_named() -> None:
+async def test_a_missing_variable_is_reported() -> None:
     environ = {name: text for name, text in ENV.items() if name != "BACKUP_KEY"}
     report = await job_report(raising(AssertionError()), environ)
     assert (report.failure, report.message) == ("Config", "BACKUP_KEY is not set")
 
 
-async def test_outside_of_a_pod_nothing_is_done() -> None:
+async def test_nothing_runs_outside_of_a_pod() -> None:
     assert await do(raising(AssertionError()), ENV, ManualClock()) == EXIT_CODES["Config"]
 
 
 class Closing:
-    """A client that tells whether it was closed, and after how many applies."""
+    """A client that records its applies and its close."""
 
     def __init__(self, error: Exception | None) -> None:
         self.error = error
@@ -117,10 +117,10 @@ class Closing:
 
 
 @pytest.mark.parametrize("error", [None, Forbidden(StatusInfo(403, "Forbidden", "no"))])
-async def test_nothing_is_left_open(
+async def test_the_client_is_closed(
     monkeypatch: pytest.MonkeyPatch, error: Exception | None
 ) -> None:
-    """What is left open is told by two lines at the end of every job's log."""
+    """An open client would add two lines to the end of the log of every Job."""
     client = Closing(error)
     monkeypatch.setattr("baoctl.jobs.main._client", lambda *_: client)
 
@@ -131,20 +131,20 @@ async def test_nothing_is_left_open(
     assert client.acts == ["apply", "close"]
 
 
-def test_a_message_is_bounded_and_has_no_signature_in_it() -> None:
+def test_a_message_is_bounded_and_contains_no_signature() -> None:
     text = str(JobFailure("Storage", "https://s3.example.com/k?X-Amz-Signature=abc\nline " * 99))
     assert "X-Amz-Signature" not in text
     assert "\n" not in text
     assert len(text) == MESSAGE_MAX
 
 
-def test_every_mode_is_one_of_the_command_line() -> None:
+def test_every_mode_is_a_command_line_argument() -> None:
     assert {*MODES, "upgrade"} == {*JOBS}
     for mode, module in JOBS.items():
         assert callable(importlib.import_module(module).main), mode
 
 
-def test_the_process_ends_by_its_own_status() -> None:
+def test_the_process_exits_with_the_status_of_the_failure() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "baoctl", "job", "backup"],
         env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False,

@@ -1,4 +1,4 @@
-"""The last word of a job reaches its object, or is given up for a reason."""
+"""The report of a Job is written to its object, or not written for a known reason."""
 
 from pathlib import Path
 
@@ -12,13 +12,13 @@ from contracts.jobs.env import RunEnv
 from runtime.client.client import ApplyResult
 from runtime.errors import ApiError, Conflict, Forbidden, NotFound, StatusInfo, TransportError
 from runtime.types import Object, Resource
-from tests.baoctl.jobs.played_raft import Prompt
+from tests.baoctl.jobs.fake_raft import ImmediateClock
 
 RUN = RunEnv("openbaobackups", "ns", "nightly", "uid-1")
 
 
 class Answers:
-    """An API server that answers applies from a list, the last one for ever."""
+    """An API server that answers applies from a list, and then repeats the last answer."""
 
     def __init__(self, *answers: Exception | None) -> None:
         self.answers = list(answers)
@@ -41,8 +41,8 @@ class Answers:
         return ApplyResult(body, created=False)
 
 
-async def test_it_is_written_into_that_very_object() -> None:
-    api, clock = Answers(None), Prompt()
+async def test_the_report_is_written_with_the_uid_as_precondition() -> None:
+    api, clock = Answers(None), ImmediateClock()
     await write_status(api, clock, RUN, {"report": {"outcome": "Succeeded"}})
     ((resource, body),) = api.requests
     assert resource == BACKUPS
@@ -50,42 +50,42 @@ async def test_it_is_written_into_that_very_object() -> None:
     assert body["status"] == {"report": {"outcome": "Succeeded"}}
 
 
-async def test_a_restore_reports_to_its_own_kind() -> None:
+async def test_the_report_of_a_restore_is_written_to_the_openbaorestore() -> None:
     api = Answers(None)
-    await write_status(api, Prompt(), RunEnv("openbaorestores", "ns", "n", "u"), {})
+    await write_status(api, ImmediateClock(), RunEnv("openbaorestores", "ns", "n", "u"), {})
     assert api.requests[0][0] == RESTORES
 
 
-async def test_an_api_server_that_restarts_is_waited_for() -> None:
-    api, clock = Answers(TransportError("away"), TransportError("away"), None), Prompt()
+async def test_a_write_is_retried_while_the_api_server_restarts() -> None:
+    api, clock = Answers(TransportError("away"), TransportError("away"), None), ImmediateClock()
     await write_status(api, clock, RUN, {})
     assert len(api.requests) == 3
     assert clock.monotonic() == pytest.approx(sum(PAUSES[:2]))
 
 
-async def test_one_that_stays_away_is_given_up() -> None:
-    api, clock = Answers(TransportError("away")), Prompt()
+async def test_retries_are_limited() -> None:
+    api, clock = Answers(TransportError("away")), ImmediateClock()
     with pytest.raises(TransportError):
         await write_status(api, clock, RUN, {})
     assert len(api.requests) == len(PAUSES) + 1
 
 
 @pytest.mark.parametrize("kind", [NotFound, Conflict])
-async def test_an_object_that_is_gone_or_another_one_gets_no_report(kind: type[ApiError]) -> None:
+async def test_a_deleted_or_recreated_object_gets_no_report(kind: type[ApiError]) -> None:
     api = Answers(kind(StatusInfo(404)))
     with pytest.raises(ObjectGone, match="ns/nightly"):
-        await write_status(api, Prompt(), RUN, {})
+        await write_status(api, ImmediateClock(), RUN, {})
     assert len(api.requests) == 1
 
 
-async def test_a_right_that_is_missing_is_not_tried_again() -> None:
+async def test_a_forbidden_write_is_not_retried() -> None:
     api = Answers(Forbidden(StatusInfo(403)))
     with pytest.raises(Forbidden):
-        await write_status(api, Prompt(), RUN, {})
+        await write_status(api, ImmediateClock(), RUN, {})
     assert len(api.requests) == 1
 
 
-def test_the_line_for_people_is_bounded_and_never_fails(tmp_path: Path) -> None:
+def test_the_termination_message_is_bounded_and_never_fails(tmp_path: Path) -> None:
     write_termination_message("x" * 10_000, tmp_path / "log")
     assert len((tmp_path / "log").read_text()) == 4000
     write_termination_message("lost", tmp_path / "no" / "folder")

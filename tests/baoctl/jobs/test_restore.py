@@ -1,4 +1,4 @@
-"""baoctl.jobs.restore: whose data a job may put in the place of whose, by what it is told."""
+"""baoctl.jobs.restore: the snapshots that a Job may restore into a cluster."""
 
 from dataclasses import replace
 from typing import Any
@@ -31,18 +31,18 @@ async def compare(manifest: Manifest | None = MANIFEST, runs: str = VERSION, **o
         check_target(env, LeaderSession(bao, Leader("x-0", "10.0.0.1", health), ""), manifest)
 
 
-async def test_what_an_object_says_of_its_snapshot_names_no_cluster() -> None:
-    """The OpenBaoBackup knows of which cluster it is; that a person wants its data is not said."""
+async def test_a_snapshot_of_another_cluster_needs_the_id_in_the_spec() -> None:
+    """The OpenBaoBackup names its cluster; the user has not confirmed that its data are wanted."""
     with pytest.raises(JobFailure, match=f"set spec.source.expectedClusterID to {STAGING}"):
         await compare(expected_cluster_id=STAGING)
 
 
-async def test_without_a_manifest_the_word_of_the_object_is_compared() -> None:
+async def test_without_a_manifest_the_id_in_the_openbaobackup_is_compared() -> None:
     with pytest.raises(JobFailure, match=f"is a snapshot of cluster {STAGING}"):
         await compare(None, expected_cluster_id=STAGING)
 
 
-async def test_without_a_manifest_newer_data_are_refused_too() -> None:
+async def test_newer_data_without_a_manifest_are_refused() -> None:
     with pytest.raises(JobFailure, match=r"taken by OpenBao 2\.5\.0"):
         await compare(None, expected_version="2.5.0")
 
@@ -60,7 +60,7 @@ async def test_without_a_manifest_newer_data_are_refused_too() -> None:
         ("", "2.7.2", False),
     ],
 )
-async def test_servers_of_an_earlier_minor_version_get_no_newer_data(
+async def test_data_of_a_later_minor_version_are_refused(
     runs: str, taken_by: str, refused: bool
 ) -> None:
     snapshot = replace(MANIFEST, cluster_id=PROD, version=taken_by)
@@ -72,7 +72,7 @@ async def test_servers_of_an_earlier_minor_version_get_no_newer_data(
     await compare(snapshot, runs=runs, force=True)
 
 
-async def test_another_cluster_than_the_named_one_is_refused() -> None:
+async def test_a_snapshot_of_an_unexpected_cluster_is_refused() -> None:
     with pytest.raises(JobFailure, match=f"is a snapshot of cluster {STAGING}"):
         await compare(expected_cluster_id=STAGING, named_cluster_id="id-of-test")
 
@@ -80,19 +80,19 @@ async def test_another_cluster_than_the_named_one_is_refused() -> None:
 @pytest.mark.parametrize(
     "orders",
     [
-        pytest.param({"named_cluster_id": STAGING}, id="a person named the cluster"),
-        pytest.param({"any_cluster_id": True}, id="the operator saw that the servers are anew"),
+        pytest.param({"named_cluster_id": STAGING}, id="the user named the cluster"),
+        pytest.param({"any_cluster_id": True}, id="the operator observed new servers"),
         pytest.param({"force": True}, id="force"),
     ],
 )
-async def test_who_may_have_the_data_of_another_cluster(orders: dict[str, Any]) -> None:
+async def test_data_of_another_cluster_are_allowed(orders: dict[str, Any]) -> None:
     await compare(expected_cluster_id=STAGING, **orders)
 
 
-async def test_the_data_of_the_same_cluster_need_no_name() -> None:
+async def test_data_of_the_same_cluster_need_no_id() -> None:
     await compare(replace(MANIFEST, cluster_id=PROD), expected_cluster_id=PROD)
 
 
-async def test_what_nobody_knows_is_not_compared() -> None:
+async def test_unknown_values_are_not_compared() -> None:
     await compare(replace(MANIFEST, cluster_id="", version=""))
     await compare(None)

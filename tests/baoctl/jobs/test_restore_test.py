@@ -1,6 +1,6 @@
 """baoctl.jobs.restore_test: the checks that need no real server.
 
-What a real server does with a snapshot is tested in tests/integration/test_restore_test_server.py.
+tests/integration/test_restore_test_server.py restores snapshots into a real server.
 """
 
 from collections.abc import AsyncIterable
@@ -17,7 +17,7 @@ from contracts.jobs.env import RunEnv, ServerEnv, StoreEnv, TestEnv
 from contracts.naming.snapshot_keys import manifest_key
 from managers.bao.client import BaoError
 from managers.bao.models import ServerHealth
-from tests.baoctl.jobs.played_raft import Prompt
+from tests.baoctl.jobs.fake_raft import ImmediateClock
 from tests.gen.snapshots import manifest_for, snapshot
 
 KEY = "ns/c/2026-01-01T03-00-00Z-0a1b2c3d.snap"
@@ -77,7 +77,7 @@ async def report_of(folder: Path, server: ServerEnv, **expected: Any) -> Restore
         **expected,
     )
     async with open_store(env.store, {}, EgressPolicy()) as store:
-        return await restore_test(env, store, Prompt())
+        return await restore_test(env, store, ImmediateClock())
 
 
 # field of the OpenBaoBackup: another value than that of the manifest

@@ -1,6 +1,6 @@
-"""Which snapshots go, as a table, and what retention does in a store in memory.
+"""The snapshots that retention removes, as a table and in a store in memory.
 
-What it does in a real store is tested in tests/integration/test_backup_job.py.
+tests/integration/test_backup_job.py has a real store.
 """
 
 import asyncio
@@ -43,22 +43,22 @@ def going(keys: list[BackupKey], rules: RetentionEnv) -> list[int]:
     return [keys.index(key) for key in select_outdated(keys, rules, NOW)]
 
 
-def test_the_oldest_go_first_beyond_the_count() -> None:
+def test_the_oldest_beyond_the_count_are_removed() -> None:
     assert going(snapshots_of_ages(4, 0, 2, 1, 3), RetentionEnv(2)) == [0, 4, 2]
 
 
-def test_age_counts_alone_and_together_with_the_count() -> None:
+def test_the_maximum_age_applies_alone_and_with_the_count() -> None:
     keys = snapshots_of_ages(0, 1, 2, 3)
     assert going(keys, RetentionEnv(max_age_seconds=2 * DAY)) == [3]
     assert going(keys, RetentionEnv(2, 2 * DAY)) == [3, 2]
     assert going(keys, RetentionEnv(4, 2 * DAY)) == [3]
 
 
-def test_without_rules_all_stay() -> None:
+def test_without_rules_nothing_is_removed() -> None:
     assert going(snapshots_of_ages(0, 1000), RetentionEnv()) == []
 
 
-def test_what_is_protected_stays_and_counts() -> None:
+def test_a_protected_snapshot_is_kept_and_counted() -> None:
     keys = snapshots_of_ages(0, 1, 2, 3)
     rules = RetentionEnv(2, protected=(keys[3].text, "not/of/this/store.snap"))
     assert going(keys, rules) == [2]
@@ -70,7 +70,7 @@ def test_what_is_protected_stays_and_counts() -> None:
     st.integers(0, 5),
     st.integers(0, 100 * DAY),
 )
-def test_the_newest_never_goes(ages: list[float], count: int, age: int) -> None:
+def test_the_newest_snapshot_is_never_removed(ages: list[float], count: int, age: int) -> None:
     keys = snapshots_of_ages(*ages)
     gone = select_outdated(keys, RetentionEnv(count, age), NOW)
     assert not keys or max(keys, key=lambda key: (key.at, key.id8)) not in gone
@@ -78,7 +78,7 @@ def test_the_newest_never_goes(ages: list[float], count: int, age: int) -> None:
         assert len(keys) - len(gone) <= max(count, 1)
 
 
-def test_only_whole_snapshots_of_this_place_are_listed() -> None:
+def test_only_complete_snapshots_of_the_cluster_are_listed() -> None:
     whole, bare, alone = snapshots_of_ages(0, 1, 2)
     others = [
         BackupKey("p", "n", "cd", NOW, "00000000"),
@@ -92,7 +92,7 @@ def test_only_whole_snapshots_of_this_place_are_listed() -> None:
     assert pair_keys(names, whole) == ([whole], [alone])
 
 
-def test_what_no_retention_ever_removes_is_counted_for_a_person() -> None:
+def test_snapshots_that_retention_never_removes_are_reported() -> None:
     assert retained_message(0) == ""
     assert retained_message(3).startswith("3 more snapshots of this name are kept")
     assert "manually" in retained_message(3)
@@ -143,14 +143,14 @@ class Memory(JobStore):
         return await retain(self, rules, self.snapshots[0], "uid", ManualClock(now))
 
 
-async def test_a_node_whose_clock_is_ahead_removes_nothing_by_age() -> None:
+async def test_a_job_with_a_fast_clock_removes_nothing_by_age() -> None:
     store = await Memory(*snapshots_of_ages(0, 1, 2)).filled()
     rules = RetentionEnv(max_age_seconds=30 * DAY)
     assert await store.retained(rules, NOW + timedelta(days=365)) == RetentionResult()
     assert await store.left() == [0, 1, 2]
 
 
-async def test_snapshots_of_a_clock_that_was_ahead_do_not_replace_later_ones() -> None:
+async def test_snapshots_with_a_time_in_the_future_do_not_replace_later_ones() -> None:
     store = await Memory(*snapshots_of_ages(0, 1, 2, 3, -400, -401, -402)).filled()
     removed = await store.retained(RetentionEnv(3))
     assert await store.left() == [0, 1, 2, 4, 5, 6]
@@ -180,7 +180,7 @@ async def test_an_archived_manifest_does_not_stop_retention() -> None:
     )
 
 
-async def test_more_archived_manifests_than_deletions_may_fail_do_not_stop_retention() -> None:
+async def test_many_archived_manifests_do_not_stop_retention() -> None:
     store = await Memory(*snapshots_of_ages(*range(FAILURES_MAX + 10))).filled()
     store.archived = {key.manifest for key in store.snapshots[2:]}
     removed = await store.retained(RetentionEnv(1))
@@ -204,7 +204,7 @@ def test_an_archived_manifest_never_makes_retention_remove_more(
     assert asyncio.run(left(archived)) >= asyncio.run(left(set())) | archived
 
 
-async def test_the_manifest_of_a_snapshot_that_is_not_listed_yet_stays() -> None:
+async def test_the_manifest_of_an_unlisted_snapshot_is_kept() -> None:
     store = await Memory(*snapshots_of_ages(0, 1, 2)).filled()
     store.not_listed = {store.snapshots[1].text, store.snapshots[2].text}
     await store.delete(store.snapshots[2].text)
@@ -237,7 +237,7 @@ async def test_a_locked_manifest_does_not_stop_retention() -> None:
     assert await store.size(left_over.manifest) is not None
 
 
-async def test_a_store_that_refuses_every_deletion_is_not_asked_for_each_object() -> None:
+async def test_failed_deletions_are_limited() -> None:
     store = await Memory(*snapshots_of_ages(*range(FAILURES_MAX + 10))).filled()
     store.locked = {key.text for key in store.snapshots}
     removed = await store.retained(RetentionEnv(1))
@@ -261,7 +261,7 @@ async def test_a_refused_address_stops_retention() -> None:
     )
 
 
-async def test_what_failed_before_the_time_limit_is_reported_too() -> None:
+async def test_failures_before_the_time_limit_are_reported() -> None:
     store = await Memory(*snapshots_of_ages(0, 1, 2)).filled()
     clock = ManualClock(NOW)
     stuck = asyncio.Event()

@@ -1,4 +1,4 @@
-"""baoctl.jobs.submission_permit: one permission, and only with the word of the API server."""
+"""baoctl.jobs.submission_permit: a permit is granted once, by the API server."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from contracts.api.job_result import SubmissionClaim
 from contracts.jobs.env import RunEnv
 from runtime.errors import TransportError
 from runtime.types import Object, ObjectKey
-from tests.baoctl.jobs.played_raft import Prompt
+from tests.baoctl.jobs.fake_raft import ImmediateClock
 from tests.gen.api import Call, FakeApi, api_error
 from tests.managers.restore.situations import at, restore_object
 
@@ -22,7 +22,7 @@ WRITE = "apply/status OpenBaoRestore monday"
 
 
 class LosesAnswers(FakeApi):
-    """Does one write, and nobody hears of it."""
+    """Executes one write and loses the response."""
 
     lost = 1
 
@@ -35,7 +35,7 @@ class LosesAnswers(FakeApi):
 def permit(
     status: Object, api: FakeApi | None = None, minutes: float = 1
 ) -> tuple[FakeApi, SubmissionPermit]:
-    api, clock = api or FakeApi(), Prompt()
+    api, clock = api or FakeApi(), ImmediateClock()
     api.with_objects((RESTORES, restore_object(status)))
     return api, SubmissionPermit(api, clock, RUN, clock.now() + timedelta(minutes=minutes))
 
@@ -46,7 +46,7 @@ def live_permit(api: FakeApi) -> Object | None:
     return claim
 
 
-async def test_it_is_taken_once() -> None:
+async def test_a_permit_is_taken_once() -> None:
     api, requests = permit(at("Created"))
     await take_claim(requests, CLAIM)
     assert (live_permit(api) or {})["podUID"] == "pod-uid"
@@ -54,20 +54,20 @@ async def test_it_is_taken_once() -> None:
         await take_claim(requests, CLAIM)
 
 
-async def test_a_lost_answer_counts_when_it_is_read_back() -> None:
+async def test_a_lost_response_is_resolved_by_a_read() -> None:
     api, requests = permit(at("Created"), LosesAnswers())
     await take_claim(requests, CLAIM)
     assert api.requests.count(WRITE) == 1
 
 
-async def test_a_conflict_is_looked_at_anew() -> None:
+async def test_a_conflict_is_retried() -> None:
     api, requests = permit(at("Created"))
     api.refuse(WRITE, api_error(409))
     await take_claim(requests, CLAIM)
     assert live_permit(api)
 
 
-async def test_it_waits_for_its_receipts_and_no_longer_than_it_may() -> None:
+async def test_the_wait_for_the_permit_has_a_deadline() -> None:
     api, requests = permit(at("Committed"))
     with pytest.raises(JobFailure, match="the deadline has passed"):
         await take_claim(requests, CLAIM)
@@ -85,7 +85,7 @@ async def test_it_waits_for_its_receipts_and_no_longer_than_it_may() -> None:
         ),
     ],
 )
-async def test_whoever_may_not_send_is_told_why(status: Object, message: str) -> None:
+async def test_a_refused_permit_reports_the_reason(status: Object, message: str) -> None:
     api, requests = permit(status)
     with pytest.raises(JobFailure, match=message):
         await take_claim(requests, CLAIM)

@@ -1,6 +1,6 @@
 """baoctl.jobs.verify_restore: which token is evidence that the data of the servers was replaced.
 
-What a real server answers after a restore is tested in tests/integration/test_restore_job.py.
+tests/integration/test_restore_job.py has the responses of a real server after a restore.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from baoctl.jobs.store.egress_policy import EgressPolicy
 from baoctl.jobs.verify_restore import confirm, find_evidence
 from managers.bao.client import Bao, Denied
 from managers.bao.models import ServerHealth
-from tests.baoctl.jobs.played_raft import Prompt
+from tests.baoctl.jobs.fake_raft import ImmediateClock
 from tests.gen.job_templates import restore_env, target
 
 HEALTH = ServerHealth(
@@ -26,7 +26,7 @@ HOURS = {"expire_time": "2030-01-01T01:00:00Z", "ttl": 3600}
 
 @dataclass
 class RefusesLater:
-    """A leader with unchanged data that knows the token once, and refuses it from then on."""
+    """A leader with unchanged data that accepts the token once, and then rejects it."""
 
     token: Mapping[str, Any]
     reads: int = 0
@@ -51,8 +51,8 @@ TOKENS: dict[str, tuple[dict[str, Any], bool]] = {
 
 
 @pytest.mark.parametrize("sentence", TOKENS)
-async def test_only_a_token_that_would_last_proves_other_data(sentence: str) -> None:
-    """The answer to the snapshot was lost: without evidence a user has to check the data."""
+async def test_only_a_long_lived_token_is_evidence_of_replaced_data(sentence: str) -> None:
+    """The response to the snapshot was lost: without evidence a user has to check the data."""
     token, proves = TOKENS[sentence]
     leader = cast(Bao, RefusesLater(token))
     at = LeaderSession(leader, Leader("x-0", "10.0.0.1", HEALTH), "token")
@@ -62,7 +62,7 @@ async def test_only_a_token_that_would_last_proves_other_data(sentence: str) -> 
     async def resolve(host: str) -> str:
         return "10.0.0.1"
 
-    context = JobContext(Prompt(), {}, EgressPolicy(), ServerAddresses(resolve))
+    context = JobContext(ImmediateClock(), {}, EgressPolicy(), ServerAddresses(resolve))
     env = restore_env(target())
     env = replace(env, server=replace(env.server, pods=("x-0",)))
     confirmation = await confirm(env, context, at, evidence)

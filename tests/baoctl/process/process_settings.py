@@ -17,7 +17,7 @@ def settings(tmp_path: Path, server: str = "http://127.0.0.1:1", **changes: Any)
 
 
 async def make_parts(chosen: Settings) -> Parts:
-    """The parts of a process; its clients are closed, for no test sends a request."""
+    """The parts of a process; its clients are closed, because no test sends a request."""
     parts = await build_parts(chosen, ManualClock())
     await parts.client.close()
     await parts.lease_client.close()

@@ -1,4 +1,4 @@
-"""baoctl.process.operator_image: asked once, of the operator's own pod, and no reason to stop."""
+"""baoctl.process.operator_image: read once from the pod of the operator; errors do not stop it."""
 
 from dataclasses import replace
 
@@ -27,31 +27,31 @@ def image(settings: Settings) -> str:
     return settings.installation.operator_image
 
 
-async def test_the_container_of_that_name_tells() -> None:
+async def test_the_image_is_that_of_the_operator_container() -> None:
     there = api(("mesh", "proxy:1"), ("operator", "registry.example.com/operator@sha256:1"))
     assert image(await with_own_image(IN_POD, there)) == "registry.example.com/operator@sha256:1"
     assert there.requests == ["get Pod the-pod"]
 
 
-async def test_a_container_that_was_renamed_is_the_first() -> None:
+async def test_the_first_container_is_used_if_it_was_renamed() -> None:
     assert image(await with_own_image(IN_POD, api(("manager", "operator:2")))) == "operator:2"
 
 
-async def test_what_was_named_counts_and_nobody_is_asked() -> None:
+async def test_the_variable_takes_precedence_without_a_request() -> None:
     there = api(("operator", "other"))
     named = from_environment({**ENVIRONMENT, "OPERATOR_IMAGE": "mine"})
     assert image(await with_own_image(named, there)) == "mine"
     assert there.requests == []
 
 
-async def test_outside_of_a_pod_nobody_is_asked() -> None:
+async def test_no_request_is_sent_outside_of_a_pod() -> None:
     there = api(("operator", "other"))
     assert image(await with_own_image(replace(IN_POD, pod_name=""), there)) == ""
     assert there.requests == []
 
 
 @pytest.mark.parametrize("code", [403, 404, 500])
-async def test_an_operator_that_may_not_know_works_on(code: int) -> None:
+async def test_a_forbidden_read_does_not_stop_the_operator(code: int) -> None:
     there = api(("operator", "mine"))
     there.refuse("get Pod the-pod", api_error(code))
     assert image(await with_own_image(IN_POD, there)) == ""

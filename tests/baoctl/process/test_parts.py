@@ -1,4 +1,4 @@
-"""baoctl.process.parts: what a standby consists of, and what it checks before the election."""
+"""baoctl.process.parts: the imports of a standby, and its checks before the election."""
 
 import subprocess
 import sys
@@ -12,9 +12,9 @@ from baoctl.process.wiring import build_controllers
 from tests.baoctl.process.process_settings import make_parts, settings
 
 HEAVY: Final = {"croniter", "cryptography", "jinja2", "managers.cluster", "obstore", "pydantic"}
-"""What only a leader needs: half of the memory of a process."""
+"""Modules that only a leader needs: half of the memory of a process."""
 DATACENTERS: Final = {"contracts.datacenter.objects", "managers.datacenter"}
-"""What only an operator with datacenters needs."""
+"""Modules that only an operator with datacenters needs."""
 GENERATOR: Final = {"contracts.api.schema.crd", "contracts.datacenter.definitions"}
 """What builds the CRDs: 2 MB, and a tenth of a second of CPU time."""
 

@@ -1,4 +1,4 @@
-"""baoctl.process.platform: asked once, and never guessed."""
+"""baoctl.process.platform: detected once, and never guessed."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def api(*, openshift: bool) -> FakeApi:
         ({"OPERATOR_PLATFORM": ""}, True, "openshift"),
     ],
 )
-async def test_the_api_server_tells(
+async def test_the_platform_is_detected(
     environment: dict[str, str], openshift: bool, found: str
 ) -> None:
     there = api(openshift=openshift)
@@ -39,7 +39,7 @@ async def test_the_api_server_tells(
 
 
 @pytest.mark.parametrize("named", ["kubernetes", "openshift"])
-async def test_what_was_named_counts_and_nobody_is_asked(named: str) -> None:
+async def test_the_variable_takes_precedence_without_a_request(named: str) -> None:
     there = api(openshift=True)
     settings = from_environment({"OPERATOR_PLATFORM": named})
     assert platform(await with_platform(settings, there)) == named
@@ -47,7 +47,7 @@ async def test_what_was_named_counts_and_nobody_is_asked(named: str) -> None:
 
 
 @pytest.mark.parametrize("code", [403, 500])
-async def test_an_answer_that_tells_nothing_ends_the_process(code: int) -> None:
+async def test_a_failed_detection_ends_the_process(code: int) -> None:
     """A wrong guess would replace every pod of every cluster."""
     there = api(openshift=True)
     there.refuse(ASKED, api_error(code))

@@ -1,4 +1,4 @@
-"""baoctl.process.preflight: a process that could not lead is not Ready, and does not try."""
+"""baoctl.process.preflight: a process that cannot lead is not ready, and is no candidate."""
 
 import asyncio
 import dataclasses
@@ -47,7 +47,7 @@ def test_the_kinds_of_each_mode() -> None:
     assert plurals(second) == everywhere
 
 
-async def test_a_missing_kind_delays_it_and_is_named() -> None:
+async def test_a_missing_kind_delays_readiness_and_is_reported() -> None:
     clock = ManualClock()
     server, rng = FakeApiServer(clock, random.Random(1)), random.Random(1)
     preflight = Preflight(client_of(FakeWire(server, rng, latency=NONE)), clock, POD_KINDS)
@@ -63,7 +63,7 @@ async def test_a_missing_kind_delays_it_and_is_named() -> None:
     assert preflight.failing() is None
 
 
-async def test_it_does_not_wait_for_ever() -> None:
+async def test_the_preflight_has_a_timeout() -> None:
     clock = ManualClock()
     server, rng = FakeApiServer(clock, random.Random(1)), random.Random(1)
     wire = FakeWire(server, rng, latency=NONE)

@@ -32,7 +32,7 @@ def test_the_settings_of_a_pod() -> None:
     assert provisioner_from_environment({}).reads == "poll"
 
 
-def test_a_cluster_wakes_the_tenants_of_its_namespace() -> None:
+def test_a_cluster_enqueues_the_tenants_of_its_namespace() -> None:
     async def nothing(_: Request) -> Outcome:
         return Done()
 

@@ -10,7 +10,7 @@ from runtime.process.manager import RunnableCrashed
 
 SETTINGS = from_environment({"LOG_LEVEL": "error"})
 
-# sentence: (how the manager ends, exit status)
+# sentence: (exception of the manager, exit status)
 ENDS: dict[str, tuple[Exception | None, int | None]] = {
     "a signal is a clean end": (None, None),
     "another leader is an error": (LeaseLost("the lease is theirs"), 1),
@@ -21,7 +21,9 @@ ENDS: dict[str, tuple[Exception | None, int | None]] = {
 
 
 @pytest.mark.parametrize(("end", "status"), ENDS.values(), ids=ENDS.keys())
-def test_end(monkeypatch: pytest.MonkeyPatch, end: Exception | None, status: int | None) -> None:
+def test_exit_status(
+    monkeypatch: pytest.MonkeyPatch, end: Exception | None, status: int | None
+) -> None:
     async def operator(settings: Settings, clock: Clock) -> None:
         assert settings is SETTINGS
         if end is not None:
@@ -36,7 +38,7 @@ def test_end(monkeypatch: pytest.MonkeyPatch, end: Exception | None, status: int
     assert ended.value.code == status
 
 
-def test_a_bug_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_exception_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     async def operator(settings: Settings, clock: Clock) -> None:
         raise KeyError("bug")
 

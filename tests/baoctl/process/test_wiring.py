@@ -1,6 +1,6 @@
 """baoctl.process.wiring.
 
-The parts of a process fit together, and it may do no more than it needs.
+The parts of a process are connected correctly, and watch no more than it needs.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ async def parts(tmp_path: Path) -> Parts:
     return await make_parts(settings(tmp_path))
 
 
-def test_controllers_with_names_of_their_own(parts: Parts) -> None:
+def test_the_names_of_controllers_are_unique(parts: Parts) -> None:
     names = [controller.name for controller in build_controllers(parts)]
     assert len(names) == len(set(names))
     assert {"openbaocluster-workload", "openbaocluster-adminops", "openbaorestore"} <= set(names)
@@ -63,7 +63,7 @@ OWN = {"openbaobackups.openbao.org", "openbaoclusters.openbao.org", "openbaorest
 
 
 def selections(parts: Parts) -> dict[str, Any]:
-    """What everybody waits for: of kinds that may be absent tells tests/runtime/test_optional."""
+    """The required selections; tests/runtime/cache/test_optional.py has those of optional kinds."""
     informers = parts.informers._informers
     return {
         str(resource.resource): resource
@@ -72,7 +72,7 @@ def selections(parts: Parts) -> dict[str, Any]:
     }
 
 
-def test_kinds_that_may_be_absent_are_read_by_nobody_until_they_come(parts: Parts) -> None:
+def test_optional_kinds_are_not_watched_before_they_are_installed(parts: Parts) -> None:
     build_controllers(parts)
     informers = parts.informers._informers
     optional = {resource for resource, informer in informers.items() if informer.optional}
@@ -82,7 +82,7 @@ def test_kinds_that_may_be_absent_are_read_by_nobody_until_they_come(parts: Part
     assert disabled == {resource for kind in OPTIONAL_KINDS for resource in kind.resources}
 
 
-def test_what_is_watched_and_how_much_of_it(parts: Parts) -> None:
+def test_the_watched_kinds_and_fields(parts: Parts) -> None:
     build_controllers(parts)
     selectors = selections(parts)
     assert set(selectors) == {*OWN, *(str(kind) for kind, _ in CHILDREN)}
@@ -101,8 +101,8 @@ def test_what_is_watched_and_how_much_of_it(parts: Parts) -> None:
         assert selection.namespace is None
 
 
-def test_the_pods_of_jobs_are_nobodys_business(parts: Parts) -> None:
-    """One of them may be called like a server, and would be counted as such."""
+def test_pods_of_jobs_are_not_watched(parts: Parts) -> None:
+    """One of them may have the name of a server, and would be counted as one."""
     build_controllers(parts)
     pods = selections(parts)["pods"]
     assert pods.matches({"metadata": {"name": "x-0", "labels": labels.server_pod("x")}})
@@ -111,13 +111,13 @@ def test_the_pods_of_jobs_are_nobodys_business(parts: Parts) -> None:
         assert not pods.matches({"metadata": metadata})
 
 
-async def test_one_namespace_is_watched_when_asked_for(tmp_path: Path) -> None:
+async def test_one_namespace_is_watched_if_configured(tmp_path: Path) -> None:
     parts = await make_parts(settings(tmp_path, namespaces=("a",)))
     build_controllers(parts)
     assert {selection.namespace for selection in selections(parts).values()} == {"a"}
 
 
-async def test_a_lease_is_a_matter_of_settings(tmp_path: Path, parts: Parts) -> None:
+async def test_leader_election_can_be_disabled(tmp_path: Path, parts: Parts) -> None:
     assert parts.elector is not None
     alone = await make_parts(settings(tmp_path, leader_election=False))
     assert alone.elector is None
@@ -131,7 +131,7 @@ async def empty_cluster(request: web.BaseRequest) -> web.StreamResponse:
     return await answer(request)
 
 
-async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: Path) -> None:
+async def test_a_process_without_clusters_sends_no_writes(tmp_path: Path) -> None:
     async with ScriptedServer(otherwise=empty_cluster) as server:
         chosen = settings(
             tmp_path, server.url, leader_election=False, listen="127.0.0.1", port=0,
@@ -148,11 +148,11 @@ async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: 
     gc.set_threshold(*thresholds)
     gc.unfreeze()
     assert {request.method for request in server.requests} == {"GET"}
-    # The admission policies are looked at by name.
+    # The admission policies are read by name.
     listed = [request.path for request in server.requests if PREFIX not in request.path]
     kinds = {path.rpartition("/")[2] for path in listed if path != DOCUMENT}
     assert "secrets" not in kinds
-    # Our own kinds and what clusters own, and the definitions of kinds that may be absent.
+    # Our own kinds, the kinds that clusters own, and the definitions of optional kinds.
     assert len(kinds) == len(CHILDREN) + len(OWN) + 1
 
 
@@ -169,7 +169,7 @@ async def controlled_parts(tmp_path: Path, **environment: str) -> Parts:
     return parts
 
 
-async def test_a_list_of_namespaces_is_read_one_by_one_and_waited_for_by_nobody(
+async def test_each_namespace_of_a_list_has_its_own_informers(
     tmp_path: Path,
 ) -> None:
     parts = await controlled_parts(tmp_path, WATCH_NAMESPACE="a,b,a")
@@ -183,7 +183,7 @@ async def test_a_list_of_namespaces_is_read_one_by_one_and_waited_for_by_nobody(
     assert parts.informers.unsynced() is None
 
 
-async def test_tenants_that_are_polled_have_only_our_own_kinds_watched(tmp_path: Path) -> None:
+async def test_polled_tenants_need_watches_of_our_kinds_only(tmp_path: Path) -> None:
     parts = await controlled_parts(tmp_path, TENANCY_MODE="multi-tenant")
     assert {str(informer.resource) for informer in parts.informers._informers} == {
         *OWN,
@@ -195,7 +195,7 @@ async def test_tenants_that_are_polled_have_only_our_own_kinds_watched(tmp_path:
     ]
 
 
-async def test_tenants_that_are_watched_are_watched_once_they_are_provisioned(
+async def test_namespaces_of_tenants_are_watched_after_provisioning(
     tmp_path: Path,
 ) -> None:
     parts = await controlled_parts(tmp_path, TENANCY_MODE="multi-tenant", TENANT_READS="watch")
@@ -206,14 +206,14 @@ async def test_tenants_that_are_watched_are_watched_once_they_are_provisioned(
 PLATFORM = {"datacenters", "bootstrapservicesets", "bootstrapworkloads"}
 
 
-async def test_without_datacenters_nothing_of_them_is_watched(tmp_path: Path) -> None:
+async def test_kinds_of_datacenters_are_not_watched_by_default(tmp_path: Path) -> None:
     parts = await controlled_parts(tmp_path)
     kinds = {informer.resource.plural for informer in parts.informers._informers}
     assert not kinds & {*PLATFORM, "deployments", "daemonsets"}
     assert b"openbao_datacenter" not in generate_latest(parts.metrics.registry)
 
 
-async def test_datacenters_are_a_matter_of_settings(tmp_path: Path) -> None:
+async def test_datacenters_can_be_enabled(tmp_path: Path) -> None:
     parts = await parts_of(tmp_path, DATACENTERS="true")
     names = [controller.name for controller in build_controllers(parts)]
     assert names[-2:] == ["datacenter", "bootstrapworkload"]
@@ -224,13 +224,13 @@ async def test_datacenters_are_a_matter_of_settings(tmp_path: Path) -> None:
     more = {"deployments.apps": ours, "daemonsets.apps": ours, **dict.fromkeys(own, "")}
     assert set(selectors) == {*OWN, *(str(kind) for kind, _ in CHILDREN), *more}
     assert {name: selectors[name].label_selector for name in more} == more
-    # What clusters own, too, is watched once for both.
+    # A kind that clusters own as well is watched once for both.
     watched = Counter(informer.resource for informer in parts.informers._informers)
     assert {watched[kind] for kind in RESOURCES} == {1}
     assert b"openbao_datacenter_services" in generate_latest(parts.metrics.registry)
 
 
-async def test_each_controller_has_the_requests_of_its_shard(tmp_path: Path) -> None:
+async def test_each_controller_accepts_requests_of_its_shard(tmp_path: Path) -> None:
     clusters = [ObjectKey("ns", f"cluster-{number}") for number in range(20)]
     for shard in (Shard(0, 2), Shard(1, 2)):
         parts = await make_parts(settings(tmp_path, shard=shard))
@@ -243,7 +243,7 @@ async def test_each_controller_has_the_requests_of_its_shard(tmp_path: Path) -> 
             assert owned == [key for key in clusters if shard.owns(key)], controller.name
 
 
-async def test_the_first_shard_alone_has_datacenters(tmp_path: Path) -> None:
+async def test_only_the_first_shard_manages_datacenters(tmp_path: Path) -> None:
     for shard, there in ((Shard(), True), (Shard(0, 2), True), (Shard(1, 2), False)):
         parts = await make_parts(settings(tmp_path, shard=shard, datacenters=True))
         controllers = {controller.name: controller for controller in build_controllers(parts)}

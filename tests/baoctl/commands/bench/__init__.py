@@ -1,1 +1,1 @@
-"""Tests of `baoctl.commands.login`."""
+"""Tests of `baoctl.commands.bench`."""

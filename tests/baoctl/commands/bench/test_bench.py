@@ -1,4 +1,4 @@
-"""`baoctl bench` before it asks anybody: its bounds."""
+"""`baoctl bench` before its first request: the ranges of its options."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def call(path: Path, *arguments: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("option", "value"), [(name, value) for name, values in OPTIONS.items() for value in values]
 )
-def test_an_option_out_of_its_bounds_is_refused(tmp_path: Path, option: str, value: str) -> None:
+def test_an_option_out_of_range_is_refused(tmp_path: Path, option: str, value: str) -> None:
     code, text = call(tmp_path, option, value)
     assert (code, option in text) == (2, True)
 
 
-def test_without_kubectl_the_next_step_is_to_install_it(tmp_path: Path) -> None:
+def test_a_missing_kubectl_is_an_error(tmp_path: Path) -> None:
     code, text = call(tmp_path)
     assert (code, "kubectl is not on PATH" in text) == (1, True)

@@ -1,4 +1,4 @@
-"""baoctl.commands.bench.connections: how long a token outlives a run that is killed."""
+"""baoctl.commands.bench.connections: the remaining TTL of the token of a killed run."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ DENIED = (403, {"errors": ["permission denied"]})
 RENEWED = (200, {"auth": {"lease_duration": 930}})
 MONTH = 2_764_800
 
-# sentence: (seconds that the token lives, answer, whether it is asked for less)
+# sentence: (TTL of the token in seconds, response, whether a shorter TTL is requested)
 LIVES: dict[str, tuple[int, tuple[int, object], bool]] = {
     "a role without token_ttl": (MONTH, RENEWED, True),
-    "a role with a short one": (600, RENEWED, False),
-    "a policy that forbids it": (MONTH, DENIED, True),
+    "a role with a short token_ttl": (600, RENEWED, False),
+    "a policy that forbids the renewal": (MONTH, DENIED, True),
     "a server that fails": (MONTH, (502, {}), True),
 }
 
 
 @pytest.mark.parametrize(("life", "answer", "is_requested"), LIVES.values(), ids=LIVES.keys())
-async def test_a_token_outlives_a_run_by_little(
+async def test_the_ttl_of_a_token_is_reduced_to_the_duration_of_the_run(
     tmp_path: Path, life: int, answer: tuple[int, object], is_requested: bool
 ) -> None:
     token = LoginToken(client_token="t", lease_duration=life)
@@ -44,7 +44,7 @@ async def test_a_token_outlives_a_run_by_little(
     assert bodies == ([(f"/v1/{RENEWAL}", {"increment": "930s"})] if is_requested else [])
 
 
-async def test_the_token_of_a_run_lives_longer_than_its_load(
+async def test_the_ttl_of_a_token_covers_load_and_cleanup(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     health = {"initialized": True, "sealed": False, "standby": False}

@@ -21,7 +21,7 @@ FIRST = Engine("secret", 1, "bao_bench_0123")
 SECOND = Engine("team/secret", 2, "bao_bench_0123")
 
 
-def test_a_run_has_an_engine_of_the_newer_version_under_its_own_name() -> None:
+def test_a_run_mounts_a_version_2_engine_at_a_unique_path() -> None:
     assert OWN.is_own
     assert OWN.mount_path == "sys/mounts/bao_bench_0123"
     assert OWN.settings()["options"] == {"version": "2"}
@@ -29,14 +29,14 @@ def test_a_run_has_an_engine_of_the_newer_version_under_its_own_name() -> None:
     assert own_engine("4567").mount != OWN.mount
 
 
-def test_keys_in_an_engine_that_exists_are_below_a_prefix() -> None:
+def test_keys_in_an_existing_engine_have_a_prefix() -> None:
     assert not FIRST.is_own
     assert FIRST.content_path("w0k1") == FIRST.removal_path("w0k1") == "secret/bao_bench_0123/w0k1"
     assert SECOND.content_path("w0k1") == "team/secret/data/bao_bench_0123/w0k1"
     assert SECOND.removal_path("w0k1") == "team/secret/metadata/bao_bench_0123/w0k1"
 
 
-def test_the_body_of_a_write_is_that_of_the_version() -> None:
+def test_the_body_of_a_write_depends_on_the_engine_version() -> None:
     assert FIRST.payload("x") == {"value": "x"}
     assert SECOND.payload("x") == {"data": {"value": "x"}}
 
@@ -44,14 +44,14 @@ def test_the_body_of_a_write_is_that_of_the_version() -> None:
 SETTINGS: dict[str, tuple[dict[str, Any], int | None]] = {
     "the newer version": ({"type": "kv", "options": {"version": "2"}}, 2),
     "the older version": ({"type": "kv", "options": {"version": "1"}}, 1),
-    "no version is the older one": ({"type": "kv", "options": None}, 1),
+    "an engine without a version is of the older one": ({"type": "kv", "options": None}, 1),
     "another engine": ({"type": "pki", "options": {"version": "2"}}, None),
     "no answer": ({}, None),
 }
 
 
 @pytest.mark.parametrize(("settings", "version"), SETTINGS.values(), ids=SETTINGS.keys())
-def test_an_engine_that_exists(settings: dict[str, Any], version: int | None) -> None:
+def test_an_existing_engine(settings: dict[str, Any], version: int | None) -> None:
     engine = existing_engine("secret", "0123", settings)
     assert (engine and engine.version) == version
     assert engine is None or not engine.is_own
@@ -62,20 +62,23 @@ def mount_response(*paths: str, description: object = DESCRIPTION) -> dict[str, 
 
 
 RUN = "bao_bench_0123456789abcdef"
-# sentence: (what the token sees, the engines of other runs)
+# sentence: (mounts that the token can list, engines of other runs)
 MOUNTS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "one was killed": (mount_response("secret/", f"{RUN}/", "cubbyhole/"), (RUN,)),
+    "a killed run": (mount_response("secret/", f"{RUN}/", "cubbyhole/"), (RUN,)),
     "none was": (mount_response("secret/"), ()),
     "an engine of a user with such a name": (mount_response(f"{RUN}/", description="ours"), ()),
-    "a name that no run has": (mount_response("bao_bench_prod/", f"team/{RUN}/", f"{RUN}x/"), ()),
-    "a name that is an order": (mount_response("bao_bench_; rm -rf ~ #/"), ()),
+    "a name that no run creates": (
+        mount_response("bao_bench_prod/", f"team/{RUN}/", f"{RUN}x/"),
+        (),
+    ),
+    "a name with a shell command": (mount_response("bao_bench_; rm -rf ~ #/"), ()),
     "too many": (
         mount_response(*(f"bao_bench_{number:016x}/" for number in range(9))),
         tuple(f"bao_bench_{number:016x}" for number in range(MOUNTS_MAX)),
     ),
     "no answer": ({}, ()),
-    "an answer that is none": ({"secret": [RUN]}, ()),
-    "settings that are none": ({"secret": {f"{RUN}/": "kv"}}, ()),
+    "an invalid response": ({"secret": [RUN]}, ()),
+    "invalid settings": ({"secret": {f"{RUN}/": "kv"}}, ()),
 }
 
 
@@ -85,7 +88,7 @@ def test_engines_of_other_runs(mounts: dict[str, Any], engines: tuple[str, ...])
 
 
 def granted_capabilities(engine: Engine, **changed: list[str]) -> dict[str, Any]:
-    """What a token may do that lacks nothing; but for the paths whose end is named."""
+    """All capabilities of an engine, except for the paths with the given ends."""
     full: dict[str, list[str]] = {}
     for path, needs in engine.required():
         full[path] = [*full.get(path, ()), *needs]
@@ -95,12 +98,12 @@ def granted_capabilities(engine: Engine, **changed: list[str]) -> dict[str, Any]
 
 
 @pytest.mark.parametrize("engine", [OWN, FIRST, SECOND])
-def test_nothing_is_missing(engine: Engine) -> None:
+def test_no_capability_is_missing(engine: Engine) -> None:
     assert missing_capabilities(engine, granted_capabilities(engine)) == ()
     assert missing_capabilities(engine, {path: ["root"] for path, _ in engine.required()}) == ()
 
 
-def test_each_missing_capability_is_named_with_its_path() -> None:
+def test_each_missing_capability_is_reported_with_its_path() -> None:
     assert missing_capabilities(OWN, granted_capabilities(OWN, bao_bench_0123=["deny"])) == (
         "update, delete at sys/mounts/bao_bench_0123",
     )

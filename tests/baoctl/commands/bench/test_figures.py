@@ -28,7 +28,7 @@ PERCENTILES = {
     "99 of 101 rounds up": ([*HUNDRED, 101.0], 99.0, 100.0),
     "99 of few is the highest": ([1.0, 2.0, 9.0], 99.0, 9.0),
     "all": (HUNDRED, 100.0, 100.0),
-    "none of them": (HUNDRED, 0.0, 1.0),
+    "no values": (HUNDRED, 0.0, 1.0),
     "one value": ([7.0], 50.0, 7.0),
     "no value": ([], 50.0, None),
 }
@@ -42,7 +42,7 @@ def test_percentile(values: list[float], percent: float, expected: float | None)
 
 
 @given(st.lists(st.floats(0.0, 60.0), min_size=1, max_size=200), st.floats(0.01, 100.0))
-def test_so_many_percent_do_not_exceed_it_and_less_do_not_exceed_the_one_before(
+def test_a_percentile_is_the_smallest_value_that_covers_its_share(
     values: list[float], percent: float
 ) -> None:
     ordered = sorted(values)
@@ -53,7 +53,7 @@ def test_so_many_percent_do_not_exceed_it_and_less_do_not_exceed_the_one_before(
     assert sum(value < quantile for value in ordered) < share
 
 
-def test_the_rate_counts_what_was_answered_and_durations_are_milliseconds() -> None:
+def test_the_rate_counts_successful_requests_and_durations_are_in_milliseconds() -> None:
     samples = Samples([0.004, 0.001, 0.002, 0.003])
     samples.fail("answered 503")
     samples.fail("answered 503")
@@ -63,7 +63,7 @@ def test_the_rate_counts_what_was_answered_and_durations_are_milliseconds() -> N
     assert (figures.errors, figures.error_counts) == (2, {"answered 503": 2})
 
 
-def test_an_operation_without_an_answer_has_no_durations() -> None:
+def test_an_operation_without_a_response_has_no_durations() -> None:
     figures = operation_figures("reads", Samples(), 0.0)
     assert (figures.count, figures.per_second, figures.p50_ms, figures.max_ms) == (
         0,
@@ -73,7 +73,7 @@ def test_an_operation_without_an_answer_has_no_durations() -> None:
     )
 
 
-def test_few_errors_are_kept_and_all_are_counted() -> None:
+def test_all_errors_are_counted_and_few_are_stored() -> None:
     samples = Samples()
     for number in range(1000):
         samples.fail(f"{number} {'x' * 10_000}")
@@ -84,7 +84,7 @@ def test_few_errors_are_kept_and_all_are_counted() -> None:
 
 
 @given(st.integers(1, 64), st.integers(1, 64 << 10))
-def test_what_is_stored_at_once_is_bounded(workers: int, size: int) -> None:
+def test_the_size_of_the_stored_data_is_bounded(workers: int, size: int) -> None:
     count = keys_per_worker(workers, size)
     assert 1 <= count <= KEYS_MAX
     assert count == 1 or count * workers * size * VERSIONS <= STORED_MAX
@@ -99,6 +99,6 @@ def test_size(text: str, expected: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "KiB", "1kb", "1.5KiB", "-1", "1 KiB", "9" * 10, "\u0661"])
-def test_no_size(text: str) -> None:
+def test_an_invalid_size_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="number of bytes"):
         size_of(text)

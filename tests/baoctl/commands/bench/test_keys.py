@@ -1,4 +1,4 @@
-"""baoctl.commands.bench.keys: what is removed, and what is reported as left."""
+"""baoctl.commands.bench.keys: what is removed, and what is reported as not removed."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def deletions(server: Server) -> list[str]:
     ]
 
 
-async def test_a_removal_is_repeated_until_it_is_done(tmp_path: Path) -> None:
-    """After a lost answer a server says 400 for as long as its first attempt is at work."""
+async def test_a_removal_is_retried_until_it_succeeds(tmp_path: Path) -> None:
+    """After a lost response the server returns 400 while its first attempt is in progress."""
     clock = ManualClock()
     async with serving(tmp_path, {OWN.mount_path: BUSY}) as server, server.client() as bao:
         run = asyncio.ensure_future(Keys(OWN, 1, clock).remove((worker(bao, clock),)))
@@ -54,7 +54,7 @@ async def test_a_removal_is_repeated_until_it_is_done(tmp_path: Path) -> None:
     assert deletions(server) == [OWN.mount_path] * 2
 
 
-async def test_what_cannot_be_removed_is_reported_with_the_reason(tmp_path: Path) -> None:
+async def test_a_failed_removal_is_reported_with_the_reason(tmp_path: Path) -> None:
     clock = ManualClock()
     async with serving(tmp_path, {OWN.mount_path: BUSY}) as server, server.client() as bao:
         run = asyncio.ensure_future(Keys(OWN, 1, clock).remove((worker(bao, clock),)))
@@ -65,7 +65,7 @@ async def test_what_cannot_be_removed_is_reported_with_the_reason(tmp_path: Path
     assert "failed to remove entry" in left
 
 
-async def test_a_refused_removal_is_not_repeated(tmp_path: Path) -> None:
+async def test_a_denied_removal_is_not_retried(tmp_path: Path) -> None:
     clock = ManualClock()
     async with serving(tmp_path, {OWN.mount_path: DENIED}) as server, server.client() as bao:
         left = await Keys(OWN, 1, clock).remove((worker(bao, clock),))
@@ -73,7 +73,7 @@ async def test_a_refused_removal_is_not_repeated(tmp_path: Path) -> None:
     assert len(deletions(server)) == 1
 
 
-async def test_in_an_engine_that_exists_only_the_keys_of_the_run_are_removed(
+async def test_only_the_keys_of_the_run_are_removed_from_an_existing_engine(
     tmp_path: Path,
 ) -> None:
     clock = ManualClock()
@@ -83,7 +83,7 @@ async def test_in_an_engine_that_exists_only_the_keys_of_the_run_are_removed(
     assert deletions(server) == paths
 
 
-async def test_a_name_that_is_taken_is_never_removed(tmp_path: Path) -> None:
+async def test_an_engine_that_existed_before_is_never_removed(tmp_path: Path) -> None:
     taken = (400, {"errors": ["path is already in use at bao_bench_0123/"]})
     clock = ManualClock()
     async with serving(tmp_path, {OWN.mount_path: taken}) as server, server.client() as bao:
@@ -92,7 +92,7 @@ async def test_a_name_that_is_taken_is_never_removed(tmp_path: Path) -> None:
     assert deletions(server) == []
 
 
-async def test_a_mount_whose_answer_is_lost_is_removed(tmp_path: Path) -> None:
+async def test_an_engine_is_removed_if_the_response_to_its_mount_is_lost(tmp_path: Path) -> None:
     clock = ManualClock()
     async with serving(tmp_path, {OWN.mount_path: (502, {})}) as server, server.client() as bao:
         run = asyncio.ensure_future(Keys(OWN, 1, clock).mount(worker(bao, clock)))
@@ -113,7 +113,7 @@ async def test_a_mount_whose_answer_is_lost_is_removed(tmp_path: Path) -> None:
         ("broken", (502, {}), ExitCode.ERROR),
     ],
 )
-async def test_why_there_is_no_engine(
+async def test_an_unusable_engine_is_refused(
     tmp_path: Path, mount: str | None, engine: tuple[int, object] | None, code: ExitCode
 ) -> None:
     answers: dict[str, tuple[int, object]] = {CAPABILITIES: (200, {"data": {}})}
@@ -126,7 +126,7 @@ async def test_why_there_is_no_engine(
     assert mount is None or "--mount" in str(error.value) or code == ExitCode.ERROR
 
 
-async def test_a_run_ends_before_its_load_if_its_token_lacks_a_right(tmp_path: Path) -> None:
+async def test_a_run_stops_before_its_load_if_the_token_lacks_a_capability(tmp_path: Path) -> None:
     login = LoginOptions("first", (), "app", None, "jwt-operator", None, None)
     options = BenchOptions(login, (READS,), 1.0, 1, 64, None, None, force=False)
     clock = ManualClock()
@@ -138,7 +138,7 @@ async def test_a_run_ends_before_its_load_if_its_token_lacks_a_right(tmp_path: P
 
 
 @pytest.mark.parametrize("answer", [DENIED, (502, {}), (200, {"data": {"secret": {}}})])
-async def test_what_other_runs_left_is_not_known_everywhere(
+async def test_leftovers_are_unknown_if_mounts_cannot_be_listed(
     tmp_path: Path, answer: tuple[int, object]
 ) -> None:
     answers = {"sys/internal/ui/mounts": answer}

@@ -1,4 +1,4 @@
-"""baoctl.commands.bench.report: the screen."""
+"""baoctl.commands.bench.report: the printed report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def report(samples: Samples) -> BenchReport:
     )
 
 
-def test_the_screen_has_the_figures_what_they_were_measured_on_and_the_errors() -> None:
+def test_the_screen_shows_figures_environment_and_errors() -> None:
     samples = Samples([0.002] * 12_345)
     samples.fail("answered 503")
     lines = [" ".join(line.split()) for line in report_lines(report(samples))]
@@ -49,5 +49,5 @@ def test_the_screen_has_the_figures_what_they_were_measured_on_and_the_errors() 
     assert " ".join(lines).endswith(FORWARD_NOTE)
 
 
-def test_an_operation_without_an_answer_has_dashes() -> None:
+def test_an_operation_without_a_response_shows_dashes() -> None:
     assert report_lines(report(Samples()))[1].split() == ["writes", "0.0", "-", "-", "-", "0"]

@@ -1,4 +1,4 @@
-"""baoctl.commands.bench.workload: closed-loop workers, by a clock that is moved by hand."""
+"""baoctl.commands.bench.workload: closed-loop workers with a manual clock."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from runtime.testing.clock import ManualClock
 from tests.managers.bao.servers import ADDRESS, serving
 
 
-async def test_each_worker_sends_its_next_request_after_the_answer() -> None:
+async def test_each_worker_sends_its_next_request_after_the_response() -> None:
     clock, sent = ManualClock(), list[tuple[str, int]]()
 
     def worker(name: str, seconds: float) -> Attempt:
@@ -42,7 +42,7 @@ async def test_each_worker_sends_its_next_request_after_the_answer() -> None:
     assert not samples.errors
 
 
-async def test_an_error_is_counted_and_the_worker_waits_for_a_moment() -> None:
+async def test_a_worker_pauses_after_an_error() -> None:
     clock, sent = ManualClock(), list[int]()
 
     async def attempt(number: int) -> float:
@@ -59,7 +59,7 @@ async def test_an_error_is_counted_and_the_worker_waits_for_a_moment() -> None:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-async def test_a_cancelled_run_waits_for_requests_that_must_not_be_cut_off(fails: bool) -> None:
+async def test_a_cancelled_run_waits_for_requests_in_flight(fails: bool) -> None:
     clock, ended = ManualClock(), list[int]()
 
     async def attempt(number: int) -> float:
@@ -100,7 +100,7 @@ async def test_the_token_of_a_login_is_revoked_before_the_next_request(tmp_path:
     assert server.requests[0].body == {"role": "app", "jwt": "jwt"}
 
 
-async def test_a_revocation_without_an_answer_is_sent_once_more_and_counts_as_an_error(
+async def test_a_failed_revocation_is_retried_once_and_counted_as_an_error(
     tmp_path: Path,
 ) -> None:
     answers = {LOGIN: ISSUED, REVOKE: (502, None)}
@@ -111,7 +111,7 @@ async def test_a_revocation_without_an_answer_is_sent_once_more_and_counts_as_an
     assert [request.path for request in server.requests[1:]] == [f"/v1/{REVOKE}"] * 2
 
 
-async def test_errors_of_different_keys_are_one_error(tmp_path: Path) -> None:
+async def test_errors_are_counted_regardless_of_the_key(tmp_path: Path) -> None:
     engine, errors = own_engine("0123"), set()
     async with serving(tmp_path, {}) as server, server.client() as bao:
         attempt = Worker(0, bao, ADDRESS, "token", ManualClock()).write(engine, "x", 4)

@@ -19,7 +19,7 @@ from runtime.testing.api_server.server import FakeApiServer
 from runtime.types import Object
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import keep, world
-from tests.baoctl.commands.cluster.looks import healthy
+from tests.baoctl.commands.cluster.recorded_cluster import healthy
 
 LABELS = {"openbao.org/cluster": "first"}
 TOKEN = "hvs." + 24 * "A"
@@ -57,7 +57,7 @@ def manifest_of(path: Path) -> dict[str, Any]:
     return document
 
 
-async def test_an_archive_has_what_support_needs(tmp_path: Path) -> None:
+async def test_an_archive_contains_the_files_for_support(tmp_path: Path) -> None:
     server, target = surroundings(), tmp_path / "x.tar.gz"
     async with command_line(server, tmp_path) as baoctl:
         result = await baoctl("bundle", "first", "-f", str(target))
@@ -82,7 +82,7 @@ async def test_no_object_is_read_twice(tmp_path: Path) -> None:
         done = await baoctl("bundle", "first", "-f", str(tmp_path / "x.tar.gz"))
     assert done.exit_code == 0, done.output
     reads = Counter(
-        # The log of a server is asked for twice: its last lines, and the last two minutes.
+        # The log of a server is requested twice: its last lines, and the last two minutes.
         call.target if call.path.endswith("/log") else call.path
         for call in server.requests
     )
@@ -90,8 +90,8 @@ async def test_no_object_is_read_twice(tmp_path: Path) -> None:
     assert any(path.endswith("/secrets") for path in reads)
 
 
-async def test_its_diagnosis_is_that_of_doctor(tmp_path: Path) -> None:
-    """doctor reads for itself, and the archive has read everything already."""
+async def test_an_archive_contains_the_diagnosis_of_doctor(tmp_path: Path) -> None:
+    """doctor reads the objects, and the bundle uses those that it has read."""
     server, target = surroundings(), tmp_path / "x.tar.gz"
     pod = copy.deepcopy(healthy().pods[0])
     pod["metadata"]["name"] = "backup-of-first"
@@ -136,7 +136,7 @@ async def test_a_token_in_a_config_map_is_refused_and_redacted(tmp_path: Path) -
     ]
 
 
-async def test_runs_of_this_cluster_are_in_it_and_those_of_others_are_not(tmp_path: Path) -> None:
+async def test_an_archive_contains_only_runs_of_its_cluster(tmp_path: Path) -> None:
     server, target = surroundings(), tmp_path / "x.tar.gz"
     for name, cluster in (("mine", "first"), ("theirs", "other")):
         run = {"apiVersion": API_VERSION, "kind": BACKUP_KIND, "spec": {"cluster": cluster},
@@ -149,7 +149,7 @@ async def test_runs_of_this_cluster_are_in_it_and_those_of_others_are_not(tmp_pa
     ]
 
 
-async def test_what_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
+async def test_an_unreadable_object_is_reported_with_the_reason(tmp_path: Path) -> None:
     faults = ScriptedFaults(*(Fault(FaultKind.INTERNAL) for _ in range(2)), where="/secrets")
     async with command_line(surroundings(), tmp_path, faults) as baoctl:
         result = await baoctl("bundle", "first", "-f", str(tmp_path / "x.tar.gz"))
@@ -159,7 +159,7 @@ async def test_what_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> N
     assert "Not in the archive: secrets: " in result.stdout
 
 
-async def test_a_cluster_that_is_none_and_a_folder_that_is_none(tmp_path: Path) -> None:
+async def test_a_missing_cluster_or_folder_is_an_error(tmp_path: Path) -> None:
     async with command_line(surroundings(), tmp_path) as baoctl:
         missing = await baoctl("bundle", "other", "-f", str(tmp_path / "x.tar.gz"))
         nowhere = await baoctl("bundle", "first", "-f", str(tmp_path / "none" / "x.tar.gz"))
@@ -168,7 +168,7 @@ async def test_a_cluster_that_is_none_and_a_folder_that_is_none(tmp_path: Path) 
     assert not (tmp_path / "x.tar.gz").exists()
 
 
-def test_the_log_before_a_restart_is_read_too() -> None:
+def test_an_archive_contains_the_log_of_the_previous_container() -> None:
     pod = healthy().pods[0]
     pod["status"]["containerStatuses"][0] |= {"name": "openbao", "restartCount": 2}
     files = [(log_request.file, log_request.previous) for log_request in log_requests([pod], "x-")]

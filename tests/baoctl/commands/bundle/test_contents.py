@@ -34,7 +34,7 @@ def cluster() -> Object:
     return {"kind": "OpenBaoCluster", "metadata": metadata, "spec": {}}
 
 
-def test_objects_become_files_without_what_repeats_them() -> None:
+def test_objects_are_stored_without_duplicate_data() -> None:
     bundle = bundle_of(Collected(cluster(), (config_map(**{"config.hcl": "ui = true\n"}),)))
     assert list(bundle.files) == sorted(bundle.files)
     live = json.loads(bundle.files["cluster.json"])
@@ -44,7 +44,7 @@ def test_objects_become_files_without_what_repeats_them() -> None:
     assert shape["data"] == {"config.hcl": 10}
 
 
-def test_of_a_secret_there_is_no_data_and_no_annotation() -> None:
+def test_a_secret_is_stored_without_data_and_annotation_values() -> None:
     secret = {
         "kind": "Secret",
         "data": {"token": "aHZz"},
@@ -54,21 +54,21 @@ def test_of_a_secret_there_is_no_data_and_no_annotation() -> None:
     assert json.loads(text) == [{"metadata": {"name": "first-root-token"}, "annotations": ["a"]}]
 
 
-def test_a_name_of_a_file_stays_in_the_archive() -> None:
+def test_a_file_name_cannot_leave_the_archive() -> None:
     bundle = bundle_of(Collected(cluster(), logs={"../../etc/passwd": "x"}, reports={"..": "y"}))
     outside = [name for name in bundle.files if ".." in name.split("/") or name.startswith("/")]
     assert outside == []
     assert {"x", "y"} <= set(bundle.files.values())
 
 
-def test_what_has_no_room_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_beyond_the_size_limit_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "FILES_MAX", 1000)
     bundle = bundle_of(Collected(cluster(), logs={"first-0.openbao": 2000 * "x"}))
     assert "logs/first-0.openbao.log" not in bundle.files
     assert [part.part for part in bundle.unread] == ["logs/first-0.openbao.log"]
 
 
-def test_the_manifest_names_each_file_and_what_is_not_there() -> None:
+def test_the_manifest_lists_files_and_missing_parts() -> None:
     bundle = Bundle({"b": "x\n", "a": "é"}, (MissingPart("events", f"denied\nfor {TOKEN}"),))
     document = json.loads(manifest(bundle, "2026-11-26T12:00:00Z", "1.2.3"))
     assert [file["name"] for file in document["files"]] == ["a", "b"]
@@ -84,7 +84,7 @@ def test_many_secrets_are_counted() -> None:
         without_secrets(bundle, redact=False)
 
 
-def test_the_same_files_make_the_same_bytes() -> None:
+def test_an_archive_is_reproducible() -> None:
     one = archive_bytes({"b": "2", "a": "1"}, "first")
     assert one == archive_bytes({"a": "1", "b": "2"}, "first")
     with tarfile.open(fileobj=io.BytesIO(one)) as tar:
@@ -93,13 +93,13 @@ def test_the_same_files_make_the_same_bytes() -> None:
 
 
 class TestFile:
-    def test_only_its_owner_may_read_it(self, tmp_path: Path) -> None:
+    def test_only_the_owner_may_read_the_archive(self, tmp_path: Path) -> None:
         target = tmp_path / "x.tar.gz"
         write_archive(target, b"1", force=False)
         assert stat.S_IMODE(target.stat().st_mode) == 0o600
         assert [path.name for path in tmp_path.iterdir()] == ["x.tar.gz"]
 
-    def test_a_file_that_is_there_stays_unless_force(self, tmp_path: Path) -> None:
+    def test_an_existing_file_is_replaced_only_with_force(self, tmp_path: Path) -> None:
         target = tmp_path / "x.tar.gz"
         target.write_bytes(b"mine")
         with pytest.raises(FileExistsError):

@@ -1,4 +1,4 @@
-"""baoctl.commands.bundle.secret_patterns: nothing secret is overlooked, wherever it stands."""
+"""baoctl.commands.bundle.secret_patterns: secrets are found in every format."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pem(kind: str) -> str:
     return f"-----BEGIN {kind}PRIVATE KEY-----\n{_PEM_LINES}\n-----END {kind}PRIVATE KEY-----"
 
 
-# By kind: a text with a secret in it, and the part that may not stay.
+# By kind: a text with a secret, and the part that must be redacted.
 PLANTED: dict[str, st.SearchStrategy[tuple[str, str]]] = {
     "service token": letters(24, 100).map(lambda token: (f"hvs.{token}", token)),
     "older token": letters(24, 24).map(lambda token: (f"s.{token}", token)),
@@ -65,7 +65,7 @@ PLANTED: dict[str, st.SearchStrategy[tuple[str, str]]] = {
     ),
     "YAML": letters(8, 30).map(lambda token: (f"  password: {token}", token)),
 }
-# Lines of text that hold nothing.
+# Lines without a secret.
 _AROUND = st.lists(
     st.text(string.ascii_letters + string.digits + " .,:;=-_[]", max_size=60)
     | st.text(max_size=40).map(lambda token: token.replace("\n", " ")),
@@ -75,7 +75,7 @@ _AROUND = st.lists(
 
 @pytest.mark.parametrize("kind", PLANTED)
 @given(data=st.data())
-def test_a_secret_is_found_at_its_line_and_does_not_stay(kind: str, data: st.DataObject) -> None:
+def test_a_secret_is_found_with_its_line_and_redacted(kind: str, data: st.DataObject) -> None:
     planted, secret = data.draw(PLANTED[kind])
     before, after = data.draw(_AROUND), data.draw(_AROUND)
     # The name of a field may contain the secret: annotations contains "annotati".
@@ -90,7 +90,7 @@ def test_a_secret_is_found_at_its_line_and_does_not_stay(kind: str, data: st.Dat
 
 
 @given(st.text(max_size=400), st.lists(st.one_of(*PLANTED.values()), max_size=3))
-def test_lines_and_the_rest_of_a_text_stay(text: str, planted: list[tuple[str, str]]) -> None:
+def test_the_rest_of_a_text_is_unchanged(text: str, planted: list[tuple[str, str]]) -> None:
     whole = "\n".join((text, *(item for item, _ in planted)))
     matches = find_secrets(whole)
     for match in matches:
@@ -113,7 +113,7 @@ def test_lines_and_the_rest_of_a_text_stay(text: str, planted: list[tuple[str, s
     st.dictionaries(st.sampled_from(["a", "token", "password", "note"]), st.text(max_size=60)),
     st.one_of(*PLANTED.values()),
 )
-def test_json_stays_json(fields: dict[str, str], planted: tuple[str, str]) -> None:
+def test_redacted_json_is_valid_json(fields: dict[str, str], planted: tuple[str, str]) -> None:
     text = as_json({**fields, "planted": planted[0]})
     clean, _ = redact(text)
     assert set(json.loads(clean)) == {*fields, "planted"}
@@ -140,21 +140,21 @@ HARMLESS = (
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_a_text_without_secrets_is_unchanged(text: str) -> None:
     assert redact(text) == (text, ())
 
 
-def test_a_healthy_cluster_has_none() -> None:
+def test_no_secret_is_found_in_a_healthy_cluster() -> None:
     recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
     assert find_secrets(as_json(recorded)) == ()
 
 
-def test_the_secret_key_of_a_seal_is_no_name_of_an_entry() -> None:
+def test_the_secret_key_of_a_seal_is_redacted() -> None:
     text = as_json({"awskms": {"region": "eu-west-1", "secretKey": "wJalrXUtnFEMI"}})
     assert redact(text)[0] == text.replace("wJalrXUtnFEMI", REDACTED)
 
 
-def test_two_signs_of_one_secret_are_one_finding() -> None:
+def test_a_secret_that_matches_two_patterns_is_reported_once() -> None:
     (only,) = find_secrets(f'x\n"token": "hvs.{24 * "a"}"\n')
     assert (only.line, redact(f'token = "s.{24 * "b"}"')[0]) == (2, f'token = "{REDACTED}"')
 
@@ -166,7 +166,7 @@ REPEATED = (
 
 
 @pytest.mark.parametrize("piece", REPEATED)
-def test_a_long_repetition_is_read_in_linear_time(piece: str) -> None:
-    """A pattern that goes back and forth would need hours; the timeout of the test ends it."""
+def test_a_long_text_is_searched_in_linear_time(piece: str) -> None:
+    """A pattern with backtracking would take hours; the timeout of the test ends it."""
     clean, _ = redact(piece * (400_000 // len(piece)))
     assert find_secrets(clean) == ()

@@ -1,4 +1,4 @@
-"""`baoctl` beside an API server in memory that holds a cluster; the objects are those of a rig."""
+"""`baoctl` with an API server in memory and a cluster whose objects were recorded on a rig."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from runtime.testing.api_server.kinds import Kind, custom
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.writes import WriteTarget
 from runtime.types import Object, Resource, key_of
-from tests.baoctl.commands.cluster.looks import healthy, lease
+from tests.baoctl.commands.cluster.recorded_cluster import healthy, lease
 
 KINDS: dict[str, Resource] = {
     resource.kind: resource
@@ -30,7 +30,7 @@ KINDS: dict[str, Resource] = {
 
 
 def server_of(objects: Iterable[Object]) -> FakeApiServer:
-    """An API server that holds these objects with their status."""
+    """An API server with these objects and their status."""
     server = FakeApiServer(SystemClock(), random.Random(1))
     for kind in (CLUSTERS, BACKUPS, RESTORES):
         server.serve(custom(kind))
@@ -42,7 +42,7 @@ def server_of(objects: Iterable[Object]) -> FakeApiServer:
 
 
 def keep(server: FakeApiServer, obj: Object) -> None:
-    """Write an object and its status, as somebody else does."""
+    """Write an object and its status, as another client does."""
     resource = KINDS[obj["kind"]]
     metadata = {
         name: value
@@ -57,6 +57,6 @@ def keep(server: FakeApiServer, obj: Object) -> None:
 
 
 def world() -> FakeApiServer:
-    """The cluster of `looks`, its pods and the Lease of its operator."""
+    """The cluster of `recorded_cluster`, its pods and the Lease of its operator."""
     seen = healthy()
     return server_of([seen.cluster, *seen.pods, lease()])

@@ -1,4 +1,4 @@
-"""The verbs that change a cluster: what they write, and what they refuse."""
+"""The verbs that change a cluster: their writes, prompts and errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import server_of, world
-from tests.baoctl.commands.cluster.looks import healthy, with_spec, with_status
+from tests.baoctl.commands.cluster.recorded_cluster import healthy, with_spec, with_status
 
 NOW = "2026-11-26T12:00:00Z"
 KEY = ObjectKey("default", "first")
@@ -33,7 +33,7 @@ UPGRADING = with_status(healthy(), upgrade={"phase": "Rolling"}).cluster
 
 
 def spec_after(live: Object, verb: str, argument: str) -> dict[str, Any]:
-    """The spec that the patch leaves behind, as RFC 6902 has it for `add`."""
+    """The spec after the patch, by the rules of RFC 6902 for `add`."""
     ops = operations(live, edit_of(verb, live, argument))
     spec: dict[str, Any] = json.loads(json.dumps(live["spec"]))
     for op in ops:
@@ -73,7 +73,7 @@ WRITES: dict[str, tuple[Object, str, str, dict[str, Any]]] = {
     ),
     "an upgrade": (healthy().cluster, "start", "2.7.3", {"version": "2.7.3"}),
     "a retry": (UPGRADING, "retry", NOW, {"upgrade": {"requests": {"retry": NOW}}}),
-    "a promotion beside a strategy": (
+    "a promotion with a strategy": (
         {**UPGRADING, "spec": {**UPGRADING["spec"], "upgrade": {"strategy": "BlueGreen"}}},
         "promote", NOW,
         {"upgrade": {"strategy": "BlueGreen", "requests": {"promote": NOW}}},
@@ -82,7 +82,9 @@ WRITES: dict[str, tuple[Object, str, str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("live", "verb", "argument", "fields"), WRITES.values(), ids=WRITES.keys())
-def test_what_is_written(live: Object, verb: str, argument: str, fields: dict[str, Any]) -> None:
+def test_a_verb_changes_only_its_fields(
+    live: Object, verb: str, argument: str, fields: dict[str, Any]
+) -> None:
     spec = spec_after(live, verb, argument)
     assert {name: spec[name] for name in fields} == fields
     assert {name: item for name, item in spec.items() if name not in fields} == {
@@ -92,7 +94,7 @@ def test_what_is_written(live: Object, verb: str, argument: str, fields: dict[st
 
 
 @pytest.mark.parametrize("verb", EDITS)
-def test_the_same_with_kubectl_is_one_command(verb: str) -> None:
+def test_the_equivalent_for_kubectl_is_one_command(verb: str) -> None:
     words = shlex.split(as_kubectl(UPGRADING, edit_of(verb, UPGRADING, "first-2")))
     assert words[:5] == ["kubectl", "-n", "default", "patch", "openbaocluster"]
     assert list(json.loads(words[-1])) == ["spec"]
@@ -101,21 +103,21 @@ def test_the_same_with_kubectl_is_one_command(verb: str) -> None:
 @pytest.mark.parametrize(
     ("verb", "spec"), [("pause", {"paused": True}), ("resume", {}), ("unfence", {}), ("wake", {})]
 )
-def test_what_stands_so_already_is_not_written(verb: str, spec: dict[str, Any]) -> None:
+def test_a_spec_that_has_the_value_is_not_written(verb: str, spec: dict[str, Any]) -> None:
     live = with_spec(healthy(), **spec).cluster
     assert operations(live, edit_of(verb, live, "first-2")) == ()
 
 
-# sentence: (cluster, verb, words)
+# sentence: (cluster, verb, part of the error)
 REFUSED: dict[str, tuple[Object, str, str]] = {
     "an upgrade of a cluster with an image": (
         with_spec(healthy(), image="registry.example.com/openbao:2.6.2").cluster, "start",
         "set spec.image and spec.version together",
     ),
-    "a CA of somebody else": (
+    "a CA that the operator does not manage": (
         with_spec(healthy(), tls={"mode": "External"}).cluster, "ca", "spec.tls.mode External",
     ),
-    "a key of a key service": (
+    "a key in a key service": (
         with_spec(healthy(), unseal={"type": "transit"}).cluster, "unseal-key",
         "rotate the key in its key service",
     ),
@@ -127,13 +129,15 @@ REFUSED: dict[str, tuple[Object, str, str]] = {
 
 
 @pytest.mark.parametrize(("live", "verb", "words"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_the_operator_does_not_manage_is_refused(live: Object, verb: str, words: str) -> None:
+def test_a_field_that_the_operator_does_not_manage_is_refused(
+    live: Object, verb: str, words: str
+) -> None:
     with pytest.raises(VerbError, match=words) as raised:
         edit_of(verb, live, NOW)
     assert raised.value.exit_code == 4
 
 
-def test_an_order_to_no_upgrade_and_an_edit_of_what_goes_away_are_refused() -> None:
+def test_a_promotion_without_an_upgrade_and_an_edit_during_deletion_are_refused() -> None:
     going = {
         **healthy().cluster,
         "metadata": {**healthy().cluster["metadata"], "deletionTimestamp": NOW},
@@ -144,7 +148,7 @@ def test_an_order_to_no_upgrade_and_an_edit_of_what_goes_away_are_refused() -> N
         assert raised.value.exit_code == 4
 
 
-async def test_the_verbs_write_once_and_say_so(tmp_path: Path) -> None:
+async def test_a_verb_writes_once_and_prints_the_result(tmp_path: Path) -> None:
     server = world()
     async with command_line(server, tmp_path) as baoctl:
         dry = await baoctl("pause", "first", "--dry-run")
@@ -190,8 +194,8 @@ HIBERNATIONS: dict[str, tuple[tuple[str, ...], str, int, str, bool]] = {
     "without an answer": (("first",), "", 1, "no answer: nothing was changed", True),
     "without a prompt": (("first", "--yes"), "", 0, "patched: all servers stop", False),
     "a trial": (("first", "--dry-run"), "", 0, "would be patched", False),
-    "of no cluster": (("other",), "other\n", 5, "only first", False),
-    "of no cluster, without a prompt": (("other", "-y"), "", 5, "only first", False),
+    "of a missing cluster": (("other",), "other\n", 5, "only first", False),
+    "of a missing cluster, without a prompt": (("other", "-y"), "", 5, "only first", False),
 }
 
 
@@ -200,7 +204,7 @@ HIBERNATIONS: dict[str, tuple[tuple[str, ...], str, int, str, bool]] = {
     HIBERNATIONS.values(),
     ids=HIBERNATIONS.keys(),
 )
-async def test_hibernate_asks_once_the_cluster_exists(
+async def test_hibernate_asks_for_confirmation(
     tmp_path: Path, arguments: tuple[str, ...], typed: str, status: int, words: str, prompt: bool
 ) -> None:
     server = world()
@@ -212,7 +216,7 @@ async def test_hibernate_asks_once_the_cluster_exists(
     assert live["spec"].get("hibernate", False) is ("patched: all" in words)
 
 
-async def test_hibernate_asks_nothing_about_a_hibernated_cluster(tmp_path: Path) -> None:
+async def test_hibernate_asks_nothing_if_the_cluster_is_hibernated(tmp_path: Path) -> None:
     async with command_line(world(), tmp_path) as baoctl:
         await baoctl("hibernate", "first", "--yes")
         again = await baoctl("hibernate", "first")
@@ -232,7 +236,7 @@ CLEANUPS: dict[str, tuple[tuple[str, ...], str, int, bool, bool]] = {
 @pytest.mark.parametrize(
     ("arguments", "typed", "status", "prompt", "written"), CLEANUPS.values(), ids=CLEANUPS.keys()
 )
-async def test_a_cleanup_asks_because_it_cannot_be_undone(
+async def test_cleanup_asks_for_confirmation(
     tmp_path: Path,
     arguments: tuple[str, ...],
     typed: str,
@@ -249,7 +253,7 @@ async def test_a_cleanup_asks_because_it_cannot_be_undone(
     assert ("cleanup" in live["spec"].get("upgrade", {}).get("requests", {})) is written
 
 
-async def test_a_cleanup_of_a_cluster_without_an_upgrade_is_refused_before_it_asks(
+async def test_cleanup_without_an_upgrade_is_refused_before_the_prompt(
     tmp_path: Path,
 ) -> None:
     async with command_line(world(), tmp_path) as baoctl:
@@ -257,7 +261,7 @@ async def test_a_cleanup_of_a_cluster_without_an_upgrade_is_refused_before_it_as
     assert (result.exit_code, "Type first" in result.output) == (4, False), result.output
 
 
-async def test_an_order_asks_once_although_the_cluster_changes_meanwhile() -> None:
+async def test_a_verb_asks_once_even_if_the_write_is_retried() -> None:
     server, names = world(), []
 
     def confirm(name: str) -> None:
@@ -272,7 +276,7 @@ async def test_an_order_asks_once_although_the_cluster_changes_meanwhile() -> No
     assert (live["spec"]["paused"], live["spec"]["hibernate"]) == (True, True)
 
 
-async def test_a_backup_is_an_object_of_its_own(tmp_path: Path) -> None:
+async def test_backup_creates_an_openbaobackup(tmp_path: Path) -> None:
     server = world()
     live = with_spec(healthy(), backup={"schedule": "0 3 * * *"}).cluster
     server.put(CLUSTERS, {**live, "metadata": {"name": "first", "namespace": "default"}})
@@ -296,12 +300,12 @@ async def test_a_backup_is_an_object_of_its_own(tmp_path: Path) -> None:
         ("completion", "powershell"),
     ],
 )
-def test_arguments_that_make_no_sense(arguments: tuple[str, ...]) -> None:
+def test_invalid_arguments_are_refused(arguments: tuple[str, ...]) -> None:
     result = CliRunner().invoke(main, list(arguments))
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
 
 
-async def test_a_pause_with_an_end_resumes(tmp_path: Path) -> None:
+async def test_a_pause_with_a_duration_is_resumed(tmp_path: Path) -> None:
     server = world()
     async with command_line(server, tmp_path) as baoctl:
         result = await baoctl("pause", "first", "--for", "10ms")
@@ -311,7 +315,7 @@ async def test_a_pause_with_an_end_resumes(tmp_path: Path) -> None:
     assert [call.method for call in server.requests if call.method != "GET"] == ["PATCH", "PATCH"]
 
 
-async def test_a_pause_that_cannot_be_ended_is_reported(tmp_path: Path) -> None:
+async def test_a_pause_that_cannot_be_resumed_is_reported(tmp_path: Path) -> None:
     faults = ScriptedFaults(None, Fault(FaultKind.INTERNAL), where="PATCH")
     async with command_line(world(), tmp_path, faults) as baoctl:
         result = await baoctl("pause", "first", "--for", "10ms")

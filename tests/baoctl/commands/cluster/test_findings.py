@@ -1,4 +1,4 @@
-"""baoctl doctor on broken clusters: it names the cause first, and what to do next."""
+"""baoctl doctor on clusters with faults: the cause is first, with the next step."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from baoctl.commands.cluster.findings import CHECKS, diagnose
 from baoctl.commands.cluster.observed import ClusterObservation, Operator
 from contracts.naming import labels
 from contracts.naming.names import FINALIZER
-from tests.baoctl.commands.cluster.broken import (
+from tests.baoctl.commands.cluster.faulty_clusters import (
     HELD,
     SYSTEM,
     certificate_that_ended_today,
     crashed,
-    cut_off,
     event,
     expired_certificate,
     expired_pause,
@@ -24,8 +23,8 @@ from tests.baoctl.commands.cluster.broken import (
     image_that_cannot_be_pulled,
     in_deletion,
     lacks_a_right,
-    lock_of_a_silent_holder,
-    lock_of_nobody,
+    lock_of_deleted_backup,
+    lock_that_is_not_renewed,
     lost_majority,
     no_policy_at_all,
     no_quorum,
@@ -47,9 +46,10 @@ from tests.baoctl.commands.cluster.broken import (
     webhook_refuses,
     webhook_that_hangs,
     with_empty_volume,
+    without_network,
     wrong_seal_secret,
 )
-from tests.baoctl.commands.cluster.looks import (
+from tests.baoctl.commands.cluster.recorded_cluster import (
     healthy,
     lease,
     with_condition,
@@ -58,13 +58,13 @@ from tests.baoctl.commands.cluster.looks import (
     with_status,
 )
 
-# sentence: (cluster, words of the first finding, words of its command)
+# sentence: (cluster, part of the first finding, part of its command)
 BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
     "the seal Secret is missing": (seal_secret_missing(), "key of the seal", "describe"),
-    "the seal Secret is missing, as the API server lists them": (
+    "the seal Secret is missing from the list": (
         seal_secret_missing_while_the_operator_is_silent(), "first-unseal-key", "get secret",
     ),
-    "the seal Secret is another one": (wrong_seal_secret(), "key of the seal", "describe"),
+    "the content of the seal Secret differs": (wrong_seal_secret(), "key of the seal", "describe"),
     "no quorum": (no_quorum(), "no quorum", "logs first-1"),
     "expired certificate": (expired_certificate(), "certificate of the servers has expired", "tls"),
     "a certificate that ended today": (
@@ -79,7 +79,9 @@ BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
         image_that_cannot_be_pulled(), "r.test/bao:9 cannot be pulled", "describe pod first-2",
     ),
     "policy missing": (policy_missing(), "Admission policies", "validatingadmissionpolicies"),
-    "no policy at all": (no_policy_at_all(), "Admission policies", "validatingadmissionpolicies"),
+    "no admission policy": (
+        no_policy_at_all(), "Admission policies", "validatingadmissionpolicies",
+    ),
     "policy without a binding": (
         policy_without_a_binding(), "Admission policies", "validatingadmissionpolicybindings",
     ),
@@ -90,25 +92,29 @@ BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
     "webhook that does not answer": (
         webhook_does_not_answer(), "admission rule refuses", "webhook",
     ),
-    "paused and forgotten": (expired_pause(), "paused for 3d", "bao resume first"),
-    "lock of nobody": (lock_of_nobody(), "lock of openbaobackup/monday is stale", "openbaobackups"),
-    "lock of a silent holder": (lock_of_a_silent_holder(), "is stale", "openbaobackups"),
+    "a pause of three days": (expired_pause(), "paused for 3d", "bao resume first"),
+    "a lock of a deleted backup": (
+        lock_of_deleted_backup(), "lock of openbaobackup/monday is stale", "openbaobackups",
+    ),
+    "a lock that is not renewed": (lock_that_is_not_renewed(), "is stale", "openbaobackups"),
     "no node": (unschedulable(), "cannot be scheduled", "describe pod first-2"),
     "quota exceeded": (quota_exceeded(), "refuses to create", "describe statefulset first"),
-    "a volume without a class": (
+    "a volume without a StorageClass": (
         volume_without_a_class(), "data-first-2 is Pending", "describe pvc data-first-2",
     ),
     "a majority of empty volumes": (lost_majority(), "no quorum", "logs first-1"),
-    "a right that is missing": (
+    "a missing right": (
         lacks_a_right(), "lacks the right to get services",
         "can-i get services --as=system:serviceaccount:o:controller -n bench",
     ),
-    "a webhook that hangs": (
+    "a webhook that times out": (
         webhook_that_hangs(), "does not respond to a write", "mutatingwebhookconfigurations",
     ),
-    "an operator that is cut off": (cut_off(), "cannot connect", "get networkpolicies"),
-    "requests that fail": (failing_requests(), "Requests of the operator fail", "logs"),
-    "a spec that is not reconciled": (unobserved_spec(), "last change of the spec", "logs"),
+    "an operator without network access": (
+        without_network(), "cannot connect", "get networkpolicies",
+    ),
+    "failing requests": (failing_requests(), "Requests of the operator fail", "logs"),
+    "a spec that was not reconciled": (unobserved_spec(), "last change of the spec", "logs"),
     "a finalizer of another controller": (
         in_deletion(FINALIZER, "example.com/keep"), "is being deleted", "describe",
     ),
@@ -117,7 +123,7 @@ BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
 
 
 @pytest.mark.parametrize(("observation", "cause", "command"), BROKEN.values(), ids=BROKEN.keys())
-def test_the_cause_comes_first_with_its_next_command(
+def test_the_first_finding_is_the_cause_with_a_command(
     observation: ClusterObservation, cause: str, command: str
 ) -> None:
     first = diagnose(observation)[0]
@@ -127,47 +133,47 @@ def test_the_cause_comes_first_with_its_next_command(
     assert first.next_step
 
 
-def test_a_cluster_that_is_well_has_no_findings() -> None:
+def test_a_healthy_cluster_has_no_findings() -> None:
     assert diagnose(healthy()) == ()
 
 
-# sentence: a cluster in which that is no finding
+# sentence: a cluster without findings
 FINE: dict[str, ClusterObservation] = {
-    "a lock whose holder works": replace(
+    "a lock that is renewed": replace(
         with_status(healthy(), operationLock=HELD), lock_holder_exists=True
     ),
-    "a right to list Secrets that is missing": replace(healthy(), secrets=None),
-    "pods that may not be read": replace(healthy(), pods=(), denied=("pods",)),
-    "nothing known of the operator": replace(healthy(), operator=None),
-    "an old refusal": replace(
+    "a missing right to list Secrets": replace(healthy(), secrets=None),
+    "a missing right to read pods": replace(healthy(), pods=(), denied=("pods",)),
+    "an unknown state of the operator": replace(healthy(), operator=None),
+    "an old rejected request": replace(
         healthy(),
         events=(
             event("FailedCreate", "denied the request", eventTime="2026-11-26T09:00:00Z"),
         ),
     ),
-    "the last day of a certificate": with_condition(
+    "a certificate in its last day": with_condition(
         healthy(), "TLSReady", "True", "Ready", "The server certificate is valid until 2026-11-26"
     ),
-    "a schedule of backups whose time has not come": with_condition(
+    "a schedule without a due backup": with_condition(
         healthy(), "BackupHealthy", "Unknown", "NoBackupYet", "the first one is due tomorrow"
     ),
-    "policies that bindings put into force": replace(
+    "policies with bindings": replace(
         with_spec(healthy(), profile="Hardened"),
         operator=Operator(
             SYSTEM, lease=lease(), policies=("openbao-x",), bindings=("openbao-x", "another")
         ),
     ),
-    "servers that the cluster does not have yet": with_spec(healthy(), replicas=7),
+    "servers that are not created yet": with_spec(healthy(), replicas=7),
     "hibernation": replace(with_spec(healthy(), hibernate=True), pods=()),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("observation", FINE.values(), ids=FINE.keys())
-def test_what_is_fine_or_not_known_is_no_finding(observation: ClusterObservation) -> None:
+def test_a_normal_or_unknown_state_is_not_a_finding(observation: ClusterObservation) -> None:
     assert diagnose(observation) == ()
 
 
-def test_effects_of_servers_that_do_not_run_are_omitted() -> None:
+def test_consequences_of_stopped_servers_are_omitted() -> None:
     observation = quota_exceeded()
     for condition in ("Available", "OpenBaoLeader"):
         observation = with_condition(observation, condition, "False", "NotReady", "2 of 3")
@@ -175,8 +181,8 @@ def test_effects_of_servers_that_do_not_run_are_omitted() -> None:
     assert "exceeded quota: small" in finding.evidence
 
 
-def test_the_effects_of_a_lost_connection_are_omitted() -> None:
-    (finding,) = diagnose(cut_off())
+def test_consequences_of_a_lost_connection_are_omitted() -> None:
+    (finding,) = diagnose(without_network())
     assert "port 8200 of first-0" in finding.evidence
 
 
@@ -188,7 +194,7 @@ def test_a_deletion_names_the_finalizer_of_another_controller() -> None:
     assert "operator log" in finding.next_step
 
 
-def test_an_empty_volume_is_not_blamed_on_the_seal() -> None:
+def test_an_empty_volume_is_not_reported_as_a_seal_error() -> None:
     (finding,) = diagnose(lost_majority())
     assert "with an empty volume: first-1, first-2" in finding.evidence
     assert "new cluster" in finding.next_step
@@ -196,13 +202,13 @@ def test_an_empty_volume_is_not_blamed_on_the_seal() -> None:
     assert [finding.cause for finding in one] == ["Servers are sealed: first-2"]
 
 
-def test_no_quorum_without_pods_names_a_command_that_works() -> None:
+def test_the_command_for_a_lost_quorum_works_without_pods() -> None:
     (finding,) = diagnose(replace(not_ready(healthy()), pods=()))
     assert "missing pods: 3" in finding.evidence
     assert "logs" not in finding.command
 
 
-def test_a_sealed_server_says_why_itself() -> None:
+def test_the_finding_for_a_sealed_server_quotes_its_log() -> None:
     observation = with_pod(healthy(), 0)
     pod = observation.pods[0]
     sealed = {**pod["metadata"]["labels"], labels.SERVER_SEALED: "true"}
@@ -213,7 +219,7 @@ def test_a_sealed_server_says_why_itself() -> None:
     assert diagnose(observation)[0].evidence == line
 
 
-def test_a_reason_of_several_conditions_is_one_finding() -> None:
+def test_several_conditions_with_one_reason_are_one_finding() -> None:
     observation = with_condition(
         certificate_that_ended_today(), "Available", "False", "NotInitialized", "a"
     )
@@ -224,17 +230,17 @@ def test_a_reason_of_several_conditions_is_one_finding() -> None:
     ]
 
 
-def test_a_cluster_without_a_status_is_told() -> None:
+def test_a_cluster_without_a_status_is_a_finding() -> None:
     seen = replace(healthy(), cluster={**healthy().cluster, "status": {}})
     assert "has not reconciled" in diagnose(seen)[0].cause
 
 
-def test_objects_that_are_anything_are_no_traceback() -> None:
+def test_malformed_objects_cause_no_traceback() -> None:
     odd = {"metadata": {"name": "x", "namespace": 5}, "spec": 7, "status": {"conditions": [3, {}]}}
     seen = replace(healthy(), cluster=odd, pods=({"metadata": {"name": "x-0"}, "status": []},))
     assert isinstance(diagnose(seen), tuple)
 
 
-def test_every_check_has_a_question() -> None:
+def test_every_check_has_a_description() -> None:
     assert all(check.question.endswith("?") for check in CHECKS)
     assert len({check.name for check in CHECKS}) == len(CHECKS)

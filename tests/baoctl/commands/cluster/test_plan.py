@@ -1,4 +1,4 @@
-"""`baoctl plan`: what it says of an edit, and that the API server decides what is stored."""
+"""`baoctl plan`: the effects of an edit, as stored by the API server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from runtime.testing.api_server.writes import WriteTarget
 from runtime.types import Object, ObjectKey, resource_version_of
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import world
-from tests.baoctl.commands.cluster.looks import healthy
+from tests.baoctl.commands.cluster.recorded_cluster import healthy
 
 KEY = ObjectKey("default", "first")
 JSON = st.recursive(
@@ -58,7 +58,7 @@ def offline(folder: Path, changed: Object, live: Object | None = None) -> Result
 
 
 GREEN = {"upgrade": {"strategy": "BlueGreen"}, "version": "2.8.0"}
-# sentence: (fields of the spec, objects that change, what the servers notice, words of a note)
+# sentence: (fields of the spec, changed objects, effect on the servers, part of a note)
 EDITS: dict[str, tuple[dict[str, Any], set[str], list[tuple[str, str]], str]] = {
     "nothing": ({}, set(), [], ""),
     "a log level": (
@@ -67,7 +67,7 @@ EDITS: dict[str, tuple[dict[str, Any], set[str], list[tuple[str, str]], str]] = 
         [("reload", "no server restarts; they reload the changed files")],
         "",
     ),
-    "a cache, which is read at the start": (
+    "a cache size, which is read at the start": (
         {"configuration": {"cacheSize": 1000}},
         {"update ConfigMap first-config"},
         [("restart", "all servers restart, one at a time, the leader last")],
@@ -91,7 +91,7 @@ EDITS: dict[str, tuple[dict[str, Any], set[str], list[tuple[str, str]], str]] = 
         [("restart", "all servers restart, one at a time, the leader last")],
         "upgrade plan --cluster default/first --to 2.8.0",
     ),
-    "a version by green servers": (
+    "a version with strategy BlueGreen": (
         GREEN,
         {"update StatefulSet first"},
         [("restart", "new servers (green) replace them")],
@@ -109,7 +109,7 @@ EDITS: dict[str, tuple[dict[str, Any], set[str], list[tuple[str, str]], str]] = 
 
 
 @pytest.mark.parametrize(("spec", "objects", "pods", "note"), EDITS.values(), ids=EDITS.keys())
-def test_what_an_edit_changes(
+def test_the_plan_of_an_edit(
     tmp_path: Path, spec: dict[str, Any], objects: set[str], pods: list[tuple[str, str]], note: str
 ) -> None:
     done = offline(tmp_path, manifest(**spec))
@@ -125,7 +125,7 @@ def test_what_an_edit_changes(
     assert bool(note) == bool(plan["notes"])
 
 
-def test_a_cluster_that_is_not_there_is_created_whole(tmp_path: Path) -> None:
+def test_the_plan_of_a_new_cluster_creates_all_objects(tmp_path: Path) -> None:
     other = {**manifest(), "metadata": {"name": "second"}}
     (plan,) = json.loads(offline(tmp_path, other).stdout)
     assert (plan["cluster"], plan["verb"]) == ("default/second", "create")
@@ -169,7 +169,7 @@ def test_the_text_shows_lines_and_never_more_than_it_must(tmp_path: Path) -> Non
     ]
 
 
-# sentence: (fields of the spec, words, exit status)
+# sentence: (fields of the spec, part of the error, exit status)
 REFUSED: dict[str, tuple[dict[str, Any], str, int]] = {
     "a slip": ({"replica": 5}, "spec.replica (did you mean replicas or readReplicas?)", 4),
     "a rule": ({"storage": {"size": "none"}}, "InvalidSpec", 4),
@@ -177,7 +177,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, int]] = {
 
 
 @pytest.mark.parametrize(("spec", "words", "status"), REFUSED.values(), ids=REFUSED.keys())
-def test_a_manifest_that_would_be_refused(
+def test_an_invalid_manifest_is_refused(
     tmp_path: Path, spec: dict[str, Any], words: str, status: int
 ) -> None:
     done = offline(tmp_path, manifest(**spec))
@@ -192,7 +192,7 @@ def with_last_applied(last: Object, **spec: Any) -> Object:
     return live
 
 
-def test_what_the_last_manifest_had_is_removed_and_what_others_wrote_stays() -> None:
+def test_only_fields_of_the_last_applied_manifest_are_removed() -> None:
     live = with_last_applied(
         manifest(configuration={"logLevel": "debug"}),
         configuration={"logLevel": "debug"},
@@ -204,27 +204,27 @@ def test_what_the_last_manifest_had_is_removed_and_what_others_wrote_stays() -> 
 
 
 @pytest.mark.parametrize("last", ["no JSON", "[1]", '{"kind": "Pod"}'])
-def test_an_annotation_that_is_no_manifest_removes_nothing(last: str) -> None:
+def test_an_invalid_last_applied_annotation_removes_nothing(last: str) -> None:
     live = with_last_applied({}, fencedPods=["first-2"])
     live["metadata"]["annotations"][LAST_APPLIED] = last
     assert apply_manifest(live, manifest())["spec"]["fencedPods"] == ["first-2"]
 
 
 @given(JSON, JSON)
-def test_equal_values_differ_in_nothing_and_others_in_something(one: Any, other: Any) -> None:
+def test_only_different_values_have_differences(one: Any, other: Any) -> None:
     assert list(differences(one, copy.deepcopy(one))) == []
     if _without_null(one) != _without_null(other):
         assert list(differences(one, other))
 
 
 def _without_null(value: Any) -> Any:
-    """An API server stores no null."""
+    """Remove nulls, as an API server does."""
     if isinstance(value, dict):
         return {name: _without_null(item) for name, item in value.items() if item is not None}
     return [_without_null(item) for item in value] if isinstance(value, list) else value
 
 
-async def test_it_asks_the_api_server_and_changes_nothing(tmp_path: Path) -> None:
+async def test_the_plan_is_a_dry_run_of_the_api_server(tmp_path: Path) -> None:
     server = world()
     before = server.get(CLUSTERS, KEY)
     file, other = tmp_path / "first.yaml", tmp_path / "second.yaml"
@@ -244,7 +244,7 @@ async def test_it_asks_the_api_server_and_changes_nothing(tmp_path: Path) -> Non
     assert server.get(CLUSTERS, ObjectKey("default", "second")) is None
 
 
-async def test_a_field_of_another_manager_is_the_conflict_of_an_apply(tmp_path: Path) -> None:
+async def test_a_field_of_another_manager_is_a_conflict(tmp_path: Path) -> None:
     server = world()
     target = WriteTarget(custom(CLUSTERS), KEY, query={"fieldManager": "kubectl"})
     server.writes.patch(target, manifest(), APPLY_PATCH)

@@ -1,4 +1,4 @@
-"""`baoctl restore`: what can be put back, what is asked, and what is ordered."""
+"""`baoctl restore`: the available backups, the prompts, and the created OpenBaoRestore."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from runtime.testing.wait import eventually
 from runtime.types import Object
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import keep, world
-from tests.baoctl.commands.cluster.looks import backup
+from tests.baoctl.commands.cluster.recorded_cluster import backup
 
 SNAPSHOT = {"size": 4096, "version": "2.7.2"}
 BACKUPS = (
@@ -42,12 +42,12 @@ def with_backups() -> FakeApiServer:
     return server
 
 
-def test_the_completed_ones_of_the_cluster_stand_there_the_newest_first() -> None:
+def test_completed_backups_of_the_cluster_are_listed_newest_first() -> None:
     names = [snapshot.backup for snapshot in snapshots_of("first", BACKUPS)]
     assert names == ["wednesday", "tuesday", "monday", "without-a-time"]
 
 
-def test_the_order_is_one_that_the_operator_reads() -> None:
+def test_the_created_restore_is_valid() -> None:
     (row, *_) = snapshots_of("first", BACKUPS)
     read = OpenBaoRestore.from_object(
         {**manifest("x", "default", "first", row), "metadata": {"name": "x", "uid": "u"}}
@@ -56,24 +56,24 @@ def test_the_order_is_one_that_the_operator_reads() -> None:
     assert not read.spec.force
 
 
-# sentence: (arguments, what is typed, exit status, words, whether it is ordered)
+# sentence: (arguments, typed text, exit status, part of the output, number of restores)
 DIALOGUES: dict[str, tuple[tuple[str, ...], str, int, str, bool]] = {
     "chosen and confirmed": ((), "tuesday\nfirst\n", 0, "is replaced by tuesday", True),
     "named and confirmed": (("--from", "monday"), "first\n", 0, "is lost", True),
-    "named, and nothing is asked": (("--from", "monday", "-y"), "", 0, "created", True),
+    "named with --yes": (("--from", "monday", "-y"), "", 0, "created", True),
     "another name is typed": (("--from", "monday"), "second\n", 2, "nothing was changed", False),
-    "nothing is typed": (("--from", "monday"), "", 1, "no answer: nothing was changed", False),
+    "no input": (("--from", "monday"), "", 1, "no answer: nothing was changed", False),
     "a trial": (("--from", "monday", "--dry-run"), "", 0, "would be created", False),
     "a failed backup": (("--from", "failed"), "", 5, "choose one of wednesday", False),
     "a backup of another cluster": (("--from", "of-another", "-y"), "", 5, "choose one", False),
-    "nothing is chosen and nothing asked": (("-y",), "", 2, "choose one with --from", False),
+    "no backup named with --yes": (("-y",), "", 2, "choose one with --from", False),
 }
 
 
 @pytest.mark.parametrize(
     ("arguments", "typed", "status", "words", "ordered"), DIALOGUES.values(), ids=DIALOGUES.keys()
 )
-async def test_nothing_is_ordered_before_the_user_agrees(
+async def test_no_restore_is_created_before_the_confirmation(
     tmp_path: Path, arguments: tuple[str, ...], typed: str, status: int, words: str, ordered: bool
 ) -> None:
     server = with_backups()
@@ -129,7 +129,7 @@ OUTDATED: dict[str, tuple[tuple[SnapshotRow, ...], Object, list[str]]] = {
     "the newest tested one": (
         daily(*["Manual"] * 4, tested=2), {"maxCount": 2}, ["", "", "", COUNT]
     ),
-    "of an upgrade": (
+    "a snapshot of an upgrade": (
         daily("Manual", "PreUpgrade", "Manual", "Manual", "PreUpgrade"),
         {"maxCount": 2},
         ["", "", "", COUNT, ""],
@@ -138,7 +138,7 @@ OUTDATED: dict[str, tuple[tuple[SnapshotRow, ...], Object, list[str]]] = {
 
 
 @pytest.mark.parametrize(("rows", "rules", "removes"), OUTDATED.values(), ids=OUTDATED.keys())
-def test_backups_that_retention_removes_show_its_rule(
+def test_a_backup_that_retention_removes_shows_the_rule(
     rows: tuple[SnapshotRow, ...], rules: Object, removes: list[str]
 ) -> None:
     assert [retention_rule(row, rows, rules) for row in rows] == removes
@@ -159,7 +159,7 @@ async def test_a_backup_that_retention_may_have_removed_is_marked(tmp_path: Path
     assert "may no longer exist" not in newest.output
 
 
-# phase in which it ends: (exit status, words)
+# final phase: (exit status, part of the output)
 ENDS: dict[str, tuple[int, str]] = {
     "Completed": (0, "Completed: as it ended"),
     "Failed": (1, "Failed: as it ended"),
@@ -168,7 +168,9 @@ ENDS: dict[str, tuple[int, str]] = {
 
 
 @pytest.mark.parametrize(("phase", "end"), ENDS.items(), ids=ENDS.keys())
-async def test_it_waits_for_the_end(tmp_path: Path, phase: str, end: tuple[int, str]) -> None:
+async def test_the_verb_waits_for_the_end_of_the_restore(
+    tmp_path: Path, phase: str, end: tuple[int, str]
+) -> None:
     server = with_backups()
     status = {
         "phase": phase,

@@ -59,7 +59,7 @@ async def test_status_with_the_role_of_the_operator_shows_a_part_of_the_screen(
     assert "first" in clusters.stdout
 
 
-async def test_doctor_with_the_role_of_the_operator_names_what_it_did_not_examine(
+async def test_doctor_with_the_role_of_the_operator_lists_skipped_checks(
     tmp_path: Path,
 ) -> None:
     async with command_line(world(), tmp_path, OPERATOR_ONLY) as baoctl:
@@ -122,7 +122,7 @@ async def test_version_with_the_role_of_the_operator_names_the_right(tmp_path: P
         (NO_ROLE, ("doctor",), 'cannot list resource "openbaoclusters"'),
     ],
 )
-async def test_a_verb_that_cannot_do_anything_names_the_right(
+async def test_a_verb_without_any_right_reports_the_right(
     tmp_path: Path, role: RoleOf, words: tuple[str, ...], right: str
 ) -> None:
     async with command_line(world(), tmp_path, role) as baoctl:
@@ -133,7 +133,7 @@ async def test_a_verb_that_cannot_do_anything_names_the_right(
 
 
 @pytest.mark.parametrize("words", [("status", "first"), ("status",), ("events", "first")])
-async def test_the_view_role_of_kubernetes_adds_what_is_missing(
+async def test_the_view_role_of_kubernetes_grants_the_missing_rights(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     async with command_line(world(), tmp_path, BOTH) as baoctl:
@@ -142,7 +142,7 @@ async def test_the_view_role_of_kubernetes_adds_what_is_missing(
     assert "cannot be read" not in result.stdout
 
 
-async def test_a_read_that_fails_for_another_reason_is_no_missing_right(tmp_path: Path) -> None:
+async def test_a_read_that_fails_for_another_reason_is_not_a_missing_right(tmp_path: Path) -> None:
     faults = ScriptedFaults(*[Fault(FaultKind.INTERNAL)] * 9, where="/statefulsets")
     async with command_line(world(), tmp_path, faults) as baoctl:
         result = await baoctl("status", "first")

@@ -1,4 +1,4 @@
-"""`baoctl backup` and `restore` while they wait: the steps of a status, and how they are shown."""
+"""`baoctl backup` and `restore` while they wait: the steps of a status and their display."""
 
 from __future__ import annotations
 
@@ -29,30 +29,32 @@ from runtime.testing.wait import eventually
 from runtime.types import Resource
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import keep, world
-from tests.baoctl.commands.cluster.looks import healthy, with_spec
+from tests.baoctl.commands.cluster.recorded_cluster import healthy, with_spec
 from tests.gen.api import Call, FakeApi
 
 WIDTH = 60
 JOB = {"phase": "Running", "key": "k", "jobUID": "u1", "message": "Job backup-x takes the snapshot"}
 CREATED = {"phase": "Running", "execution": {"stage": "Created"}}
 
-# sentence: (kind, status, step, steps that are over)
+# sentence: (kind, status, step, completed steps)
 STEPS: dict[str, tuple[Resource, Mapping[str, Any], str, int]] = {
-    "no operator has seen it": (BACKUPS, {}, "Preconditions", 0),
-    "it waits for a lock": (BACKUPS, {"phase": "Pending"}, "Preconditions", 0),
+    "not reconciled yet": (BACKUPS, {}, "Preconditions", 0),
+    "waiting for a lock": (BACKUPS, {"phase": "Pending"}, "Preconditions", 0),
     "a key is reserved": (BACKUPS, {"phase": "Pending", "key": "k"}, "Reservation", 1),
     "the Job runs": (BACKUPS, JOB, "Job", 2),
-    "its Job has reported": (BACKUPS, {**JOB, "report": {"jobUID": "u1"}}, "Cleanup", 3),
+    "the Job has reported": (BACKUPS, {**JOB, "report": {"jobUID": "u1"}}, "Cleanup", 3),
     "another Job has reported": (BACKUPS, {**JOB, "report": {"jobUID": "u0"}}, "Job", 2),
     "the snapshot is stored": (BACKUPS, {**JOB, "phase": "Completed"}, "Completed", 4),
     "the Job has failed": (BACKUPS, {**JOB, "phase": "Failed"}, "Job", 2),
-    "nothing is decided": (RESTORES, {}, "Validation", 0),
-    "it is checked": (RESTORES, {"phase": "Validating"}, "Validation", 0),
+    "an empty status of a restore": (RESTORES, {}, "Validation", 0),
+    "validation": (RESTORES, {"phase": "Validating"}, "Validation", 0),
     "the lock is taken": (
         RESTORES, {"phase": "Running", "execution": {"stage": "Committed"}}, "Reservation", 1,
     ),
-    "its Job runs": (RESTORES, CREATED, "Job", 2),
-    "its Job sends": (RESTORES, {**CREATED, "submissionClaim": {"size": 1}}, "Submission", 3),
+    "the restore Job runs": (RESTORES, CREATED, "Job", 2),
+    "the restore Job sends the snapshot": (
+        RESTORES, {**CREATED, "submissionClaim": {"size": 1}}, "Submission", 3,
+    ),
     "the servers restart": (
         RESTORES,
         {"phase": "Running", "execution": {"stage": "Recovering"}, "submissionClaim": {"size": 1}},
@@ -68,13 +70,13 @@ STEPS: dict[str, tuple[Resource, Mapping[str, Any], str, int]] = {
     "a newer operator has more stages": (
         RESTORES, {"phase": "Running", "execution": {"stage": "Polishing"}}, "Validation", 0,
     ),
-    "the data are back": (RESTORES, {"phase": "Completed"}, "Completed", 5),
-    "what is no status": (BACKUPS, {"phase": 1, "key": [], "report": "x"}, "Preconditions", 0),
+    "the restore is complete": (RESTORES, {"phase": "Completed"}, "Completed", 5),
+    "an invalid status": (BACKUPS, {"phase": 1, "key": [], "report": "x"}, "Preconditions", 0),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "status", "step", "done"), STEPS.values(), ids=STEPS.keys())
-def test_a_status_is_at_a_step(
+def test_the_step_of_a_status(
     kind: Resource, status: Mapping[str, Any], step: str, done: int
 ) -> None:
     progress = progress_of(kind, {"status": status})
@@ -82,13 +84,13 @@ def test_a_status_is_at_a_step(
     assert progress.steps == (BACKUP_STEPS if kind is BACKUPS else RESTORE_STEPS)
 
 
-def test_the_phases_that_end_are_those_of_the_api() -> None:
+def test_the_final_phases_are_those_of_the_api() -> None:
     assert FINAL_PHASES == TERMINAL == {*ENDED, "Unknown"}
 
 
 # sentence: (status, seconds, screen)
 SCREENS: dict[str, tuple[Mapping[str, Any] | None, float, tuple[str, ...]]] = {
-    "nothing is read yet": (
+    "not read yet": (
         None,
         0,
         ("⠋ Request ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 0/? 0:00:00", ""),
@@ -109,7 +111,7 @@ SCREENS: dict[str, tuple[Mapping[str, Any] | None, float, tuple[str, ...]]] = {
             "  Running: Job backup-x takes the snapshot",
         ),
     ),
-    "hostile text stays text": (
+    "hostile text is escaped": (
         {"phase": "Running", "message": "[bold]x\x1b[2J" + "y" * 60},
         0,
         (
@@ -119,7 +121,7 @@ SCREENS: dict[str, tuple[Mapping[str, Any] | None, float, tuple[str, ...]]] = {
             "  " + "y" * 16,
         ),
     ),
-    "it is over": (
+    "completed": (
         {"phase": "Completed", "message": "stored as k"},
         3600,
         (
@@ -131,7 +133,7 @@ SCREENS: dict[str, tuple[Mapping[str, Any] | None, float, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("status", "seconds", "screen"), SCREENS.values(), ids=SCREENS.keys())
-async def test_a_terminal_shows_a_bar_of_steps(
+async def test_a_terminal_shows_a_progress_bar(
     status: Mapping[str, Any] | None, seconds: float, screen: tuple[str, ...]
 ) -> None:
     clock, file = ManualClock(), io.StringIO()
@@ -164,7 +166,7 @@ RUN = {"metadata": {"name": "r1", "namespace": "ns", "uid": "u"}, "status": {"ph
 
 
 class Unavailable(FakeApi):
-    """Does not answer for some reads."""
+    """Fails a number of reads."""
 
     def __init__(self, reads: int) -> None:
         super().__init__()
@@ -177,7 +179,7 @@ class Unavailable(FakeApi):
             raise TransportError("connection refused")
 
 
-async def test_a_restart_of_the_api_server_does_not_end_the_wait() -> None:
+async def test_the_wait_continues_after_a_restart_of_the_api_server() -> None:
     clock = ManualClock()
     waiting = asyncio.create_task(
         wait_for_end(Session(Unavailable(9), clock, "ns"), RESTORES, "r1", 60, io.StringIO())
@@ -186,7 +188,7 @@ async def test_a_restart_of_the_api_server_does_not_end_the_wait() -> None:
     assert (await waiting)["status"] == RUN["status"]
 
 
-async def test_a_wait_that_ends_names_the_last_failed_request() -> None:
+async def test_a_timeout_reports_the_last_failed_request() -> None:
     clock = ManualClock()
     waiting = asyncio.create_task(
         wait_for_end(Session(Unavailable(1000), clock, "ns"), RESTORES, "r1", 60, io.StringIO())
@@ -197,7 +199,7 @@ async def test_a_wait_that_ends_names_the_last_failed_request() -> None:
 
 
 class Terminal:
-    """A pseudo-terminal, and what came out of it."""
+    """A pseudo-terminal and its output."""
 
     def __init__(self) -> None:
         self._ours, self.theirs = pty.openpty()
@@ -226,13 +228,13 @@ def terminal() -> Iterator[Terminal]:
 # sentence: (environment, whether it draws)
 TERMINALS: dict[str, tuple[Mapping[str, str], bool]] = {
     "a terminal": ({"TERM": "xterm"}, True),
-    "a terminal whose user wants no colours": ({"TERM": "xterm", "NO_COLOR": "1"}, False),
-    "a terminal that can do nothing": ({"TERM": "dumb"}, False),
+    "a terminal with NO_COLOR": ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+    "a dumb terminal": ({"TERM": "dumb"}, False),
 }
 
 
 @pytest.mark.parametrize(("environ", "draws"), TERMINALS.values(), ids=TERMINALS.keys())
-async def test_the_verb_draws_where_a_terminal_can(
+async def test_the_verb_draws_on_a_capable_terminal(
     tmp_path: Path, terminal: Terminal, environ: Mapping[str, str], draws: bool
 ) -> None:
     server = world()

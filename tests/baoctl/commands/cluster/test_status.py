@@ -1,4 +1,4 @@
-"""baoctl status: what is said about a cluster, how it is printed, and the exit status."""
+"""baoctl status: the content, the layout, and the exit status."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from baoctl.commands.cluster.terminal import emit
 from contracts.naming.names import FINALIZER
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import world
-from tests.baoctl.commands.cluster.broken import in_deletion
-from tests.baoctl.commands.cluster.looks import (
+from tests.baoctl.commands.cluster.faulty_clusters import in_deletion
+from tests.baoctl.commands.cluster.recorded_cluster import (
     healthy,
     with_condition,
     with_pod,
@@ -34,7 +34,7 @@ def output(observation: ClusterObservation, width: int = 80, *, wide: bool = Fal
     return out.getvalue()
 
 
-def test_a_cluster_that_is_well_fits_on_80_columns() -> None:
+def test_the_status_of_a_healthy_cluster_fits_into_80_columns() -> None:
     text = output(healthy())
     assert max(map(len, text.splitlines())) <= 80
     assert (
@@ -68,7 +68,7 @@ UPGRADE = {
     "fromVersion": "2.7.1", "targetVersion": "2.7.2", "phase": "Rolling", "completedPods": [2],
 }  # fmt: skip
 LOCK = {"operation": "Upgrade", "holder": "openbaocluster/x", "renewedAt": "2026-11-26T11:59:30Z"}
-# sentence: (cluster, what the screen says)
+# sentence: (cluster, parts of the output)
 SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
     "a pod that is not ready": (
         with_pod(healthy(), 2, state={"waiting": {"reason": "CrashLoopBackOff"}}),
@@ -110,11 +110,11 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
         with_condition(healthy(), "TLSReady", "True", "Ready", "valid until 2026-11-01"),
         ("expired",),
     ),
-    "a right that is missing": (
+    "a missing right": (
         replace(healthy(), pods=(), denied=("pods",)),
         ("The server pods cannot be read", "Not shown, because it cannot be read: pods"),
     ),
-    "a spec that the operator has not seen": (
+    "a spec that was not reconciled": (
         replace(
             healthy(),
             cluster={**healthy().cluster, "metadata": {"name": "first", "generation": 2}},
@@ -125,11 +125,11 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
         in_deletion(FINALIZER, "example.com/keep"),
         ("Not ready", "Deleting: deletion began 60m ago", FINALIZER, "example.com/keep"),
     ),
-    "no status at all": (
+    "no status": (
         replace(healthy(), cluster={**healthy().cluster, "status": {}}),
         ("Not ready", "NoStatus", "not running yet", "unknown"),
     ),
-    "a message that would drive the terminal": (
+    "a message with escape sequences": (
         with_condition(healthy(), "Ready", "False", "NotReady", "a\x1b[2Jb\nc"),
         ("a\\x1b[2Jb\\nc",),
     ),
@@ -137,18 +137,18 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("observation", "words"), SAYS.values(), ids=SAYS.keys())
-def test_the_screen_says(observation: ClusterObservation, words: tuple[str, ...]) -> None:
+def test_the_screen_shows(observation: ClusterObservation, words: tuple[str, ...]) -> None:
     text = output(observation, 120)
     assert [word for word in words if word not in text] == []
 
 
-def test_a_narrow_terminal_folds_only_the_last_column() -> None:
+def test_only_the_last_column_is_wrapped_on_a_narrow_terminal() -> None:
     lines = output(healthy(), 40).splitlines()
     assert "first-0  yes    leader   yes    no      2.7.2    rig-node" in lines
     assert max(len(line) for line in lines if "first-" not in line and "SERVER" not in line) <= 40
 
 
-def test_a_reason_stands_once_with_all_its_conditions() -> None:
+def test_conditions_with_the_same_reason_share_a_line() -> None:
     observation = with_condition(healthy(), "Available", "False", "Hibernated", "no server runs")
     observation = with_condition(
         observation, "Hibernated", "True", "Hibernated", "volumes and keys are kept"
@@ -158,18 +158,18 @@ def test_a_reason_stands_once_with_all_its_conditions() -> None:
     assert "no server runs" not in text
 
 
-def test_advice_is_for_those_who_ask() -> None:
+def test_advice_is_shown_only_with_wide() -> None:
     assert "DevelopmentProfile" not in output(healthy())
     assert "DevelopmentProfile" in output(healthy(), 120, wide=True)
 
 
-def test_only_ready_is_good() -> None:
+def test_only_a_ready_cluster_exits_with_0() -> None:
     assert view_of(healthy()).exit_code == 0
     ill = with_condition(healthy(), "Ready", "False", "NotReady", "x")
     assert view_of(ill).exit_code == 3
 
 
-async def test_the_verb_prints_and_ends_with_what_it_found(tmp_path: Path) -> None:
+async def test_the_verb_prints_the_status_and_exits_with_it(tmp_path: Path) -> None:
     server = world()
     async with command_line(server, tmp_path) as baoctl:
         text = await baoctl("status", "first")

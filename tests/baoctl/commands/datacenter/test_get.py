@@ -1,4 +1,4 @@
-"""baoctl datacenter get: what an id names, what is printed of it, and the exit status."""
+"""baoctl datacenter get: the object of an id, the output, and the exit status."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NAMED: dict[str, tuple[Resource, str, list[str], int]] = {
 
 
 @pytest.mark.parametrize(("kind", "name", "rows", "status"), NAMED.values(), ids=NAMED.keys())
-async def test_a_uid_and_a_name_are_ids(
+async def test_a_uid_or_a_name_is_found(
     kind: Resource, name: str, rows: list[str], status: int
 ) -> None:
     server = fleet()
@@ -67,7 +67,7 @@ async def test_a_uid_and_a_name_are_ids(
     assert {call.method for call in server.requests} == {"GET"}
 
 
-async def test_a_service_of_a_former_spec_is_not_what_was_asked() -> None:
+async def test_a_service_of_an_older_spec_is_not_ready() -> None:
     former = ServiceProgress("Running", digest="former")
     server = server_of(
         [live_datacenter(READY), live_workload(desired_service(service("dns")), former)]
@@ -75,7 +75,7 @@ async def test_a_service_of_a_former_spec_is_not_what_was_asked() -> None:
     assert (await look_up(client_at(server), "fra1.dns")).exit_code == 3
 
 
-async def test_an_id_that_nothing_has_is_said() -> None:
+async def test_an_unknown_id_is_reported() -> None:
     with pytest.raises(RequestError) as raised:
         await look_up(client_at(fleet()), "x\033" + "y" * 100)
     assert str(raised.value) == (
@@ -83,7 +83,7 @@ async def test_an_id_that_nothing_has_is_said() -> None:
     )
 
 
-async def test_the_command_prints_what_the_id_names(tmp_path: Path) -> None:
+async def test_the_command_prints_the_object(tmp_path: Path) -> None:
     server = fleet()
     uid = await uid_at(server, WORKLOADS, "fra1.dns")
     async with command_line(server, tmp_path) as baoctl:

@@ -1,4 +1,4 @@
-"""baoctl datacenter redeploy: the order that it writes, and when it writes none."""
+"""baoctl datacenter redeploy: the request that it writes, and when it writes none."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SHIPPER = live_workload(desired_service(service("shipper"), "set/logging"))
 
 
 def fra1(*orders: tuple[str, str], **spec: Any) -> Object:
-    """A Datacenter with these orders, by name and token; None without the field."""
+    """A Datacenter with these requests, by name and token; None without the field."""
     listed = [{"name": name, "token": token} for name, token in orders]
     return live_datacenter(READY, spec={**({"redeploy": listed} if listed else {}), **spec})
 
@@ -74,19 +74,19 @@ async def redeploy_result(
     return await request_redeploy(client_at(server, faults), ManualClock(NOW), target, token)
 
 
-# sentence: (Datacenter, token, what stands there then, the last order)
+# sentence: (Datacenter, token, requests afterwards, the previous token)
 WRITTEN: dict[str, tuple[Object, str | None, dict[str, str], str]] = {
-    "the first one": (fra1(), None, {"vault": TOKEN}, ""),
+    "the first request": (fra1(), None, {"vault": TOKEN}, ""),
     "an empty list": (fra1(redeploy=[]), None, {"vault": TOKEN}, ""),
     "beside others": (
         fra1(("shipper", "a")), None, {"shipper": "a", "vault": TOKEN}, "",
     ),
-    "in place of the last one": (
+    "a replaced request": (
         fra1(("shipper", "a"), ("vault", "b"), ("x", "c")), None,
         {"shipper": "a", "vault": TOKEN, "x": "c"}, "b",
     ),
-    "a text of one's own": (fra1(("vault", "b")), "again", {"vault": "again"}, "b"),
-    "a full list that has it": (
+    "a token of the user": (fra1(("vault", "b")), "again", {"vault": "again"}, "b"),
+    "a full list with the service": (
         fra1(("vault", "b"), *((f"s{n}", "t") for n in range(SERVICES_MAX - 1))), "again",
         {"vault": "again", **{f"s{n}": "t" for n in range(SERVICES_MAX - 1)}}, "b",
     ),
@@ -96,7 +96,7 @@ WRITTEN: dict[str, tuple[Object, str | None, dict[str, str], str]] = {
 @pytest.mark.parametrize(
     ("live", "token", "expected", "before"), WRITTEN.values(), ids=WRITTEN.keys()
 )
-async def test_an_order_is_set_or_replaced(
+async def test_a_request_is_added_or_replaced(
     live: Object, token: str | None, expected: dict[str, str], before: str
 ) -> None:
     server = holding(live)
@@ -105,7 +105,7 @@ async def test_an_order_is_set_or_replaced(
     assert done == RedeployResult("fra1", "vault", token or TOKEN, before, "Active", written=True)
 
 
-async def test_nothing_else_of_the_spec_changes() -> None:
+async def test_only_the_field_redeploy_changes() -> None:
     server = holding(fra1(("shipper", "a"), state="Draining"))
     before = fra1_of(server)
     await redeploy_result(server)
@@ -115,7 +115,7 @@ async def test_nothing_else_of_the_spec_changes() -> None:
     assert (after["status"], after["metadata"].get("labels")) == (before["status"], None)
 
 
-async def test_the_same_order_again_is_none() -> None:
+async def test_an_existing_request_is_not_written() -> None:
     server = holding(fra1(("vault", "again")))
     done = await redeploy_result(server, token="again")
     assert done == RedeployResult("fra1", "vault", "again", "again", "Active", written=False)
@@ -132,7 +132,7 @@ REFUSED: dict[str, tuple[Object, str, str | None, str]] = {
     "no service": (
         fra1(), "fra1", None, "'fra1': must be DC/SERVICE, such as fra1/log-shipper",
     ),
-    "no name of a service": (
+    "an invalid name of a service": (
         fra1(), "fra1/../x\n", None,
         "'fra1/../x\\n': must be DC/SERVICE, such as fra1/log-shipper",
     ),
@@ -145,7 +145,7 @@ REFUSED: dict[str, tuple[Object, str, str | None, str]] = {
         "vault with token 'a\\nb': token: String should match pattern "
         "'^[^\\x00-\\x1f\\x7f]+$'",
     ),
-    "no more room": (
+    "a full list": (
         fra1(*((f"s{n}", "t") for n in range(SERVICES_MAX))), "fra1/vault", None,
         "spec.redeploy of Datacenter fra1 has 32 requests, the maximum is 32: remove completed "
         "ones",
@@ -156,7 +156,7 @@ REFUSED: dict[str, tuple[Object, str, str | None, str]] = {
 @pytest.mark.parametrize(
     ("live", "target", "token", "message"), REFUSED.values(), ids=REFUSED.keys()
 )
-async def test_what_cannot_be_ordered_is_said(
+async def test_an_invalid_request_is_reported(
     live: Object, target: str, token: str | None, message: str
 ) -> None:
     server = holding(live)
@@ -167,7 +167,7 @@ async def test_what_cannot_be_ordered_is_said(
     assert (orders_of(server), writes(server)) == (before, [])
 
 
-async def test_a_datacenter_without_services_says_so() -> None:
+async def test_a_datacenter_without_services_is_reported() -> None:
     with pytest.raises(
         RequestError, match=r"^there is no service vault in .* fra1; it has no services$"
     ):
@@ -182,7 +182,7 @@ async def test_a_datacenter_without_services_says_so() -> None:
     ],
     ids=["the service", "the datacenter"],
 )
-async def test_what_is_going_is_not_redeployed(leaving: Object, message: str) -> None:
+async def test_a_terminating_service_is_not_redeployed(leaving: Object, message: str) -> None:
     server = holding(fra1())
     held = {**leaving, "metadata": {**leaving["metadata"], "finalizers": ["test/hold"]}}
     keep(server, held)
@@ -195,12 +195,12 @@ async def test_what_is_going_is_not_redeployed(leaving: Object, message: str) ->
     assert (str(raised.value), writes(server)) == (message, [])
 
 
-# --- somebody else writes at the same time ------------------------------------------------------
+# --- concurrent writes ---------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Between:
-    """Faults that let somebody else write right before each of the first patches."""
+    """Faults that let another client write right before each of the first patches."""
 
     act: Callable[[int], None]
     times: int
@@ -213,16 +213,16 @@ class Between:
         return None
 
 
-async def test_the_order_of_another_person_is_not_lost() -> None:
+async def test_a_concurrent_request_of_another_user_is_kept() -> None:
     server = holding(fra1(("vault", "b")))
-    # The place of the entry moves, too.
+    # The index of the entry changes, too.
     between = Between(lambda _: keep(server, fra1(("shipper", "new"), ("vault", "b"))), 1)
     await redeploy_result(server, faults=between)
     assert orders_of(server) == {"shipper": "new", "vault": TOKEN}
     assert writes(server) == ["PATCH", "PATCH"]
 
 
-async def test_it_gives_up_when_others_never_stop() -> None:
+async def test_it_fails_after_too_many_conflicts() -> None:
     server = holding(fra1())
     between = Between(lambda n: keep(server, fra1(("shipper", f"t{n}"))), ATTEMPTS_MAX)
     with pytest.raises(RequestError, match=r"other clients changed it during 5 attempts"):
@@ -233,7 +233,7 @@ async def test_it_gives_up_when_others_never_stop() -> None:
     )
 
 
-async def test_an_answer_that_is_lost_is_looked_for() -> None:
+async def test_a_lost_response_is_resolved_by_a_read() -> None:
     server = holding(fra1(("vault", "b")))
     faults = ScriptedFaults(Fault(FaultKind.LOST_REPLY), where="PATCH ")
     done = await redeploy_result(server, faults=faults)
@@ -241,12 +241,12 @@ async def test_an_answer_that_is_lost_is_looked_for() -> None:
     assert (orders_of(server), writes(server)) == ({"vault": TOKEN}, ["PATCH"])
 
 
-# --- what it says -------------------------------------------------------------------------------
+# --- output --------------------------------------------------------------------------------------
 
 FOLLOW = "follow it with: baoctl datacenter status fra1 --until-ready"
-# sentence: (last order, state, written, text)
+# sentence: (previous token, state, written, text)
 SAID: dict[str, tuple[str, str, bool, str]] = {
-    "the first one": (
+    "the first request": (
         "", "Active", True,
         f"fra1/vault: requested with token t. Its pods are replaced; {FOLLOW}",
     ),
@@ -268,11 +268,13 @@ SAID: dict[str, tuple[str, str, bool, str]] = {
 
 
 @pytest.mark.parametrize(("before", "state", "is_written", "text"), SAID.values(), ids=SAID.keys())
-def test_what_was_done_is_said(before: str, state: str, is_written: bool, text: str) -> None:
+def test_the_summary_describes_the_result(
+    before: str, state: str, is_written: bool, text: str
+) -> None:
     assert summary(RedeployResult("fra1", "vault", "t", before, state, is_written)) == text
 
 
-def test_a_text_of_others_is_escaped() -> None:
+def test_text_of_other_users_is_escaped() -> None:
     assert "\033" not in summary(
         RedeployResult("fra1", "vault", "t", "\033[2J", "Active", written=True)
     )

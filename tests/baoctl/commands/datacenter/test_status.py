@@ -1,4 +1,4 @@
-"""baoctl datacenter status: what it asks for, what it says without an answer, its exit status."""
+"""baoctl datacenter status: its requests, its errors, and its exit status."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fleet(*names: str) -> FakeApiServer:
     return server_of(live_datacenter(READY, name=name) for name in names)
 
 
-async def test_it_reads_the_datacenter_and_its_own_rows() -> None:
+async def test_only_workloads_of_the_datacenter_are_read() -> None:
     other = live_workload(desired_service(service("other")), RUNS, name="ams1.other")
     other["metadata"]["labels"] = {"openbao.org/datacenter": "ams1"}
     server = server_of([live_datacenter(READY), live_workload(VAULT, RUNS), other])
@@ -64,7 +64,7 @@ ABSENT: dict[str, tuple[FakeApiServer, str, str]] = {
 
 
 @pytest.mark.parametrize(("server", "name", "message"), ABSENT.values(), ids=ABSENT.keys())
-async def test_a_datacenter_that_is_not_there_is_said(
+async def test_a_missing_datacenter_is_reported(
     server: FakeApiServer, name: str, message: str
 ) -> None:
     with pytest.raises(RequestError) as raised:
@@ -72,7 +72,7 @@ async def test_a_datacenter_that_is_not_there_is_said(
     assert str(raised.value) == message
 
 
-def test_the_json_has_all_of_it() -> None:
+def test_the_json_contains_all_fields() -> None:
     progress = failed_service(ready="0/3", service_refs=(("vault", "Service x/y"),))
     obj = live_workload(VAULT, progress)
     conflict = condition("NoConflicts", "False", "Conflict", "told")
@@ -103,7 +103,9 @@ def test_the_json_has_all_of_it() -> None:
 
 
 @pytest.mark.parametrize("command", ["status", "get"])
-async def test_an_api_server_without_the_kinds_is_said(tmp_path: Path, command: str) -> None:
+async def test_missing_custom_resource_definitions_are_reported(
+    tmp_path: Path, command: str
+) -> None:
     server = server_of([])
     del server._kinds[(DATACENTERS.group, DATACENTERS.version, DATACENTERS.plural)]
     async with command_line(server, tmp_path) as baoctl:
@@ -112,7 +114,7 @@ async def test_an_api_server_without_the_kinds_is_said(tmp_path: Path, command: 
     assert (result.exit_code, result.stdout, result.stderr) == (5, "", told)
 
 
-async def test_the_command_prints_the_tree_and_exits_with_what_it_says(tmp_path: Path) -> None:
+async def test_the_command_prints_the_tree_and_exits_with_its_status(tmp_path: Path) -> None:
     server = server_of(
         [
             live_datacenter(READY, services=1, running=1),
@@ -132,7 +134,7 @@ async def test_the_command_prints_the_tree_and_exits_with_what_it_says(tmp_path:
     assert {call.method for call in server.requests} == {"GET"}
 
 
-async def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
+async def test_an_unreachable_api_server_is_reported(tmp_path: Path) -> None:
     server = fleet("fra1")
     server.up = False
     async with command_line(server, tmp_path) as baoctl:

@@ -1,4 +1,4 @@
-"""The tree of `baoctl datacenter status`: each line of it, who is under whom, hostile texts."""
+"""The tree of `baoctl datacenter status`: its lines, its nesting, and hostile texts."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ CONFLICT = condition("NoConflicts", "False", "Conflict", "service agent: set/a a
 
 
 def unreadable_workload() -> Object:
-    """A row whose body no version of the operator writes."""
+    """A workload with a body that no version of the operator writes."""
     obj = live_workload(desired_service(service("broken")), RUNS)
     obj["spec"]["service"]["kind"] = "Job"
     return obj
 
 
 def sight() -> View:
-    """A datacenter in which everything is the matter."""
+    """A datacenter with every kind of error."""
     objects = [
         live_workload(VAULT, VAULT_RUNS),
         live_workload(SHIPPER, failed_service(ready="0/1")),
@@ -97,7 +97,7 @@ def test_the_tree() -> None:
     assert as_text(sight(), NOW) == GOLDEN
 
 
-def test_verbose_adds_the_objects_below_each_service() -> None:
+def test_verbose_shows_the_objects_of_each_service() -> None:
     added = [
         line
         for line in as_text(sight(), NOW, verbose=True).splitlines()
@@ -109,7 +109,7 @@ def test_verbose_adds_the_objects_below_each_service() -> None:
     ]
 
 
-def test_colours_are_all_that_a_terminal_adds() -> None:
+def test_the_tree_on_a_terminal_differs_only_in_colours() -> None:
     text = as_text(sight(), NOW, colorize=color_text)
     assert "\033[31mFailed    \033[0m" in text
     assert "\033[32mRunning   \033[0m" in text
@@ -117,7 +117,7 @@ def test_colours_are_all_that_a_terminal_adds() -> None:
     assert re.sub(r"\033\[\d+m", "", text) == GOLDEN
 
 
-def test_an_empty_one() -> None:
+def test_an_empty_tree() -> None:
     live = live_datacenter(READY, spec={"region": None, "zone": "z1", "state": "Draining"})
     assert as_text(view_of(live, ()), NOW) == (
         "fra1  Draining  -/z1  namespace dc-fra1  0/0 running  Ready=True AllRunning\n"
@@ -137,26 +137,26 @@ def terminating(live: Object) -> Object:
 INVALID = condition("Ready", "False", "InvalidSpec", "spec.namespace: must be there")
 # sentence: (Datacenter, a line of the tree, ready)
 PLACES: dict[str, tuple[Object, str, bool]] = {
-    "all is well": (live_datacenter(READY), "Ready=True AllRunning", True),
-    "something failed": (live_datacenter(FAILING), "Ready=False ServicesFailed", False),
-    "nobody knows": (
-        live_datacenter(condition("Ready", "Unknown", "Offline", "nothing is looked at")),
-        "├─ Offline: nothing is looked at", False,
+    "a ready datacenter": (live_datacenter(READY), "Ready=True AllRunning", True),
+    "a failed service": (live_datacenter(FAILING), "Ready=False ServicesFailed", False),
+    "a datacenter that is Offline": (
+        live_datacenter(condition("Ready", "Unknown", "Offline", "services are not reconciled")),
+        "├─ Offline: services are not reconciled", False,
     ),
-    "the reason is told where no service tells it": (
+    "a reason that no service reports": (
         live_datacenter(INVALID), "├─ InvalidSpec: spec.namespace: must be there", False,
     ),
-    "news of a former spec": (
+    "a status of an older spec": (
         live_datacenter(READY, observed_generation=0),
         "├─ its status is for generation 0, its spec has generation 1: not reconciled yet",
         False,
     ),
-    "nobody has looked": (
+    "a datacenter that was not reconciled": (
         without_status(live_datacenter()),
         "├─ not reconciled yet: check that the operator runs with DATACENTERS=true",
         False,
     ),
-    "it is going": (
+    "a terminating datacenter": (
         terminating(live_datacenter(READY)), "fra1  Active, being deleted  eu-central", False,
     ),
     "a spec that cannot be read": (
@@ -172,13 +172,13 @@ PLACES: dict[str, tuple[Object, str, bool]] = {
 
 
 @pytest.mark.parametrize(("live", "line", "ready"), PLACES.values(), ids=PLACES.keys())
-def test_what_is_said_of_a_datacenter(live: Object, line: str, ready: bool) -> None:
+def test_the_line_of_a_datacenter(live: Object, line: str, ready: bool) -> None:
     view = view_of(live, ())
     assert line in as_text(view, NOW)
     assert (view.is_ready, view.exit_code) == (ready, 0 if ready else 3)
 
 
-def test_services_that_tell_it_themselves_are_not_told_twice() -> None:
+def test_the_message_of_a_failed_service_is_shown_once() -> None:
     assert "for a person" not in as_text(view_of(live_datacenter(FAILING), ()), NOW)
 
 
@@ -199,14 +199,14 @@ def of_another() -> Object:
 GOING = {"deletionTimestamp": "2030-01-01T00:00:00Z"}
 BLOCKED = "waiting for the deletion of these services: x"
 WHY = "ImagePullFailed: image not found"
-# sentence: (row, state, what stands behind the source)
+# sentence: (workload, state, detail after the source)
 DETAILS: dict[str, tuple[Object, str, str]] = {
     "it runs": (row(replace(RUNS, message="fine")), "Running", ""),
     "it waits": (row(ServiceProgress("Pending", "waits for x")), "Pending", "waits for x"),
-    "an attempt that is due": (
+    "a due attempt": (
         row(failed_service(0)), "Failed", f"attempt 3, next at 12:00:00Z (due): {WHY}",
     ),
-    "less than a second is one": (
+    "an attempt in less than a second": (
         row(failed_service(1)), "Failed", f"attempt 3, next at 12:00:01Z (in 1 s): {WHY}",
     ),
     "minutes": (
@@ -216,33 +216,33 @@ DETAILS: dict[str, tuple[Object, str, str]] = {
         row(failed_service(86400, 9)), "Failed",
         f"attempt 9, next at 2030-01-02T12:00:00Z (in 1440 min): {WHY}",
     ),
-    "only a change helps": (
+    "an error without retries": (
         row(failed_service(None, 1)),
         "Failed",
         f"attempt 1, no retry until its spec changes: {WHY}",
     ),
-    "it failed, and waits for something else": (
+    "a failed service that waits for a dependency": (
         row(failed_service(8, 3, state="Retiring", message=BLOCKED), **GOING), "Retiring",
         f"attempt 3, next at 12:00:08Z (in 8 s): {WHY}; {BLOCKED}",
     ),
-    "it was changed since": (
+    "a failed service whose spec has changed": (
         row(failed_service(8, digest="former")),
         "Failed",
         f"not reconciled since its spec changed; {WHY}",
     ),
-    "it runs, but not as asked": (
+    "a running service whose spec has changed": (
         row(replace(RUNS, digest="former")), "Running", "not reconciled since its spec changed",
     ),
-    "it is to go, and nobody has looked": (row(RUNS, **GOING), "Running", "will be removed"),
+    "a service that is to be deleted": (row(RUNS, **GOING), "Running", "will be removed"),
     "it goes": (
         row(ServiceProgress("Retiring", "is taken away"), **GOING), "Retiring", "is taken away",
     ),
-    "it was just made": (row(ServiceProgress()), "Pending", ""),
+    "a new service": (row(ServiceProgress()), "Pending", ""),
     "nothing was said yet": (live_workload(desired_service(service("shipper"))), "Pending", ""),
     "a status that cannot be read": (
         unreadable_status(), "Pending", "its status cannot be read; the operator rewrites it",
     ),
-    "a row of another datacenter": (
+    "a workload of another datacenter": (
         of_another(), UNREADABLE,
         "BootstrapWorkload ams1.shipper: its label names fra1, its spec names ams1",
     ),
@@ -250,7 +250,7 @@ DETAILS: dict[str, tuple[Object, str, str]] = {
 
 
 @pytest.mark.parametrize(("obj", "state", "detail"), DETAILS.values(), ids=DETAILS.keys())
-def test_what_is_said_of_a_service(obj: Object, state: str, detail: str) -> None:
+def test_the_line_of_a_service(obj: Object, state: str, detail: str) -> None:
     *_, line = as_text(view_of(live_datacenter(READY), [obj]), NOW).splitlines()
     head, _, message = line.partition(f"  {state}")
     assert head in ("   └─ shipper", "   └─ ams1.shipper")
@@ -258,13 +258,13 @@ def test_what_is_said_of_a_service(obj: Object, state: str, detail: str) -> None
     assert kept == detail
 
 
-def test_a_time_without_zone_is_utc() -> None:
+def test_a_time_without_a_zone_is_utc() -> None:
     obj = row(failed_service())
     obj["status"]["nextRetryTime"] = "2030-01-01T12:00:08"
     assert "(in 8 s)" in as_text(view_of(live_datacenter(), [obj]), NOW)
 
 
-# --- who is under whom --------------------------------------------------------------------------
+# --- nesting -------------------------------------------------------------------------------------
 
 
 def one(name: str, *depends_on: str, kind: str = "Deployment") -> ServiceView:
@@ -272,7 +272,7 @@ def one(name: str, *depends_on: str, kind: str = "Deployment") -> ServiceView:
 
 
 def tree(*services: ServiceView) -> list[str]:
-    """Every service as its depth in dots, and its name."""
+    """Every service as its name, preceded by one dot per level."""
     listed = tuple(sorted(services, key=lambda each: each.name))
     view = replace(view_of(live_datacenter(READY), ()), workloads=listed)
     lines = as_text(view, NOW).split("services\n")[1].splitlines()
@@ -284,16 +284,16 @@ VAULTS = (one("a", kind="OpenBaoCluster"), one("b", OPENBAO_READY, kind="OpenBao
 # sentence: (services, depths and names)
 TREES: dict[str, tuple[tuple[ServiceView, ...], list[str]]] = {
     "by name": ((one("b"), one("a"), one("c")), ["a", "b", "c"]),
-    "under the first one": ((one("a", "c", "b"), one("b"), one("c")), ["b", "c", ".a"]),
-    "the first one that is there": ((one("a", "x", "b"), one("b")), ["b", ".a"]),
-    "nobody is there": ((one("a", "x", OPENBAO_READY),), ["a"]),
-    "under the first vault": ((*VAULTS, one("c", OPENBAO_READY)), ["a", ".b", ".c"]),
-    "a vault is not under itself": (
+    "below the first dependency": ((one("a", "c", "b"), one("b"), one("c")), ["b", "c", ".a"]),
+    "below the first existing dependency": ((one("a", "x", "b"), one("b")), ["b", ".a"]),
+    "without existing dependencies": ((one("a", "x", OPENBAO_READY),), ["a"]),
+    "below the first vault": ((*VAULTS, one("c", OPENBAO_READY)), ["a", ".b", ".c"]),
+    "a vault is not below itself": (
         (one("a", OPENBAO_READY, kind="OpenBaoCluster"),), ["a"],
     ),
     "itself": ((one("a", "a", "b"), one("b")), ["b", ".a"]),
     "a circle": ((one("a", "c"), one("b", "a"), one("c", "b")), ["a", ".b", "..c"]),
-    "behind a circle": ((one("b", "c"), one("c", "b"), one("a", "c")), ["b", ".c", "..a"]),
+    "a dependency on a cycle": ((one("b", "c"), one("c", "b"), one("a", "c")), ["b", ".c", "..a"]),
     "two circles": (
         (one("a", "b"), one("b", "a"), one("c", "d"), one("d", "c")), ["a", ".b", "c", ".d"],
     ),
@@ -301,7 +301,7 @@ TREES: dict[str, tuple[tuple[ServiceView, ...], list[str]]] = {
 
 
 @pytest.mark.parametrize(("services", "expected"), TREES.values(), ids=TREES.keys())
-def test_a_service_stands_under_what_it_depends_on(
+def test_a_service_is_below_its_dependency(
     services: tuple[ServiceView, ...], expected: list[str]
 ) -> None:
     assert tree(*services) == expected
@@ -311,12 +311,12 @@ NAMES = st.sampled_from("abcdef")
 
 
 @given(st.dictionaries(NAMES, st.lists(NAMES, max_size=3)))
-def test_each_service_stands_there_once_whatever_they_wait_for(graph: dict[str, list[str]]) -> None:
+def test_each_service_is_shown_once(graph: dict[str, list[str]]) -> None:
     drawn = tree(*(one(name, *depends_on) for name, depends_on in graph.items()))
     assert sorted(name.lstrip(".") for name in drawn) == sorted(graph)
 
 
-def test_a_chain_may_be_longer_than_the_stack() -> None:
+def test_a_chain_of_dependencies_may_exceed_the_recursion_limit() -> None:
     names = [f"s{number:04}" for number in range(1500)]
     chain = [one(name, before) for before, name in itertools.pairwise(names)]
     assert tree(one(names[0]), *chain)[-1] == "." * 1499 + names[-1]
@@ -328,7 +328,7 @@ HOSTILE = "\033[2J\r\n\u202edrawkcab\x07\x9b"
 SHOWN = "\\x1b[2J\\r\\n\\u202edrawkcab\\x07\\x9b"
 
 
-def test_no_text_reaches_the_terminal_raw() -> None:
+def test_all_text_is_escaped() -> None:
     shown = row(
         failed_service(provider_ref=HOSTILE, service_refs=((HOSTILE, HOSTILE),), ready=HOSTILE)
     )
@@ -344,7 +344,7 @@ def test_no_text_reaches_the_terminal_raw() -> None:
     view = view_of(live, [shown])
     text = as_text(view, NOW, verbose=True)
     assert {char for char in text if not char.isprintable()} == {"\n"}
-    # All of them are shown: 4 in the head, 2 of the source, 2 conditions, 5 and 3 of the service.
+    # All of them are shown: 4 in the header, 2 of the source, 2 conditions, 5 and 3 of the service.
     new_text = text.replace(
         next(line for line in text.splitlines() if "cannot be read" in line), ""
     )

@@ -1,4 +1,4 @@
-"""baoctl datacenter status --watch: when it reads, what it prints again, and when it ends."""
+"""baoctl datacenter status --watch: when it reads, what it prints, and when it ends."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ REFUSED = Fault(FaultKind.REFUSED)
 
 @dataclass(slots=True)
 class Seen:
-    """A Shows that keeps what it is told."""
+    """A display that records its calls."""
 
     ready: list[bool] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Seen:
 
 @dataclass(slots=True)
 class Watch:
-    """A datacenter that is followed in time that the test moves."""
+    """A watched datacenter with a manual clock."""
 
     clock: ManualClock
     server: FakeApiServer
@@ -86,22 +86,22 @@ def watch() -> Watch:
     return Watch(clock, server_of([ILL], clock), ScriptedFaults())
 
 
-async def test_without_watch_it_looks_once(watch: Watch) -> None:
+async def test_without_watch_the_datacenter_is_read_once(watch: Watch) -> None:
     task = watch.follow(ReadSchedule())
     await watch.clock.advance(1)
     assert (task.result().is_ready, watch.log.ready) == (False, [False])
 
 
-async def test_it_looks_every_two_seconds_and_changes_nothing(watch: Watch) -> None:
+async def test_the_datacenter_is_read_every_two_seconds_without_a_write(watch: Watch) -> None:
     task = watch.follow(WATCH)
     await watch.clock.advance(9.5)
-    # Each look takes a moment of its own.
+    # Each read takes some time.
     assert (task.done(), len(watch.log.ready)) == (False, 5)
     assert {call.method for call in watch.server.requests} == {"GET"}
     task.cancel()
 
 
-async def test_it_ends_as_soon_as_it_is_ready(watch: Watch) -> None:
+async def test_until_ready_ends_when_the_datacenter_is_ready(watch: Watch) -> None:
     task = watch.follow(UNTIL_READY)
     await watch.clock.advance(3)
     assert not task.done()
@@ -110,7 +110,7 @@ async def test_it_ends_as_soon_as_it_is_ready(watch: Watch) -> None:
     assert (task.result().exit_code, watch.log.ready) == (0, [False, False, True])
 
 
-async def test_a_watch_goes_on_when_it_is_ready(watch: Watch) -> None:
+async def test_a_watch_continues_when_the_datacenter_is_ready(watch: Watch) -> None:
     keep(watch.server, WELL)
     task = watch.follow(WATCH)
     await watch.clock.advance(60)
@@ -118,7 +118,7 @@ async def test_a_watch_goes_on_when_it_is_ready(watch: Watch) -> None:
     task.cancel()
 
 
-async def test_the_timeout_ends_it_with_what_it_saw_last(watch: Watch) -> None:
+async def test_the_timeout_returns_the_last_state(watch: Watch) -> None:
     task = watch.follow(replace(UNTIL_READY, seconds=300.0))
     await watch.clock.advance(299)
     assert not task.done()
@@ -126,7 +126,7 @@ async def test_the_timeout_ends_it_with_what_it_saw_last(watch: Watch) -> None:
     assert task.result().exit_code == 3
 
 
-async def test_without_any_answer_in_time_there_is_nothing_to_tell(watch: Watch) -> None:
+async def test_a_timeout_without_any_response_is_an_error(watch: Watch) -> None:
     watch.faults.extend(Fault(FaultKind.DELAY, 6))
     task = watch.follow(replace(WATCH, seconds=5.0))
     await watch.clock.advance(5)
@@ -134,7 +134,7 @@ async def test_without_any_answer_in_time_there_is_nothing_to_tell(watch: Watch)
         task.result()
 
 
-async def test_a_server_that_is_away_for_a_while_does_not_end_it(watch: Watch) -> None:
+async def test_an_outage_of_the_api_server_does_not_end_the_watch(watch: Watch) -> None:
     task = watch.follow(UNTIL_READY)
     await watch.clock.advance(1)
     watch.faults.extend(REFUSED, Fault(FaultKind.INTERNAL))
@@ -144,14 +144,14 @@ async def test_a_server_that_is_away_for_a_while_does_not_end_it(watch: Watch) -
     assert watch.log.failures == ["TransportError", "ServerError"]
 
 
-async def test_a_server_that_is_not_there_at_first_ends_it(watch: Watch) -> None:
+async def test_an_api_server_that_is_unreachable_at_the_start_ends_the_watch(watch: Watch) -> None:
     watch.faults.extend(REFUSED)
     task = watch.follow(UNTIL_READY)
     await watch.clock.advance(1)
     assert isinstance(task.exception(), TransportError)
 
 
-async def test_a_datacenter_that_goes_ends_it(watch: Watch) -> None:
+async def test_the_deletion_of_the_datacenter_ends_the_watch(watch: Watch) -> None:
     task = watch.follow(UNTIL_READY)
     await watch.clock.advance(1)
     watch.server.remove(DATACENTERS, ObjectKey("", "fra1"))
@@ -159,12 +159,12 @@ async def test_a_datacenter_that_goes_ends_it(watch: Watch) -> None:
     assert str(task.exception()) == "there is no Datacenter fra1; there are no Datacenters"
 
 
-# --- what is printed ----------------------------------------------------------------------------
+# --- output --------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Printed:
-    """A screen whose clock the test moves, and what is on it since the last look."""
+    """A screen with a manual clock, and its output since the last call."""
 
     clock: ManualClock
     texts: list[str]
@@ -186,7 +186,7 @@ FIRST = view_of(ILL, [RETRIED])
 SECOND = view_of(WELL, [])
 
 
-async def test_a_log_gets_what_has_changed_after_a_line() -> None:
+async def test_a_log_gets_each_change_after_a_separator() -> None:
     log = output()
     assert log.new(FIRST).startswith("fra1  Active")
     await log.clock.advance(2)
@@ -195,7 +195,7 @@ async def test_a_log_gets_what_has_changed_after_a_line() -> None:
     assert "\033" not in log.new(FIRST)
 
 
-async def test_a_terminal_is_cleared_and_the_time_goes_by() -> None:
+async def test_a_terminal_is_cleared_and_shows_the_current_time() -> None:
     terminal = output(terminal=True)
     assert terminal.new(FIRST).startswith("fra1  Active")
     assert terminal.new(FIRST) == ""
@@ -205,7 +205,7 @@ async def test_a_terminal_is_cleared_and_the_time_goes_by() -> None:
     assert "(in 6 s)" in again
 
 
-async def test_json_is_one_document_after_the_other() -> None:
+async def test_json_output_is_a_sequence_of_documents() -> None:
     json = output(output="json", terminal=True)
     assert json.new(FIRST).startswith("{\n")
     await json.clock.advance(2)
@@ -213,7 +213,7 @@ async def test_json_is_one_document_after_the_other() -> None:
     assert json.new(SECOND).startswith("{\n")
 
 
-def test_trouble_is_told_once_and_what_follows_is_news(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failure_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     log = output()
     log.new(FIRST)
     for _ in range(2):
@@ -225,7 +225,7 @@ def test_trouble_is_told_once_and_what_follows_is_news(capsys: pytest.CaptureFix
     assert log.new(FIRST) == ""
 
 
-def test_verbose_reaches_the_tree() -> None:
+def test_verbose_is_passed_to_the_tree() -> None:
     row = live_workload(
         desired_service(service("shipper")),
         ServiceProgress("Running", provider_ref="Deployment x/y"),
@@ -244,7 +244,7 @@ def test_verbose_reaches_the_tree() -> None:
         (None, "|- a\n|  `- \\xfc"),
     ],
 )
-def test_an_encoding_without_lines_gets_others(encoding: str | None, expected: str) -> None:
+def test_an_encoding_without_box_characters_gets_ascii(encoding: str | None, expected: str) -> None:
     assert printable("├─ a\n│  └─ ü", encoding) == expected
 
 
@@ -267,7 +267,7 @@ def test_flags(watch: bool, until_ready: bool, timeout: str | None, options: Rea
 
 # sentence: (arguments, message)
 WRONG: dict[str, tuple[tuple[str, ...], str]] = {
-    "a timeout for one look": (("--timeout", "5m"), "needs --watch or --until-ready"),
+    "a timeout without a watch": (("--timeout", "5m"), "needs --watch or --until-ready"),
     "no duration": (
         ("-w", "--timeout", "5 minutes"),
         "'5 minutes': must be a duration of h, m and s",
@@ -277,7 +277,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG.keys())
-async def test_a_wrong_flag_asks_nothing(
+async def test_an_invalid_flag_sends_no_request(
     arguments: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
     server = server_of([ILL])
@@ -295,14 +295,14 @@ async def test_the_exit_status_of_a_watch(live: Any, status: int, tmp_path: Path
     assert (result.exit_code, result.stdout.count("namespace dc-fra1")) == (status, 1)
 
 
-async def test_a_watch_ends_when_it_is_interrupted(tmp_path: Path) -> None:
+async def test_an_interrupt_ends_a_watch(tmp_path: Path) -> None:
     async with command_line(server_of([ILL]), tmp_path) as baoctl:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "baoctl", "datacenter", "status", "fra1", "-w"),
             env={**without_pod(), "KUBECONFIG": str(baoctl.kubeconfig)},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            # Whoever runs tests in the background of a script has it ignored, and so has a child.
+            # Processes that a script runs in the background ignore the signal.
             preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""baoctl.commands.login.connection: what a signal does."""
+"""baoctl.commands.login.connection: the effect of a signal."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def waits(folder: Path, end_signal: str = "signal.SIGTERM", line: str = FORWARDI
     return python(WAITS.format(folder=str(folder), end_signal=end_signal, line=line))
 
 
-def test_kubectl_gets_what_the_user_chose() -> None:
+def test_kubectl_gets_the_kubeconfig_and_context_of_the_user() -> None:
     words = kubectl_arguments(Access("/k", "ctx"), "ns", "first-0", 8200)
     assert words == [
         "kubectl", "--kubeconfig", "/k", "--context", "ctx", "--namespace", "ns", "port-forward",
@@ -55,7 +55,7 @@ def test_kubectl_gets_what_the_user_chose() -> None:
     assert "--context" not in kubectl_arguments(Access(), "ns", "first-0", 8200)
 
 
-def test_the_shell_is_that_of_the_user() -> None:
+def test_the_shell_of_the_user_is_started() -> None:
     assert (user_shell({"SHELL": "/bin/zsh"}), user_shell({"SHELL": ""})) == ("/bin/zsh", "/bin/sh")
 
 
@@ -78,7 +78,7 @@ async def test_a_port_forward_that_ends_early_is_reported(
     assert "The port-forward to first-0 ended" in err
 
 
-async def test_kubectl_that_fails_or_is_none_is_an_error(tmp_path: Path) -> None:
+async def test_a_failing_or_missing_kubectl_is_an_error(tmp_path: Path) -> None:
     fails = python("import sys; sys.exit('error: no such pod')")
     with pytest.raises(VerbError, match="port-forward to first-0: error: no such pod"):
         async with port_forward(fails, "first-0", tmp_path, CLOCK):
@@ -88,7 +88,7 @@ async def test_kubectl_that_fails_or_is_none_is_an_error(tmp_path: Path) -> None
             pass
 
 
-async def test_kubectl_that_says_nothing_is_given_up_in_time(tmp_path: Path) -> None:
+async def test_a_silent_kubectl_is_an_error_after_the_timeout(tmp_path: Path) -> None:
     clock = ManualClock()
 
     async def forward() -> None:
@@ -104,12 +104,12 @@ async def test_kubectl_that_says_nothing_is_given_up_in_time(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("code", "status"), [("sys.exit(7)", 7), ("os.abort()", 134)])
-async def test_the_status_is_told_as_a_shell_tells_it(code: str, status: int) -> None:
+async def test_the_exit_status_is_that_of_a_shell(code: str, status: int) -> None:
     command = python(f"import os, sys; {code}")
     assert await run(command, {}, CLOCK, end_signal=signal.SIGTERM) == status
 
 
-async def test_a_command_gets_its_environment_alone(tmp_path: Path) -> None:
+async def test_a_command_gets_only_the_given_environment(tmp_path: Path) -> None:
     file = tmp_path / "environ"
     code = f"import os; open({str(file)!r}, 'w').write(','.join(os.environ))"
     await run(python(code), {"BAO_ADDR": "x"}, CLOCK, end_signal=signal.SIGTERM)
@@ -117,7 +117,7 @@ async def test_a_command_gets_its_environment_alone(tmp_path: Path) -> None:
     assert "PATH" not in file.read_text().split(",")
 
 
-async def test_a_command_ends_with_its_task(tmp_path: Path) -> None:
+async def test_a_command_is_ended_with_its_task(tmp_path: Path) -> None:
     command = waits(tmp_path, "signal.SIGHUP")
     task = asyncio.create_task(run(command, {}, CLOCK, end_signal=signal.SIGHUP))
     await began(tmp_path)

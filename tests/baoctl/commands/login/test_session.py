@@ -1,4 +1,4 @@
-"""`baoctl login` before it asks anybody: what has to be on this machine."""
+"""`baoctl login` before its first request: the required programs, and its options."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def call(path: Path, *arguments: str) -> tuple[int, str]:
     return result.exit_code, result.stderr
 
 
-def test_without_kubectl_the_next_step_is_to_install_it(tmp_path: Path) -> None:
+def test_a_missing_kubectl_is_an_error(tmp_path: Path) -> None:
     code, text = call(tmp_path)
     assert (code, "kubectl is not on PATH" in text) == (1, True)
 
 
-def test_a_command_that_is_none_is_told_before_anything_is_made(tmp_path: Path) -> None:
+def test_a_missing_command_is_reported_before_the_login(tmp_path: Path) -> None:
     kubectl = tmp_path / "kubectl"
     kubectl.write_text("#!/bin/sh\nexit 1\n")
     kubectl.chmod(0o755)
@@ -34,7 +34,7 @@ def test_a_command_that_is_none_is_told_before_anything_is_made(tmp_path: Path) 
     [("--auth-path", "../sys"), ("--auth-path", "/jwt"), ("--auth-path", "a?b"),
      ("--role", "a b"), ("--audience", ""), ("--service-account", "A_b"), ("-n", "x/y")],
 )  # fmt: skip
-def test_an_option_that_makes_no_sense_is_refused(tmp_path: Path, option: str, value: str) -> None:
+def test_an_invalid_option_is_refused(tmp_path: Path, option: str, value: str) -> None:
     code, text = call(tmp_path, option, value)
     assert code == 2
     assert f"'{option}'" in text or option in text

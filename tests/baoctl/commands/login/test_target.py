@@ -22,7 +22,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.naming import labels
 from contracts.tls_names import tls_fields
 from runtime.types import Object
-from tests.baoctl.commands.cluster.looks import healthy, with_pod, with_spec
+from tests.baoctl.commands.cluster.recorded_cluster import healthy, with_pod, with_spec
 
 
 def led_by(*ordinals: int) -> list[Object]:
@@ -36,7 +36,7 @@ def test_the_active_server_is_chosen() -> None:
     assert leader_of("first", led_by(1)) == "first-1"
 
 
-def test_a_leader_that_is_not_ready_or_goes_is_none() -> None:
+def test_a_leader_that_is_unready_or_terminating_is_not_active() -> None:
     pods = list(with_pod(healthy(), 1).pods)
     for ordinal, pod in enumerate(pods):
         pod["metadata"]["labels"][labels.SERVER_ACTIVE] = str(ordinal == 1).lower()
@@ -48,7 +48,7 @@ def test_a_leader_that_is_not_ready_or_goes_is_none() -> None:
         leader_of("first", going)
 
 
-def test_why_there_is_no_active_server_is_told_with_a_next_step() -> None:
+def test_a_missing_active_server_is_explained_with_a_next_step() -> None:
     sealed = led_by()
     for pod in sealed:
         pod["metadata"]["labels"][labels.SERVER_SEALED] = "true"
@@ -61,7 +61,7 @@ def test_why_there_is_no_active_server_is_told_with_a_next_step() -> None:
         assert error.value.exit_code == ExitCode.NOT_READY
 
 
-# spec.tls: (name that is verified, Secret, entry)
+# spec.tls: (verified name, Secret, entry)
 TRUSTS: dict[str, tuple[Object | None, str, str | None, str]] = {
     "its own": (None, "openbao-cluster-first.local", "first-tls-ca", "ca.crt"),
     "external": (
@@ -89,7 +89,7 @@ TRUSTS: dict[str, tuple[Object | None, str, str | None, str]] = {
 
 
 @pytest.mark.parametrize("case", TRUSTS)
-def test_a_server_is_verified_as_its_mode_wants_it(case: str) -> None:
+def test_the_ca_and_server_name_depend_on_the_tls_mode(case: str) -> None:
     tls, name, secret, entry = TRUSTS[case]
     observation = healthy() if tls is None else with_spec(healthy(), tls=tls)
     trust = trust_of(observation.cluster)
@@ -139,12 +139,12 @@ def test_the_fields_are_read_like_those_of_the_model(spec: Object) -> None:
     [None, {}, {"ca.crt": "%%%"}, {"ca.crt": 7}, {"ca.crt": base64.b64encode(b"no PEM").decode()},
      {"ca.crt": base64.b64encode(b"\xff\xfe").decode()}],
 )  # fmt: skip
-def test_what_is_no_authority_is_refused(data: Any) -> None:
+def test_an_invalid_ca_is_refused(data: Any) -> None:
     with pytest.raises(VerbError, match=r"Secret a/b, entry ca\.crt: not a valid CA.*--ca-file"):
         authority_in("Secret a/b", data, "ca.crt")
 
 
-def test_a_file_that_is_too_long_is_refused() -> None:
+def test_a_ca_file_that_is_too_large_is_refused() -> None:
     with pytest.raises(VerbError, match="longer than"):
         check_authority("file", (2 << 20) * "x")
 
@@ -159,11 +159,11 @@ def test_a_file_that_is_too_long_is_refused() -> None:
         ("error: unable to listen", None),
     ],
 )
-def test_the_port_is_that_of_kubectl(output: str, port: int | None) -> None:
+def test_the_port_is_parsed_from_the_output_of_kubectl(output: str, port: int | None) -> None:
     assert forwarded_port(output) == port
 
 
-def test_a_port_forward_that_fails_is_told_with_a_next_step() -> None:
+def test_a_failed_port_forward_is_reported_with_a_next_step() -> None:
     denied = forward_error(
         "first-0", 'Error from server (Forbidden): pods "first-0" is forbidden: User "u" cannot\n'
     )
@@ -175,7 +175,7 @@ def test_a_port_forward_that_fails_is_told_with_a_next_step() -> None:
     assert "no reason" in str(forward_error("first-0", ""))
 
 
-def test_a_command_gets_this_server_and_no_other() -> None:
+def test_the_environment_of_a_command_names_only_this_server() -> None:
     inherited = {
         "PATH": "/bin", "BAO_FORMAT": "json", "BAO_NAMESPACE": "team", "VAULT_ADDR": "https://x",
         "VAULT_TOKEN": "old", "BAO_SKIP_VERIFY": "1", "BAO_CLIENT_CERT": "/x", "BAO_TOKEN": "old",
@@ -194,7 +194,7 @@ def test_a_command_gets_this_server_and_no_other() -> None:
     }
 
 
-def test_a_public_authority_needs_no_file_and_a_token_is_not_printed() -> None:
+def test_a_public_ca_needs_no_file_and_a_token_is_not_printed() -> None:
     connection = Connection(1, "a", None, "hvs.x")
     assert "BAO_CACERT" not in environment_of({"BAO_CACERT": "/other"}, connection)
     assert "hvs.x" not in repr(connection)

@@ -1,4 +1,4 @@
-"""What an API server would have said of a cluster, as the file that baoctl upgrade plan reads."""
+"""The objects of a cluster as a file that baoctl upgrade plan reads."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def claim(ordinal: int, **status: Any) -> Object:
 
 
 def dump(cluster: gen.Cluster = CLUSTER, *, pods: tuple[gen.Pod, ...] = PODS) -> str:
-    """What `kubectl get openbaocluster,sts,pods,pvc -o yaml` prints."""
+    """The output of `kubectl get openbaocluster,sts,pods,pvc -o yaml`."""
     items = [cluster.object(), gen.stateful_set().with_replicas(3).object()]
     items += [{"apiVersion": "v1", "kind": "Pod", **pod.object()} for pod in pods]
     items += [claim(n) for n in range(3)]

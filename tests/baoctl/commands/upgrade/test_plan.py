@@ -1,4 +1,4 @@
-"""baoctl upgrade plan: what it prints of a dump, and that it says what the operator would do."""
+"""baoctl upgrade plan: its output for a dump, which is what the operator would do."""
 
 import json
 import random
@@ -42,7 +42,7 @@ def plan_of(text: str, *arguments: str) -> dict[str, Any]:
     return {**read, "exit": result.exit_code}
 
 
-def test_the_order_and_the_checks_are_printed() -> None:
+def test_the_steps_and_the_checks_are_printed() -> None:
     result = call(dump(), "--to", NEW)
     assert result.exit_code == 0
     text = result.stdout
@@ -56,7 +56,7 @@ def test_the_order_and_the_checks_are_printed() -> None:
     assert text.rstrip().endswith("Result: begins: the upgrade would start immediately")
 
 
-def test_the_example_in_the_docs_is_what_it_prints() -> None:
+def test_the_example_in_the_docs_equals_the_output() -> None:
     cluster = CLUSTER.with_spec(upgrade={"jwtAuthRole": "openbao-operator-upgrade"})
     printed = call(dump(cluster), "--to", NEW).stdout
     page = PAGE.read_text(encoding="utf-8")
@@ -72,23 +72,23 @@ UNDER_WAY = CLUSTER.with_spec(version=NEW).with_status(
 )
 # sentence: (cluster, arguments, answer, reason, exit status)
 ANSWERS: dict[str, tuple[gen.Cluster, tuple[str, ...], str, str, int]] = {
-    "all is well": (CLUSTER, ("--to", NEW), "begins", "", 0),
-    "nothing to do": (CLUSTER, ("--to", OLD), "nothing", "", 0),
+    "a healthy cluster": (CLUSTER, ("--to", NEW), "begins", "", 0),
+    "no change": (CLUSTER, ("--to", OLD), "nothing", "", 0),
     "an older version": (CLUSTER, ("--to", "2.4.3"), "refused", "DowngradeBlocked", 4),
     "a tag of another version": (
         CLUSTER, ("--to", NEW, "--image", "example.com/bao:2.5.4"),
         "refused", "ImageVersionMismatch", 4,
     ),
-    "two edits that may not come together": (
+    "conflicting edits": (
         CLUSTER.with_spec(upgrade={"jwtAuthRole": "up"}), ("--to", NEW, "--strategy", "BlueGreen"),
         "refused", "", 4,
     ),
-    "a backup that runs": (
+    "a running backup": (
         CLUSTER.with_status(operationLock=LOCK), ("--to", NEW), "waits", "OperationLockBlocked", 3,
     ),
     "a pause": (CLUSTER.with_spec(paused=True), ("--to", NEW), "waits", "Paused", 3),
-    "one that is under way": (UNDER_WAY, ("--to", NEW), "goes-on", "", 0),
-    "another target on the way": (UNDER_WAY, ("--to", "2.5.6"), "goes-on", "", 0),
+    "an upgrade in progress": (UNDER_WAY, ("--to", NEW), "goes-on", "", 0),
+    "another target during an upgrade": (UNDER_WAY, ("--to", "2.5.6"), "goes-on", "", 0),
 }  # fmt: skip
 
 
@@ -103,34 +103,34 @@ def test_answer(
     assert reason in ("", plan["reason"])
 
 
-def test_what_is_refused_has_no_order() -> None:
+def test_a_refused_upgrade_has_no_steps() -> None:
     assert plan_of(dump(), "--to", "2.4.3")["steps"] == []
 
 
-def test_servers_that_are_new_already_are_left_out() -> None:
+def test_upgraded_servers_are_omitted() -> None:
     steps = "; ".join(plan_of(dump(UNDER_WAY), "--to", NEW)["steps"])
     assert ("replace x-2" in steps, "replace x-0" in steps) == (False, True)
 
 
-def test_another_target_replaces_all_of_them() -> None:
+def test_another_target_replaces_all_servers() -> None:
     steps = "; ".join(plan_of(dump(UNDER_WAY), "--to", "2.5.6")["steps"])
     assert "replace x-2" in steps
 
 
-def test_the_checks_are_those_of_the_operator() -> None:
+def test_the_checks_equal_those_of_the_operator() -> None:
     cluster_dump = read_dump(
         objects_in(dump(CLUSTER.with_status(operationLock=LOCK))), None, gen.world().now
     )
     cluster = apply_edit(cluster_dump.cluster, UpgradeRequest(NEW))
     verdict = check(cluster, cluster_dump.observed, Release.requested(cluster), resuming=False)
     lines = forecast(cluster_dump, UpgradeRequest(NEW), DEADLINE).checks
-    # Whether the leader finds all well is asked by the operator alone.
+    # Only the operator checks the health that the leader reports.
     assert [(line.check, line.state) for line in lines if line.state != "unknown"] == [
         (result.check, result.state) for result in verdict.results if result.check != "quorum"
     ]
 
 
-def test_what_a_dump_cannot_tell_is_not_called_well() -> None:
+def test_a_check_without_data_is_unknown() -> None:
     items = yaml.safe_load(dump())["items"]
     without = [item for item in items if item["kind"] != "PersistentVolumeClaim"]
     checks = plan_of(yaml.safe_dump_all(without), "--to", NEW)["checks"]
@@ -144,7 +144,7 @@ def test_what_a_dump_cannot_tell_is_not_called_well() -> None:
         ({}, "replace x-1, the leader, after the operator has asked it"),
     ],
 )
-def test_who_asks_the_leader_is_told(settings: Mapping[str, Any], named: str) -> None:
+def test_the_check_of_the_leader_names_who_runs_it(settings: Mapping[str, Any], named: str) -> None:
     assert named in call(dump(CLUSTER.with_spec(upgrade=dict(settings))), "--to", NEW).stdout
 
 
@@ -156,13 +156,13 @@ def test_a_snapshot_comes_before_the_first_server() -> None:
     assert "OpenBaoBackup" in steps[1]
 
 
-# sentence: (text, arguments, what the message names, exit status)
+# sentence: (text, arguments, part of the message, exit status)
 UNUSABLE: dict[str, tuple[str, tuple[str, ...], str, int]] = {
     "two clusters": (
         f"{dump()}---\n{yaml.safe_dump(gen.cluster('y').object())}", (), "ns/x, ns/y", 2,
     ),
     "another cluster": (dump(), ("--cluster", "ns/other"), "ns/other", 5),
-    "a spec that is none": (
+    "an invalid spec": (
         yaml.safe_dump(CLUSTER.with_spec(replicas="many").object()), (), "spec.replicas", 4,
     ),
 }  # fmt: skip
@@ -171,7 +171,7 @@ UNUSABLE: dict[str, tuple[str, tuple[str, ...], str, int]] = {
 @pytest.mark.parametrize(
     ("text", "arguments", "named", "status"), UNUSABLE.values(), ids=UNUSABLE.keys()
 )
-def test_what_cannot_be_looked_at_is_said(
+def test_an_unusable_dump_is_reported(
     text: str, arguments: tuple[str, ...], named: str, status: int
 ) -> None:
     result = call(text, "--to", NEW, *arguments)
@@ -179,12 +179,12 @@ def test_what_cannot_be_looked_at_is_said(
     assert named in result.stderr
 
 
-def test_one_of_several_clusters_can_be_chosen() -> None:
+def test_a_cluster_can_be_selected_from_several() -> None:
     both = f"{dump()}---\n{yaml.safe_dump(gen.cluster('y').object())}"
     assert plan_of(both, "--to", NEW, "--cluster", "ns/x")["cluster"] == "ns/x"
 
 
-def test_without_a_dump_a_cluster_has_to_be_named() -> None:
+def test_without_a_dump_the_cluster_is_required() -> None:
     result = CliRunner().invoke(main, ["upgrade", "plan", "--to", NEW])
     assert (result.exit_code, "NAMESPACE/NAME" in result.stderr) == (2, True)
 
@@ -195,7 +195,7 @@ KINDS: Mapping[str, Resource] = {
 
 
 def live() -> Session:
-    """An API server that holds what the dump does, and the pod of another cluster."""
+    """An API server with the objects of the dump, and the pod of another cluster."""
     server = FakeApiServer(SystemClock(), random.Random(1))
     server.serve(custom(CLUSTERS))
     others = {"apiVersion": "v1", "kind": "Pod", **gen.pod(0, "other").object()}
@@ -205,20 +205,20 @@ def live() -> Session:
     return Session(client_of(FakeWire(server, random.Random(1))), SystemClock(), "ns")
 
 
-async def test_the_cluster_itself_is_looked_at_without_a_dump() -> None:
+async def test_without_a_dump_the_live_cluster_is_read() -> None:
     found = await fetch(live(), "x")
     cluster_dump = read_dump(found, "ns/x", gen.world().now)
     assert [pod.name for pod in cluster_dump.observed.pods] == ["x-0", "x-1", "x-2"]
     assert cluster_dump.kinds == {"StatefulSet", "Pod", "PersistentVolumeClaim"}
 
 
-async def test_a_cluster_that_is_not_there_is_said() -> None:
+async def test_a_missing_cluster_is_reported() -> None:
     with pytest.raises(RequestError, match="'y' in namespace ns, only x") as raised:
         await fetch(live(), "y")
     assert raised.value.exit_code == 5
 
 
-def test_a_kubeconfig_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_kubeconfig_is_reported(tmp_path: Path) -> None:
     there = {"KUBECONFIG": str(tmp_path / "none"), "KUBERNETES_SERVICE_HOST": None}
     arguments = ["upgrade", "plan", "--to", NEW, "--cluster", "ns/x"]
     result = CliRunner().invoke(main, arguments, env=there)

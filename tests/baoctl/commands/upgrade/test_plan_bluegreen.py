@@ -1,4 +1,4 @@
-"""baoctl upgrade plan, of a blue/green upgrade."""
+"""baoctl upgrade plan for a blue/green upgrade."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def going(phase: str, **status: Any) -> gen.Cluster:
     return CLUSTER.with_spec(version=NEW).with_status(blueGreen={**GOING, "phase": phase}, **status)
 
 
-def test_the_example_in_the_docs_is_what_it_prints() -> None:
+def test_the_example_in_the_docs_equals_the_output() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert output(CLUSTER) in page.replace("default/vault", "ns/x").replace("vault", "x")
 
 
-def test_the_phases_are_told_in_their_order() -> None:
+def test_the_phases_are_listed_in_order() -> None:
     steps = "\n".join(plan_of(CLUSTER)["steps"])
     marks = (
         "acquire the operation lock", f"create 3 servers x-{GREEN} of {NEW}", "without a vote",
@@ -65,30 +65,30 @@ def test_the_phases_are_told_in_their_order() -> None:
     assert places == sorted(places)
 
 
-# sentence: (cluster, a step that is told)
+# sentence: (cluster, an additional step)
 WISHES: dict[str, tuple[gen.Cluster, str]] = {
     "a hook": (
         with_settings(verification={"prePromotionHook": {"image": "a/b:1", "timeoutSeconds": 77}}),
         "the pre-promotion hook verifies them, for 77 s at most",
     ),
     "an approval": (with_settings(autoPromote=False), "spec.upgrade.requests.promote"),
-    "an approval of the removal": (
+    "an approval of the cleanup": (
         with_settings(autoCleanup=False),
         "keep them until a new spec.upgrade.requests.cleanup",
     ),
-    "time to follow": (with_settings(verification={"minSyncDuration": "5m"}), "replicate for 5m"),
-    "time to look": (with_settings(autoRollback={"stabilizationSeconds": 9}), "servers for 9 s"),
+    "time to sync": (with_settings(verification={"minSyncDuration": "5m"}), "replicate for 5m"),
+    "time to verify": (with_settings(autoRollback={"stabilizationSeconds": 9}), "servers for 9 s"),
     "no volumes": (CLUSTER.with_spec(deletionPolicy="DeleteAll"), "its volumes are deleted"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("cluster", "step"), WISHES.values(), ids=WISHES.keys())
-def test_what_is_asked_for_is_told(cluster: gen.Cluster, step: str) -> None:
+def test_a_setting_adds_its_step(cluster: gen.Cluster, step: str) -> None:
     assert not [line for line in plan_of(CLUSTER)["steps"] if step in line]
     assert [line for line in plan_of(cluster)["steps"] if step in line]
 
 
-def test_waits_of_a_known_length_are_counted() -> None:
+def test_configured_waits_are_added_to_the_duration() -> None:
     slow = with_settings(
         verification={"minSyncDuration": "1h"}, autoRollback={"stabilizationSeconds": 0}
     )
@@ -97,7 +97,7 @@ def test_waits_of_a_known_length_are_counted() -> None:
     assert plan_of(CLUSTER)["deadline_seconds"] == 1800
 
 
-def test_read_replicas_follow() -> None:
+def test_read_replicas_are_replaced_last() -> None:
     steps = plan_of(CLUSTER.with_spec(readReplicas={"replicas": 2}))["steps"]
     assert steps[-2] == "replace the 2 read replicas, one at a time"
 
@@ -109,25 +109,25 @@ def test_a_snapshot_comes_first() -> None:
     assert "OpenBaoBackup" in plan_of(cluster)["steps"][1]
 
 
-# sentence: (cluster, arguments, answer, reason, what the message names)
+# sentence: (cluster, arguments, answer, reason, part of the message)
 ANSWERS: dict[str, tuple[gen.Cluster, str, str, str]] = {
-    "all is well": (CLUSTER, "begins", "", "immediately"),
-    "nothing to do": (
+    "a healthy cluster": (CLUSTER, "begins", "", "immediately"),
+    "no change": (
         CLUSTER.with_spec(version=NEW).with_status(release={"version": NEW}), "nothing", "", NEW,
     ),
-    "it was given up before": (
+    "an aborted upgrade": (
         CLUSTER.with_status(blueGreen={"phase": "Idle", "failedRevision": GREEN}),
         "refused", "UpgradeRollback", "requests.retry",
     ),
-    "a backup that runs": (
+    "a running backup": (
         CLUSTER.with_status(
             operationLock={"operation": "Backup", "holder": "openbaobackup/monday"}
         ),
         "waits", "OperationLockBlocked", "monday",
     ),
     "a pause": (CLUSTER.with_spec(paused=True), "waits", "Paused", "spec.paused"),
-    "one that is under way": (going("Syncing"), "goes-on", "", "Syncing (green catches up"),
-    "one that goes back": (going("RollingBack"), "goes-on", "", f"{NEW} back to {OLD}"),
+    "an upgrade in progress": (going("Syncing"), "goes-on", "", "Syncing (green catches up"),
+    "a rollback in progress": (going("RollingBack"), "goes-on", "", f"{NEW} back to {OLD}"),
     "break glass": (
         going("RollingBack", breakGlass={"active": True, "message": "blue does not lead"}),
         "waits", "BreakGlassRequired", "spec.breakGlassAck",
@@ -153,13 +153,13 @@ def test_answer(cluster: gen.Cluster, answer: str, reason: str, named: str) -> N
         ("Syncing", "2.5.6", "it would complete first"),
     ],
 )
-def test_another_wish_on_the_way(phase: str, version: str, named: str) -> None:
+def test_another_target_during_an_upgrade(phase: str, version: str, named: str) -> None:
     plan = plan_of(going(phase), "--to", version)
     assert plan["answer"] == "goes-on"
     assert named in plan["message"]
 
 
-def test_only_what_is_left_is_told() -> None:
+def test_only_remaining_steps_are_listed() -> None:
     first = {
         phase: plan_of(going(phase))["steps"][0]
         for phase in ("Syncing", "Promoting", "DemotingBlue", "Cleanup", "RollbackCleanup")
@@ -179,7 +179,7 @@ def test_only_what_is_left_is_told() -> None:
     }
 
 
-def test_what_was_begun_ends_by_its_strategy() -> None:
+def test_an_upgrade_keeps_its_strategy() -> None:
     rolling = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Rolling"}
     plan = plan_of(
         CLUSTER.with_spec(version=NEW).with_status(release={"version": NEW}, upgrade=rolling)
@@ -188,6 +188,6 @@ def test_what_was_begun_ends_by_its_strategy() -> None:
     assert plan_of(going("Syncing").with_spec(upgrade={}))["strategy"] == "BlueGreen"
 
 
-def test_without_a_login_it_is_refused() -> None:
+def test_an_upgrade_without_a_login_is_refused() -> None:
     cluster = CLUSTER.with_spec(upgrade={"strategy": "BlueGreen"})
     assert plan_of(cluster)["answer"] == "refused"

@@ -1,4 +1,4 @@
-"""A snapshot is recognised while it passes, whatever the pieces; anything less is refused."""
+"""A snapshot is validated while it is streamed, in chunks of any size."""
 
 import gzip
 import random
@@ -22,31 +22,31 @@ def read(content: bytes, piece: int = 1 << 16) -> Meta:
 
 @settings(deadline=None)
 @given(st.integers(min_value=1, max_value=30_000))
-def test_pieces_of_any_size_give_the_same(piece: int) -> None:
+def test_the_size_of_the_chunks_does_not_matter(piece: int) -> None:
     assert read(WHOLE, piece) == Meta(index=7, term=2, state_size=20_000)
 
 
-def test_a_state_that_is_much_larger_than_its_archive_is_read() -> None:
+def test_a_state_that_is_much_larger_than_its_archive_is_accepted() -> None:
     assert read(snapshot(b"\0" * 30_000_000)).state_size == 30_000_000
 
 
 @settings(deadline=None)
 @given(st.integers(min_value=0, max_value=len(WHOLE) - 1))
-def test_every_cut_is_noticed(length: int) -> None:
+def test_a_truncated_snapshot_is_rejected(length: int) -> None:
     with pytest.raises(NotASnapshot):
         read(WHOLE[:length])
 
 
 @settings(deadline=None)
 @given(st.integers(min_value=10, max_value=len(WHOLE) - 1), st.integers(min_value=1, max_value=255))
-def test_every_damage_behind_the_head_is_noticed(place: int, change: int) -> None:
+def test_a_damaged_snapshot_is_rejected(place: int, change: int) -> None:
     damaged = bytearray(WHOLE)
     damaged[place] ^= change
     try:
         read(bytes(damaged))
     except NotASnapshot:
         return
-    # Codes that no byte of the content uses may change: what is restored is the same.
+    # A change of unused codes does not change the restored content.
     assert gzip.decompress(damaged) == gzip.decompress(WHOLE)
 
 
@@ -55,7 +55,7 @@ def without(name: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", [META, STATE, SUMS, SEALED])
-def test_every_file_is_needed(name: str) -> None:
+def test_a_snapshot_without_one_of_its_files_is_rejected(name: str) -> None:
     with pytest.raises(NotASnapshot):
         read(without(name))
 
@@ -82,6 +82,6 @@ def test_every_file_is_needed(name: str) -> None:
         "tail", "no-gzip", "nothing",
     ],
 )  # fmt: skip
-def test_other_content_is_refused(content: bytes) -> None:
+def test_other_content_is_rejected(content: bytes) -> None:
     with pytest.raises(NotASnapshot):
         read(content)

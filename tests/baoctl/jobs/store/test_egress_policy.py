@@ -1,4 +1,4 @@
-"""Where a store may be, whatever the spelling."""
+"""The allowed addresses of a store, in every notation."""
 
 import ipaddress
 
@@ -42,31 +42,31 @@ def refusal(address: str, port: int = 443, policy: EgressPolicy = POLICY) -> str
         ("fd00::7", "the API server"),
     ],
 )
-def test_no_store_is_there(address: str, words: str) -> None:
+def test_a_forbidden_address_is_refused(address: str, words: str) -> None:
     assert words in refusal(address)
 
 
 @pytest.mark.parametrize("address", ["10.0.0.8", "192.168.1.1", "52.216.0.1", "2600::1", "fd00::8"])
-def test_a_store_may_be_there(address: str) -> None:
+def test_another_address_is_allowed(address: str) -> None:
     assert refusal(address) == ""
 
 
 @pytest.mark.parametrize("port", [2379, 2380, 6443, 10250, 10255, 10257, 10259])
-def test_ports_of_the_control_plane_are_none_of_a_store(port: int) -> None:
+def test_ports_of_the_control_plane_are_refused(port: int) -> None:
     assert f"at port {port}" in refusal("10.0.0.8", port)
 
 
-def test_another_port_of_the_machine_of_the_api_server_may_be_a_store() -> None:
+def test_another_port_on_the_host_of_the_api_server_is_allowed() -> None:
     assert refusal("10.0.0.7", 9000) == ""
 
 
-def test_a_permitted_network_is_for_its_own_addresses() -> None:
+def test_a_permitted_network_allows_only_its_addresses() -> None:
     loopback = EgressPolicy(permitted=(ipaddress.ip_network("127.0.0.0/8"),))
     assert refusal("127.0.0.1", policy=loopback) == ""
     assert refusal("::1", policy=loopback) == "the pod itself"
     assert refusal("169.254.169.254", policy=loopback)
 
 
-def test_an_address_that_is_none_is_an_error() -> None:
+def test_an_invalid_address_is_an_error() -> None:
     with pytest.raises(ValueError, match="api"):
         policy_of({}, ("api.example.com:443",))

@@ -1,4 +1,4 @@
-"""Nothing leaves a job for a place that is not its store, however it is asked for."""
+"""A Job can connect only to its store, whatever the request."""
 
 import http.client
 import ipaddress
@@ -21,7 +21,7 @@ LOOPBACK = EgressPolicy(permitted=(ipaddress.ip_network("127.0.0.0/8"),))
 
 
 class Store(BaseHTTPRequestHandler):
-    """Answers with what it was asked; /away redirects to the metadata of a cloud."""
+    """Echoes requests; /away redirects to a cloud metadata service."""
 
     protocol_version = "HTTP/1.1"
     requests: list[tuple[str, str, bytes]]
@@ -43,7 +43,7 @@ class Store(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Keep quiet."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def tunnel(egress: EgressProxy, host: str, port: int) -> bytes:
         return proxy.recv(4096).split(b"\r\n")[0]
 
 
-def test_a_request_reaches_the_store_as_it_would_without(store: int) -> None:
+def test_a_request_reaches_the_store_unchanged(store: int) -> None:
     body = b"x" * 1_000_000
     with running(EgressEndpoint("127.0.0.1", store)) as egress:
         assert ask(egress, f"http://127.0.0.1:{store}/b/k?list=1", "PUT", body) == (200, body)
@@ -91,14 +91,14 @@ def test_a_request_reaches_the_store_as_it_would_without(store: int) -> None:
     assert Store.requests == [("PUT", "/b/k?list=1", body), ("GET", "/", b"")]
 
 
-def test_a_tunnel_carries_bytes_both_ways(store: int) -> None:
+def test_a_tunnel_forwards_in_both_directions(store: int) -> None:
     with running(EgressEndpoint("127.0.0.1", store)) as egress:
         assert tunnel(egress, "127.0.0.1", store) == b"HTTP/1.1 200 Connection established"
     assert egress.refusal == ""
 
 
 @pytest.mark.parametrize("host", ["127.0.0.2", "store.example.com", "127.0.0.1.example.com"])
-def test_another_host_is_not_the_store(store: int, host: str) -> None:
+def test_another_host_is_refused(store: int, host: str) -> None:
     with running(EgressEndpoint("127.0.0.1", store)) as egress:
         assert ask(egress, f"http://{host}:{store}/")[0] == 403
         assert tunnel(egress, host, store) == b"HTTP/1.1 403 Forbidden"
@@ -106,12 +106,12 @@ def test_another_host_is_not_the_store(store: int, host: str) -> None:
     assert Store.requests == []
 
 
-def test_another_port_is_not_the_store(store: int) -> None:
+def test_another_port_is_refused(store: int) -> None:
     with running(EgressEndpoint("127.0.0.1", store)) as egress:
         assert ask(egress, f"http://127.0.0.1:{store + 1}/")[0] == 403
 
 
-def test_a_name_is_judged_by_every_address_that_it_has(store: int) -> None:
+def test_every_address_of_a_name_is_checked(store: int) -> None:
     def resolve(host: str, port: int) -> list[tuple[Any, ...]]:
         places = ("192.0.2.1", "169.254.169.254")
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (place, port)) for place in places]
@@ -123,7 +123,7 @@ def test_a_name_is_judged_by_every_address_that_it_has(store: int) -> None:
         assert "resolves to 169.254.169.254, which is a link-local address" in egress.refusal
 
 
-def test_a_name_is_looked_up_anew_for_each_connection(store: int) -> None:
+def test_a_name_is_resolved_for_each_connection(store: int) -> None:
     answers = iter(["127.0.0.1", "169.254.169.254"])
 
     def resolve(host: str, port: int) -> list[tuple[Any, ...]]:
@@ -135,7 +135,7 @@ def test_a_name_is_looked_up_anew_for_each_connection(store: int) -> None:
     assert len(Store.requests) == 1
 
 
-def test_the_identity_of_the_pod_is_asked_for_where_it_is_and_by_no_other_name() -> None:
+def test_the_identity_endpoint_is_reached_only_by_its_configured_name() -> None:
     requests: list[str] = []
 
     def resolve(host: str, port: int) -> list[tuple[Any, ...]]:
@@ -157,7 +157,7 @@ def test_the_identity_of_the_pod_is_asked_for_where_it_is_and_by_no_other_name()
     assert requests == ["169.254.169.254", "store.example.com"]
 
 
-def test_a_store_that_redirects_to_a_cloud_gets_nothing_from_it(store: int) -> None:
+def test_a_redirect_to_a_metadata_service_is_refused(store: int) -> None:
     with running(EgressEndpoint("127.0.0.1", store)) as egress:
         client = S3Store(
             "bucket", endpoint=f"http://127.0.0.1:{store}", skip_signature=True,
@@ -170,7 +170,7 @@ def test_a_store_that_redirects_to_a_cloud_gets_nothing_from_it(store: int) -> N
     assert [path for _, path, _ in Store.requests] == ["/bucket/away"]
 
 
-def test_a_host_that_cannot_be_reached_is_named() -> None:
+def test_an_unreachable_host_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = int(taken.getsockname()[1])
     with running(EgressEndpoint("127.0.0.1", port)) as egress:
@@ -179,10 +179,10 @@ def test_a_host_that_cannot_be_reached_is_named() -> None:
 
 
 @pytest.mark.parametrize("line", [b"GET / HTTP/1.1\r\n\r\n", b"hello\r\n\r\n", b"x" * 100_000])
-def test_what_is_no_request_to_a_proxy_gets_no_answer(store: int, line: bytes) -> None:
+def test_an_invalid_proxy_request_gets_no_response(store: int, line: bytes) -> None:
     with running(EgressEndpoint("127.0.0.1", store)) as egress:
         name, _, at = egress.url.removeprefix("http://").rpartition(":")
-        # It may close before it has read all of it.
+        # The proxy may close the connection before it has read the whole request.
         with suppress(OSError), socket.create_connection((name, int(at)), timeout=10) as proxy:
             proxy.sendall(line)
             proxy.shutdown(socket.SHUT_WR)

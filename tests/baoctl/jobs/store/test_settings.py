@@ -1,4 +1,4 @@
-"""Each kind of store and credentials, and where the job may go with them."""
+"""Each kind of store and credentials, and the endpoints that the Job may reach with them."""
 
 import json
 from dataclasses import replace
@@ -32,7 +32,7 @@ def settings_from(
     return settings(env, secret or {}, environ or {})
 
 
-def test_s3_with_keys_goes_to_its_endpoint_alone() -> None:
+def test_s3_with_keys_connects_only_to_its_endpoint() -> None:
     store_settings = settings_from(S3, KEYS | {"sessionToken": "ST", "region": "eu-west-1"})
     assert store_settings.endpoints == (EgressEndpoint("s3.example.com", 9000),)
     assert store_settings.identity == ()
@@ -43,7 +43,7 @@ def test_s3_with_keys_goes_to_its_endpoint_alone() -> None:
     assert "SK" not in repr(store_settings)
 
 
-def test_the_region_of_the_spec_wins() -> None:
+def test_the_region_of_the_spec_takes_precedence() -> None:
     store_settings = settings_from(
         replace(S3, region="eu-central-1"), KEYS | {"region": "eu-west-1"}
     )
@@ -51,7 +51,7 @@ def test_the_region_of_the_spec_wins() -> None:
     assert settings_from(S3, KEYS).options["region"] == "us-east-1"
 
 
-def test_without_checked_tls_parts_are_signed() -> None:
+def test_parts_are_signed_without_verified_tls() -> None:
     assert not settings_from(replace(S3, endpoint="http://minio:9000"), KEYS).options[
         "unsigned_payload"
     ]
@@ -79,7 +79,7 @@ def test_without_checked_tls_parts_are_signed() -> None:
          EgressEndpoint("bkt.s3.example.com", 443)),
     ],
 )  # fmt: skip
-def test_where_the_bucket_is_written(
+def test_the_style_of_the_bucket_url(
     endpoint: str, path_style: bool, bucket: str, address: str, expected: EgressEndpoint
 ) -> None:
     env = StoreEnv("s3", bucket, endpoint, use_path_style=path_style)
@@ -88,7 +88,7 @@ def test_where_the_bucket_is_written(
     assert store_settings.options["virtual_hosted_style_request"] == (f"{bucket}." in address)
 
 
-def test_a_role_is_taken_at_the_token_service_of_its_region() -> None:
+def test_a_role_is_assumed_at_the_regional_token_service() -> None:
     env = StoreEnv(
         "s3", "bkt", at("s3.eu-central-1.amazonaws.com"), region="eu-central-1",
         role_arn="arn:aws:iam::1:role/x", web_identity_path="/token",
@@ -100,7 +100,7 @@ def test_a_role_is_taken_at_the_token_service_of_its_region() -> None:
     assert store_settings.identity == ()
 
 
-def test_another_store_gives_roles_itself() -> None:
+def test_a_custom_endpoint_is_also_the_token_service() -> None:
     store_settings = settings_from(
         replace(S3, role_arn="arn:x", web_identity_path="/token"), {"caCert": "pem"}
     )
@@ -109,7 +109,7 @@ def test_another_store_gives_roles_itself() -> None:
     assert not store_settings.http
 
 
-def test_the_identity_of_the_pod_is_asked_for_only_without_credentials() -> None:
+def test_the_identity_of_the_pod_is_used_only_without_credentials() -> None:
     uri = "http://169.254.170.23/v1/credentials"
     store_settings = settings_from(S3, environ={"AWS_CONTAINER_CREDENTIALS_FULL_URI": uri})
     assert EgressEndpoint("169.254.169.254", 80) in store_settings.identity
@@ -121,28 +121,28 @@ def test_the_identity_of_the_pod_is_asked_for_only_without_credentials() -> None
     assert settings_from(AZURE, {"accountKey": "k"}).identity == ()
 
 
-def test_every_address_that_is_asked_is_open_to_the_pod() -> None:
+def test_the_network_policy_allows_every_identity_endpoint() -> None:
     for env in (S3, GCS, AZURE):
         opened = {(item.address, port) for item in ADDRESSES[env.provider] for port in item.ports}
         hosts = {(item.host, item.port) for item in settings_from(env).identity}
         assert hosts - {("metadata.google.internal", 80)} <= opened
 
 
-def test_gcs_with_the_login_of_a_user() -> None:
+def test_gcs_with_user_credentials() -> None:
     text = json.dumps({"type": "authorized_user", **GOOGLE_USER})
     store_settings = settings_from(
         replace(GCS, credentials_path="/credentials"), {"credentials.json": text}
     )
-    # The library takes no text of this type.
+    # The library does not accept this type as a string.
     assert store_settings.options["application_credentials"] == "/credentials/credentials.json"
     assert EgressEndpoint("accounts.google.com", 443) in store_settings.endpoints
     assert store_settings.identity == ()
 
 
-def test_a_token_for_azure_needs_no_metadata() -> None:
+def test_an_azure_token_needs_no_metadata_server() -> None:
     environ = {"AZURE_CLIENT_ID": "c", "AZURE_TENANT_ID": "t", "AZURE_FEDERATED_TOKEN_FILE": "/f"}
     assert settings_from(AZURE, BUNDLE, environ).identity == ()
-    # A managed identity that is not that of the machine is asked for by its id.
+    # A managed identity other than that of the machine is requested by its id.
     assert settings_from(AZURE, environ={"AZURE_CLIENT_ID": "c"}).identity
 
 
@@ -152,14 +152,14 @@ def test_gcs_with_a_key_file() -> None:
     assert EgressEndpoint("storage.googleapis.com", 443) in store_settings.endpoints
 
 
-def test_gcs_of_an_emulator_knows_nobody() -> None:
+def test_a_gcs_emulator_needs_no_credentials() -> None:
     store_settings = settings_from(replace(GCS, endpoint="http://gcs:4443"))
     assert store_settings.options["skip_signature"]
     assert store_settings.identity == ()
     assert store_settings.http
 
 
-def test_gcs_at_another_endpoint_keeps_the_credentials() -> None:
+def test_gcs_at_another_endpoint_uses_the_credentials() -> None:
     store_settings = settings_from(
         replace(GCS, endpoint="http://gcs:4443"), {"credentials.json": GOOGLE_KEY}
     )
@@ -177,11 +177,11 @@ def test_gcs_at_another_endpoint_keeps_the_credentials() -> None:
         (replace(AZURE, endpoint="http://10.0.0.8:10000/bao"), "http://10.0.0.8:10000/bao"),
     ],
 )  # fmt: skip
-def test_where_the_account_is_written(env: StoreEnv, endpoint: str) -> None:
+def test_the_style_of_the_account_url(env: StoreEnv, endpoint: str) -> None:
     assert settings_from(env, {"accountKey": "k"}).options["endpoint"] == endpoint
 
 
-def test_a_connection_string_says_all() -> None:
+def test_a_connection_string_takes_precedence() -> None:
     text = (
         "DefaultEndpointsProtocol=http;AccountName=dev;AccountKey=a2V5==;"
         "BlobEndpoint=http://10.0.0.8:10000/dev;"
@@ -204,12 +204,12 @@ def test_a_connection_string_with_a_shared_access_signature() -> None:
     assert store_settings.options["endpoint"] == at("dev.blob.core.chinacloudapi.cn")
 
 
-def test_a_container_of_its_own_wins_over_the_bucket() -> None:
+def test_azure_container_takes_precedence_over_the_bucket() -> None:
     store_settings = settings_from(replace(AZURE, azure_container="box"), {"accountKey": "k"})
     assert store_settings.options["container_name"] == "box"
 
 
-def test_azure_workload_identity_comes_from_its_webhook() -> None:
+def test_azure_workload_identity_uses_the_variables_of_the_webhook() -> None:
     environ = {
         "AZURE_CLIENT_ID": "c", "AZURE_TENANT_ID": "t", "AZURE_FEDERATED_TOKEN_FILE": "/f",
         "AZURE_AUTHORITY_HOST": at("login.microsoftonline.com/"),
@@ -258,7 +258,9 @@ def test_a_volume_is_a_folder_below_its_mount() -> None:
         (StoreEnv("pvc", "b"), {}, "no volume is mounted"),
     ],
 )
-def test_what_makes_no_store_is_named(env: StoreEnv, secret: dict[str, str], words: str) -> None:
+def test_invalid_settings_are_reported_without_secrets(
+    env: StoreEnv, secret: dict[str, str], words: str
+) -> None:
     with pytest.raises(JobFailure) as caught:
         settings_from(env, secret)
     assert caught.value.failure == "Config"

@@ -1,7 +1,7 @@
 """JobStore: what remains in a store after an upload whose end is uncertain, and its limits.
 
-A played S3 server loses the last answer of an upload, which a real one cannot be made to do. What
-real stores do is tested in tests/integration/test_stores.py.
+A fake S3 server loses the last response of an upload, which a real one cannot be made to do. Real
+stores are tested in tests/integration/test_stores.py.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ _NO_UPLOAD = b"<Error><Code>NoSuchUpload</Code></Error>"
 
 
 class LosesTheLastAnswer(ThreadingTCPServer):
-    """An S3 server that completes an upload, and answers as if it had not, once it may answer."""
+    """An S3 server that completes an upload and, when it may answer, responds with an error."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
@@ -104,7 +104,7 @@ async def pieces() -> AsyncIterator[bytes]:
     yield b"a snapshot"
 
 
-async def test_an_upload_whose_last_answer_is_lost_leaves_no_object(
+async def test_an_upload_whose_last_response_is_lost_leaves_no_object(
     server: LosesTheLastAnswer, tmp_path: Path
 ) -> None:
     server.may_answer.set()
@@ -115,7 +115,7 @@ async def test_an_upload_whose_last_answer_is_lost_leaves_no_object(
     assert server.objects == set()
 
 
-async def test_a_job_that_is_stopped_during_the_last_request_leaves_no_object(
+async def test_a_job_stopped_during_the_last_request_leaves_no_object(
     server: LosesTheLastAnswer, tmp_path: Path
 ) -> None:
     async with open_store(env_of(server, tmp_path), {}, POLICY) as store:

@@ -1,4 +1,4 @@
-"""The frame of the job of an upgrade: what it is told, what it says, and what it does not load."""
+"""The main function of an upgrade Job: its environment, its message, and its imports."""
 
 import asyncio
 import os
@@ -49,7 +49,7 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize(("change", "words"), WRONG.values(), ids=WRONG)
-async def test_wrong_orders_are_told_and_asked_of_nobody(
+async def test_an_invalid_environment_is_reported_without_a_request(
     change: dict[str, str], words: str
 ) -> None:
     environ = {name: text for name, text in {**ENV, **change}.items() if text}
@@ -57,7 +57,7 @@ async def test_wrong_orders_are_told_and_asked_of_nobody(
     assert (message, code) == (words, EXIT_CODES["Config"])
 
 
-async def test_servers_that_nobody_knows_are_a_failure_of_its_class() -> None:
+async def test_unknown_server_names_fail_with_their_class() -> None:
     clock = ManualClock()
     work = asyncio.ensure_future(
         do({**ENV, "UPGRADE_TIMEOUT": "1"}, clock, ServerAddresses(_nowhere))
@@ -69,7 +69,7 @@ async def test_servers_that_nobody_knows_are_a_failure_of_its_class() -> None:
     assert "c-0: its name does not resolve" in message
 
 
-async def test_a_job_that_is_told_to_stop_says_so() -> None:
+async def test_a_terminated_job_reports_it() -> None:
     async def stopped(host: str) -> str:
         os.kill(os.getpid(), signal.SIGTERM)
         await SystemClock().sleep(60.0)
@@ -82,7 +82,7 @@ async def test_a_job_that_is_told_to_stop_says_so() -> None:
     )
 
 
-async def test_a_defect_is_told_by_its_place_and_not_by_its_text() -> None:
+async def test_a_bug_is_reported_by_its_location_and_not_by_its_message() -> None:
     async def broken(host: str) -> str:
         raise LookupError("with some secret in it")
 
@@ -93,14 +93,14 @@ async def test_a_defect_is_told_by_its_place_and_not_by_its_text() -> None:
     assert "secret" not in message
 
 
-def test_no_two_failures_have_one_exit_status() -> None:
+def test_exit_statuses_are_unique() -> None:
     codes = [*EXIT_CODES.values(), *STEP_EXIT_CODES.values()]
     assert len({*codes}) == len(codes)
     assert 0 not in codes
 
 
-def test_it_loads_no_store_and_no_client_of_the_api_server() -> None:
-    """It is in the path of an outage: of all that a job can load it takes what it needs."""
+def test_neither_object_stores_nor_the_api_client_are_imported() -> None:
+    """The Job runs during an outage: it imports only what it needs."""
     loaded = "import sys, baoctl.jobs.upgrade.main; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", loaded], capture_output=True, text=True, check=True,
@@ -115,7 +115,7 @@ def test_it_loads_no_store_and_no_client_of_the_api_server() -> None:
     assert not heavy & {*done.stdout.split()}
 
 
-def test_the_process_ends_by_its_own_status(tmp_path: Path) -> None:
+def test_the_process_exits_with_the_status_of_the_failure(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "baoctl", "job", "upgrade"],
         env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False,

@@ -1,6 +1,6 @@
-"""Votes move from set to set: what is done, what is not done twice, and what is never done.
+"""Votes move between the pools: the requests, those that are not repeated, and unsafe ones.
 
-The whole way with real servers is in tests/integration/test_upgrade_job_sets.py.
+tests/integration/test_upgrade_job_sets.py has real servers.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ from baoctl.jobs.upgrade.raft_membership import (
     wait_for_green,
 )
 from baoctl.jobs.upgrade.remove_peers import remove_blue, remove_green
-from tests.baoctl.jobs.played_raft import Prompt, Raft
+from tests.baoctl.jobs.fake_raft import ImmediateClock, Raft
 
 BLUE, GREEN = ("c-0", "c-1", "c-2"), ("c-10", "c-g-1", "c-g-2")
 SETS: dict[str, Any] = {"blue": BLUE, "green": GREEN}
@@ -35,14 +35,14 @@ def green_votes(**more: Any) -> Raft:
     return Raft(leader="c-10", voters={*GREEN}, others={*BLUE}, **more)
 
 
-async def test_only_who_is_missing_is_told_to_join(tmp_path: Path) -> None:
+async def test_only_missing_servers_join(tmp_path: Path) -> None:
     raft = Raft(others={"c-10"})
     assert await join_green(raft.work(tmp_path, **SETS)) == "c-g-1, c-g-2 joined"
     assert raft.requests == [f"join {pod} to https://c-0:8200" for pod in GREEN[1:]]
     assert raft.voters == {*BLUE}
 
 
-async def test_one_that_has_data_of_its_own_never_becomes_a_member(tmp_path: Path) -> None:
+async def test_a_server_with_other_data_does_not_become_a_member(tmp_path: Path) -> None:
     class Deaf(Raft):
         async def join(self, address: str, order: Any) -> bool:
             return False
@@ -51,16 +51,16 @@ async def test_one_that_has_data_of_its_own_never_becomes_a_member(tmp_path: Pat
         await join_green(Deaf().work(tmp_path, **SETS))
 
 
-async def test_the_way_there_demotes_the_leader_last(tmp_path: Path) -> None:
+async def test_demotion_of_blue_ends_with_the_leader(tmp_path: Path) -> None:
     raft = all_vote()
     raft.on_step_down = lambda: setattr(raft, "leader", "c-g-1")
     await demote_blue(raft.work(tmp_path, **SETS))
     assert raft.requests == ["demote c-1", "demote c-2", "step-down c-0", "demote c-0"]
 
 
-async def test_a_leader_that_comes_back_is_asked_once_more(tmp_path: Path) -> None:
-    """Green may lose the lead that it just got, on a node that is busy."""
-    raft, clock = all_vote(), Prompt()
+async def test_a_leader_that_is_elected_again_steps_down_again(tmp_path: Path) -> None:
+    """Green may lose the leadership that it just got, on a busy node."""
+    raft, clock = all_vote(), ImmediateClock()
     successors = iter(("c-0", "c-g-1"))
 
     def make_way() -> None:
@@ -74,7 +74,7 @@ async def test_a_leader_that_comes_back_is_asked_once_more(tmp_path: Path) -> No
     assert clock.monotonic() < 30.0
 
 
-async def test_the_way_back_gives_votes_before_it_takes_any(tmp_path: Path) -> None:
+async def test_a_rollback_promotes_blue_before_it_demotes_green(tmp_path: Path) -> None:
     raft = green_votes()
     raft.on_step_down = lambda: setattr(raft, "leader", "c-2")
     await repair(raft.work(tmp_path, **SETS))
@@ -88,7 +88,7 @@ def versions_of(blue: str, green: str) -> dict[str, str]:
     return {**dict.fromkeys(BLUE, blue), **dict.fromkeys(GREEN, green)}
 
 
-async def test_green_keeps_the_leadership_that_blue_could_not_take(tmp_path: Path) -> None:
+async def test_green_stays_leader_if_blue_has_an_older_release(tmp_path: Path) -> None:
     """No vote moves: a server of 2.6 that is elected after one of 2.7 never becomes active."""
     raft = green_votes(versions=versions_of("2.6.2", "2.7.2"))
     with pytest.raises(StepFailure, match=r"c-10 \(2.7.2\) keeps the leadership") as caught:
@@ -97,7 +97,7 @@ async def test_green_keeps_the_leadership_that_blue_could_not_take(tmp_path: Pat
     assert raft.requests == []
 
 
-async def test_green_that_takes_the_lead_midway_keeps_it(tmp_path: Path) -> None:
+async def test_green_stays_leader_if_elected_during_a_rollback(tmp_path: Path) -> None:
     """The leader of blue failed after the first check: its successor is not asked to step down."""
 
     class Failing(Raft):
@@ -115,7 +115,7 @@ async def test_green_that_takes_the_lead_midway_keeps_it(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("versions", [versions_of("2.7.1", "2.7.2"), versions_of("2.7.2", "2.8.0")])
-async def test_blue_takes_a_leadership_that_it_may_be_able_to_take(
+async def test_blue_becomes_leader_if_its_version_is_compatible_or_unknown(
     tmp_path: Path, versions: dict[str, str]
 ) -> None:
     raft = green_votes(versions=versions)
@@ -124,14 +124,14 @@ async def test_blue_takes_a_leadership_that_it_may_be_able_to_take(
     assert raft.voters == {*BLUE}
 
 
-async def test_the_way_there_leads_to_a_newer_release(tmp_path: Path) -> None:
+async def test_a_newer_green_becomes_leader(tmp_path: Path) -> None:
     raft = all_vote(versions=versions_of("2.6.2", "2.7.2"))
     raft.on_step_down = lambda: setattr(raft, "leader", "c-g-1")
     await demote_blue(raft.work(tmp_path, **SETS))
     assert raft.voters == {*GREEN}
 
 
-async def test_removal_takes_exactly_the_set(tmp_path: Path) -> None:
+async def test_a_removal_removes_exactly_one_pool(tmp_path: Path) -> None:
     raft = green_votes()
     await remove_blue(raft.work(tmp_path, **SETS))
     assert raft.requests == [f"remove {pod}" for pod in BLUE]
@@ -141,16 +141,20 @@ async def test_removal_takes_exactly_the_set(tmp_path: Path) -> None:
     assert back.requests == [f"remove {pod}" for pod in GREEN]
 
 
-# sentence: (servers, action, words); nothing at all is asked of anybody
+# sentence: (servers, action, part of the error); no server gets a request
 REFUSED: dict[str, tuple[Raft, Action, str]] = {
-    "waiting for a stranger": (Raft(), wait_for_green, "did not become members"),
-    "a vote for a stranger": (Raft(), promote_green, "did not become members"),
-    "a vote for one that lags": (
+    "a member that is missing": (Raft(), wait_for_green, "did not become members"),
+    "a vote for a server that is not a member": (Raft(), promote_green, "did not become members"),
+    "a vote for a server that lags": (
         blue_votes(lag={"c-10": 101}),
         promote_green,
         "c-10 is 101 entries behind the leader",
     ),
-    "waiting for one that lags": (blue_votes(lag={"c-g-1": 101}), wait_for_green, "c-g-1 is 101"),
+    "waiting for a server that lags": (
+        blue_votes(lag={"c-g-1": 101}),
+        wait_for_green,
+        "c-g-1 is 101",
+    ),
     "no votes of green": (blue_votes(), demote_blue, "c-10, c-g-1, c-g-2 do not vote"),
     "a vote of green missing": (
         Raft(voters={*BLUE, "c-10", "c-g-1"}, others={"c-g-2"}),
@@ -163,7 +167,7 @@ REFUSED: dict[str, tuple[Raft, Action, str]] = {
         "c-1 keeps its vote: 2 of the 5 others are healthy",
     ),
     "blue was removed": (Raft(leader="c-10", voters={*GREEN}), repair, "did not become members"),
-    "the leader's own set": (
+    "the removal of the pool of the leader": (
         blue_votes(),
         remove_blue,
         "c-0 leads, and is not in the remaining pool",
@@ -173,12 +177,14 @@ REFUSED: dict[str, tuple[Raft, Action, str]] = {
         remove_blue,
         "c-0 votes and was not removed",
     ),
-    "voters on the way back": (all_vote(), remove_green, "c-10 votes and was not removed"),
+    "green voters in a rollback": (all_vote(), remove_green, "c-10 votes and was not removed"),
 }
 
 
 @pytest.mark.parametrize(("raft", "act", "words"), REFUSED.values(), ids=REFUSED)
-async def test_what_is_never_done(tmp_path: Path, raft: Raft, act: Action, words: str) -> None:
+async def test_an_unsafe_step_is_refused(
+    tmp_path: Path, raft: Raft, act: Action, words: str
+) -> None:
     with pytest.raises(StepFailure) as caught:
         await act(raft.work(tmp_path, **SETS))
     assert words in str(caught.value)
@@ -197,14 +203,14 @@ DONE: dict[str, tuple[Raft, Action]] = {
 
 
 @pytest.mark.parametrize(("raft", "act"), DONE.values(), ids=DONE)
-async def test_what_is_done_is_not_done_again(tmp_path: Path, raft: Raft, act: Action) -> None:
+async def test_a_completed_step_sends_no_requests(tmp_path: Path, raft: Raft, act: Action) -> None:
     assert await act(raft.work(tmp_path, **SETS))
     assert raft.requests == []
 
 
-async def test_the_servers_that_stay_are_counted_without_those_that_go(tmp_path: Path) -> None:
-    """Four are well of six: the first vote may go, and with the second one the rest would be two
-    of four."""
+async def test_quorum_is_computed_without_the_removed_servers(tmp_path: Path) -> None:
+    """Four of six servers are healthy: the first vote may be removed; after the second one two of
+    four would be healthy."""
     raft = all_vote(ill={"c-10", "c-g-1"})
     with pytest.raises(StepFailure, match="c-2 keeps its vote: 2 of the 4 others are healthy"):
         await demote_blue(raft.work(tmp_path, **SETS))
@@ -226,44 +232,44 @@ LOSSES: dict[str, tuple[Raft, Action, list[str]]] = {
 
 
 @pytest.mark.parametrize(("raft", "act", "requests"), LOSSES.values(), ids=LOSSES)
-async def test_a_request_that_the_leader_lost_is_repeated(
+async def test_a_request_lost_by_the_leader_is_repeated(
     tmp_path: Path, raft: Raft, act: Action, requests: list[str]
 ) -> None:
-    clock = Prompt()
+    clock = ImmediateClock()
     assert await act(raft.work(tmp_path, clock, **SETS))
     assert raft.requests == requests
     assert clock.monotonic() < 20.0
 
 
 @pytest.mark.parametrize(("act", "count"), [(promote_green, 3), (demote_blue, 3)])
-async def test_a_request_on_record_is_not_repeated(tmp_path: Path, act: Action, count: int) -> None:
+async def test_a_recorded_request_is_not_repeated(tmp_path: Path, act: Action, count: int) -> None:
     """The leader refuses a second one with 500, and takes ten seconds and more for the first."""
     raft = blue_votes() if act is promote_green else all_vote(leader="c-10")
-    raft.slow, raft.non_voters, clock = True, set(raft.others), Prompt()
+    raft.slow, raft.non_voters, clock = True, set(raft.others), ImmediateClock()
     clock.later.append((clock.monotonic() + 30.0, raft.reconcile))
     assert await act(raft.work(tmp_path, clock, **SETS))
     assert len(raft.requests) == count
 
 
-async def test_a_job_goes_on_where_another_one_ended(tmp_path: Path) -> None:
+async def test_a_job_continues_the_work_of_an_earlier_one(tmp_path: Path) -> None:
     """The first one requested two removals; the votes are still there."""
-    raft, clock = all_vote(leader="c-10", slow=True, non_voters={"c-0", "c-1"}), Prompt()
+    raft, clock = all_vote(leader="c-10", slow=True, non_voters={"c-0", "c-1"}), ImmediateClock()
     clock.later.append((clock.monotonic() + 8.0, raft.reconcile))
     await demote_blue(raft.work(tmp_path, clock, **SETS))
     assert raft.requests == ["demote c-2"]
     assert raft.voters == {*GREEN}
 
 
-async def test_a_vote_that_autopilot_is_to_remove_is_given_back(tmp_path: Path) -> None:
+async def test_a_requested_demotion_is_reverted(tmp_path: Path) -> None:
     """A demotion was requested just before the rollback: c-1 still votes, and would lose it."""
-    raft, clock = all_vote(slow=True, non_voters={"c-1"}), Prompt()
+    raft, clock = all_vote(slow=True, non_voters={"c-1"}), ImmediateClock()
     clock.later.append((clock.monotonic() + 8.0, raft.reconcile))
     await repair(raft.work(tmp_path, clock, **SETS))
     assert raft.requests[0] == "promote c-1"
     assert raft.voters == {*BLUE}
 
 
-async def test_a_server_that_joined_without_a_vote_gets_none(tmp_path: Path) -> None:
+async def test_a_server_that_joined_as_non_voter_is_not_promoted(tmp_path: Path) -> None:
     """The leader has lost the record of the join."""
     raft = Raft(slow=True, non_voters=set())
     await join_green(raft.work(tmp_path, **SETS))

@@ -1,4 +1,4 @@
-"""A leader is asked to step down once, whatever becomes of its answer."""
+"""A leader gets one step-down request, even if its response is lost."""
 
 from pathlib import Path
 
@@ -8,13 +8,13 @@ from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.upgrade.context import StepFailure
 from baoctl.jobs.upgrade.step_down import step_down
 from managers.bao.client import BaoError, Denied
-from tests.baoctl.jobs.played_raft import Prompt, Raft
+from tests.baoctl.jobs.fake_raft import ImmediateClock, Raft
 
 ASKED = ["step-down c-0"]
 
 
-def elects(raft: Raft, pod: str, clock: Prompt, after: float) -> None:
-    """Let a pod lead some seconds after the leader was asked."""
+def elects(raft: Raft, pod: str, clock: ImmediateClock, after: float) -> None:
+    """Let a pod become the leader some seconds after the step-down request."""
 
     def begin() -> None:
         raft.leader = ""
@@ -28,8 +28,10 @@ def elects(raft: Raft, pod: str, clock: Prompt, after: float) -> None:
     [("c-2", "c-0 handed over to c-2"), ("c-0", "c-0 stepped down, and was elected again")],
     ids=["another one", "the same once more"],
 )
-async def test_it_ends_with_the_next_election(tmp_path: Path, pod: str, words: str) -> None:
-    raft, clock = Raft(), Prompt()
+async def test_a_step_down_ends_with_the_next_election(
+    tmp_path: Path, pod: str, words: str
+) -> None:
+    raft, clock = Raft(), ImmediateClock()
     elects(raft, pod, clock, 2.0)
     assert await step_down(raft.work(tmp_path, clock, target="c-0")) == words
     assert raft.requests == ASKED
@@ -37,14 +39,14 @@ async def test_it_ends_with_the_next_election(tmp_path: Path, pod: str, words: s
 
 
 @pytest.mark.parametrize("silent", [set(), {"c-0"}], ids=["answers", "silent"])
-async def test_one_that_does_not_lead_is_left_alone(tmp_path: Path, silent: set[str]) -> None:
+async def test_a_standby_gets_no_step_down(tmp_path: Path, silent: set[str]) -> None:
     raft = Raft(leader="c-1", silent=silent)
     words = "c-0 does not lead; nothing was done"
     assert await step_down(raft.work(tmp_path, target="c-0")) == words
     assert raft.requests == []
 
 
-async def test_nobody_is_asked_while_nobody_leads(tmp_path: Path) -> None:
+async def test_no_step_down_without_a_leader(tmp_path: Path) -> None:
     raft = Raft(leader="", silent={"c-0"})
     with pytest.raises(JobFailure, match="c-0: no answer; c-1: a standby") as caught:
         await step_down(raft.work(tmp_path, target="c-0"))
@@ -52,8 +54,8 @@ async def test_nobody_is_asked_while_nobody_leads(tmp_path: Path) -> None:
     assert raft.requests == []
 
 
-async def test_a_leader_that_goes_on_leading_is_a_failure(tmp_path: Path) -> None:
-    raft, clock = Raft(), Prompt()
+async def test_a_step_down_without_a_new_leader_fails(tmp_path: Path) -> None:
+    raft, clock = Raft(), ImmediateClock()
     with pytest.raises(StepFailure, match="no server leads after the step-down of c-0") as caught:
         await step_down(raft.work(tmp_path, clock, target="c-0"))
     assert (caught.value.failure, caught.value.exit_code) == ("StepDown", 7)
@@ -62,7 +64,7 @@ async def test_a_leader_that_goes_on_leading_is_a_failure(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("goes", [True, False], ids=["the answer", "the question"])
-async def test_only_a_question_that_was_lost_is_asked_again(tmp_path: Path, goes: bool) -> None:
+async def test_only_a_lost_request_is_repeated(tmp_path: Path, goes: bool) -> None:
     raft = Raft()
 
     def lose() -> None:
@@ -76,7 +78,7 @@ async def test_only_a_question_that_was_lost_is_asked_again(tmp_path: Path, goes
     assert raft.requests == (ASKED if goes else ASKED * 2)
 
 
-async def test_a_role_without_the_right_says_so(tmp_path: Path) -> None:
+async def test_a_denied_step_down_is_reported(tmp_path: Path) -> None:
     raft = Raft()
 
     def refuse() -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from baoctl.commands.cluster.observed import ClusterObservation, Operator
 from contracts.naming import labels
 from runtime.types import Object
-from tests.baoctl.commands.cluster.looks import (
+from tests.baoctl.commands.cluster.recorded_cluster import (
     healthy,
     lease,
     with_condition,
@@ -144,11 +144,11 @@ HELD = {
 }  # fmt: skip
 
 
-def lock_of_nobody() -> ClusterObservation:
+def lock_of_deleted_backup() -> ClusterObservation:
     return replace(with_status(healthy(), operationLock=HELD), lock_holder_exists=False)
 
 
-def lock_of_a_silent_holder() -> ClusterObservation:
+def lock_that_is_not_renewed() -> ClusterObservation:
     silent = {**HELD, "renewedAt": "2026-11-26T09:00:00Z"}
     return replace(with_status(healthy(), operationLock=silent), lock_holder_exists=True)
 
@@ -223,7 +223,7 @@ def webhook_that_hangs() -> ClusterObservation:
     return with_condition(healthy(), "Ready", "Unknown", "TransientError", text)
 
 
-def cut_off() -> ClusterObservation:
+def without_network() -> ClusterObservation:
     text = "The operator cannot connect to port 8200 of first-0"
     observation = with_condition(healthy(), "TLSReady", "Unknown", "Unknown", text)
     text = "first-0 did not report the members: the server has not answered since 12:00"

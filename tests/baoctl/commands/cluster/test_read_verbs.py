@@ -1,4 +1,4 @@
-"""The verbs that only look: doctor, events, status, tree and version, beside an API server."""
+"""The verbs that only read: doctor, events, status, tree and version, with an API server."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.types import Object, ObjectKey
 from tests.baoctl.command_line import command_line
 from tests.baoctl.commands.cluster.bench import keep, world
-from tests.baoctl.commands.cluster.looks import NOW, healthy, lease
+from tests.baoctl.commands.cluster.recorded_cluster import NOW, healthy, lease
 
 
-async def test_doctor_reads_and_changes_nothing(tmp_path: Path) -> None:
+async def test_doctor_sends_no_writes(tmp_path: Path) -> None:
     server = world()
     async with command_line(server, tmp_path) as baoctl:
         result = await baoctl("doctor", "first")
         as_json = await baoctl("doctor", "-A", "-o", "json")
         missing = await baoctl("doctor", "other")
         none = await baoctl("doctor", "-n", "empty")
-    # The Lease of the recording is old beside the clock of this machine.
+    # The Lease of the recording is old compared to the clock of this machine.
     assert "1. The operator is down" in result.stdout
     assert "$ kubectl -n openbao-operator-system get deployment,pods" in result.stdout
     assert result.exit_code == as_json.exit_code == 3
@@ -47,7 +47,7 @@ async def test_doctor_reads_the_lease_of_the_shard_of_the_cluster(tmp_path: Path
         keep(server, one)
     async with command_line(server, tmp_path) as baoctl:
         result = await baoctl("doctor", "first")
-    # All Leases of the recording are old: it is the shard's that is named.
+    # All Leases of the recording are old; the output names that of the shard.
     assert f"Lease {silent}: not renewed for" in result.stdout
     assert "Lease openbao-operator:" not in result.stdout
 
@@ -76,7 +76,7 @@ def event(name: str, ago: int, **more: object) -> Object:
             "involvedObject": about, **more}  # fmt: skip
 
 
-def test_events_are_those_of_the_cluster_the_newest_last() -> None:
+def test_events_of_the_cluster_are_sorted_by_time() -> None:
     events = [
         event("first-0", 5),
         event("other-0", 4),
@@ -89,7 +89,7 @@ def test_events_are_those_of_the_cluster_the_newest_last() -> None:
     ]  # fmt: skip
 
 
-def test_an_object_stands_below_its_owner() -> None:
+def test_the_tree_shows_objects_below_their_owners() -> None:
     owner = {"kind": "StatefulSet", "metadata": {"name": "first", "uid": "s"}}
     pod = {**healthy().pods[0], "kind": "Pod"}
     pod["metadata"] = {**pod["metadata"], "ownerReferences": [{"uid": "s"}]}
@@ -118,7 +118,7 @@ def deployment(image: str) -> Object:
     return {"spec": {"template": {"spec": {"containers": [{"image": image}]}}}}
 
 
-def test_versions_that_do_not_fit_are_told() -> None:
+def test_a_version_skew_is_reported() -> None:
     same = versions_of(deployment(f"r.test:5000/op:{__version__}@sha256:a"), ())
     assert (same.operator, same.skew) == (__version__, "")
     assert "operator 99.1.0" in versions_of(deployment("r.test:5000/op:v99.1.0"), ()).skew.replace(

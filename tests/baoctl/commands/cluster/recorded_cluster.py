@@ -1,4 +1,4 @@
-"""A cluster of three servers as a rig had it, and changes to it: what the verbs read."""
+"""A cluster of three servers that was recorded on a rig, and changes to it: input of the verbs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _recording() -> dict[str, Any]:
 
 
 def lease(ago: timedelta = timedelta(seconds=3)) -> Object:
-    """The Lease of an operator that renewed it so long ago."""
+    """The Lease of an operator that renewed it that long ago."""
     new_lease: Object = copy.deepcopy(_recording()["lease"])
     renewed = (NOW - ago).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
     new_lease["spec"] |= {"renewTime": renewed, "leaseDurationSeconds": 15}
@@ -65,7 +65,7 @@ def with_spec(observation: ClusterObservation, **spec: Any) -> ClusterObservatio
 def with_condition(
     observation: ClusterObservation, kind: str, status: str, reason: str, message: str, **more: Any
 ) -> ClusterObservation:
-    """The cluster with one other condition."""
+    """The cluster with one changed condition."""
     kept = [
         condition
         for condition in observation.cluster["status"]["conditions"]

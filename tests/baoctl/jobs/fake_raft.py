@@ -1,4 +1,4 @@
-"""Servers of one cluster as a job meets them: who leads, who votes, and what they were asked."""
+"""Fake raft servers of one cluster: the leader, the voters, and the requests that they received."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,8 +13,8 @@ from managers.bao.models import AutopilotState, LoginToken, Member, ServerHealth
 from runtime.testing.clock import ManualClock
 
 
-class Prompt(ManualClock):
-    """Passes the time of whoever sleeps at once, and tells what happens then."""
+class ImmediateClock(ManualClock):
+    """A clock whose sleeps return immediately, after the scheduled actions of that time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Prompt(ManualClock):
         self.later = [item for item in self.later if item not in due]
         for _, happen in due:
             happen()
-        # Whoever waits beside this one has its turn.
+        # Let other waiting tasks run.
         await super().sleep(0)
 
 
@@ -44,11 +44,11 @@ class Raft:
     on_step_down: Callable[[], None] = lambda: None
     lag: dict[str, int] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
-    """Pods for which a request is answered, and forgotten; each as often as it is in here."""
+    """Pods for which a request is accepted and lost; each as often as it is listed."""
     slow: bool = False
-    """Whether the votes wait for `reconcile`, as for the autopilot of a real leader."""
+    """Whether votes change only in `reconcile`, as by the autopilot of a real leader."""
     non_voters: set[str] | None = None
-    """The leader's record; None for one that is the votes."""
+    """The record of the leader; None: equal to the votes."""
     versions: dict[str, str] = field(default_factory=dict)
     """The version that a pod reports; "" for a pod without an entry."""
 
@@ -100,7 +100,7 @@ class Raft:
         self._write(self._record() | {node_id}, node_id)
 
     def reconcile(self) -> None:
-        """Change the votes as the record says."""
+        """Change the votes according to the record."""
         members, record = self.voters | self.others, self._record()
         self.voters, self.others = members - record, members & record
 
@@ -129,12 +129,12 @@ class Raft:
         return True
 
     def work(self, folder: Path, clock: ManualClock | None = None, **told: Any) -> Work:
-        """An action that knows all pods of `told` and has a minute."""
+        """An action with the given settings and a timeout of a minute."""
         (folder / "jwt").write_text("a-token")
         pods = dict.fromkeys((*sorted(self.voters | self.others), *told.get("green", ())))
         server = ServerEnv("ns", "c", tuple(pods), role="r", jwt_path=str(folder / "jwt"))
         env = UpgradeEnv(server=server, action="any", run_id="r", **told)
-        clock = clock or Prompt()
+        clock = clock or ImmediateClock()
 
         async def resolve(host: str) -> str:
             return host.partition(".")[0]
