@@ -1,1 +1,1 @@
-"""What every API server does, asked of the fake one and of a real one with the same functions."""
+"""The behaviour of every API server: the same tests for the fake and for a real one."""

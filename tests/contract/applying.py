@@ -21,7 +21,7 @@ async def case_an_apply_creates_once_and_then_writes_nothing(bench: Bench) -> No
     assert managers(first.object) == {"me Apply": {"f:data": {"f:k": {}}}}
 
 
-async def case_what_is_omitted_goes(bench: Bench) -> None:
+async def case_an_omitted_field_is_removed(bench: Bench) -> None:
     await bench.apply(bench.config_map(k="v", l="w"))
     left = await bench.apply(bench.config_map(k="v"))
     assert left["data"] == {"k": "v"}
@@ -31,7 +31,7 @@ async def case_what_is_omitted_goes(bench: Bench) -> None:
     assert nothing["metadata"].get("managedFields", []) == []
 
 
-async def case_what_another_wants_too_stays(bench: Bench) -> None:
+async def case_a_field_shared_with_another_manager_is_kept(bench: Bench) -> None:
     await bench.apply(bench.config_map(k="v", l="w"))
     shared = await bench.apply(bench.config_map(k="v"), manager="you")
     assert managers(shared)["you Apply"] == {"f:data": {"f:k": {}}}
@@ -56,14 +56,14 @@ async def case_a_conflict_names_fields_and_owners(bench: Bench) -> None:
     assert await bench.live() == before
 
 
-async def case_a_conflict_with_a_plain_write_names_the_version(bench: Bench) -> None:
+async def case_a_conflict_with_an_update_names_the_version(bench: Bench) -> None:
     await bench.create(k="v")
     error = await refusal_of(bench.apply(bench.config_map(k="x")))
     assert isinstance(error, ApplyConflict)
     assert error.causes[0].message == 'conflict with "creator" using v1'
 
 
-async def case_force_takes_fields_away(bench: Bench) -> None:
+async def case_force_takes_over_fields(bench: Bench) -> None:
     await bench.apply(bench.config_map(k="v", l="w"), manager="owner")
     taken = await bench.apply(bench.config_map(k="x"), force=True)
     assert taken["data"] == {"k": "x", "l": "w"}
@@ -73,7 +73,7 @@ async def case_force_takes_fields_away(bench: Bench) -> None:
     }
 
 
-async def case_a_plain_write_takes_an_applied_field(bench: Bench) -> None:
+async def case_an_update_takes_over_an_applied_field(bench: Bench) -> None:
     await bench.apply(bench.config_map(k="v", l="w"))
     changed = await bench.patch([{"op": "replace", "path": "/data/k", "value": "x"}])
     assert managers(changed) == {
@@ -112,7 +112,7 @@ async def case_the_version_of_an_apply_is_a_precondition(bench: Bench) -> None:
     assert error.code == 409
 
 
-async def case_an_apply_at_version_one_creates_and_never_merges(bench: Bench) -> None:
+async def case_an_apply_with_version_one_only_creates(bench: Bench) -> None:
     body = bench.config_map(k="v")
     body["metadata"]["resourceVersion"] = "1"
     live = await bench.apply(body)
@@ -147,7 +147,7 @@ async def case_an_apply_needs_a_manager_and_no_managed_fields(bench: Bench) -> N
     assert isinstance(error, BadRequest)
 
 
-async def case_items_of_a_list_that_is_a_map_have_owners(bench: Bench) -> None:
+async def case_items_of_an_associative_list_have_owners(bench: Bench) -> None:
     stateful_set = await bench.apply(bench.stateful_set())
     side = {"name": "side", "image": "example.com/side:1"}
     theirs: Object = {
@@ -171,7 +171,7 @@ async def case_items_of_a_list_that_is_a_map_have_owners(bench: Bench) -> None:
     assert [container["name"] for container in containers] == ["main"]
 
 
-async def case_status_is_applied_apart(bench: Bench) -> None:
+async def case_status_is_applied_separately(bench: Bench) -> None:
     stateful_set = await bench.apply(bench.stateful_set())
     status: Object = {
         "apiVersion": "apps/v1",
@@ -197,7 +197,7 @@ async def case_status_is_applied_apart(bench: Bench) -> None:
     assert rv(again.object) == rv(done.object)
 
 
-async def case_a_status_of_nothing_is_not_created(bench: Bench) -> None:
+async def case_an_apply_of_the_status_of_a_missing_object_is_refused(bench: Bench) -> None:
     body = {**bench.stateful_set(), "status": {"replicas": 1}}
     error = await refusal_of(
         bench.client.apply(
@@ -207,16 +207,16 @@ async def case_a_status_of_nothing_is_not_created(bench: Bench) -> None:
     assert isinstance(error, NotFound)
 
 
-async def case_an_unknown_field_is_refused_by_a_real_server(bench: Bench) -> None:
+async def case_a_real_server_rejects_an_unknown_field(bench: Bench) -> None:
     body = {**bench.config_map(k="v"), "unknown": {"k": "v"}}
     if not bench.real:
-        # The fake has no schemas: that is a known difference.
+        # The fake has no schemas, which is a known difference.
         return
     error = await refusal_of(bench.apply(body))
     assert error.code in (400, 500), error
 
 
-async def case_finalizers_and_labels_are_owned_one_by_one(bench: Bench) -> None:
+async def case_finalizers_and_labels_are_owned_individually(bench: Bench) -> None:
     mine = bench.config_map()
     mine["metadata"] |= {"labels": {"a": "1"}, "finalizers": ["example.com/mine"]}
     await bench.apply(mine)

@@ -1,4 +1,4 @@
-"""What a case has at hand: a client, the bare wire below it, and a namespace of its own."""
+"""The environment of a case: a client, the wire below it, and a separate namespace."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +31,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """One server, seen by a case. `real` is for the few things that only a real server has."""
+    """One server in a case. `real`: it is a real server, with behaviour that the fake lacks."""
 
     client: Client
     wire: Wire
@@ -45,7 +45,7 @@ class Bench:
         return {**body, "data": data} if data else body
 
     def stateful_set(self, **fields: Any) -> Object:
-        """The smallest that is valid, with one container."""
+        """The smallest valid StatefulSet, with one container."""
         labels = {"app": "x"}
         container = {"name": "main", "image": "example.com/main:1"}
         return {
@@ -79,7 +79,7 @@ class Bench:
         return done.object
 
     async def send(self, call: HttpRequest) -> tuple[int, Object]:
-        """Status and decoded body of an answer that is good."""
+        """Status and decoded body of a successful response."""
         answer = await self.wire.request(call)
         return answer.status, orjson.loads(answer.body)
 
@@ -97,7 +97,7 @@ class Bench:
     async def watched(
         self, count: int, *, until: str = "", partial: bool = False, **query: str
     ) -> list[Event]:
-        """The first `count` events that are no plain bookmarks, or all up to a type of event."""
+        """The first `count` events other than plain bookmarks, or all up to a type of event."""
         parameters = {
             "watch": "true",
             "allowWatchBookmarks": "true",
@@ -121,12 +121,12 @@ class Bench:
 
 
 async def refusal_of(doing: Any) -> ApiError:
-    """The error that an awaitable ends with; AssertionError when it does not."""
+    """The error that an awaitable raises; AssertionError if it raises none."""
     try:
         await doing
     except ApiError as error:
         return error
-    raise AssertionError("the server did it")
+    raise AssertionError("the server accepted the request")
 
 
 def rv(obj: Object) -> str:

@@ -21,4 +21,4 @@ def _cases(*modules: ModuleType) -> dict[str, Case]:
 CASES = _cases(reading, writing, applying)
 
 FORGETFUL_CASES = _cases(forgetting)
-"""For a server that has just been started: what was before that it no longer knows."""
+"""For a server that has just been started, and has no earlier history."""

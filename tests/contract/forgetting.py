@@ -1,9 +1,9 @@
-"""Cases about a history whose beginning is forgotten."""
+"""Cases about a history whose beginning is compacted."""
 
 from tests.contract.bench import Bench
 
 
-async def case_a_version_that_is_forgotten_is_an_error_event(bench: Bench) -> None:
+async def case_a_watch_from_a_compacted_version_gets_an_error_event(bench: Bench) -> None:
     (event,) = await bench.watched(1, resourceVersion="1")
     assert event.type == "ERROR"
     assert event.object["kind"] == "Status"

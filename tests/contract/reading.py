@@ -9,7 +9,7 @@ from runtime.types import Object, ObjectKey, Resource, uid_of
 from tests.contract.bench import Bench, number, refusal_of, rv
 
 FOREIGN = "kube-root-ca.crt"
-"""A ConfigMap that the controllers of a whole cluster put into each namespace."""
+"""A ConfigMap that the controllers of a complete cluster create in each namespace."""
 
 NOT_FOREIGN = f"metadata.name!={FOREIGN}"
 
@@ -20,7 +20,7 @@ def _names(items: list[Object]) -> list[str]:
     ]
 
 
-async def case_a_list_comes_in_pages_of_one_version(bench: Bench) -> None:
+async def case_pages_of_a_list_have_one_version(bench: Bench) -> None:
     for name in "abcde":
         await bench.create(name)
     first = await bench.listed(limit="2")
@@ -37,27 +37,27 @@ async def case_a_list_comes_in_pages_of_one_version(bench: Bench) -> None:
     assert not third["metadata"].get("continue")
 
 
-async def case_items_of_a_list_do_not_say_their_kind(bench: Bench) -> None:
+async def case_items_of_a_list_have_no_kind(bench: Bench) -> None:
     await bench.create()
     (item,) = (await bench.listed(labelSelector="", fieldSelector="metadata.name=a"))["items"]
     assert "kind" not in item
     assert "apiVersion" not in item
 
 
-async def case_an_empty_list_is_a_list(bench: Bench) -> None:
+async def case_an_empty_list_has_items_and_a_version(bench: Bench) -> None:
     answer = await bench.listed(labelSelector="no=such")
     assert answer["items"] == []
     assert number(answer) > 0
 
 
-async def case_a_list_may_name_the_version_it_wants_at_least(bench: Bench) -> None:
+async def case_a_list_may_request_a_minimum_version(bench: Bench) -> None:
     config_map = await bench.create()
     answer = await bench.listed(resourceVersion=rv(config_map))
     assert number(answer) >= number(config_map)
     assert "a" in _names(answer["items"])
 
 
-async def case_a_version_of_the_future_is_too_large_for_a_list(bench: Bench) -> None:
+async def case_a_list_at_a_future_version_is_refused(bench: Bench) -> None:
     future = str(number(await bench.listed()) + 1_000_000)
     error = await refusal_of(bench.listed(resourceVersion=future))
     assert isinstance(error, ResourceVersionTooLarge), error
@@ -66,12 +66,12 @@ async def case_a_version_of_the_future_is_too_large_for_a_list(bench: Bench) -> 
     assert error.retry_after is not None
 
 
-async def case_a_version_that_is_no_number_is_refused(bench: Bench) -> None:
+async def case_an_invalid_version_is_refused(bench: Bench) -> None:
     error = await refusal_of(bench.listed(resourceVersion="soon"))
     assert error.code in (400, 422, 500), error
 
 
-async def case_selectors_choose(bench: Bench) -> None:
+async def case_selectors_filter_lists(bench: Bench) -> None:
     await bench.create("a", labels={"app": "web"})
     await bench.create("b", labels={"app": "web", "tier": "x"})
     await bench.create("c", labels={"app": "db"})
@@ -95,7 +95,7 @@ async def case_selectors_choose(bench: Bench) -> None:
         assert _names(config_maps.items) == list(names), selector
 
 
-async def case_fields_that_can_be_selected_are_few(bench: Bench) -> None:
+async def case_only_some_fields_can_be_selected(bench: Bench) -> None:
     for name in "ab":
         await bench.create(name)
     one = await bench.listed(fieldSelector="metadata.name=b")
@@ -104,7 +104,7 @@ async def case_fields_that_can_be_selected_are_few(bench: Bench) -> None:
     assert isinstance(error, BadRequest)
 
 
-async def case_metadata_only_lists_and_objects(bench: Bench) -> None:
+async def case_lists_and_objects_with_metadata_only(bench: Bench) -> None:
     live = await bench.create(k="v")
     answer = await bench.listed(PARTIAL_LIST, fieldSelector="metadata.name=a")
     assert answer["kind"] == "PartialObjectMetadataList"
@@ -117,7 +117,7 @@ async def case_metadata_only_lists_and_objects(bench: Bench) -> None:
     assert config_map["metadata"] == live["metadata"]
 
 
-async def case_a_watch_goes_on_from_a_version(bench: Bench) -> None:
+async def case_a_watch_continues_from_a_version(bench: Bench) -> None:
     before = await bench.create("a", k="1")
     config_map = await bench.create("b")
     changed = await bench.patch([{"op": "add", "path": "/data", "value": {"k": "2"}}], "b")
@@ -126,13 +126,13 @@ async def case_a_watch_goes_on_from_a_version(bench: Bench) -> None:
     assert [event.word for event in events] == ["ADDED b", "MODIFIED b", "DELETED b"]
     versions = [number(event.object) for event in events]
     assert versions[:2] == [number(config_map), number(changed)]
-    # A deletion has a version of its own, on the last state of the object.
+    # A deletion has a new version, on the last state of the object.
     assert versions[2] > versions[1]
     assert events[2].object["data"] == {"k": "2"}
     assert events[0].object["kind"] == "ConfigMap"
 
 
-async def case_a_watch_without_a_version_begins_with_what_is_there(bench: Bench) -> None:
+async def case_a_watch_without_a_version_starts_with_existing_objects(bench: Bench) -> None:
     await bench.create("a")
     await bench.create("b")
     for start in ("", "0"):
@@ -140,13 +140,15 @@ async def case_a_watch_without_a_version_begins_with_what_is_there(bench: Bench)
         assert sorted(event.word for event in events) == ["ADDED a", "ADDED b"]
 
 
-async def case_leaving_a_selection_is_a_deletion_and_entering_it_an_addition(bench: Bench) -> None:
+async def case_an_object_that_leaves_or_enters_a_selection_is_deleted_or_added(
+    bench: Bench,
+) -> None:
     config_map = await bench.create("a", labels={"app": "web"}, k="1")
     left = await bench.patch([{"op": "replace", "path": "/metadata/labels/app", "value": "db"}])
     back = await bench.patch([{"op": "replace", "path": "/metadata/labels/app", "value": "web"}])
     events = await bench.watched(2, resourceVersion=rv(config_map), labelSelector="app=web")
     assert [event.word for event in events] == ["DELETED a", "ADDED a"]
-    # The state in which it was selected last, with the version of its leaving.
+    # The last selected state, with the version at which it left the selection.
     assert events[0].object["metadata"]["labels"] == {"app": "web"}
     assert number(events[0].object) == number(left)
     assert number(events[1].object) == number(back)
@@ -178,13 +180,13 @@ async def case_a_streamed_list_ends_with_a_bookmark(bench: Bench) -> None:
     assert end["metadata"].get("name") is None
 
 
-async def case_a_streamed_list_needs_its_match(bench: Bench) -> None:
+async def case_a_streamed_list_requires_the_version_match(bench: Bench) -> None:
     error = await refusal_of(bench.watched(1, sendInitialEvents="true"))
     assert error.code == 422
     assert error.causes[0].field == "resourceVersionMatch"
 
 
-async def case_a_streamed_list_of_the_future_is_too_large(bench: Bench) -> None:
+async def case_a_streamed_list_at_a_future_version_is_refused(bench: Bench) -> None:
     future = str(number(await bench.listed()) + 1_000_000)
     (event,) = await bench.watched(
         1, sendInitialEvents="true", resourceVersionMatch="NotOlderThan", resourceVersion=future
@@ -193,7 +195,7 @@ async def case_a_streamed_list_of_the_future_is_too_large(bench: Bench) -> None:
     assert isinstance(status_error(event.object), ResourceVersionTooLarge)
 
 
-async def case_a_watch_from_the_future_is_silent(bench: Bench) -> None:
+async def case_a_watch_from_a_future_version_is_silent(bench: Bench) -> None:
     future = str(number(await bench.listed()) + 1_000_000)
     query = {
         "watch": "true",
@@ -206,7 +208,7 @@ async def case_a_watch_from_the_future_is_silent(bench: Bench) -> None:
         assert [line async for line in lines] == []
 
 
-async def case_a_quiet_watch_ends_after_its_time_with_a_bookmark(bench: Bench) -> None:
+async def case_an_idle_watch_ends_with_a_bookmark_after_its_timeout(bench: Bench) -> None:
     config_map = await bench.create()
     query = {
         "watch": "true",
@@ -221,12 +223,12 @@ async def case_a_quiet_watch_ends_after_its_time_with_a_bookmark(bench: Bench) -
     assert len(stream) <= 2
 
 
-async def case_a_broken_page_token_is_refused(bench: Bench) -> None:
+async def case_an_invalid_continue_token_is_refused(bench: Bench) -> None:
     error = await refusal_of(bench.listed(limit="1", **{"continue": "nonsense"}))
     assert isinstance(error, BadRequest)
 
 
-async def case_unknown_things_are_not_found(bench: Bench) -> None:
+async def case_unknown_paths_and_objects_are_not_found(bench: Bench) -> None:
     unknown = Resource("", "v1", "Nothing", "nothings")
     error = await refusal_of(bench.client.get(unknown, bench.key()))
     assert isinstance(error, NotFound)

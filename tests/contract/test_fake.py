@@ -1,4 +1,4 @@
-"""The fake server does what every API server does; in memory and over HTTP."""
+"""The cases with the fake server, in memory and over HTTP."""
 
 import random
 from collections.abc import AsyncIterator
@@ -23,15 +23,15 @@ BY_NAME = pytest.mark.parametrize("case", ALL.values(), ids=ALL)
 
 
 def aged(server: FakeApiServer) -> FakeApiServer:
-    """With a history, of which the beginning is forgotten."""
+    """Create a history whose beginning is compacted."""
     for name in ("x", "y"):
         server.put(CONFIG_MAP, {"metadata": {"name": name, "namespace": "elsewhere"}})
     server.storage.compact()
     return server
 
 
-async def test_a_page_of_a_forgotten_version_is_gone(bench: Bench) -> None:
-    """Not asked of a real server: its storage forgets after minutes."""
+async def test_a_list_at_a_compacted_version_is_gone(bench: Bench) -> None:
+    """Not tested with a real server: it compacts its history only after minutes."""
     error = await refusal_of(bench.listed(resourceVersion="1", resourceVersionMatch="Exact"))
     assert isinstance(error, Gone), error
     assert error.reason == "Expired"
@@ -64,8 +64,8 @@ async def bench() -> AsyncIterator[Bench]:
             await wire.close()
 
 
-# A watch that ends by itself has to last its seconds there.
-SLOW = ("a_quiet_watch", "a_watch_from_the_future")
+# Over HTTP, a watch with a timeout takes real seconds.
+SLOW = ("an_idle_watch", "a_watch_from_a_future_version")
 OVER_HTTP = {name: case for name, case in ALL.items() if not name.startswith(SLOW)}
 
 

@@ -10,7 +10,7 @@ from tests.contract.bench import Bench, managers, number, refusal_of, rv
 FINALIZER = "example.com/hold"
 
 
-async def case_a_new_object_has_what_the_server_adds(bench: Bench) -> None:
+async def case_a_new_object_has_the_metadata_of_the_server(bench: Bench) -> None:
     config_map = await bench.create(k="v")
     metadata = config_map["metadata"]
     assert metadata.keys() == {
@@ -36,14 +36,14 @@ async def case_a_name_can_be_generated(bench: Bench) -> None:
     assert config_map["metadata"]["generateName"] == "gen-"
 
 
-async def case_a_name_is_taken_once(bench: Bench) -> None:
+async def case_a_name_is_unique(bench: Bench) -> None:
     await bench.create()
     error = await refusal_of(bench.create())
     assert isinstance(error, AlreadyExists)
     assert error.message == 'configmaps "a" already exists'
 
 
-async def case_an_update_needs_the_present_version(bench: Bench) -> None:
+async def case_an_update_needs_the_current_version(bench: Bench) -> None:
     config_map = await bench.create(k="1")
     changed = await bench.client.update(CONFIG_MAP, {**config_map, "data": {"k": "2"}})
     assert number(changed) > number(config_map)
@@ -59,14 +59,14 @@ async def case_an_update_that_changes_nothing_is_not_written(bench: Bench) -> No
     assert rv(await bench.client.update(CONFIG_MAP, config_map)) == rv(config_map)
 
 
-async def case_an_update_of_nothing(bench: Bench) -> None:
+async def case_an_update_of_a_missing_object(bench: Bench) -> None:
     body = bench.config_map()
     body["metadata"]["resourceVersion"] = "5"
     error = await refusal_of(bench.client.update(CONFIG_MAP, body))
     assert error.code in (404, 409), error
 
 
-async def case_a_json_patch_is_all_or_none(bench: Bench) -> None:
+async def case_a_json_patch_is_atomic(bench: Bench) -> None:
     config_map = await bench.create(k="1")
     ops = [
         {"op": "replace", "path": "/data/k", "value": "2"},
@@ -81,13 +81,13 @@ async def case_a_json_patch_is_all_or_none(bench: Bench) -> None:
     assert (await bench.patch(ops))["data"] == {"k": "2", "l": "3"}
 
 
-async def case_a_json_patch_of_a_path_that_is_not_there(bench: Bench) -> None:
+async def case_a_json_patch_of_a_missing_path(bench: Bench) -> None:
     await bench.create(k="1")
     error = await refusal_of(bench.patch([{"op": "remove", "path": "/data/other"}]))
     assert error.code == 422, error
 
 
-async def case_a_json_patch_may_ask_that_nothing_is_there(bench: Bench) -> None:
+async def case_a_json_patch_may_test_for_absence(bench: Bench) -> None:
     await bench.create(k="1")
     nothing = {"op": "test", "path": "/metadata/finalizers", "value": None}
     held = {"op": "add", "path": "/metadata/finalizers", "value": ["example.com/held"]}
@@ -97,7 +97,7 @@ async def case_a_json_patch_may_ask_that_nothing_is_there(bench: Bench) -> None:
     await bench.patch([{"op": "remove", "path": "/metadata/finalizers/0"}])
 
 
-async def case_a_json_patch_may_name_the_version(bench: Bench) -> None:
+async def case_a_json_patch_may_test_the_version(bench: Bench) -> None:
     config_map = await bench.create(k="1")
     path = "/metadata/resourceVersion"
     changed = await bench.patch(
@@ -135,7 +135,7 @@ async def case_a_delete_has_preconditions(bench: Bench) -> None:
     assert uid_of(again) != uid_of(config_map)
 
 
-async def case_a_finalizer_keeps_an_object(bench: Bench) -> None:
+async def case_a_finalizer_delays_the_deletion(bench: Bench) -> None:
     body = bench.config_map()
     body["metadata"]["finalizers"] = [FINALIZER]
     config_map = await bench.client.create(CONFIG_MAP, body, field_manager="me")
@@ -168,7 +168,7 @@ async def case_a_foreground_deletion_waits_for_the_collector(bench: Bench) -> No
     assert kept["metadata"]["finalizers"] == ["foregroundDeletion"]
 
 
-async def case_status_and_spec_are_written_apart(bench: Bench) -> None:
+async def case_status_and_spec_are_written_separately(bench: Bench) -> None:
     client = bench.client
     stateful_set = await client.create(STATEFUL_SET, bench.stateful_set(), field_manager="me")
     assert stateful_set["metadata"]["generation"] == 1
@@ -193,13 +193,13 @@ async def case_status_and_spec_are_written_apart(bench: Bench) -> None:
     assert labelled["metadata"]["generation"] == 2
 
 
-async def case_what_has_no_status_has_no_such_path(bench: Bench) -> None:
+async def case_a_kind_without_status_has_no_status_subresource(bench: Bench) -> None:
     config_map = await bench.create()
     error = await refusal_of(bench.client.update(CONFIG_MAP, config_map, subresource="status"))
     assert isinstance(error, NotFound)
 
 
-async def case_a_namespace_that_goes_takes_nothing_new(bench: Bench) -> None:
+async def case_a_terminating_namespace_accepts_no_new_objects(bench: Bench) -> None:
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "going-"}}
     namespace = await bench.client.create(NAMESPACE, body, field_manager="me")
     name = namespace["metadata"]["name"]
@@ -210,7 +210,7 @@ async def case_a_namespace_that_goes_takes_nothing_new(bench: Bench) -> None:
     assert left["status"]["phase"] == "Terminating"
 
 
-async def case_plain_writes_take_what_they_change(bench: Bench) -> None:
+async def case_updates_take_over_the_fields_that_they_change(bench: Bench) -> None:
     await bench.create(k="1", l="1")
     changed = await bench.patch([{"op": "replace", "path": "/data/k", "value": "2"}])
     owned = managers(changed)
