@@ -1,7 +1,7 @@
-"""Builders of test objects: each says one sentence about the world and leaves the rest as usual.
+"""Builders of test objects: each method sets one property and keeps the others.
 
-Frozen, so that a test may derive several worlds from one. Used by the tests of every layer; may use
-everything.
+Frozen, so that a test may derive several objects from one. Used by the tests of every layer; may
+use everything.
 """
 
 from tests.gen.blue_green import blue_green_status

@@ -1,7 +1,7 @@
-"""A client whose server is a dict in this process, for effects: it counts and it can say no.
+"""A client whose server is a dict in this process, for effects: it records and fails requests.
 
-What a real API server does with a write is tested against a real one (tests/integration); this one
-knows names, uids, versions and nothing else.
+The writes to a real API server are tested in tests/integration; this one knows only names, UIDs and
+versions.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from tests.gen.worlds import INSTALLATION
 Where = tuple[Resource, ObjectKey]
 VERSION = "/metadata/resourceVersion"
 PLAIN = Schema()
-"""Every list is replaced whole."""
+"""Every list is replaced as a whole."""
 UNREAD = Metrics()
-"""One for all informers: an operator has a dozen, and creating metrics takes longer than a pass."""
+"""Shared by all informers: creating metrics takes longer than a reconcile."""
 READS = frozenset({"get", "peek"})
 """Verbs of calls that write nothing."""
 Arguments = ParamSpec("Arguments")
@@ -65,7 +65,7 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: its verb, the kind and name, and what it carried."""
+    """One request: its verb, the kind and name, and its body."""
 
     verb: str
     kind: str
@@ -81,7 +81,7 @@ class Call:
 def _answering(
     method: Callable[Concatenate[FakeApi, Arguments], Awaitable[Answer]],
 ) -> Callable[Concatenate[FakeApi, Arguments], Coroutine[Any, Any, Answer]]:
-    """Let a test have its turn between the work of a call and its answer."""
+    """Call the hook of a test between the execution of a call and its response."""
 
     @wraps(method)
     async def call(self: FakeApi, /, *args: Arguments.args, **more: Arguments.kwargs) -> Answer:
@@ -93,7 +93,7 @@ def _answering(
 
 
 class FakeApi(Client):
-    """Objects by resource and key; `calls` is everything that was asked, in order."""
+    """Objects by resource and key; `calls` are all requests in order."""
 
     def __init__(self) -> None:
         self.guard = check
@@ -106,7 +106,7 @@ class FakeApi(Client):
         self._applied: dict[tuple[Resource, ObjectKey, str], frozenset[Path]] = {}
 
     def with_objects(self, *objects: tuple[Resource, Object]) -> FakeApi:
-        """Put objects there, as if they had always been."""
+        """Add objects without recording a call."""
         for resource, obj in objects:
             self._store(resource, _copy(obj))
         return self
@@ -125,18 +125,18 @@ class FakeApi(Client):
         return [_copy(obj) for (kind, _), obj in self.objects.items() if kind == resource]
 
     def refuse(self, what: str, error: Exception) -> None:
-        """Answer the next request that reads `what` ("create Secret x") with an error."""
+        """Answer the next request with the text `what` ("create Secret x") with an error."""
         self._refusals[what] = error
 
     @property
     def requests(self) -> list[str]:
-        """The calls as words, and from now on none."""
+        """The calls as texts; clears the record."""
         words = [str(call) for call in self.calls]
         self.calls.clear()
         return words
 
     def body_of(self, what: str) -> Any:
-        """What the one call that reads `what` carried."""
+        """The body of the only call with the text `what`."""
         (body,) = [call.body for call in self.calls if str(call) == what]
         return body
 
@@ -170,7 +170,7 @@ class FakeApi(Client):
         return self._store(resource, body)
 
     def _token(self, body: Object) -> Object:
-        """Answer a TokenRequest; nothing is kept."""
+        """Answer a TokenRequest; nothing is stored."""
         self._note(Call("create/token", "ServiceAccount", key_of(body).name, body))
         self._tokens += 1
         return {**body, "status": {"token": f"jwt-{self._tokens}"}}
@@ -201,14 +201,14 @@ class FakeApi(Client):
             left = self._without_former(live, (resource, key, field_manager), body)
         after = self.admitted(_copy(merge_fields(left or {}, body, PLAIN)))
         if after == live:
-            # Nothing new: the version stays, as it does on a real server.
+            # Without a change the version stays the same, as on a real server.
             return ApplyResult(_copy(live), created=False)
         return ApplyResult(self._store(resource, after), created=live is None)
 
     def _without_former(
         self, live: Object | None, who: tuple[Resource, ObjectKey, str], body: Object
     ) -> Object | None:
-        """Take away what this manager applied to the status before and does not any more."""
+        """Remove status fields that this manager applied before and does not apply any more."""
         former = self._applied.get(who, frozenset())
         present = self._applied[who] = frozenset(path for path, _ in leaves(body["status"], PLAIN))
         gone = former - present
@@ -217,10 +217,10 @@ class FakeApi(Client):
         return {**live, "status": without(live["status"], tree_of(gone), PLAIN) or {}}
 
     async def answering(self, call: Call) -> None:
-        """What happens after the work of a call and before its answer; nothing by itself."""
+        """A hook between the execution of a call and its response; does nothing by default."""
 
     def admitted(self, obj: Object) -> Object:
-        """The form in which the server keeps an object; the same unless a test says otherwise."""
+        """The form in which the server stores an object; unchanged by default."""
         return obj
 
     @_answering
@@ -243,7 +243,7 @@ class FakeApi(Client):
                     _fail(409, "Conflict", "the object has been modified")
                 live = apply_json_patch(live, [op])
         except Impossible as error:
-            # As the real client says it.
+            # The message of the real client.
             raise PatchFailed(StatusInfo(422, "Invalid", str(error))) from error
         return self._store(resource, live)
 
@@ -318,8 +318,10 @@ def owned_apply(
 
 
 def api_error(code: int) -> ApiError:
-    """An answer of the API server with that code."""
-    return status_error({"code": code, "reason": REASONS[code], "message": f"told to say {code}"})
+    """An error response of the API server with that code."""
+    return status_error(
+        {"code": code, "reason": REASONS[code], "message": f"told to say {code}"}
+    )
 
 
 def _fail(code: int, reason: str, message: str) -> NoReturn:
@@ -332,7 +334,7 @@ def _copy(value: Any) -> Any:
 
 
 class StillInformer(Informer):
-    """An informer that hears nothing but what a test says."""
+    """An informer whose objects a test sets."""
 
     def __init__(self, resource: Resource, label_selector: str = "") -> None:
         selection = Selection(resource, label_selector=label_selector)
@@ -341,14 +343,14 @@ class StillInformer(Informer):
         self._version = 0
 
     def says(self, *objects: Object) -> None:
-        """Show exactly these objects."""
+        """Set the objects."""
         versions = [int(resource_version_of(obj) or 0) for obj in objects]
         self._version = max(self._version, *versions, 0)
         self._take_in(Replace(list(objects), str(self._version), "initial"))
 
 
 class Outside:
-    """A context for effects, with the parts at hand."""
+    """A context for effects, and its parts."""
 
     def __init__(self, api: FakeApi | None = None) -> None:
         self.api = api or FakeApi()
@@ -363,7 +365,7 @@ class Outside:
         )
 
     async def flush_events(self) -> list[tuple[str, str, str]]:
-        """Send the events that wait, and return kind, reason and note of each."""
+        """Send all queued events, and return kind, reason and note of each."""
         before = len(self.api.calls)
         self.events.stop()
         await self.events.run()

@@ -1,4 +1,4 @@
-"""How much work something takes, in calls of functions: the same on every machine."""
+"""The cost of an operation as the number of function calls, which is equal on every machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Self
 
 
 class CallCount:
-    """Counts the calls, of Python and of C, that are made inside of its block."""
+    """Counts the calls of Python and C functions in its block."""
 
     def __init__(self) -> None:
         self.calls = 0

@@ -1,4 +1,4 @@
-"""Volume claims of the StatefulSets of a cluster, as the API server shows them."""
+"""PVCs of the StatefulSets of a cluster, as the API server returns them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.gen.clusters import NAMESPACE
 def claim(
     name: str = "data-x-0", *, size: str = "1Gi", owner: str = "uid-x", **metadata: Any
 ) -> Object:
-    """A bound claim; `owner` is the UID of the cluster that it names."""
+    """A bound PVC; `owner` is the UID of its cluster."""
     usual = {
         "name": name,
         "namespace": NAMESPACE,

@@ -1,4 +1,4 @@
-"""OpenBaoClusters as a person would write them, and as they look after a while."""
+"""OpenBaoClusters as written by a user, and as they are later."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Cluster:
         return replace(self, spec={k: v for k, v in spec.items() if v is not None})
 
     def self_init(self, *requests: Mapping[str, Any], login: bool = False) -> Cluster:
-        """Let it initialise itself; `login` asks for the operator's own."""
+        """Add self-init; `login` also requests the login of the operator."""
         wish: dict[str, Any] = {"enabled": True, "requests": list(requests or (REQUEST,))}
         if login:
             wish["oidc"] = {"enabled": True}
@@ -47,11 +47,11 @@ class Cluster:
         return replace(self, status={**self.status, **fields})
 
     def initialized(self, version: str = VERSION) -> Cluster:
-        """Let it have served before."""
+        """Mark it as initialized."""
         return self.with_status(initialized=True, phase="Running", currentVersion=version)
 
     def with_login(self, **login: Any) -> Cluster:
-        """Let the operator have a login that it set up, by default without roles of Jobs."""
+        """Add a login that the operator has set up, by default without roles of Jobs."""
         login_status = {"rootTokenSecret": "uid-secret/1", **login}
         return self.with_status(
             adminOps={**self.status.get("adminOps", {}), "operatorLogin": login_status}
@@ -83,7 +83,7 @@ class Cluster:
         return OpenBaoCluster.from_object(self.object())
 
     def owner(self) -> Owner:
-        """The identity under which its children are owned."""
+        """The owner of its children."""
         return owner_of(self.object())
 
 

@@ -1,4 +1,4 @@
-"""Files of keys and certificates in sizes and kinds that no library would draw in time."""
+"""Key and certificate files of sizes and kinds that a library could not generate in time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 
 from tests.gen.secrets import NOW
 
-# RFC 8410, RFC 5480 and RFC 3279: how DER writes these object identifiers.
+# RFC 8410, RFC 5480 and RFC 3279: these object identifiers in DER.
 DSA = bytes.fromhex("06072a8648ce380401")
 DIFFIE_HELLMAN = bytes.fromhex("06092a864886f70d010301")
 P256 = bytes.fromhex("06082a8648ce3d030107")
@@ -27,7 +27,7 @@ SIGNER = ec.generate_private_key(ec.SECP256R1())
 
 
 def rsa_key(bits: int, exponent: int = 65537) -> rsa.RSAPrivateKey:
-    """An RSA key of exactly that size, of two numbers that are not prime: drawn within a moment."""
+    """An RSA key of exactly that size, of two numbers that are not prime, which is fast."""
     draw = random.Random(bits)
     while True:
         p, q = (_odd(draw, bits // 2) for _ in range(2))
@@ -72,7 +72,7 @@ def certificate(
     extensions: Iterable[x509.ExtensionType] = (),
     serial: int = 1,
 ) -> bytes:
-    """A certificate for a public key, signed by SIGNER under whatever name."""
+    """A certificate for a public key, signed by SIGNER with any issuer name."""
     builder = (
         x509.CertificateBuilder()
         .subject_name(_name(subject))
@@ -128,7 +128,7 @@ def diffie_hellman_pem(bits: int) -> bytes:
 
 
 def rewritten(content: bytes, old: str, new: str) -> bytes:
-    """The same PEM block with other bytes (hexadecimal digits) in the place of some."""
+    """The same PEM block with some bytes (hexadecimal digits) replaced."""
     label = content.split(b"-----")[1].decode().removeprefix("BEGIN ")
     body = base64.b64decode(content.split(b"-----")[2])
     before, after = bytes.fromhex(old), bytes.fromhex(new)
@@ -137,10 +137,10 @@ def rewritten(content: bytes, old: str, new: str) -> bytes:
 
 
 def other_curve(content: bytes) -> bytes:
-    """The same PEM block with the name of a curve that no library knows in the place of P-256."""
+    """The same PEM block with an unknown curve instead of P-256."""
     return rewritten(content, P256.hex(), "06082a8648ce3d030106")
 
 
 def deep_json(levels: int) -> bytes:
-    """A JSON object that is nested so deep."""
+    """A JSON object of that depth."""
     return b'{"a":' * levels + b"1" + b"}" * levels

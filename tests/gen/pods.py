@@ -1,4 +1,4 @@
-"""Server pods, as the API server shows them in each moment of their life."""
+"""Server pods in each state, as the API server returns them."""
 
 from __future__ import annotations
 
@@ -43,98 +43,98 @@ class Pod:
     image: str = ""
     age: timedelta | None = None
     reader: bool = False
-    """It has no vote: a pod of the other StatefulSet."""
+    """It is a read replica: a pod of the other StatefulSet."""
     revision: str = ""
-    """Of the set of voters; "" for the one without."""
+    """The revision of the server pool; "" for the pool without one."""
 
     def of(self, revision: str) -> Pod:
-        """Let it be a voter of the set of that revision."""
+        """Make it a voter of the pool of that revision."""
         return replace(self, revision=revision)
 
     def ready(self, *, leading: bool = False, version: str = VERSION) -> Pod:
-        """Let it serve, and say of itself what a server says."""
+        """Make it ready, with the labels of a server."""
         return replace(self, is_ready=True).with_server_labels(
             active=str(leading).lower(), initialized="true", sealed="false", version=version
         )
 
     def unready(self) -> Pod:
-        """Let it fail its probe; its labels stay as they were, as a killed server leaves them."""
+        """Make it unready; its labels remain, as those of a killed server."""
         return replace(self, is_ready=False)
 
     def with_server_labels(self, **words: str) -> Pod:
-        """Set labels of the server's own, by their last word: active, sealed, version ..."""
+        """Set labels that the server writes, by their last word: active, sealed, version ..."""
         written = {f"openbao-{word}": text for word, text in words.items()}
         return replace(self, server_labels={**self.server_labels, **written})
 
     def with_template(self, template: str) -> Pod:
-        """Let it have been made from a template of that digest."""
+        """Set the digest of its template."""
         return replace(self, template=template)
 
     def since_restore(self, uid: str) -> Pod:
-        """Let it have been made after that restore."""
+        """Set the restore after which it was created."""
         return replace(self, restore=uid)
 
     def born(self, ago: timedelta) -> Pod:
-        """Let it have been made so long before now."""
+        """Set its age."""
         return replace(self, age=ago)
 
     def with_files(self, files: str) -> Pod:
-        """Let its server have read files of that digest when it started."""
+        """Set the digest of the files that the server read at its start."""
         return replace(self, files=files)
 
     def reloading(self, digest: str, exit_code: int | None = None, *, asked: int = 0) -> Pod:
-        """Let one more attempt to reload be there: under way, or ended with that code."""
+        """Add an attempt to reload: in progress, or ended with that exit code."""
         name = f"reload-{len(self.ephemeral) + 1}-{digest[:8]}"
         return replace(self, ephemeral=(*self.ephemeral, (name, exit_code, asked)))
 
     def with_restarts(
         self, times: int = 1, *, code: int = 1, reason: str = "Error", message: str = ""
     ) -> Pod:
-        """Let the kubelet have started the server again, and report the end of its log."""
+        """Add restarts of the server, and the end of its log."""
         ended = {"terminated": {"exitCode": code, "reason": reason, "message": message}}
         return replace(self, server={**self.server, "restartCount": times, "lastState": ended})
 
     def waiting(self, reason: str, message: str = "") -> Pod:
-        """Let the kubelet hold the server back."""
+        """Make the container wait, with that reason."""
         state = {"waiting": {"reason": reason, **({"message": message} if message else {})}}
         return replace(self, server={**self.server, "state": state})
 
     def unschedulable(self, message: str) -> Pod:
-        """Let no node have room for it."""
+        """Make it unschedulable."""
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
         return replace(self, conditions=({**condition, "message": message},), server={})
 
     def serving(self, fingerprint: str) -> Pod:
-        """Let it have been seen to serve that certificate; "" when it did not answer."""
+        """Set the observed certificate; "" if the server did not respond."""
         return replace(self, serves=fingerprint)
 
     def under(self, account: str) -> Pod:
-        """Let it run under that ServiceAccount."""
+        """Set its ServiceAccount."""
         return replace(self, account=account)
 
     def on(self, node: str) -> Pod:
-        """Let it have been given that node."""
+        """Set its node."""
         return replace(self, node=node)
 
     def with_gates(self, *gates: str) -> Pod:
-        """Let it wait at the gate of a fence, or at these gates, and not be scheduled."""
+        """Add the scheduling gate of a fence, or these gates."""
         held = replace(self, gates=gates or (labels.FENCE_GATE,), is_ready=False, server_labels={})
-        return held.unschedulable("waits at a gate")
+        return held.unschedulable("has a scheduling gate")
 
     def running(self, image: str) -> Pod:
-        """Let its server be of that image."""
+        """Set the image of the server."""
         return replace(self, image=image)
 
     def in_maintenance(self) -> Pod:
-        """Let it carry the mark of maintenance."""
+        """Add the annotation of maintenance."""
         return replace(self, maintenance=True)
 
     def terminating(self) -> Pod:
-        """Let somebody have deleted it."""
+        """Make it terminating."""
         return replace(self, deleted="2030-01-01T00:00:00Z")
 
     def object(self) -> Object:
-        """The object as the API server shows it."""
+        """The object as the API server returns it."""
         voters = ServerPool(self.cluster, self.revision)
         name, marks = voters.pod(self.ordinal), voters.pod_labels
         if self.reader:
@@ -185,7 +185,7 @@ class Pod:
         }
 
     def with_keys(self, keys: str, rewrap_key: str = "") -> Pod:
-        """Let its server know these keys of the static seal, and have wrapped with one of them."""
+        """Set the keys of the static seal that the server has, and the one that it uses."""
         return replace(self, keys=keys, rewrap_key=rewrap_key)
 
     def _annotations(self) -> dict[str, str]:
@@ -200,7 +200,7 @@ class Pod:
         return {key: value for key, value in annotations.items() if value}
 
     def facts(self) -> PodFacts:
-        """The pod as a plan sees it."""
+        """The pod as plans receive it."""
         (facts,) = server_facts((ServerPool(self.cluster, self.revision),), [self.object()])
         return facts
 

@@ -1,4 +1,4 @@
-"""Secrets and certificates as facts."""
+"""Secrets and certificates as observed records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def certificate(
     not_after: datetime = NOW + timedelta(days=300),
     key_matches: bool = True,
 ) -> CertificateFacts:
-    """A certificate that is good for 300 days."""
+    """A certificate that is valid for 300 days."""
     return CertificateFacts(
         fingerprint=fingerprint,
         not_before=NOW - timedelta(days=65),
@@ -44,7 +44,7 @@ def secret(
     key_id: str = "",
     keys: Mapping[str, CredentialFacts] | None = None,
 ) -> SecretFacts:
-    """A Secret of ours, or of somebody else (`of`)."""
+    """A Secret of the operator, or of another owner (`of`)."""
     return SecretFacts(
         name=name,
         uid=f"uid-{name}",
@@ -60,5 +60,5 @@ def secret(
 
 
 def unseal_key(fingerprint: str = "f1") -> CredentialFacts:
-    """A key of a Secret that the static seal can use."""
+    """An entry of a Secret with a valid key of the static seal."""
     return CredentialFacts(size=32, blank=False, unseal_key=True, fingerprint=fingerprint)

@@ -1,4 +1,4 @@
-"""Snapshots as OpenBao makes them, small, for tests that damage them."""
+"""Small snapshots in the format of OpenBao, for tests that damage them."""
 
 import gzip
 import hashlib
@@ -29,7 +29,7 @@ def archive_of(files: dict[str, bytes]) -> bytes:
 
 
 def snapshot(state: bytes = b"x" * 5000, index: int = 7) -> bytes:
-    """A whole snapshot."""
+    """A complete snapshot."""
     return archive_of(members(state, index))
 
 

@@ -1,4 +1,4 @@
-"""The StatefulSet of a cluster, as the API server shows it."""
+"""The StatefulSet of a cluster, as the API server returns it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.gen.clusters import NAMESPACE, cluster
 
 @dataclass(frozen=True, slots=True)
 class StatefulSet:
-    """A StatefulSet that its controller has looked at."""
+    """A StatefulSet that its controller has reconciled."""
 
     cluster: str = "x"
     replicas: int = 3
@@ -33,64 +33,64 @@ class StatefulSet:
     gates: tuple[str, ...] = ()
     account: str = ""
     reader: bool = False
-    """The one of the read replicas."""
+    """Whether it is that of the read replicas."""
     revision: str = ""
-    """Of the voters; "" for the pool without one."""
+    """The revision of the server pool; "" for the pool without one."""
     created: int | None = None
     """Number of pods that its controller has created; None: not stated."""
     foreign: bool = False
-    """Another operator made it."""
+    """Whether another operator created it."""
 
     def of(self, revision: str) -> StatefulSet:
-        """Let it be the set of voters of that revision."""
+        """Make it the StatefulSet of the pool of that revision."""
         return replace(self, revision=revision)
 
     def under(self, account: str) -> StatefulSet:
-        """Let its pods run under that ServiceAccount."""
+        """Set the ServiceAccount of its pods."""
         return replace(self, account=account)
 
     def with_keys(self, keys: str) -> StatefulSet:
-        """Let its template name these keys of the static seal."""
+        """Set the keys of the static seal in its template."""
         return replace(self, keys=keys)
 
     def first_boot(self) -> StatefulSet:
-        """Let its template be the one of the first pod, with one replica."""
+        """Set the template of the first boot, with one replica."""
         return replace(self, carries_first_boot=True, replicas=1)
 
     def with_replicas(self, replicas: int) -> StatefulSet:
-        """Let it have that many replicas."""
+        """Set its replicas."""
         return replace(self, replicas=replicas)
 
     def with_created(self, created: int) -> StatefulSet:
-        """Let its controller have created that many pods."""
+        """Set the number of pods that its controller has created."""
         return replace(self, created=created)
 
     def with_template(self, template: str) -> StatefulSet:
-        """Let its template have that digest."""
+        """Set the digest of its template."""
         return replace(self, template=template)
 
     def with_files(self, files: str) -> StatefulSet:
-        """Let its pods be made for files of that digest."""
+        """Set the digest of the files of its pods."""
         return replace(self, files=files)
 
     def of_another(self) -> StatefulSet:
-        """Let another operator have made it."""
+        """Mark it as created by another operator."""
         return replace(self, foreign=True)
 
     def with_stale_status(self) -> StatefulSet:
-        """Let its controller not have seen the newest spec."""
+        """Make its status older than its spec."""
         return replace(self, observed_generation=self.generation - 1)
 
     def with_gates(self, *gates: str) -> StatefulSet:
-        """Let its pods be made with the gate of a fence, or with these gates."""
+        """Add the scheduling gate of a fence, or these gates, to its template."""
         return replace(self, gates=gates or (labels.FENCE_GATE,))
 
     def terminating(self) -> StatefulSet:
-        """Let somebody have deleted it."""
+        """Make it terminating."""
         return replace(self, deleted="2030-01-01T00:00:00Z")
 
     def object(self) -> Object:
-        """The object as the API server shows it."""
+        """The object as the API server returns it."""
         voters = ServerPool(self.cluster, self.revision)
         name, selector = voters.stateful_set, voters.selector
         if self.reader:
@@ -160,12 +160,12 @@ class StatefulSet:
         return live
 
     def facts(self) -> StatefulSetFacts | None:
-        """The StatefulSet as a plan sees it; None when it counts as absent."""
+        """The StatefulSet as plans receive it; None if it is treated as absent."""
         return stateful_set_facts(self.object())
 
 
 def stateful_set(cluster: str = "x") -> StatefulSet:
-    """Three replicas of the template "now", without the document of the first boot."""
+    """Three replicas of the template "now", without the self-init config."""
     return StatefulSet(cluster)
 
 

@@ -1,4 +1,4 @@
-"""Narrows a value to what a test expects of it, and fails the test when it is something else."""
+"""Narrows the type of a value, and fails the test if the value has another type."""
 
 from typing import TypeVar
 
@@ -6,12 +6,12 @@ T = TypeVar("T")
 
 
 def expect(kind: type[T], value: object) -> T:
-    """The value, which is of that type."""
+    """The value, which must be of that type."""
     assert isinstance(value, kind), value
     return value
 
 
 def present(value: T | None) -> T:
-    """The value, which is not None."""
+    """The value, which must not be None."""
     assert value is not None
     return value

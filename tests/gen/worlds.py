@@ -1,4 +1,4 @@
-"""What one pass observes: built sentence by sentence, or all at once for a cluster that runs."""
+"""The observed state of a reconcile: set piece by piece, or at once for a running cluster."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SERVER_FINGERPRINT = "fingerprint-of-the-server"
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Facts, as a sequence of sentences."""
+    """A builder of the observed state."""
 
     now: datetime = NOW
     stateful_set: StatefulSet | None = None
@@ -64,32 +64,32 @@ class World:
     missing_fields: tuple[str, ...] = ()
 
     def at(self, now: datetime) -> World:
-        """Let it be that time."""
+        """Set the time."""
         return replace(self, now=now)
 
     def with_set(self, live: StatefulSet | None) -> World:
-        """Let there be this StatefulSet, or none."""
+        """Set the StatefulSet."""
         return replace(self, stateful_set=live)
 
     def with_pods(self, *pods: Pod) -> World:
-        """Let there be exactly these pods."""
+        """Set the pods."""
         return replace(self, pods=pods)
 
     def with_claims(self, *ordinals: int, owner: str = "uid-x", gone: bool = False) -> World:
-        """Let there be the data volumes of these ordinals; `gone` while they are deleted."""
+        """Set the PVCs of these ordinals; those of `gone` are terminating."""
         claims = tuple(
             PvcFacts(names.data_claim("x", n), f"uid-claim-{n}", owner, gone) for n in ordinals
         )
         return replace(self, claims=self.claims + claims)
 
     def with_readers(self, live: StatefulSet | None, *pods: Pod) -> World:
-        """Let there be this StatefulSet of read replicas, or none, and exactly these pods."""
+        """Set the StatefulSet and the pods of the read replicas."""
         return replace(self, read_set=live, read_pods=pods)
 
     def with_read_claims(
         self, *ordinals: int, owner: str = "uid-x", gone: bool = False, removed: bool = False
     ) -> World:
-        """Let there be the data volumes of these read replicas, whose peers were `removed`."""
+        """Set the PVCs of these read replicas, and the `removed` raft peers."""
         claims = tuple(
             PvcFacts(
                 names.read_data_claim("x", n),
@@ -103,59 +103,59 @@ class World:
         return replace(self, read_claims=self.read_claims + claims)
 
     def with_client_config(self) -> World:
-        """Let it be known how to reach the servers."""
+        """Set the client config of the servers."""
         return replace(self, client_config=ServerClientConfig("the authority", "the name"))
 
     def with_secrets(self, *secrets: SecretFacts) -> World:
-        """Let there be these Secrets too; one of the same name is replaced."""
+        """Add Secrets; one of the same name is replaced."""
         new = {fact.name for fact in secrets}
         return replace(
             self, secrets=(*(old for old in self.secrets if old.name not in new), *secrets)
         )
 
     def without_secrets(self, *gone: str) -> World:
-        """Let these Secrets not exist."""
+        """Remove Secrets."""
         return replace(self, secrets=tuple(old for old in self.secrets if old.name not in gone))
 
     def rolling_for(self, age: timedelta) -> World:
-        """Let pods have been replaced for that long."""
+        """Set the duration of the rollout."""
         return replace(self, rolling=self.now - age)
 
     def waking_for(self, age: timedelta) -> World:
-        """Let the servers have been on their way back for that long."""
+        """Set the duration of the resume from hibernation."""
         return replace(self, waking=self.now - age)
 
     def with_quorum(self, quorum: Quorum | None) -> World:
-        """Let the leader have said that of its followers."""
+        """Set the autopilot state that the leader reports."""
         return replace(self, quorum=quorum)
 
     def with_attempt(
         self, effect: str, uid: str, ago: timedelta = timedelta(0), refused: str = ""
     ) -> World:
-        """Let this process remember an attempt."""
+        """Add an attempt of this process."""
         attempt = EffectAttempt(effect, uid, self.now - ago, refused)
         return replace(self, attempts=(*self.attempts, attempt))
 
     def reaching(self, *hosts: str, endpoints: tuple[str, ...] = (), port: int = 6443) -> World:
-        """Let the API server be at these addresses, and behind them at these."""
+        """Set the addresses of the API server, and its endpoints."""
         return replace(self, api_servers=hosts, api_endpoints=ApiEndpoints(endpoints, port))
 
     def with_account(
         self, name: str, *, free: bool = True, annotations: Mapping[str, str] | None = None
     ) -> World:
-        """Let the ServiceAccount that the spec names be there; `free` when a person made it."""
+        """Add the ServiceAccount of the spec; `free`: a user created it."""
         return replace(self, account=AccountFacts(name, free, annotations or {}))
 
     def with_exposure(self, ways: ExposureFacts) -> World:
-        """Let this be known of the ways in from outside."""
+        """Set the observed exposure."""
         return replace(self, exposure=ways)
 
     def with_issuer(self) -> World:
-        """Let the API server tell who signs its tokens."""
+        """Set the token issuer of the API server."""
         return replace(self, issuer=TokenIssuer("https://issuer.example.com", ("PEM A", "PEM B")))
 
     def _seen(self, pod: Pod) -> PodFacts:
-        """A ready pod serves the usual certificate, unless its sentence says otherwise."""
+        """A ready pod serves the usual certificate, unless another one is set."""
         facts = pod.facts()
         usual = SERVER_FINGERPRINT if facts.ready else None
         return replace(facts, serves=usual if pod.serves is None else pod.serves)
@@ -193,7 +193,7 @@ def world() -> World:
 
 
 def resolved(cluster: Cluster, facts: World | None = None, on: Platform = "kubernetes") -> Resolved:
-    """What the cluster means in that world; AssertionError when it is refused."""
+    """The resolved cluster; AssertionError if it is refused."""
     observed = (facts or world()).facts()
     answer = resolve(cluster.read(), cluster.owner(), observed, replace(INSTALLATION, platform=on))
     assert isinstance(answer, Resolved), answer
@@ -208,7 +208,7 @@ def authority_certificate() -> CertificateFacts:
 
 
 def server_certificate(meant: Resolved) -> CertificateFacts:
-    """A server certificate that nobody has anything against."""
+    """A valid server certificate."""
     return certificate(
         fingerprint=SERVER_FINGERPRINT,
         dns_names=meant.certificate_names,
@@ -217,7 +217,7 @@ def server_certificate(meant: Resolved) -> CertificateFacts:
 
 
 def with_good_secrets(cluster: Cluster, facts: World) -> World:
-    """The world with every Secret that the cluster needs."""
+    """The state with every Secret that the cluster needs."""
     meant = resolved(cluster, facts)
     secrets = [
         secret(meant.unseal_secret),
@@ -230,18 +230,18 @@ def with_good_secrets(cluster: Cluster, facts: World) -> World:
 
 
 def digest_of(cluster: Cluster) -> str:
-    """The digest of the template that an initialised cluster of that spec wants."""
+    """The template digest of an initialized cluster with that spec."""
     meant = resolved(cluster)
     return template_digest(meant, meant.restart_text)
 
 
 def files_of(cluster: Cluster) -> str:
-    """The digest of the files that a running server of that spec ought to have read."""
+    """The digest of the files of a running server with that spec."""
     return Files(resolved(cluster).config_text, SERVER_FINGERPRINT, AUTHORITY_TEXT).digest
 
 
 def running(cluster: Cluster) -> World:
-    """A world in which the cluster, once initialised, wants nothing at all; pod 0 leads."""
+    """The state of an initialized cluster without any pending change; pod 0 leads."""
     count = cluster.read().spec.replicas
     digest, files = digest_of(cluster), files_of(cluster)
     pods = (
