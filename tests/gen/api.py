@@ -319,9 +319,7 @@ def owned_apply(
 
 def api_error(code: int) -> ApiError:
     """An error response of the API server with that code."""
-    return status_error(
-        {"code": code, "reason": REASONS[code], "message": f"told to say {code}"}
-    )
+    return status_error({"code": code, "reason": REASONS[code], "message": f"told to say {code}"})
 
 
 def _fail(code: int, reason: str, message: str) -> NoReturn:

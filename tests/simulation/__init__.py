@@ -1,1 +1,1 @@
-"""Tests in virtual time: random schedules of mutations, faults and restarts, each from a seed."""
+"""Tests in virtual time: random schedules of writes, faults and restarts, each from a seed."""

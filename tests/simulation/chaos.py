@@ -1,7 +1,7 @@
-"""Random schedules: what the world does to a server, its objects and its connections.
+"""Random schedules of writes and faults of a server, its objects and its connections.
 
-Everything is drawn from one generator, so that a seed names a schedule. `story` is what happened,
-for the message of a failure.
+Everything is drawn from one generator, so that a seed identifies a schedule. `history` lists the
+actions, for the message of a failure.
 """
 
 import random
@@ -28,47 +28,47 @@ Action = Callable[[], None]
 
 @dataclass(slots=True)
 class Chaos:
-    """What may happen, and what has. `act` does one thing, `rage` many with pauses."""
+    """Random actions, and their history. `act` executes one, `run` many with pauses."""
 
     server: FakeApiServer
     wire: FakeWire
     faults: RandomFaults
     rng: random.Random
     clock: LoopClock
-    story: list[str] = field(default_factory=list)
+    history: list[str] = field(default_factory=list)
     _number: int = 0
 
-    async def rage(self, actions: int) -> None:
-        """Act that many times."""
+    async def run(self, actions: int) -> None:
+        """Execute that many actions."""
         for _ in range(actions):
             self.act()
             low, high = self.rng.choice(PAUSES)
-            # Long outages are nothing but many equal tries.
+            # A long outage would only cause many equal retries.
             bad = self.faults.rate > 0.5 or not self.server.up
             await self.clock.sleep(min(self.rng.uniform(low, high), 10.0 if bad else high))
             self.server.up = self.server.up or self.rng.random() < 0.3
 
     def act(self) -> None:
-        """One random action: objects change twice as often as anything breaks."""
+        """One random action: a write is twice as likely as a fault."""
         if self.rng.random() < 0.65:
             self.mutate()
         else:
             self.disturb()
 
     def mutate(self, key: ObjectKey | None = None) -> None:
-        """Let somebody write."""
+        """Write as another client."""
         choice = self.rng.choice((self._put, self._put, self._put, self._drop, self._recreate))
         choice(key or self.key())
 
     def disturb(self) -> None:
-        """Let something go wrong."""
+        """Inject a fault."""
         choice = self.rng.choice(
             (
-                self._hurt_a_watch,
-                self._hurt_a_watch,
-                self._hurt_a_watch,
-                self._change_the_weather,
-                self._forget,
+                self._break_a_watch,
+                self._break_a_watch,
+                self._break_a_watch,
+                self._change_error_rate,
+                self._compact,
                 self._restart,
                 self._toggle,
                 self._write_elsewhere,
@@ -78,20 +78,20 @@ class Chaos:
         choice()
 
     def slow_down(self) -> None:
-        """Let lists and watches be fast or slow from now on."""
+        """Change the speed of lists and watches."""
         self.server.list_end_seconds = self.rng.choice((0.0, 1.0, 8.0))
         self.wire.pace = self.rng.choice((0.0, 0.0, 0.1, 0.8))
-        self._tell(f"a line takes {self.wire.pace}, a list {self.server.list_end_seconds}")
+        self._record(f"a line takes {self.wire.pace}, a list {self.server.list_end_seconds}")
 
-    def calm(self) -> None:
-        """Let nothing go wrong from now on; what is broken stays broken until it is noticed."""
-        self._tell("calm")
+    def end_faults(self) -> None:
+        """Inject no more faults; broken watches stay broken until they are detected."""
+        self._record("no more faults")
         self.faults.rate = 0.0
         self.server.up = True
         self.wire.pace = 0.0
 
     def body(self, key: ObjectKey) -> Object:
-        """A new state of an object, unlike any before."""
+        """A new unique state of an object."""
         self._number += 1
         return {
             "metadata": {
@@ -106,22 +106,22 @@ class Chaos:
         body = self.body(key)
         config_map = self.server.put(CONFIG_MAP, body)
         version = config_map["metadata"]["resourceVersion"]
-        self._tell(f"put {key} {body['metadata']['labels']} @{version}")
+        self._record(f"put {key} {body['metadata']['labels']} @{version}")
 
     def _drop(self, key: ObjectKey) -> None:
-        self._tell(f"delete {key}")
+        self._record(f"delete {key}")
         self.server.remove(CONFIG_MAP, key)
 
     def _recreate(self, key: ObjectKey) -> None:
         self._drop(key)
         self._put(key)
 
-    def _hurt_a_watch(self) -> None:
+    def _break_a_watch(self) -> None:
         if not self.server.watches:
             return
         watch = self.rng.choice(list(self.server.watches))
         keep = self.rng.randint(0, watch.unread)
-        harm: Sequence[tuple[str, Action]] = (
+        faults: Sequence[tuple[str, Action]] = (
             ("end", watch.end),
             ("reset", lambda: watch.reset(keep)),
             ("tear", lambda: watch.tear(keep)),
@@ -132,35 +132,35 @@ class Chaos:
             ("freeze", lambda: watch.freeze(keep)),
             ("mute", watch.mute),
         )
-        word, do = self.rng.choice(harm)
-        self._tell(f"watch: {word}")
-        do()
+        name, inject = self.rng.choice(faults)
+        self._record(f"watch: {name}")
+        inject()
 
-    def _change_the_weather(self) -> None:
+    def _change_error_rate(self) -> None:
         self.faults.rate = self.rng.choice((0.0, 0.3, 0.7, 1.0))
-        self._tell(f"calls fail at a rate of {self.faults.rate}")
+        self._record(f"calls fail at a rate of {self.faults.rate}")
 
-    def _forget(self) -> None:
+    def _compact(self) -> None:
         keep = self.rng.choice((0, 0, 3))
-        self._tell(f"compact, keep {keep}")
+        self._record(f"compact, keep {keep}")
         self.server.storage.compact(keep)
 
     def _restart(self) -> None:
         self.server.up = self.rng.random() < 0.5
-        self._tell(f"restart, {'up' if self.server.up else 'down for a while'}")
+        self._record(f"restart, {'up' if self.server.up else 'down for a while'}")
         self.server.restart()
 
     def _toggle(self) -> None:
         self.server.up = True
         self.server.watch_list = self.rng.random() < 0.5
-        self._tell(f"up, streamed lists {self.server.watch_list}")
+        self._record(f"up, streamed lists {self.server.watch_list}")
 
     def _write_elsewhere(self) -> None:
         self.server.storage.skip(self.rng.randint(1, 50))
 
     def key(self) -> ObjectKey:
-        """Any of the objects there are or may be."""
+        """The key of an object that exists or may exist."""
         return ObjectKey(self.rng.choice(NAMESPACES), self.rng.choice(NAMES))
 
-    def _tell(self, what: str) -> None:
-        self.story.append(f"{self.clock.monotonic():9.3f} {what}")
+    def _record(self, what: str) -> None:
+        self.history.append(f"{self.clock.monotonic():9.3f} {what}")

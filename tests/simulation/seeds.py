@@ -1,12 +1,12 @@
-"""Which seeds run, and how one of them is run again."""
+"""The seeds of the simulations, and their selection by the environment."""
 
 import os
 
 
 def chunks(count: int, size: int) -> list[range]:
-    """The seeds in chunks of which each is a test.
+    """The seeds in chunks, one test each.
 
-    SIMULATION_SEED=1234 chooses one, SIMULATION_SEED=5000:9000 others than the usual ones.
+    SIMULATION_SEED=1234 selects one, SIMULATION_SEED=5000:9000 a range.
     """
     first, colon, end = os.environ.get("SIMULATION_SEED", f"0:{count}").partition(":")
     seeds = range(int(first), int(end) if colon else int(first) + 1)

@@ -1,8 +1,8 @@
-"""T8: whatever happens between an informer and its server, the store becomes what the server has.
+"""T8: whatever faults occur, the store of an informer converges to the state of the server.
 
-Each seed is one schedule of writes and faults with one selection, in its own event loop, where a
-seeded choice decides who runs next. SIMULATION_SEED=1234 replays one schedule and prints its
-story; SIMULATION_SEED=5000:9000 runs others than the usual ones.
+Each seed is one schedule of writes and faults with one selection, in its own event loop, where
+the seed also determines which callback runs next. SIMULATION_SEED=1234 replays one schedule and
+prints its history; SIMULATION_SEED=5000:9000 runs a range.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ SCHEDULES = 2000
 CHUNK = 50
 
 RECOVERY_SECONDS = 180.0
-"""From the last fault to a store that is right: the longest silence that is borne (100 s), the
-longest pauses of the ladders (30 s), and some."""
+"""From the last fault to a store that is right: the idle timeout (100 s), the
+longest backoff (30 s), and a reserve."""
 
 PROPAGATION_SECONDS = 2.0
-"""From a write to the store while nothing is wrong."""
+"""From a write to the store without faults."""
 
 WINDOW_SECONDS, WINDOW_CALLS = 30.0, 60
-"""The most calls in that time, second tries of the transport included."""
+"""The maximum number of calls in that time, including retries of the transport."""
 
 SELECTIONS = (
     Selection(CONFIG_MAP),
@@ -55,7 +55,7 @@ _METRICS = Metrics()
 
 
 class TimedWire(FakeWire):
-    """Notes when each call was sent, and which; `sent` is of the informer alone."""
+    """Records each call and its time; `requests` has those of the informer."""
 
     def __init__(self, server: FakeApiServer, rng: random.Random, *, faults: Faults) -> None:
         super().__init__(server, rng, faults=faults)
@@ -72,8 +72,8 @@ class TimedWire(FakeWire):
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """One informer of one server, with everything that may go wrong in between."""
+class InformerScenario:
+    """One informer of one server, with random faults."""
 
     simulation: Simulation
     server: FakeApiServer
@@ -91,20 +91,20 @@ class Scene:
         }
 
     def expect_convergence(self) -> None:
-        """The store and what each handler was told are what the server has."""
+        """The store and the state of each handler equal the server."""
         expected = self.expected()
         assert {key_of(obj): obj for obj in self.informer.list()} == expected
         for checker in self.checkers:
             assert checker.known == expected
 
     async def write(self) -> None:
-        """Write as the owner of the informer does, and tell it of the answer."""
+        """Write as the process of the informer, and let it observe the response."""
         rng, chaos = self.simulation.rng, self.chaos
         key = chaos.key()
         body = {"apiVersion": "v1", "kind": "ConfigMap", **chaos.body(key)}
         wire = FakeWire(self.server, rng, faults=chaos.faults, latency=(0.0, 2.0))
         client = client_of(wire)
-        # Somebody else is at the same object, before our call arrives or before its answer does.
+        # Another client writes the same object before our request or our response arrives.
         if rng.random() < 0.5:
             self.simulation.loop.call_later(rng.uniform(0.0, 4.0), chaos.mutate, key)
         with suppress(ApiError, TransportError):
@@ -113,7 +113,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(simulation: Simulation) -> AsyncIterator[Scene]:
+async def scene(simulation: Simulation) -> AsyncIterator[InformerScenario]:
     rng = simulation.rng
     server = FakeApiServer(simulation.clock, rng)
     server.watch_list = rng.random() < 0.8
@@ -137,10 +137,10 @@ async def scene(simulation: Simulation) -> AsyncIterator[Scene]:
         chaos.mutate()
     running = asyncio.create_task(informer.run(), name="informer")
     try:
-        yield Scene(simulation, server, wire, chaos, informer, [checker])
+        yield InformerScenario(simulation, server, wire, chaos, informer, [checker])
         assert not running.done(), running
     except BaseException as error:
-        error.add_note("\n".join((str(informer.selection), *chaos.story)))
+        error.add_note("\n".join((str(informer.selection), *chaos.history)))
         raise
     finally:
         running.cancel()
@@ -151,15 +151,15 @@ async def converge(simulation: Simulation) -> None:
     """One schedule."""
     async with scene(simulation) as here:
         rng, chaos = simulation.rng, here.chaos
-        writer = asyncio.create_task(_write_now_and_then(here), name="writer")
-        await chaos.rage(rng.randint(3, 30))
+        writer = asyncio.create_task(_write_sometimes(here), name="writer")
+        await chaos.run(rng.randint(3, 30))
         late = StoreChecker()
         here.informer.add_handler(late)
         here.checkers.append(late)
-        await chaos.rage(rng.randint(3, 30))
-        chaos.calm()
+        await chaos.run(rng.randint(3, 30))
+        chaos.end_faults()
         if rng.random() < 0.5:
-            # Each later list would repair what an earlier one did wrong: this is the last.
+            # Later lists would correct errors of earlier ones, so this is the last list.
             here.server.restart()
             for number in range(8):
                 chaos.mutate()
@@ -169,7 +169,7 @@ async def converge(simulation: Simulation) -> None:
         await writer
         await simulation.clock.sleep(RECOVERY_SECONDS)
         here.expect_convergence()
-        # A store may be right by chance, with a watch that is dead.
+        # A store may be correct by chance although its watch is broken.
         for _ in range(3):
             chaos.mutate()
         here.server.put(CONFIG_MAP, chaos.body(ObjectKey("shop", "a")))
@@ -179,12 +179,12 @@ async def converge(simulation: Simulation) -> None:
         assert here.wire.streams == 1
         assert len(here.server.watches) == 1
         _expect_versions_never_regress(call for _, call in here.wire.requests)
-        _expect_the_right_question(here)
-        _expect_patience(here)
+        _expect_selectors(here)
+        _expect_request_rate(here)
     assert here.wire.streams == 0
 
 
-async def _write_now_and_then(here: Scene) -> None:
+async def _write_sometimes(here: InformerScenario) -> None:
     rng = random.Random(here.simulation.rng.random())
     for _ in range(rng.randint(0, 15)):
         await here.simulation.clock.sleep(rng.uniform(0.0, 10.0))
@@ -200,16 +200,16 @@ def _expect_versions_never_regress(requests: Iterable[HttpRequest]) -> None:
             last = version
 
 
-def _expect_patience(here: Scene) -> None:
-    """However bad it gets, the server is not asked more often than that."""
+def _expect_request_rate(here: InformerScenario) -> None:
+    """Even with faults, the number of requests is limited."""
     moments = [at for at, _ in here.wire.requests]
     for first, at in enumerate(moments):
         busy = moments[first : first + WINDOW_CALLS + 1]
         assert len(busy) <= WINDOW_CALLS or busy[-1] - at > WINDOW_SECONDS, f"busy from {at:g} on"
 
 
-def _expect_the_right_question(here: Scene) -> None:
-    """Not more than the selection is ever asked for."""
+def _expect_selectors(here: InformerScenario) -> None:
+    """All requests have the selectors of the selection."""
     selection = here.informer.selection
     for _, call in here.wire.requests:
         assert call.query.get("labelSelector", "") == selection.label_selector

@@ -1,4 +1,4 @@
-"""runtime.testing.simulation: time jumps, the seed decides, and what hangs or spins is named."""
+"""runtime.testing.simulation: virtual time, seeded order, and detection of deadlocks and leaks."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from runtime.clock import Deadline, yield_to_loop
 from runtime.testing.simulation import Deadlock, Leak, Runaway, Simulation, simulate
 
 
-def test_an_hour_passes_at_once() -> None:
+def test_virtual_time_passes_immediately() -> None:
     async def main(simulation: Simulation) -> tuple[float, float]:
         start = simulation.clock.now()
         await simulation.clock.sleep(3600.0)
@@ -31,7 +31,7 @@ async def _order_of_five(simulation: Simulation) -> str:
     return "".join(order)
 
 
-def test_the_seed_decides_who_runs_and_repeats() -> None:
+def test_the_seed_determines_the_order() -> None:
     orders = [simulate(_order_of_five, seed=seed) for seed in range(50)]
     assert len(set(orders)) > 40
     assert orders == [simulate(_order_of_five, seed=seed) for seed in range(50)]
@@ -78,19 +78,19 @@ def test_a_deadline_works_on_the_clock_of_the_loop() -> None:
     assert simulate(main, seed=3) == 7.0
 
 
-def test_waiting_for_nobody_is_a_deadlock_that_names_the_task_and_the_seed() -> None:
+def test_a_deadlock_is_reported_with_task_and_seed() -> None:
     async def stuck(loop: asyncio.AbstractEventLoop) -> None:
         await loop.create_future()
 
     async def main(simulation: Simulation) -> None:
-        await asyncio.create_task(stuck(simulation.loop), name="poor soul")
+        await asyncio.create_task(stuck(simulation.loop), name="stuck task")
 
-    with pytest.raises(Deadlock, match=r"poor soul at .*stuck") as caught:
+    with pytest.raises(Deadlock, match=r"stuck task at .*stuck") as caught:
         simulate(main, seed=77)
     assert any("seed=77" in note for note in caught.value.__notes__)
 
 
-def test_spinning_is_a_runaway() -> None:
+def test_a_busy_loop_is_reported() -> None:
     async def main(simulation: Simulation) -> None:
         while True:
             await yield_to_loop()
@@ -99,7 +99,7 @@ def test_spinning_is_a_runaway() -> None:
         simulate(main, seed=1, steps=1000)
 
 
-def test_a_task_left_behind_is_a_leak() -> None:
+def test_a_task_that_outlives_the_simulation_is_a_leak() -> None:
     kept = []
 
     async def main(simulation: Simulation) -> None:
@@ -110,7 +110,7 @@ def test_a_task_left_behind_is_a_leak() -> None:
     assert kept[0].cancelled()
 
 
-def test_an_exception_that_nobody_saw_is_a_leak() -> None:
+def test_an_exception_that_was_never_retrieved_is_a_leak() -> None:
     async def crash() -> None:
         raise ValueError("unseen")
 

@@ -1,4 +1,4 @@
-"""T8 for a whole operator: whatever happens, and however often it is killed, the end is right.
+"""T8 for a whole operator: it converges after any faults and crashes.
 
 Replay: SIMULATION_SEED, as in test_convergence.
 """
@@ -6,7 +6,7 @@ Replay: SIMULATION_SEED, as in test_convergence.
 import pytest
 
 from runtime.testing.simulation import Simulation, simulate
-from tests.simulation.farmyard import Farmyard
+from tests.simulation.config_map_set_faults import SetSimulation
 from tests.simulation.seeds import chunks, name_of
 
 SCHEDULES = 120
@@ -14,53 +14,53 @@ CHUNK = 20
 
 RECOVERY_SECONDS = 300.0
 QUIET_SECONDS = 1500.0
-"""Shorter than the half hour after which owned apply looks at everything anew."""
+"""Shorter than the half hour after which owned apply compares all objects again."""
 
 
-async def keep_flocks(simulation: Simulation) -> None:
+async def converge(simulation: Simulation) -> None:
     """One schedule."""
-    yard = Farmyard(simulation)
+    sets = SetSimulation(simulation)
     try:
-        await yard.rage(simulation.rng.randint(5, 40))
-        yard.faults.rate = 0.0
+        await sets.run(simulation.rng.randint(5, 40))
+        sets.faults.rate = 0.0
         await simulation.clock.sleep(RECOVERY_SECONDS)
-        yard.expect_order()
-        revision, count = yard.server.storage.revision, len(yard.server.requests)
+        sets.expect_convergence()
+        revision, count = sets.server.storage.revision, len(sets.server.requests)
         await simulation.clock.sleep(QUIET_SECONDS)
-        writes = [call for call in list(yard.server.requests)[count:] if call.writes]
+        writes = [call for call in list(sets.server.requests)[count:] if call.writes]
         assert writes == []
-        assert yard.server.storage.revision == revision
-        # A new process finds everything in place.
-        await yard.shepherd.crash()
+        assert sets.server.storage.revision == revision
+        # A new process has nothing to write.
+        await sets.runner.crash()
         await simulation.clock.sleep(QUIET_SECONDS)
-        assert [call for call in list(yard.server.requests)[count:] if call.writes] == []
-        yard.expect_order()
+        assert [call for call in list(sets.server.requests)[count:] if call.writes] == []
+        sets.expect_convergence()
     except BaseException as error:
-        error.add_note("\n".join(yard.story))
+        error.add_note("\n".join(sets.history))
         raise
     finally:
-        await yard.shepherd.stop()
-    assert not yard.server.watches
+        await sets.runner.stop()
+    assert not sets.server.watches
 
 
 @pytest.mark.parametrize("seeds", chunks(SCHEDULES, CHUNK), ids=name_of)
 @pytest.mark.usefixtures("quiet")
-def test_t08_an_operator_converges_and_rests(seeds: range) -> None:
+def test_t08_an_operator_converges_and_becomes_idle(seeds: range) -> None:
     for seed in seeds:
-        simulate(keep_flocks, seed=seed)
+        simulate(converge, seed=seed)
 
 
-def test_the_faults_reach_the_operator() -> None:
-    """What keep_flocks proves rests on lives lost and calls failed; here they are counted."""
+def test_the_faults_affect_the_operator() -> None:
+    """The schedules contain crashes and failed calls."""
     lives, failed = 0, 0
 
     async def main(simulation: Simulation) -> None:
         nonlocal lives, failed
-        yard = Farmyard(simulation)
-        await yard.rage(40)
-        lives += yard.shepherd.lives
-        failed += sum("rate of 0.9" in line for line in yard.story)
-        await yard.shepherd.stop()
+        sets = SetSimulation(simulation)
+        await sets.run(40)
+        lives += sets.runner.lives
+        failed += sum("rate of 0.9" in line for line in sets.history)
+        await sets.runner.stop()
 
     for seed in range(3):
         simulate(main, seed=seed)

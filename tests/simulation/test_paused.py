@@ -1,7 +1,7 @@
-"""A pause stops every write of every reconciler: the whole process, whatever happens meanwhile.
+"""A pause stops all writes of all reconcilers of a process, whatever happens during it.
 
-The rules of single reconcilers are tested beside them; here all of them run together, over days of
-virtual time, and every request that writes is counted.
+Tests of single reconcilers are in tests/managers; here all of them run together, over days of
+virtual time, and every write is counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHILDREN = ((CONFIG_MAP, "x-config"), (SERVICE, "x"), (SERVICE, "x-public"))
 
 
 async def boot_cluster(world: World) -> None:
-    """A cluster of three that serves."""
+    """Start a cluster of three servers."""
     cluster = gen.cluster(replicas=3).with_metadata(finalizers=[names.FINALIZER])
     world.put(CLUSTERS, cluster.object())
     await world.rest()
@@ -41,9 +41,9 @@ async def boot_cluster(world: World) -> None:
 
 
 async def back_up(world: World) -> None:
-    """The same, with a backup under way and a schedule that is due at three every night."""
+    """Start a cluster with a running backup and a schedule that is due at three every night."""
     await boot_cluster(world)
-    world.ask_for(
+    world.edit_spec(
         backup={"schedule": "0 3 * * *", "target": STORE},
         selfInit={"enabled": True, "requests": [REQUEST], "oidc": {"enabled": True}},
     )
@@ -70,7 +70,7 @@ def phase(world: World, name: str) -> tuple[str, str]:
 
 
 def disturb(world: World) -> None:
-    """Whatever would make a reconciler write: drift, an end of a job, orders, a lost pod."""
+    """Change everything that would cause a write: drift, a lost pod, a trigger annotation."""
     for resource, name in CHILDREN:
         world.server.remove(resource, ObjectKey(gen.NAMESPACE, name))
     live = world.live(STATEFUL_SET)
@@ -81,7 +81,7 @@ def disturb(world: World) -> None:
 
 
 async def end_job(world: World, name: str) -> None:
-    """The job of a backup says that it went well, and Kubernetes says that it ended."""
+    """Write the report of a successful backup Job, and its completion."""
     status = world.live(BACKUPS, name)["status"]
     report = {
         "jobUID": status["jobUID"],
@@ -95,14 +95,14 @@ async def end_job(world: World, name: str) -> None:
     world.write_status(JOB, status["jobName"], {"conditions": [done]})
 
 
-def test_under_a_pause_nothing_is_written_whatever_happens(
+def test_nothing_is_written_during_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def main(simulation: Simulation) -> None:
         world = World(simulation, monkeypatch)
         async with world.operator():
             await back_up(world)
-            world.ask_for(paused=True)
+            world.edit_spec(paused=True)
             await world.rest(60.0)
             assert world.condition("Paused") == ("True", "Paused")
             assert phase(world, "by-hand") == ("Running", "Paused")
@@ -112,19 +112,19 @@ def test_under_a_pause_nothing_is_written_whatever_happens(
             await end_job(world, "by-hand")
             await world.rest(2 * DAY)
             assert world.wire.writes == []
-        # Nor by an operator that finds it so.
+        # Neither by a new operator.
         async with world.operator():
             await world.rest(DAY)
             assert world.wire.writes == []
             assert world.requests == []
-            world.ask_for(paused=False)
+            world.edit_spec(paused=False)
             await world.rest(5.0)
             assert phase(world, "by-hand") == ("Completed", "BackupCompleted")
             await world.rest(60.0)
             for resource, name in CHILDREN:
                 assert world.live(resource, name), name
             assert world.live(STATEFUL_SET)["spec"]["replicas"] == 3
-            # One backup makes up for three nights, and nobody calls it late.
+            # One backup replaces those of three nights, and is not reported as late.
             scheduled = [obj for obj in world.server.objects(BACKUPS) if is_scheduled(obj)]
             assert len(scheduled) == 1
             assert world.condition("BackupHealthy") == ("True", "LastBackupSucceeded")
@@ -136,13 +136,13 @@ def is_scheduled(backup: Object) -> bool:
     return bool(backup["spec"].get("scheduledTime"))
 
 
-def test_the_pause_is_told_once_by_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_object_reports_the_pause_once(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main(simulation: Simulation) -> None:
         world = World(simulation, monkeypatch)
         async with world.operator():
             await back_up(world)
             world.take_writes()
-            world.ask_for(paused=True)
+            world.edit_spec(paused=True)
             await world.rest(600.0)
             results = sorted(what.rpartition("/namespaces/ns/")[2] for what in world.take_writes())
             assert results == ["openbaobackups/by-hand/status", "openbaoclusters/x/status"]
@@ -150,14 +150,14 @@ def test_the_pause_is_told_once_by_each(monkeypatch: pytest.MonkeyPatch) -> None
     simulate(main, seed=2)
 
 
-def test_what_is_asked_for_under_a_pause_is_answered_once_and_waits(
+def test_requests_during_a_pause_are_reported_once_and_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def main(simulation: Simulation) -> None:
         world = World(simulation, monkeypatch)
         async with world.operator():
             await boot_cluster(world)
-            world.ask_for(paused=True)
+            world.edit_spec(paused=True)
             await world.rest(60.0)
             world.take_writes()
             world.put(BACKUPS, our_kind(BACKUP_KIND, "asked"))
@@ -182,10 +182,10 @@ def test_what_is_asked_for_under_a_pause_is_answered_once_and_waits(
 
 
 @pytest.mark.parametrize("number", range(1, 16))
-def test_a_pass_that_began_before_the_pause_writes_nothing_after_it_is_seen(
+def test_a_running_reconcile_stops_writing_after_the_pause(
     monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """Paused at each write of a first boot: what is not on the wire by then is not sent."""
+    """Pause at each write of a first boot: later writes are not sent."""
 
     async def main(simulation: Simulation) -> None:
         world = World(simulation, monkeypatch)
@@ -195,7 +195,7 @@ def test_a_pass_that_began_before_the_pause_writes_nothing_after_it_is_seen(
             nonlocal sent
             sent += 1
             if sent == number:
-                world.ask_for(paused=True)
+                world.edit_spec(paused=True)
 
         world.wire.meanwhile = meanwhile
         async with world.operator():
@@ -210,8 +210,8 @@ def test_a_pass_that_began_before_the_pause_writes_nothing_after_it_is_seen(
     simulate(main, seed=number)
 
 
-def test_a_first_boot_that_was_paused_anywhere_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Paused and resumed again and again: nothing of what was cut short is missing."""
+def test_a_paused_first_boot_continues_after_the_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pause and resume repeatedly: all interrupted steps are completed."""
 
     async def main(simulation: Simulation) -> None:
         world = World(simulation, monkeypatch)
@@ -220,9 +220,9 @@ def test_a_first_boot_that_was_paused_anywhere_goes_on(monkeypatch: pytest.Monke
             world.put(CLUSTERS, cluster.object())
             for _ in range(10):
                 await world.rest(simulation.rng.uniform(0.0, 0.2))
-                world.ask_for(paused=True)
+                world.edit_spec(paused=True)
                 await world.rest(simulation.rng.uniform(0.0, 0.2))
-                world.ask_for(paused=False)
+                world.edit_spec(paused=False)
             await world.rest()
             world.start_pods(1)
             await world.rest()

@@ -26,7 +26,7 @@ KEY = ObjectKey("shop", "a")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A client, the proxy, the server behind it and what goes wrong inside of that."""
+    """A client, the proxy, the server behind it, and the faults of that server."""
 
     client: Client
     proxy: FaultProxy
@@ -60,7 +60,7 @@ async def line() -> AsyncIterator[Line]:
                 await client.close()
 
 
-async def test_without_faults_it_is_the_server(line: Line) -> None:
+async def test_without_faults_the_proxy_is_transparent(line: Line) -> None:
     assert (await line.client.get(CONFIG_MAP, KEY))["data"] == {"k": "x"}
     assert line.proxy.accepted == 1
 
@@ -85,7 +85,7 @@ async def test_a_half_open_watch_is_silent_and_open(line: Line) -> None:
     assert (await line.client.get(CONFIG_MAP, KEY))["data"] == {"k": "unheard"}
 
 
-async def test_a_pause_loses_nothing(line: Line) -> None:
+async def test_a_pause_loses_no_data(line: Line) -> None:
     async with line.client.watch(CONFIG_MAP, None, line.watch()) as lines:
         line.proxy.pause()
         line.put("late")
@@ -96,7 +96,7 @@ async def test_a_pause_loses_nothing(line: Line) -> None:
         assert b"late" in await waiting
 
 
-async def test_a_stream_is_cut_after_so_many_bytes(line: Line) -> None:
+async def test_a_stream_is_truncated_after_a_number_of_bytes(line: Line) -> None:
     line.proxy.truncate_after(300)
     with pytest.raises(TransportError):
         await line.client.get(CONFIG_MAP, KEY)
@@ -120,7 +120,7 @@ async def test_delay_and_throttle_take_time(line: Line) -> None:
     assert clock.monotonic() - start >= 0.1
 
 
-async def test_refused_connections(line: Line) -> None:
+async def test_refused_connections_are_transport_errors(line: Line) -> None:
     line.proxy.refuse()
     with pytest.raises(TransportError):
         await line.client.get(CONFIG_MAP, KEY)
@@ -128,7 +128,7 @@ async def test_refused_connections(line: Line) -> None:
     await line.client.get(CONFIG_MAP, KEY)
 
 
-async def test_a_server_that_is_gone(line: Line) -> None:
+async def test_an_absent_server_is_a_transport_error(line: Line) -> None:
     async with FaultProxy("127.0.0.1", 1) as proxy:
         tokens = Tokens(f"http://127.0.0.1:{proxy.port}")
         client = Client(tokens, user_agent="test/1", clock=SystemClock())
@@ -152,7 +152,7 @@ async def test_a_server_that_is_gone(line: Line) -> None:
 async def test_the_faults_of_the_server_reach_a_client_over_http(
     line: Line, kind: FaultKind, error: type[Exception]
 ) -> None:
-    # A reading call is tried four times; longer waits than 5 s are left to the caller.
+    # A read is tried four times; the caller handles waits of more than 5 s.
     line.faults.extend(*[Fault(kind, 9.0)] * 4)
     with pytest.raises(error):
         await line.client.get(CONFIG_MAP, KEY)

@@ -15,7 +15,7 @@ from runtime.testing.simulation import Simulation, simulate
 from runtime.types import Object, ObjectKey, key_of
 
 NOTICED_SECONDS = 150.0
-"""The server opens a watch from the future and says nothing: the idle deadline, and some."""
+"""The server opens a watch from a future version and sends nothing: the idle timeout, and more."""
 
 
 def config_map(name: str, value: str) -> Object:
@@ -29,7 +29,7 @@ def config_map(name: str, value: str) -> Object:
 
 @pytest.mark.parametrize("watch_list", [True, False], ids=["streamed", "paged"])
 @pytest.mark.parametrize("seed", range(5))
-def test_t08_a_history_that_went_back_is_followed(seed: int, watch_list: bool) -> None:
+def test_t08_an_informer_follows_a_restored_server(seed: int, watch_list: bool) -> None:
     async def main(simulation: Simulation) -> None:
         server = FakeApiServer(simulation.clock, simulation.rng)
         for name in ("kept", "later"):
@@ -49,7 +49,7 @@ def test_t08_a_history_that_went_back_is_followed(seed: int, watch_list: bool) -
         )
         running = asyncio.create_task(informer.run())
         await informer.wait_synced(10.0)
-        # Our own write is ahead of everything: it is not to be defended against the backup.
+        # The version of our own write is the newest, and the restored state still replaces it.
         informer.observe(server.put(CONFIG_MAP, config_map("kept", "ours")))
         server.restore(backup)
         server.put(CONFIG_MAP, config_map("new", "since"))
@@ -70,7 +70,7 @@ def test_t08_a_history_that_went_back_is_followed(seed: int, watch_list: bool) -
     simulate(main, seed=seed)
 
 
-def test_a_version_that_is_forgotten_cannot_be_restored() -> None:
+def test_a_compacted_version_cannot_be_restored() -> None:
     async def main(simulation: Simulation) -> None:
         server = FakeApiServer(simulation.clock, simulation.rng)
         server.put(CONFIG_MAP, config_map("a", "b"))

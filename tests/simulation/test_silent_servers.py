@@ -1,7 +1,7 @@
-"""Servers that finish TLS and never answer: what they cost a cluster of somebody else.
+"""Servers that complete the TLS handshake and never respond: the delay of clusters of others.
 
-All controllers run in virtual time; each question to a server of the one namespace lasts as long as
-it may, and each to the other is refused, as by a server that is being started.
+All controllers run in virtual time; each request to a server of one namespace lasts until its
+timeout, and each to the other namespace is refused, as by a server that starts.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ SIX = [f"10.9.{ordinal}.{number}" for ordinal in (0, 1) for number in (1, 2, 3)]
 
 
 @dataclass
-class Silence:
-    """The servers of both namespaces, and when each question was sent."""
+class SilentServers:
+    """The servers of both namespaces, and the time of each request."""
 
     world: World
     requests: list[tuple[float, str]] = field(default_factory=list)
@@ -49,12 +49,12 @@ class Silence:
 
 def silent_world(
     simulation: Simulation, patch: pytest.MonkeyPatch, clusters: int = SILENT
-) -> Silence:
-    """Such servers, and clusters of two pods of which nobody says that it leads."""
+) -> SilentServers:
+    """Such servers, and clusters of two pods without a leader."""
     world = World(simulation, patch)
-    silence = Silence(world)
+    silent = SilentServers(world)
     patch.setattr(Bao, "_call", CALL)
-    patch.setattr(Exchange, "send", lambda _, request, seconds: silence.send(request, seconds))
+    patch.setattr(Exchange, "send", lambda _, request, seconds: silent.send(request, seconds))
     for number in range(clusters):
         cluster = gen.cluster(f"c{number}", replicas=3).initialized()
         cluster = cluster.with_metadata(namespace=HOSTILE, finalizers=[names.FINALIZER])
@@ -64,11 +64,11 @@ def silent_world(
             pod["metadata"]["namespace"] = HOSTILE
             pod["status"]["podIP"] = f"10.9.{ordinal}.{number + 1}"
             put(world, POD, pod)
-    return silence
+    return silent
 
 
 def put(world: World, resource: Resource, obj: Object) -> None:
-    """Make an object, and give it its status."""
+    """Create an object with its status."""
     world.put(resource, obj)
     key = ObjectKey(obj["metadata"]["namespace"], obj["metadata"]["name"])
     live = world.server.get(resource, key)
@@ -77,7 +77,7 @@ def put(world: World, resource: Resource, obj: Object) -> None:
 
 
 async def seconds_until(world: World, resource: Resource, name: str, most: float) -> float:
-    """How long it takes until there is such an object beside those of the silent clusters."""
+    """The seconds until an object of that name exists in the other namespace."""
     begun = world.clock.monotonic()
     while world.server.get(resource, ObjectKey(gen.NAMESPACE, name)) is None:
         await world.rest(0.05)
@@ -88,15 +88,15 @@ async def seconds_until(world: World, resource: Resource, name: str, most: float
 
 
 @pytest.mark.parametrize("after", [0.5, 7.0, 61.5])
-def test_the_first_boot_of_another_namespace_begins_within_two_seconds(
+def test_silent_servers_delay_another_first_boot_by_at_most_two_seconds(
     monkeypatch: pytest.MonkeyPatch, after: float
 ) -> None:
     async def main(simulation: Simulation) -> None:
-        silence = silent_world(simulation, monkeypatch)
-        world = silence.world
+        silent = silent_world(simulation, monkeypatch)
+        world = silent.world
         async with world.operator():
             await world.rest(after)
-            assert len({address for _, address in silence.requests}) >= 8, "nobody asks them"
+            assert len({address for _, address in silent.requests}) >= 8, "no requests"
             cluster = gen.cluster(replicas=3).with_metadata(finalizers=[names.FINALIZER])
             world.put(CLUSTERS, cluster.object())
             assert await seconds_until(world, STATEFUL_SET, "x", 60.0) < 2.0
@@ -109,19 +109,19 @@ def test_the_first_boot_of_another_namespace_begins_within_two_seconds(
     simulate(main, seed=1)
 
 
-def test_a_silent_server_is_asked_ever_less_and_the_gauges_show_it(
+def test_a_silent_server_gets_fewer_requests_and_the_gauges_show_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def main(simulation: Simulation) -> None:
-        silence = silent_world(simulation, monkeypatch, clusters=3)
-        world = silence.world
+        silent = silent_world(simulation, monkeypatch, clusters=3)
+        world = silent.world
         async with world.operator() as parts:
             await world.rest(200.0)
-            silence.requests.clear()
+            silent.requests.clear()
             await world.rest(260.0)
-            # 60 seconds of rest and 5 of asking; without a breaker each is asked 37 times.
-            assert len(silence.requests) <= 5 * 6
-            assert {address for _, address in silence.requests} == {*SIX}
+            # An open breaker pauses for 60 s; without one, each server gets 37 requests.
+            assert len(silent.requests) <= 5 * 6
+            assert {address for _, address in silent.requests} == {*SIX}
             assert sample(parts.metrics, "openbao_operator_breakers_open") == 6
             assert sample(parts.metrics, "openbao_operator_breakers_opened_total") == 6
 

@@ -1,7 +1,7 @@
 """All controllers of one operator process over the fake API server, in virtual time.
 
-The servers of OpenBao do not answer; pods are played by the test. Every write that the operator
-sends is noted with what its cache held of the cluster at that moment.
+The OpenBao servers do not respond; the test writes the pods. Every write of the operator is
+recorded with the state of the cluster in its cache at that time.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One write as it was sent. `seen_paused`: the cache of the operator knew of the pause."""
+    """One write. `during_pause`: the cluster was paused in the cache of the operator."""
 
     what: str
     during_pause: bool
 
 
-class Noting(FakeWire):
-    """The way of the operator to the API server, with a note of every write.
+class RecordingWire(FakeWire):
+    """The wire to the API server, which records every write.
 
-    `meanwhile` is what somebody else does at the moment in which a write is sent.
+    `meanwhile` is called when a write is sent.
     """
 
     def __init__(self, server: FakeApiServer, rng: random.Random) -> None:
@@ -87,7 +87,7 @@ async def _all_serve(
 
 
 class World:
-    """A fake API server and an operator that may be ended and begun anew."""
+    """A fake API server, and an operator that can be restarted."""
 
     def __init__(self, simulation: Simulation, patch: pytest.MonkeyPatch) -> None:
         self.simulation = simulation
@@ -97,20 +97,20 @@ class World:
             self.server.serve(custom(kind))
         self.server.serve(custom(DEFINITION))
         self.server.serve(Kind(INGRESS, status=True))
-        self.wire = Noting(self.server, simulation.rng)
+        self.wire = RecordingWire(self.server, simulation.rng)
         self.requests: list[str] = []
-        """What servers were asked to do, beside mere questions."""
-        patch.setattr(Bao, "_call", self._nobody)
+        """Requests to servers other than reads."""
+        patch.setattr(Bao, "_call", self._unavailable)
         patch.setattr(ServedCertificates, "of", _all_serve)
 
-    async def _nobody(self, method: str, address: str, path: str, **_: Any) -> Any:
+    async def _unavailable(self, method: str, address: str, path: str, **_: Any) -> Any:
         if method != "GET":
             self.requests.append(f"{method} {path}")
-        raise BaoError(f"{path} of {address}: nobody is there")
+        raise BaoError(f"{path} of {address}: connection refused")
 
     @asynccontextmanager
     async def operator(self) -> AsyncIterator[Parts]:
-        """One life of a process."""
+        """Run one process."""
         client = client_of(self.wire, guard=with_pause_check(None))
         metrics, rng = Metrics(), random.Random(self.simulation.seed)
         parts = Parts(
@@ -149,29 +149,29 @@ class World:
         """Let time pass."""
         await self.clock.sleep(seconds)
 
-    # --- what others do -------------------------------------------------------------------------
+    # --- writes of other clients ----------------------------------------------------------------
 
     def put(self, resource: Resource, obj: Object) -> None:
-        """Somebody writes an object."""
+        """Write an object as another client."""
         new_obj = copy.deepcopy(obj)
         for field in ("uid", "resourceVersion", "generation"):
             new_obj["metadata"].pop(field, None)
         self.server.put(resource, new_obj, manager="somebody")
 
     def live(self, resource: Resource, name: str = "x") -> Object:
-        """A copy of what is stored."""
+        """A copy of the stored object."""
         obj = self.server.get(resource, ObjectKey(gen.NAMESPACE, name))
         assert obj is not None, f"no {resource.kind} {name}"
         return copy.deepcopy(obj)
 
-    def ask_for(self, **fields: Any) -> None:
-        """Somebody edits the spec of the cluster."""
+    def edit_spec(self, **fields: Any) -> None:
+        """Edit the spec of the cluster as a user."""
         changed = self.live(CLUSTERS)
         changed["spec"].update(fields)
         self.put(CLUSTERS, changed)
 
     def start_pods(self, count: int) -> None:
-        """Do what the StatefulSet controller, the kubelet and the servers do."""
+        """Act as the StatefulSet controller, the kubelet and the servers."""
         live = self.live(STATEFUL_SET)
         marks = live["spec"]["template"]["metadata"]["annotations"]
         self.write_status(STATEFUL_SET, "x", {"observedGeneration": 99, "replicas": count})
@@ -182,7 +182,7 @@ class World:
             self.write_status(POD, f"x-{n}", obj["status"])
 
     def write_status(self, resource: Resource, name: str, status: Object) -> None:
-        """Somebody writes the status of an object."""
+        """Write the status of an object as another client."""
         live = self.live(resource, name)
         kind = self.server._kind(resource)
         key = ObjectKey(gen.NAMESPACE, name)
@@ -192,7 +192,7 @@ class World:
     async def apply_status(
         self, resource: Resource, name: str, status: Object, manager: str
     ) -> None:
-        """A job says something of itself, in its own part of a status."""
+        """Apply a part of a status, as a Job does."""
         body = {
             "apiVersion": resource.api_version,
             "kind": resource.kind,
@@ -204,15 +204,15 @@ class World:
         )
 
     def change_metadata(self, **parts: Any) -> None:
-        """Somebody writes labels or annotations of the cluster."""
+        """Write labels or annotations of the cluster as a user."""
         changed = self.live(CLUSTERS)
         changed["metadata"].update(parts)
         self.put(CLUSTERS, changed)
 
-    # --- what is there --------------------------------------------------------------------------
+    # --- reads ----------------------------------------------------------------------------------
 
     def take_writes(self) -> list[str]:
-        """The writes since the last question, without events."""
+        """The writes since the last call, without events."""
         words = [write.what for write in self.wire.writes if f"/{EVENT.plural}" not in write.what]
         self.wire.writes.clear()
         return words

@@ -1,7 +1,7 @@
-"""A small operator: a Flock of N sheep is N ConfigMaps, kept by owned apply.
+"""A small operator: a ConfigMapSet of size N has N ConfigMaps, written by owned apply.
 
-The parts are those of any operator (informers, a controller with workers, owned apply), put
-together as one process that can be killed at any moment and started again.
+Its parts are those of any operator (informers, a controller with workers, owned apply), in one
+process that can be killed at any time and started again.
 """
 
 import asyncio
@@ -28,24 +28,24 @@ from runtime.testing.api_server.kinds import custom
 from runtime.types import Object, ObjectKey, Request, Resource, uid_of
 from runtime.verdict import Verdict
 
-FLOCK = Resource("farm.example.com", "v1", "Flock", "flocks")
-FLOCK_KIND = custom(FLOCK)
-MARKS = OwnershipKeys("farm.example.com/owner", "farm.example.com/intent", "farm.example.com/adopt")
-MANAGER = "shepherd"
-LABELS = {"app.kubernetes.io/managed-by": "shepherd"}
+CONFIG_MAP_SET = Resource("sets.example.com", "v1", "ConfigMapSet", "configmapsets")
+CONFIG_MAP_SET_KIND = custom(CONFIG_MAP_SET)
+MARKS = OwnershipKeys("sets.example.com/owner", "sets.example.com/intent", "sets.example.com/adopt")
+MANAGER = "example-operator"
+LABELS = {"app.kubernetes.io/managed-by": "example-operator"}
 
 
-def flock(namespace: str, name: str, size: int, wool: str) -> Object:
+def config_map_set(namespace: str, name: str, size: int, value: str) -> Object:
     return {
-        "apiVersion": FLOCK.api_version,
-        "kind": FLOCK.kind,
+        "apiVersion": CONFIG_MAP_SET.api_version,
+        "kind": CONFIG_MAP_SET.kind,
         "metadata": {"namespace": namespace, "name": name},
-        "spec": {"size": size, "wool": wool},
+        "spec": {"size": size, "value": value},
     }
 
 
-def sheep(owner: Object) -> list[Intent]:
-    """What a flock wants to be there."""
+def children(owner: Object) -> list[Intent]:
+    """The ConfigMaps of a set."""
     metadata = owner["metadata"]
     return [
         Intent(
@@ -58,7 +58,7 @@ def sheep(owner: Object) -> list[Intent]:
                     "name": f"{metadata['name']}-{number}",
                     "labels": LABELS,
                 },
-                "data": {"wool": owner["spec"]["wool"], "number": str(number)},
+                "data": {"value": owner["spec"]["value"], "number": str(number)},
             },
         )
         for number in range(owner["spec"]["size"])
@@ -66,7 +66,7 @@ def sheep(owner: Object) -> list[Intent]:
 
 
 class Process:
-    """One life of the operator. `run` lasts until cancelled; nothing survives it."""
+    """One process of the operator. `run` lasts until it is cancelled; no state is kept."""
 
     def __init__(
         self,
@@ -84,12 +84,12 @@ class Process:
             metrics=metrics,
             options=InformerOptions(watch_list=rng.random() < 0.5, resync=300.0),
         )
-        self.flocks = self.informers.informer(Selection(FLOCK))
+        self.sets = self.informers.informer(Selection(CONFIG_MAP_SET))
         selector = ",".join(f"{key}={value}" for key, value in LABELS.items())
-        self.sheep = self.informers.informer(Selection(CONFIG_MAP, label_selector=selector))
+        self.children = self.informers.informer(Selection(CONFIG_MAP, label_selector=selector))
         self.owned = OwnedApply(
             client,
-            {CONFIG_MAP: self.sheep},
+            {CONFIG_MAP: self.children},
             field_manager=MANAGER,
             marks=MARKS,
             metrics=metrics,
@@ -97,7 +97,7 @@ class Process:
         )
         numbers = itertools.count()
         self.controller = Controller(
-            "farm",
+            "sets",
             self.reconcile,
             clock=clock,
             metrics=metrics,
@@ -106,8 +106,10 @@ class Process:
                 sync_timeout=100_000.0, reconcile_id=lambda: str(next(numbers))
             ),
         )
-        self.controller.watch(self.flocks, enqueue_object)
-        self.controller.watch(self.sheep, enqueue_owner(FLOCK.kind, FLOCK.group))
+        self.controller.watch(self.sets, enqueue_object)
+        self.controller.watch(
+            self.children, enqueue_owner(CONFIG_MAP_SET.kind, CONFIG_MAP_SET.group)
+        )
 
     async def run(self) -> None:
         try:
@@ -115,16 +117,16 @@ class Process:
                 group.create_task(self.informers.run(), name="informers")
                 group.create_task(self.controller.run(), name="controller")
         finally:
-            # A real end of a process takes the timer of the queue along.
+            # The end of a real process also ends the timer of the queue.
             self.controller.stop()
 
     async def reconcile(self, request: Request, /) -> Outcome:
-        """Make the sheep of one flock be as its spec says."""
-        obj = self.flocks.get(request)
+        """Reconcile the ConfigMaps of one set with its spec."""
+        obj = self.sets.get(request)
         if obj is None:
             return Done()
-        owner = Owner(FLOCK.api_version, FLOCK.kind, *request, uid_of(obj))
-        intents = sheep(obj)
+        owner = Owner(CONFIG_MAP_SET.api_version, CONFIG_MAP_SET.kind, *request, uid_of(obj))
+        intents = children(obj)
         results = await self.owned.ensure_all(owner, intents)
         bad = [write for write in results if not write.in_place]
         if any(write.verdict is Verdict.REJECTED for write in bad):
@@ -135,8 +137,8 @@ class Process:
         return Done()
 
 
-class Shepherd:
-    """Processes one after the other: `crash` ends the present one where it stands."""
+class RestartedProcess:
+    """Runs processes one after the other: `crash` ends the current one immediately."""
 
     def __init__(self, start: Callable[[], Process]) -> None:
         self._start = start
@@ -145,14 +147,14 @@ class Shepherd:
         self._task: asyncio.Task[None] = asyncio.create_task(self.process.run(), name="process")
 
     async def crash(self) -> None:
-        """Kill and start anew."""
+        """Kill the process, and start another one."""
         await self.stop()
         self.lives += 1
         self.process = self._start()
         self._task = asyncio.create_task(self.process.run(), name=f"process {self.lives}")
 
     async def stop(self) -> None:
-        """Kill. Raises what the process died of, if it was dead already."""
+        """Kill the process. Raises its exception if it has ended already."""
         if self._task.done():
             self._task.result()
             raise AssertionError("the process ended by itself")
@@ -160,6 +162,6 @@ class Shepherd:
         await asyncio.wait([self._task])
 
 
-def expected_sheep(flocks: Sequence[Object]) -> dict[ObjectKey, Object]:
-    """The data of each ConfigMap that should be there."""
-    return {intent.key: intent.body["data"] for owner in flocks for intent in sheep(owner)}
+def expected_children(sets: Sequence[Object]) -> dict[ObjectKey, Object]:
+    """The data of each expected ConfigMap."""
+    return {intent.key: intent.body["data"] for owner in sets for intent in children(owner)}
