@@ -12,13 +12,13 @@ from tests.runtime.apply_bench import KEY, MARKS, OTHER, OWNER, Bench, owned_obj
 
 # name: (the live object, whether it is deleted)
 PRUNING: dict[str, tuple[Object, bool]] = {
-    "what the plan does not name goes": (owned_object(), True),
-    "what belongs to somebody else stays": (owned_object(OTHER), False),
-    "what has no controller stays, whatever its mark says": (
+    "an object that is not planned is deleted": (owned_object(), True),
+    "an object of another owner is kept": (owned_object(OTHER), False),
+    "an object without controller is kept": (
         owned_object(ownerReferences=[], annotations={MARKS.owner_uid: "uid-1"}),
         False,
     ),
-    "what goes already is not deleted twice": (
+    "a terminating object is not deleted again": (
         owned_object(deletionTimestamp="2030-01-01T00:00:00Z"),
         False,
     ),

@@ -66,11 +66,11 @@ def edit_without_watch(bench: Bench) -> None:
 
 # name: (the change after the first ensure, the verdicts of the next ones)
 AFTERWARDS: dict[str, tuple[Callable[[Bench], object], list[Verdict]]] = {
-    "nothing is sent twice": (lambda bench: None, [SKIPPED]),
-    "a new process finds all as it was left": (lambda bench: bench.restart(), [SKIPPED]),
+    "an unchanged intent is sent once": (lambda bench: None, [SKIPPED]),
+    "an unchanged intent in a new process": (lambda bench: bench.restart(), [SKIPPED]),
     "a foreign edit": (lambda bench: bench.edit(data=TAMPERED), [UPDATED, SKIPPED, SKIPPED]),
     "a foreign edit while no process ran": (edit_without_watch, [UPDATED]),
-    "a field of somebody else": (
+    "a field of another manager": (
         lambda bench: bench.edit(data={"k": "v", "theirs": "x"}),
         [SKIPPED],
     ),
@@ -149,17 +149,19 @@ async def test_t24_a_value_that_the_server_normalizes_is_sent_once_per_process()
 
 # name: (the live object, the verdict, the requests)
 STANDING: dict[str, tuple[Object, Verdict, list[str]]] = {
-    "another owner's object is left alone": (owned_object(OTHER), Verdict.FOREIGN, []),
-    "an object that is being deleted is waited for": (
+    "an object of another owner is not changed": (owned_object(OTHER), Verdict.FOREIGN, []),
+    "a terminating object is waited for": (
         owned_object(deletionTimestamp="2030-01-01T00:00:00Z"), Verdict.TERMINATING, [],
     ),
-    "nobody's object is left alone": (owned_object(ownerReferences=[]), Verdict.FOREIGN, []),
-    "an object that was handed over is taken": (
+    "an object without owner is not changed": (
+        owned_object(ownerReferences=[]), Verdict.FOREIGN, [],
+    ),
+    "an object that was annotated for adoption is adopted": (
         owned_object(ownerReferences=[], annotations={MARKS.adopt: "corner"}),
         Verdict.UPDATED,
         ["apply ConfigMap c"],
     ),
-    "our object from before a crash is completed": (
+    "our incomplete object is completed after a crash": (
         owned_object(), Verdict.UPDATED, ["apply ConfigMap c"],
     ),
 }  # fmt: skip
@@ -225,9 +227,9 @@ def refusal(code: int, reason: str) -> Exception:
 
 # name: (the response to the apply, the exception); the errors of the API are in test_refusals.
 TROUBLES: dict[str, tuple[Exception, type[Exception]]] = {
-    "another object of the name is looked at again": (refusal(409, "Conflict"), Transient),
-    "no answer is asked for again": (TransportError("reset"), TransportError),
-    "a lost lease ends it": (LeaseLost("expired"), LeaseLost),
+    "another object with the name is read again": (refusal(409, "Conflict"), Transient),
+    "a lost response is retried": (TransportError("reset"), TransportError),
+    "a lost lease ends the apply": (LeaseLost("expired"), LeaseLost),
 }
 
 
@@ -243,15 +245,15 @@ async def test_responses_that_raise(answer: Exception, raised: type[Exception]) 
 
 # name: (the change after the refusal, whether the apply is sent again)
 AFTER_A_REFUSAL: dict[str, tuple[Callable[[Bench], object], Intent, bool]] = {
-    "the same wish for the same object is not sent again": (
+    "the same intent for the same object is not sent again": (
         lambda bench: bench.sync(), intent(k="bad"), False,
     ),
-    "another wish is sent": (lambda bench: bench.sync(), intent(k="good"), True),
-    "the same wish for a changed object is sent": (
+    "another intent is sent": (lambda bench: bench.sync(), intent(k="good"), True),
+    "the same intent for a changed object is sent": (
         lambda bench: bench.edit(data={"k": "tampered"}), intent(k="bad"), True,
     ),
-    "a new process asks once": (lambda bench: bench.restart(), intent(k="bad"), True),
-    "it is asked for again after an hour": (
+    "a new process sends the intent once": (lambda bench: bench.restart(), intent(k="bad"), True),
+    "the intent is sent again after an hour": (
         lambda bench: bench.clock.advance(LONGEST_LIFE), intent(k="bad"), True,
     ),
 }  # fmt: skip

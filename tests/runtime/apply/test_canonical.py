@@ -41,7 +41,7 @@ FORMS: dict[str, Form] = {
     "an empty map is dropped": Form(STATEFUL_SET, {"spec": {"updateStrategy": {}}}, {"spec": {}}),
     "an empty list is dropped": Form(ROLE, {"rules": []}, {}),
     "an empty text is dropped": Form(STATEFUL_SET, {"spec": {"serviceName": ""}}, {"spec": {}}),
-    "so is what becomes empty by that": Form(
+    "a map that becomes empty is dropped": Form(
         STATEFUL_SET,
         {"spec": {"template": {"metadata": {"annotations": {}}, "x": [None]}}},
         {"spec": {}},
@@ -73,7 +73,7 @@ FORMS: dict[str, Form] = {
         PVC, {"spec": {"storageClassName": ""}}, {"spec": {"storageClassName": ""}}
     ),
     "an empty file stays": Form(CONFIG_MAP, {"data": {"a": "", "b": None}}, {"data": {"a": ""}}),
-    "no file at all does not": Form(CONFIG_MAP, {"data": {}}, {}),
+    "a missing file is dropped": Form(CONFIG_MAP, {"data": {}}, {}),
     "an empty label stays": Form(
         CONFIG_MAP,
         {"metadata": {"labels": {"role/x": ""}, "annotations": {"a": ""}}},
@@ -147,7 +147,7 @@ QUANTITIES: dict[str, Form] = {
         {"spec": {"limits": [{"max": {"cpu": "4000m"}, "type": "Pod"}]}},
         {"spec": {"limits": [{"max": {"cpu": "4"}, "type": "Pod"}]}},
     ),
-    "no text in a file, whatever it is called": Form(
+    "a string in a file is not a quantity": Form(
         CONFIG_MAP,
         {"data": {"sizeLimit": "1000m", "divisor": "1000m"}},
         {"data": {"sizeLimit": "1000m", "divisor": "1000m"}},
@@ -157,7 +157,7 @@ QUANTITIES: dict[str, Form] = {
         {"metadata": {"labels": {"cpu": "1000m"}}},
         {"metadata": {"labels": {"cpu": "1000m"}}},
     ),
-    "nothing in a kind of one's own, where it is a text": Form(
+    "a string in a custom kind is not a quantity": Form(
         WIDGET, container(requests={"cpu": "1000m"}), container(requests={"cpu": "1000m"})
     ),
 }

@@ -37,19 +37,19 @@ STATUS = entry("old-operator", "Update", "s", subresource="status")
 # name: (entries before, entries after; None if there is nothing to do)
 TABLE: dict[str, tuple[list[Entry], list[Entry] | None]] = {
     "ours alone": ([OURS], None),
-    "none at all": ([], None),
-    "another manager keeps its own": ([OURS, THEIRS], None),
-    "what a former manager applied is no update": ([OURS, THEIR_APPLY], None),
-    "its status is none of ours": ([OURS, STATUS], None),
+    "no managers": ([], None),
+    "another manager keeps its fields": ([OURS, THEIRS], None),
+    "an apply of a former manager is not upgraded": ([OURS, THEIR_APPLY], None),
+    "the status of a former manager is not upgraded": ([OURS, STATUS], None),
     "the fields of a former manager are united with ours": (
         [OURS, entry("old-operator", "Update", "a", "b"), THEIRS],
         [entry("me", "Apply", "a", "b"), THEIRS],
     ),
-    "those of several": (
+    "fields of several former managers are united": (
         [entry("old-operator", "Update", "b"), OURS, entry("kubectl-create", "Update", "c")],
         [entry("me", "Apply", "a", "b", "c")],
     ),
-    "without an entry of ours the newest becomes it": (
+    "without our entry the newest entry becomes ours": (
         [
             entry("old-operator", "Update", "b", time="2030-01-01T00:00:00Z"),
             entry("old-operator", "Update", "c", time="2030-01-02T00:00:00Z"),
@@ -60,11 +60,11 @@ TABLE: dict[str, tuple[list[Entry], list[Entry] | None]] = {
         [OURS, entry("old-operator", "Update", "b", apiVersion="v1beta1")],
         [OURS],
     ),
-    "our status entry is not the one to unite with": (
+    "our status entry is not united": (
         [entry("me", "Apply", "s", subresource="status"), entry("old-operator", "Update", "b")],
         [entry("me", "Apply", "s", subresource="status"), entry("me", "Apply", "b")],
     ),
-    "what the server made up is dropped and not united": (
+    "an entry of the server is dropped and not united": (
         [OURS, entry(BEFORE_FIRST_APPLY, "Update", "a", "z")],
         [OURS],
     ),
@@ -75,7 +75,7 @@ TABLE: dict[str, tuple[list[Entry], list[Entry] | None]] = {
 def test_t27_upgrade(before: list[Entry], after: list[Entry] | None) -> None:
     obj = live(*copy.deepcopy(before))
     ops = upgrade(obj, LEGACY, "me")
-    assert obj == live(*before), "the object itself is left as it was"
+    assert obj == live(*before), "the object itself is unchanged"
     if after is None:
         assert ops is None
         return

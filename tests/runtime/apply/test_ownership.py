@@ -37,34 +37,34 @@ class Claim(NamedTuple):
 
 CLAIMS: dict[str, Claim] = {
     "our uid as controller is ours": Claim(live(OURS), Ownership.MINE, "Shop corner (uid uid-1)"),
-    "the same name under another uid is not": Claim(
+    "the same name with another uid is foreign": Claim(
         live(THEIRS), Ownership.FOREIGN, "Shop corner (uid uid-2)"
     ),
-    "a controller outweighs our old mark": Claim(
+    "a controller takes precedence over our old annotation": Claim(
         live(THEIRS, owner="uid-1"), Ownership.FOREIGN, "Shop corner (uid uid-2)"
     ),
-    "a controller outweighs the hand-over": Claim(
+    "a controller takes precedence over the adoption": Claim(
         live(THEIRS, adopt="corner"), Ownership.FOREIGN, "Shop corner (uid uid-2)"
     ),
-    "an owner that is not the controller proves nothing": Claim(
+    "an owner that is not the controller is ignored": Claim(
         live({**OURS, "controller": False}), Ownership.FOREIGN, "an unknown owner"
     ),
-    "our mark proves a child that outlived its reference": Claim(
+    "our annotation identifies a child without reference": Claim(
         live(owner="uid-1"), Ownership.MINE, "a former owner (uid uid-1)"
     ),
-    "the mark of a predecessor of our name does not": Claim(
+    "the annotation of a former object with our name is foreign": Claim(
         live(owner="uid-0"), Ownership.FOREIGN, "a former owner (uid uid-0)"
     ),
-    "what a person hands over by name is adoptable": Claim(
+    "an object annotated for adoption by name is adoptable": Claim(
         live(adopt="corner"), Ownership.ADOPTABLE, "an unknown owner"
     ),
-    "a predecessor's child may be handed over": Claim(
+    "a child of a former object may be adopted": Claim(
         live(owner="uid-0", adopt="corner"), Ownership.ADOPTABLE, "a former owner (uid uid-0)"
     ),
-    "a hand-over to another name is none": Claim(
+    "an adoption by another name is ignored": Claim(
         live(adopt="other"), Ownership.FOREIGN, "an unknown owner"
     ),
-    "labels are no proof": Claim(
+    "labels are ignored": Claim(
         live(labels={"app.kubernetes.io/instance": "corner"}),
         Ownership.FOREIGN,
         "an unknown owner",

@@ -73,16 +73,16 @@ TABLE: dict[str, Row] = {
     "an event type of the future is skipped": Row(
         MOVED, WatchEvent("PAUSED", obj("108")), Phase.STREAM, "107", (Skip("PAUSED"),)
     ),
-    "what was told already is not told again": Row(
+    "a repeated event is ignored": Row(
         MOVED, WatchEvent("ADDED", obj("106")), Phase.STREAM, "107", (Skip("ADDED"),)
     ),
-    "nor does a bookmark take us back": Row(
+    "an older bookmark is ignored": Row(
         MOVED, WatchEvent("BOOKMARK", mark("99")), Phase.STREAM, "107", (Skip("BOOKMARK"),)
     ),
     "objects that expire together are deleted at one version": Row(
         MOVED, WatchEvent("DELETED", obj("107")), Phase.STREAM, "107", (Remove(obj("107")),)
     ),
-    "versions that are no numbers have no order": Row(
+    "versions that are not numbers have no order": Row(
         State(Phase.STREAM, "b7", "a1", "a1", opened_at=50.0),
         WatchEvent("MODIFIED", obj("a9")),
         Phase.STREAM,
@@ -95,31 +95,31 @@ TABLE: dict[str, Row] = {
     "an object without a name is skipped": Row(
         MOVED, WatchEvent("DELETED", obj("108", name="")), Phase.STREAM, "107", (Skip("DELETED"),)
     ),
-    "a watch that ran its time is opened again at once": Row(
+    "a watch that reached its timeout is reopened immediately": Row(
         MOVED, WatchEnded(400.0), Phase.OPEN, "107", ()
     ),
-    "a watch that brought something and ended early is opened again when its second is over": Row(
+    "a watch with events that ended early is reopened after a second": Row(
         MOVED, WatchEnded(50.25), Phase.OPEN, "107", (Rest(0.75),)
     ),
-    "a watch that brought something and broke early, likewise": Row(
+    "a watch with events that broke early is reopened after a second": Row(
         MOVED, Failed(50.25, RESET), Phase.OPEN, "107", (Rest(0.75),)
     ),
-    "a quiet watch that ran its time is opened again at once": Row(
+    "an idle watch that reached its timeout is reopened immediately": Row(
         FRESH, WatchEnded(51.0), Phase.OPEN, "100", ()
     ),
-    "a watch that ended at once and brought nothing backs off": Row(
+    "a watch that ended immediately without events backs off": Row(
         FRESH, WatchEnded(50.9), Phase.OPEN, "100", (Pause(None),)
     ),
-    "a stream that broke after a while is opened again at once": Row(
+    "a stream that broke after some time is reopened immediately": Row(
         FRESH, Failed(90.0, RESET), Phase.OPEN, "100", ()
     ),
-    "a stream that broke at once backs off": Row(
+    "a stream that broke immediately backs off": Row(
         FRESH, Failed(50.1, RESET), Phase.OPEN, "100", (Pause(RESET),)
     ),
-    "an unreachable server: the list is asked for again": Row(
+    "an unreachable server: the list is retried": Row(
         START, Failed(1.0, RESET), Phase.LIST, "", (Pause(RESET),)
     ),
-    "an unreachable server: the watch is opened again at the same place": Row(
+    "an unreachable server: the watch is reopened at the same version": Row(
         AGAIN, Failed(1.0, RESET), Phase.OPEN, "107", (Pause(RESET),)
     ),
     "410 as the answer to an opening": Row(AGAIN, Failed(1.0, EXPIRED), Phase.LIST, "107", ()),
@@ -130,12 +130,12 @@ TABLE: dict[str, Row] = {
         LISTED, Failed(1.0, EXPIRED), Phase.LIST, "100", (Pause(EXPIRED),)
     ),
     "410 for a list backs off": Row(START, Failed(1.0, EXPIRED), Phase.LIST, "", (Pause(EXPIRED),)),
-    "a server whose history went back": Row(AGAIN, Failed(1.0, TOO_LARGE), Phase.LIST, "107", ()),
-    "a busy server keeps our place": Row(
+    "a server with an older history": Row(AGAIN, Failed(1.0, TOO_LARGE), Phase.LIST, "107", ()),
+    "a busy server keeps the version": Row(
         AGAIN, Failed(1.0, BUSY), Phase.OPEN, "107", (Pause(BUSY),)
     ),
     "a busy server in a list": Row(START, Failed(1.0, BUSY), Phase.LIST, "", (Pause(BUSY),)),
-    "a broken server may have lost our place": Row(
+    "an internal error may invalidate the version": Row(
         AGAIN, Failed(1.0, BROKEN), Phase.LIST, "107", (Pause(BROKEN),)
     ),
     "lost permissions": Row(AGAIN, Failed(1.0, DENIED), Phase.LIST, "107", (Pause(DENIED),)),

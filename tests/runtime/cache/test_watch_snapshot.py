@@ -48,23 +48,23 @@ LIST_REFUSED = State(Phase.LIST, "107", "100", streams=True)
 
 TABLE: dict[str, Row] = {
     "an accepted snapshot": Row(ASK, WatchStarted(50.0), Phase.COLLECT, "", ()),
-    "an object of a snapshot moves no version": Row(
+    "an object of a snapshot does not change the version": Row(
         COLLECTING, WatchEvent("ADDED", obj("101")), Phase.COLLECT, "", (Gather(WEB, obj("101")),)
     ),
-    "an object that changes meanwhile": Row(
+    "an object that changes during a snapshot": Row(
         COLLECTING,
         WatchEvent("MODIFIED", obj("108")),
         Phase.COLLECT,
         "",
         (Gather(WEB, obj("108")),),
     ),
-    "an object that vanishes meanwhile": Row(
+    "an object that is deleted during a snapshot": Row(
         COLLECTING, WatchEvent("DELETED", obj("108")), Phase.COLLECT, "", (Forget(WEB),)
     ),
-    "a bookmark in the middle of a snapshot says nothing": Row(
+    "a bookmark in the middle of a snapshot is ignored": Row(
         COLLECTING, WatchEvent("BOOKMARK", mark("108")), Phase.COLLECT, "", ()
     ),
-    "a bookmark that says it is not the end": Row(
+    "a bookmark without the end marker": Row(
         COLLECTING, WatchEvent("BOOKMARK", mark("108", "false")), Phase.COLLECT, "", ()
     ),
     "the end of a snapshot": Row(
@@ -74,17 +74,17 @@ TABLE: dict[str, Row] = {
         "108",
         (Complete("108", "initial"),),
     ),
-    "the end of a snapshot without a version is none": Row(
+    "the end of a snapshot without a version is ignored": Row(
         COLLECTING, WatchEvent("BOOKMARK", mark("", "true")), Phase.COLLECT, "", (Skip("BOOKMARK"),)
     ),
-    "the mark of an end in an ordinary watch is a bookmark": Row(
+    "an end marker in a watch is a bookmark": Row(
         STREAMED,
         WatchEvent("BOOKMARK", mark("108", "true")),
         Phase.STREAM,
         "108",
         (WatchProgress("108"),),
     ),
-    "a watch that ends right after its snapshot has brought something": Row(
+    "a watch that ends after its snapshot counts as one with events": Row(
         STREAMED._replace(resource_version="100"),
         WatchEnded(50.25),
         Phase.OPEN,
@@ -104,7 +104,7 @@ TABLE: dict[str, Row] = {
         "",
         (Discard(), Pause(RESET)),
     ),
-    "a snapshot that falls silent": Row(
+    "a snapshot that becomes silent": Row(
         COLLECTING, Failed(90.0, SILENT), Phase.LIST, "", (Discard(),)
     ),
     "a snapshot that could not be opened too often": Row(
@@ -119,10 +119,10 @@ TABLE: dict[str, Row] = {
         ASK, Failed(1.0, BUSY), Phase.SNAPSHOT, "", (Discard(), Pause(BUSY))
     ),
     "a server that streams no lists": Row(ASK, Failed(1.0, INVALID), Phase.LIST, "", (Discard(),)),
-    "a server that denies us a snapshot": Row(
+    "a server that forbids a snapshot": Row(
         ASK, Failed(1.0, DENIED), Phase.LIST, "", (Discard(), Pause(DENIED))
     ),
-    "an expired watch asks for a snapshot again": Row(
+    "an expired watch requests a snapshot again": Row(
         STREAMED, Failed(90.0, EXPIRED), Phase.SNAPSHOT, "107", ()
     ),
     "a list in place of a snapshot stays a list until it succeeds": Row(

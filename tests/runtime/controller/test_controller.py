@@ -44,10 +44,10 @@ CASES: dict[str, Case] = {
     "a transient error is retried": Case(Transient("x"), "error", 1.0),
     "a conflict is retried": Case(Conflict(StatusInfo(409)), "error", 1.0),
     "a bug is retried": Case(KeyError("x"), "error", 1.0),
-    "a refused write is retried, the lease may live": Case(LeaseLost("x"), "error", 1.0),
-    "a timeout inside is a plain error": Case(TimeoutError(), "error", 1.0),
-    "a cancellation nobody sent is retried": Case(asyncio.CancelledError(), "error", 1.0),
-    "what is no exception is retried": Case(BaseExceptionGroup("x", [GeneratorExit()]), "error", 1),
+    "a refused write is retried": Case(LeaseLost("x"), "error", 1.0),
+    "a timeout in the reconciler is an error": Case(TimeoutError(), "error", 1.0),
+    "an unexpected cancellation is retried": Case(asyncio.CancelledError(), "error", 1.0),
+    "a BaseException is retried": Case(BaseExceptionGroup("x", [GeneratorExit()]), "error", 1),
 }
 
 
@@ -139,7 +139,7 @@ async def test_t17_at_its_deadline_a_reconcile_may_return_or_raise(
     rig.controller.enqueue(KEY)
     await rig.clock.advance(3 * DEADLINE + 100.0)
     times = [0.0, DEADLINE + 1.0, 2 * DEADLINE + 6.0, 3 * DEADLINE + 7.0]
-    assert rig.times == times, "each deadline starts anew, the ladder after the outcome too"
+    assert rig.times == times, "deadline and backoff start again"
     assert rig.sample("reconcile_timeouts_total") == 3
     assert rig.sample("reconcile_panics_total") == 0
     assert rig.results() == {"error": 2, "requeue_after": 1, "success": 1}
@@ -160,7 +160,7 @@ async def test_t17_only_the_reconcile_that_takes_too_long_is_cancelled() -> None
         await rig.clock.advance(3 * DEADLINE)
         assert rig.results() == {"error": 1, "success": 3}
         assert rig.times == [0.0, 20.0, DEADLINE + 1.0, 40.0]
-        assert rig.clock.sleeping == 0, "no timer is left when nothing is in hand"
+        assert rig.clock.sleeping == 0, "no timer is left without a reconcile"
 
 
 async def test_t17_cancelled_at_its_deadline_a_worker_is_cancelled() -> None:

@@ -119,12 +119,18 @@ async def test_t19_all_predicates_of_a_source_must_agree(rig: Rig) -> None:
 
 
 EVENTS: dict[str, tuple[Callable[[Feed], None], int]] = {
-    "an add is news": (lambda feed: feed.on_add(thing(), False), NORMAL),
-    "what was there before is not": (lambda feed: feed.on_add(thing(), True), LOW),
-    "an update is news": (lambda feed: feed.on_update(thing(), thing(version="2")), NORMAL),
-    "an update to the same version is not": (lambda feed: feed.on_update(thing(), thing()), LOW),
-    "a resync is not": (lambda feed: feed.on_resync(thing()), LOW),
-    "a delete is news": (lambda feed: feed.on_delete(thing()), NORMAL),
+    "an add has normal priority": (lambda feed: feed.on_add(thing(), False), NORMAL),
+    "an initial add has low priority": (lambda feed: feed.on_add(thing(), True), LOW),
+    "an update has normal priority": (
+        lambda feed: feed.on_update(thing(), thing(version="2")),
+        NORMAL,
+    ),
+    "an update to the same version has low priority": (
+        lambda feed: feed.on_update(thing(), thing()),
+        LOW,
+    ),
+    "a resync has low priority": (lambda feed: feed.on_resync(thing()), LOW),
+    "a delete has normal priority": (lambda feed: feed.on_delete(thing()), NORMAL),
 }
 
 

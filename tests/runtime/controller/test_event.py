@@ -44,23 +44,23 @@ def test_t19_predicates_drop_resyncs_except_resynced() -> None:
 
 UPDATES: dict[str, tuple[Predicate, Object, bool]] = {
     "a new generation passes": (generation_changed, thing(generation=2), True),
-    "status alone is no new generation": (generation_changed, thing(resourceVersion="8"), False),
-    "a label is no new generation": (generation_changed, thing(labels={"a": "b"}), False),
+    "a status is not a new generation": (generation_changed, thing(resourceVersion="8"), False),
+    "a label is not a new generation": (generation_changed, thing(labels={"a": "b"}), False),
     "a label passes": (labels_or_annotations_changed, thing(labels={"a": "b"}), True),
     "an annotation passes": (labels_or_annotations_changed, thing(annotations={"a": "b"}), True),
-    "status is no label": (labels_or_annotations_changed, thing(resourceVersion="8"), False),
+    "a status is not a label": (labels_or_annotations_changed, thing(resourceVersion="8"), False),
     "a finalizer passes": (finalizers_changed, thing(finalizers=["a/b"]), True),
-    "a label is no finalizer": (finalizers_changed, thing(labels={"a": "b"}), False),
-    "another finalizer is not lost": (finalizer_lost("a/b"), thing(finalizers=["c/d"]), False),
-    "a finalizer that comes is not lost": (finalizer_lost("a/b"), thing(finalizers=["a/b"]), False),
+    "a label is not a finalizer": (finalizers_changed, thing(labels={"a": "b"}), False),
+    "a finalizer of others is dropped": (finalizer_lost("a/b"), thing(finalizers=["c/d"]), False),
+    "an added finalizer is dropped": (finalizer_lost("a/b"), thing(finalizers=["a/b"]), False),
     "a replay is dropped": (resource_version_changed, thing(), False),
     "a new version passes": (resource_version_changed, thing(resourceVersion="8"), True),
-    "a deletion under way passes": (terminating, thing(deletionTimestamp="2030-01-01"), True),
-    "a living object is dropped": (terminating, thing(resourceVersion="8"), False),
-    "one of several is enough": (
+    "a terminating object passes": (terminating, thing(deletionTimestamp="2030-01-01"), True),
+    "an object without deletion is dropped": (terminating, thing(resourceVersion="8"), False),
+    "one matching predicate is enough": (
         any_of(generation_changed, finalizers_changed), thing(finalizers=["a/b"]), True,
     ),
-    "none of several is too little": (
+    "an event without a matching predicate is dropped": (
         any_of(generation_changed, finalizers_changed), thing(labels={"a": "b"}), False,
     ),
 }  # fmt: skip

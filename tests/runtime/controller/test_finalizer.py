@@ -61,7 +61,7 @@ class World:
         return self.after_patch
 
     async def apply(self, obj: Object) -> Outcome:
-        assert OURS in obj["metadata"]["finalizers"], "what is applied must be held"
+        assert OURS in obj["metadata"]["finalizers"], "an applied object needs the finalizer"
         self.trace.append("apply")
         return Wait("Starting", "not yet", 5.0)
 
@@ -85,7 +85,7 @@ class Case:
 APPLIED = Wait("Starting", "not yet", 5.0)
 
 CASES: dict[str, Case] = {
-    "a new object is held before anything is applied": Case(
+    "a new object gets the finalizer before it is applied": Case(
         thing(),
         ["patch", "apply"],
         APPLIED,
@@ -94,7 +94,7 @@ CASES: dict[str, Case] = {
             {"op": "add", "path": "/metadata/finalizers", "value": [OURS]},
         ],
     ),
-    "finalizers of others are tested and left alone": Case(
+    "finalizers of others are tested and kept": Case(
         thing("a/b"),
         ["patch", "apply"],
         APPLIED,
@@ -103,8 +103,8 @@ CASES: dict[str, Case] = {
             {"op": "add", "path": "/metadata/finalizers/-", "value": OURS},
         ],
     ),
-    "an object that is held costs no write": Case(thing("a/b", OURS), ["apply"], APPLIED),
-    "a deleted object is cleaned up and then let go": Case(
+    "an object with the finalizer costs no write": Case(thing("a/b", OURS), ["apply"], APPLIED),
+    "a deleted object is cleaned up and then released": Case(
         thing("a/b", OURS, "c/d", deleting=True),
         ["cleanup", "patch"],
         Done(),
@@ -113,10 +113,10 @@ CASES: dict[str, Case] = {
             {"op": "remove", "path": "/metadata/finalizers/1"},
         ],
     ),
-    "a deleted object without our finalizer is none of our business": Case(
+    "a deleted object without our finalizer is ignored": Case(
         thing("a/b", deleting=True), [], Done()
     ),
-    "a deleted object without any finalizer is none either": Case(thing(deleting=True), [], Done()),
+    "a deleted object without any finalizer is ignored": Case(thing(deleting=True), [], Done()),
 }
 
 

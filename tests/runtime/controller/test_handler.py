@@ -50,11 +50,11 @@ CASES: dict[str, Case] = {
     "an owner of the core group when asked for": Case(
         enqueue_owner("Shop", ""), Event("add", child("a", "web", "v1")), ["ns/web"]
     ),
-    "nobody, without an owner": Case(OWNER, Event("add", child("a", None)), []),
-    "both owners when it changes hands": Case(
+    "no request without an owner": Case(OWNER, Event("add", child("a", None)), []),
+    "both owners when the owner changes": Case(
         OWNER, Event("update", child("a", "new"), child("a", "old")), ["ns/old", "ns/new"]
     ),
-    "one owner once": Case(
+    "an owner of several references once": Case(
         OWNER, Event("update", child("a", "web"), child("a", "web")), ["ns/web"]
     ),
     "an owner that lives in no namespace": Case(
@@ -62,7 +62,7 @@ CASES: dict[str, Case] = {
         Event("add", child("a", "web")),
         ["web"],
     ),
-    "what a function finds in the old and in the new state": Case(
+    "the requests of a function for the old and the new state": Case(
         enqueue_mapped(by_label),
         Event(
             "update",

@@ -27,12 +27,12 @@ def html() -> Exception:
 
 
 FAULTS: dict[str, Fault] = {
-    "the call hangs": hang,
-    "the connection is reset": raising(lambda: TransportError("reset by peer")),
-    "a conflict every time": raising(lambda: Conflict(StatusInfo(409))),
+    "a hanging call": hang,
+    "a connection reset": raising(lambda: TransportError("reset by peer")),
+    "conflicts only": raising(lambda: Conflict(StatusInfo(409))),
     "an internal error": raising(lambda: ServerError(StatusInfo(500))),
     "an HTML page instead of a status": raising(html),
-    "something the client never meant to raise": raising(lambda: UnicodeError("codec")),
+    "an unexpected exception": raising(lambda: UnicodeError("codec")),
 }
 
 
@@ -54,7 +54,7 @@ async def test_t21_without_renewals_leadership_ends_at_the_renew_deadline(
     assert candidate.ends == ["work cancelled while a holds"]
     await candidate.loses()
     assert candidate.status() == 0
-    assert server.spec["holderIdentity"] == "a", "what may not be ours any more is not released"
+    assert server.spec["holderIdentity"] == "a", "a Lease that may be lost is not released"
 
 
 async def test_t21_a_call_that_ignores_its_cancellation_does_not_delay_the_loss(
@@ -132,7 +132,7 @@ async def test_t20_after_a_pause_the_guard_refuses_before_any_task_has_run(
     await clock.settle()
     process.running.clear()
     await clock.advance(60.0)
-    assert candidate.leads(), "nobody has told it yet"
+    assert candidate.leads(), "it has not been notified yet"
     assert not candidate.may_write()
     server.calls.clear()
     process.running.set()

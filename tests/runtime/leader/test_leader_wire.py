@@ -88,7 +88,7 @@ async def run_leader(
 
 async def expect_an_end_in_time(leader: Leader) -> None:
     await leader.live(OPTIONS.renew_deadline - OPTIONS.write_timeout)
-    assert leader.working, "it holds on as long as it may"
+    assert leader.working, "it leads until the deadline"
     await leader.live(OPTIONS.write_timeout + 0.5)
     assert not leader.may_write()
     assert leader.task.done()
@@ -105,11 +105,11 @@ FAULTS: dict[str, Answer] = {
     "a conflict": status(409, "Conflict"),
     "an internal error": status(500, "InternalError"),
     "an HTML page": reply(502, b"<html><body>bad gateway</body></html>"),
-    "an HTML page that says it is fine": reply(200, b"<html><body>welcome</body></html>"),
-    "an empty answer": reply(200, b""),
-    "an answer of another shape": reply(200, {"kind": "Lease", "spec": ["odd"]}),
-    "half an answer": stream(b'{"kind": "Lease", "spe', then="cut"),
-    "an answer that never ends": stream(b'{"kind": ', then="silence"),
+    "an HTML page with status 200": reply(200, b"<html><body>welcome</body></html>"),
+    "an empty response": reply(200, b""),
+    "a response of another type": reply(200, {"kind": "Lease", "spec": ["odd"]}),
+    "a truncated response": stream(b'{"kind": "Lease", "spe', then="cut"),
+    "an endless response": stream(b'{"kind": ', then="silence"),
     "refused credentials": status(401, "Unauthorized"),
     "no rights": status(403, "Forbidden"),
     "a busy server": status(429, "TooManyRequests", retryAfterSeconds=1),

@@ -40,7 +40,7 @@ async def open_request(
         yield response, server
 
 
-@pytest.mark.parametrize("body", [b"", b"x" * MOST], ids=["nothing", "as much as may be"])
+@pytest.mark.parametrize("body", [b"", b"x" * MOST], ids=["nothing", "the maximum"])
 async def test_a_body_is_read_up_to_its_bound(body: bytes) -> None:
     async with open_request(answer(body)) as (response, _):
         assert await read_body(response, MOST) == body

@@ -156,9 +156,9 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "one level more": (b"[" * 101 + b"]" * 101, "nested deeper than 100 levels"),
     "more levels than orjson has": (b"[" * 5000 + b"]" * 5000, "nested deeper than 100 levels"),
     "one value more": (b"[" + b"1," * VALUES_MAX + b"1]", f"more than {VALUES_MAX} values"),
-    "lists of nothing": (b"[" + b"[]," * VALUES_MAX + b"[]]", f"more than {VALUES_MAX} values"),
-    "objects of nothing": (b"[" + b"{}," * VALUES_MAX + b"{}]", f"more than {VALUES_MAX} values"),
-    "a text that is cut off": (b'{"a', "no JSON"),
+    "empty lists": (b"[" + b"[]," * VALUES_MAX + b"[]]", f"more than {VALUES_MAX} values"),
+    "empty objects": (b"[" + b"{}," * VALUES_MAX + b"{}]", f"more than {VALUES_MAX} values"),
+    "a truncated text": (b'{"a', "no JSON"),
     "nothing": (b"", "no JSON"),
     "no text": (b"\xff", "no JSON"),
 }

@@ -29,9 +29,9 @@ class World:
 
 
 CASES: dict[str, tuple[str | None, str, int, str]] = {
-    "all is well, in one word": (None, "/readyz", 200, "ok"),
-    "without checks a ping answers": (None, "/healthz", 200, "ok"),
-    "the ping has a name": (None, "/healthz?verbose", 200, "[+]ping ok\nhealthz check passed\n"),
+    "all checks pass": (None, "/readyz", 200, "ok"),
+    "ping without checks": (None, "/healthz", 200, "ok"),
+    "ping by name": (None, "/healthz?verbose", 200, "[+]ping ok\nhealthz check passed\n"),
     "verbose names each check": (
         None,
         "/readyz?verbose",
@@ -44,18 +44,18 @@ CASES: dict[str, tuple[str | None, str, int, str]] = {
         500,
         "[-]informers failed: reason withheld\n[+]shop ok\nreadyz check failed\n",
     ),
-    "a failure without words is one": ("", "/readyz/informers", 500, "internal server error"),
-    "a failure without words fails the whole": ("", "/readyz", 500, "[-]informers failed"),
-    "liveness does not hear of readiness": ("secret detail", "/healthz", 200, "ok"),
+    "a failure without a message": ("", "/readyz/informers", 500, "internal server error"),
+    "a failure without a message fails the endpoint": ("", "/readyz", 500, "[-]informers failed"),
+    "liveness ignores readiness checks": ("secret detail", "/healthz", 200, "ok"),
     "an excluded check cannot fail": (
         "secret detail",
         "/readyz?exclude=informers&verbose",
         200,
         "[+]informers excluded: ok\n[+]shop ok\nreadyz check passed\n",
     ),
-    "all may be excluded": ("x", "/readyz?exclude=informers&exclude=shop", 200, "ok"),
-    "what is not there cannot be excluded": (None, "/readyz?exclude=nonsense", 200, "ok"),
-    "what is not there cannot be excluded, and verbose says so": (
+    "all checks can be excluded": ("x", "/readyz?exclude=informers&exclude=shop", 200, "ok"),
+    "an unknown excluded check is ignored": (None, "/readyz?exclude=nonsense", 200, "ok"),
+    "an unknown excluded check is reported by verbose": (
         None,
         "/readyz?exclude=b&exclude=shop&verbose&exclude=a",
         200,
@@ -64,13 +64,13 @@ CASES: dict[str, tuple[str | None, str, int, str]] = {
         "readyz check passed\n",
     ),
     "a slash at the end changes nothing": (None, "/readyz/", 200, "ok"),
-    "the ping alone": (None, "/healthz/ping", 200, "ok"),
-    "no ping where there are checks": (None, "/readyz/ping", 404, "404 page not found"),
-    "one check alone, well": (None, "/readyz/informers", 200, "ok"),
-    "one check alone, failing": ("secret detail", "/readyz/informers", 500, "internal server"),
-    "one check alone, another one failing": ("secret detail", "/readyz/shop", 200, "ok"),
-    "a check that is not there": (None, "/readyz/nonsense", 404, "404 page not found"),
-    "metrics that are not served here": (None, "/metrics", 404, "404: Not Found"),
+    "only ping": (None, "/healthz/ping", 200, "ok"),
+    "no ping with other checks": (None, "/readyz/ping", 404, "404 page not found"),
+    "one passing check": (None, "/readyz/informers", 200, "ok"),
+    "one failing check": ("secret detail", "/readyz/informers", 500, "internal server"),
+    "one passing check while another fails": ("secret detail", "/readyz/shop", 200, "ok"),
+    "an unknown check": (None, "/readyz/nonsense", 404, "404 page not found"),
+    "metrics on the health port": (None, "/metrics", 404, "404: Not Found"),
 }
 
 

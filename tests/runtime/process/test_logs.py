@@ -72,14 +72,14 @@ def test_an_unknown_level_is_refused() -> None:
 
 
 NASTY: dict[str, tuple[str, str]] = {
-    "a line break cannot forge a line": ("a\nb\rc", "a\\nb\\rc"),
-    "an escape sequence cannot paint the terminal": ("\x1b[2J", "\\x1b[2J"),
-    "a C1 control counts too": ("\x9b1m", "\\x9b1m"),
-    "nothing can turn the direction of text": ("a\u202eb", "a\\u202eb"),
-    "nothing is invisible": ("a\u200bb\ufeff", "a\\u200bb\\ufeff"),
+    "a line break is escaped": ("a\nb\rc", "a\\nb\\rc"),
+    "an escape sequence is escaped": ("\x1b[2J", "\\x1b[2J"),
+    "a C1 control character is escaped": ("\x9b1m", "\\x9b1m"),
+    "a bidirectional override is escaped": ("a\u202eb", "a\\u202eb"),
+    "an invisible character is escaped": ("a\u200bb\ufeff", "a\\u200bb\\ufeff"),
     "a separator of JavaScript is escaped": ("a\u2028b", "a\\u2028b"),
-    "half a surrogate pair can be written": ("a\ud800b", "a\\ud800b"),
-    "letters of the world stay": ("Zürich 東京 🙂", "Zürich 東京 🙂"),
+    "half a surrogate pair is escaped": ("a\ud800b", "a\\ud800b"),
+    "letters of all scripts are unchanged": ("Zürich 東京 🙂", "Zürich 東京 🙂"),
     "long text is cut": ("x" * 2000, "x" * (MESSAGE_LIMIT - 1) + "…"),
 }
 
