@@ -1,4 +1,4 @@
-"""The repository as the rules see it: its files, and its Python files parsed once.
+"""The files of the repository, with Python files parsed once for all rules.
 
 Uses the standard library. Called by the rules and the tests beside it.
 """
@@ -18,19 +18,19 @@ PYTHON = (*LAYERS, "release", "tests", "e2e", "examples")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text file: its path from the top of the checkout, and what is in it."""
+    """A text file: its path from the top of the checkout, and its text."""
 
     path: str
     text: str
 
     @property
     def tree(self) -> ast.Module:
-        """The file as syntax. Raises SyntaxError."""
+        """The syntax tree. Raises SyntaxError."""
         return parse(self.text)
 
     @property
     def nodes(self) -> tuple[ast.AST, ...]:
-        """Every node of the syntax. Raises SyntaxError."""
+        """Every node of the syntax tree. Raises SyntaxError."""
         return walk(self.text)
 
     @property
@@ -39,7 +39,7 @@ class Source:
         return self.text.splitlines()
 
 
-# Unbounded: each rule goes through all files, and a smaller cache would drop each before its turn.
+# Unbounded: each rule reads all files, and a smaller cache would drop each before its next use.
 @cache
 def parse(text: str) -> ast.Module:
     """Parse a Python file."""
@@ -54,9 +54,9 @@ def walk(text: str) -> tuple[ast.AST, ...]:
 
 @lru_cache(maxsize=1)
 def files() -> tuple[str, ...]:
-    """The paths of all files but those that .gitignore names.
+    """The paths of all files except those that .gitignore names.
 
-    Not asked of git: a checkout may come without it, or belong to another user.
+    Without git, because a checkout may lack it or belong to another user.
     """
     ignored = (".git", *(ROOT / ".gitignore").read_text(encoding="utf-8").split())
     return tuple(sorted(_walk(ROOT, ignored)))

@@ -1,6 +1,6 @@
 """Rules about docs/known-bugs-not-ours.md: each bug has one row, each row names a test that exists.
 
-Uses the standard library. Every function takes text and returns what is wrong with it.
+Uses the standard library. Every function takes text and returns its violations.
 """
 
 import ast
@@ -20,7 +20,7 @@ LATER = "not built yet"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One bug of others: its number, what went wrong, and what holds it off here."""
+    """One bug of other operators: its number, its effect, and the tests that prevent it here."""
 
     number: int
     bug: str
@@ -36,8 +36,8 @@ def rows(document: str, pattern: re.Pattern[str] = _ROW) -> list[Row]:
     return [Row(int(number), bug, guard) for number, bug, guard in pattern.findall(document)]
 
 
-def of_upgrades(document: str, has_test: Callable[[str, str], bool]) -> Iterator[str]:
-    """The same of the table about upgrades, of which each row names a test."""
+def upgrade_problems(document: str, has_test: Callable[[str, str], bool]) -> Iterator[str]:
+    """Violations in the table about upgrades, where each row names a test."""
     bugs = rows(document, _UPGRADE)
     if [row.number for row in bugs] != list(range(1, UPGRADES + 1)):
         yield f"the rows about upgrades are not 1 to {UPGRADES} in order"
@@ -50,7 +50,7 @@ def of_upgrades(document: str, has_test: Callable[[str, str], bool]) -> Iterator
 
 
 def problems(document: str, has_test: Callable[[str, str], bool]) -> Iterator[str]:
-    """A bug without a row or with two, a row without a test, a test that is not there."""
+    """Bugs without a row or with two, rows without a test, and tests that do not exist."""
     bugs = rows(document)
     numbers = [row.number for row in bugs]
     if numbers != list(range(1, COUNT + 1)):

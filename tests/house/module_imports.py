@@ -1,4 +1,4 @@
-"""No test module is imported: what two of them need is in a module beside them, such as a bench."""
+"""No module imports a test module: shared code is in a separate module, such as a bench."""
 
 import ast
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ _TESTS = ("tests", "e2e")
 
 
 def imported_test_module(source: Source) -> Iterator[str]:
-    """A module that pytest collects may be imported by nobody."""
+    """No module may import a module that pytest collects."""
     for node in source.nodes:
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
         for name in _imported(node, source.path):
             top, *parts = name.split(".")
             if top in _TESTS and any(part.startswith("test_") for part in parts):
-                yield f"line {node.lineno}: imports {name}; share a module that holds no tests"
+                yield f"line {node.lineno}: imports {name}; share a module without tests"
 
 
 def _imported(node: ast.Import | ast.ImportFrom, path: str) -> Iterator[str]:
@@ -35,14 +35,14 @@ RULES = (
         "imports of test modules",
         imported_test_module,
         below(*_TESTS),
-        broken=(
+        invalid=(
             Source("tests/x/test_a.py", "from tests.x.test_b import Bench"),
             Source("tests/x/bench.py", "from tests.x import test_b as other"),
             Source("e2e/x/test_a.py", "import e2e.x.test_b"),
             Source("tests/x/test_a.py", "def f():\n    from .test_b import Bench"),
             Source("tests/x/test_a.py", "from . import test_b"),
         ),
-        kept=(
+        valid=(
             Source("tests/x/test_a.py", "from tests.x.bench import Bench"),
             Source("tests/x/test_a.py", "from runtime.testing.clock import ManualClock"),
         ),

@@ -1,4 +1,4 @@
-"""What modules, classes and objects may be called, and that a module says what it is."""
+"""Rules about names of modules, classes and objects, and about docstrings of modules."""
 
 import ast
 import re
@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 from tests.house.checkout import PYTHON, Source
 from tests.house.rule import Rule, below
 
-_EMPTY = frozenset(
+_VAGUE = frozenset(
     {"utils", "util", "helpers", "helper", "common", "misc", "shared", "stuff", "constants"}
 )
-# docs/glossary.md has the words that took their places.
+# docs/glossary.md has their replacements.
 _RETIRED = frozenset(
     {"pulse", "hands", "wish", "wishes", "course", "council", "telling", "heir", "linger"}
     | {"executor", "executors", "oplock", "concealed", "beside", "told", "said", "hopeless"}
@@ -28,30 +28,30 @@ _RETIRED_OF_MODULES = _RETIRED | {
     "rows",
     "look",
 }
-# asyncio's own word, loop.run_in_executor.
+# A name of asyncio: loop.run_in_executor.
 _OF_OTHERS = ("runtime/testing/simulation.py", "run_in_executor")
 _CLASS_WORD = re.compile(r"[A-Z][a-z]+")
-# controller-runtime's word for what starts and stops the parts of a process.
+# The term of controller-runtime for what starts and stops the parts of a process.
 _MANAGER = ("runtime/process/manager.py", "Manager")
 _OBJECT_NAME = re.compile(r"[a-z0-9.]*-[a-z0-9.-]*")
 
 
-def empty_name(source: Source) -> Iterator[str]:
-    """A name says which concept lives there; these say that nobody found one."""
+def vague_name(source: Source) -> Iterator[str]:
+    """A name denotes a concept; these denote none."""
     for part in PurePosixPath(source.path).with_suffix("").parts:
-        if _EMPTY & set(part.split("_")):
+        if _VAGUE & set(part.split("_")):
             yield f"{part!r} names no concept"
     for node in source.nodes:
         if isinstance(node, ast.ClassDef):
             words = {word.lower() for word in _CLASS_WORD.findall(node.name)}
-            if words & _EMPTY:
+            if words & _VAGUE:
                 yield f"class {node.name} names no concept"
             if node.name.endswith("Manager") and (source.path, node.name) != _MANAGER:
-                yield f"class {node.name}: everything is a manager of something"
+                yield f"class {node.name}: a manager of what? name its function"
 
 
 def retired_name(source: Source) -> Iterator[str]:
-    """Words of our own that made way for those of the field."""
+    """Words that were replaced by the terms of the field."""
     for part in PurePosixPath(source.path).with_suffix("").parts:
         if words := _RETIRED_OF_MODULES & set(part.split("_")):
             yield f"{part!r}: {', '.join(sorted(words))} is retired, see docs/glossary.md"
@@ -59,7 +59,7 @@ def retired_name(source: Source) -> Iterator[str]:
         if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         if source.path.startswith("tests/") and node.name.startswith("test_"):
-            # The name of a test is a sentence: "told" there is a verb and not the name of a thing.
+            # The name of a test is a sentence, in which "told" is a verb.
             continue
         words = _RETIRED & _words(node.name)
         if words and (source.path, node.name) != _OF_OTHERS:
@@ -71,17 +71,17 @@ def _words(name: str) -> set[str]:
 
 
 def stray_name(source: Source) -> Iterator[str]:
-    """Names of objects are made in contracts.naming.names: one suffix changed elsewhere is an
-    orphan.
+    """Names of objects are created in contracts.naming.names: a suffix that is changed elsewhere
+    leaves orphaned objects.
     """
     for node in source.nodes:
         if isinstance(node, ast.JoinedStr) and _is_name(_constant_parts(node)):
-            yield f"line {node.lineno}: an object name is made here, not in contracts.naming.names"
+            yield f"line {node.lineno}: an object name is not from contracts.naming.names"
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             sides = [side for side in (node.left, node.right) if _text(side) is None]
             texts = [text for side in (node.left, node.right) if (text := _text(side))]
             if len(sides) == 1 and _is_name(texts):
-                yield f"line {node.lineno}: an object name is glued here"
+                yield f"line {node.lineno}: an object name is concatenated"
 
 
 def _is_name(fixed: list[str]) -> bool:
@@ -99,64 +99,64 @@ def _text(node: ast.expr) -> str | None:
 
 
 def missing_docstring(source: Source) -> Iterator[str]:
-    """A module opens with what it is, what it may use and who calls it."""
+    """The docstring of a module says what it is, what it may use and who calls it."""
     if not (ast.get_docstring(source.tree) or "").strip():
-        yield "no docstring at the top"
+        yield "no docstring of the module"
 
 
 RULES = (
     Rule(
-        "a name tells what is inside",
-        empty_name,
+        "names denote a concept",
+        vague_name,
         below(*PYTHON),
-        broken=(
+        invalid=(
             Source("runtime/utils.py", ""),
             Source("managers/pod_helpers.py", ""),
             Source("managers/common/plan.py", ""),
             Source("managers/certs/plan.py", "class CertManager: ..."),
             Source("managers/certs/plan.py", "class PodHelpers: ..."),
         ),
-        kept=(Source("runtime/process/manager.py", "class Manager: ..."),),
+        valid=(Source("runtime/process/manager.py", "class Manager: ..."),),
     ),
     Rule(
-        "names are those of the field",
+        "retired names are not used",
         retired_name,
         below(*PYTHON),
-        broken=(
+        invalid=(
             Source("e2e/harness/operator.py", "def said(x): ..."),
             Source("tests/runtime/witness.py", ""),
             Source("managers/cluster/pulse.py", ""),
             Source("managers/backup/plan.py", "class BackupHands: ..."),
             Source("managers/backup/plan.py", "def _told(x): ..."),
         ),
-        kept=(
+        valid=(
             Source("managers/backup/plan.py", "class Handle: ...\ndef untold(x): ..."),
             Source("tests/runtime/test_events.py", "def test_it_is_told_once(): ..."),
         ),
     ),
     Rule(
-        "names of objects are made in contracts.naming.names",
+        "names of objects are created in contracts.naming.names",
         stray_name,
         below("managers"),
-        broken=(
+        invalid=(
             Source("managers/certs/plan.py", 'secret = f"{cluster}-tls-ca"'),
             Source("managers/certs/plan.py", 'prefix = f"data-{cluster}"'),
             Source("managers/certs/plan.py", 'secret = cluster + "-tls-ca"'),
         ),
-        kept=(
+        valid=(
             Source("managers/certs/plan.py", 'message = f"{name} - gone"'),
             Source("managers/certs/plan.py", 'flag = f"-config={folder}/config.hcl"'),
             Source("managers/certs/plan.py", 'text = "a-b" + "-c"'),
         ),
     ),
     Rule(
-        "a module opens with a docstring",
+        "a module has a docstring",
         missing_docstring,
         below(*PYTHON),
-        broken=(
+        invalid=(
             Source("runtime/queue/__init__.py", ""),
             Source("runtime/queue.py", "# a queue\nx = 1\n"),
         ),
-        kept=(Source("runtime/queue.py", '"""A queue."""\n'),),
+        valid=(Source("runtime/queue.py", '"""A queue."""\n'),),
     ),
 )

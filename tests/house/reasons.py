@@ -1,8 +1,8 @@
-"""Reasons and condition types: what the managers state is in the catalogue, and the other way.
+"""Reasons and condition types: the managers use those of the catalogue, and all of them.
 
-Uses contracts.conditions.catalogue, and the tables of what tenants, backups, restores and
-datacenters are told. A reason that the catalogue does not allow for a condition raises at run time,
-in the middle of a pass; here it is found by reading.
+Uses contracts.conditions.catalogue, and the reasons of tenants, backups, restores and datacenters.
+A reason that the catalogue does not allow for a condition raises an error in a reconcile; these
+rules find it in the source.
 """
 
 import ast
@@ -17,56 +17,55 @@ from tests.house.checkout import Source
 from tests.house.rule import Rule, below
 
 _ALLOWED = {kind.name: frozenset(kind.reasons) for kind in TYPES}
-# Where the reason of an outcome ends: managers.cluster.status.conditions states each of these with
-# it.
+# The conditions that managers.cluster.status.conditions sets with the reason of an outcome.
 _ENDS_IN = {
     "wait": ("Ready", "Reconciling"),
     "blocked": ("Ready", "Stalled", "Degraded"),
 }
-# What is said there ends in the status of an object of that kind, which has reasons of its own.
+# Modules whose reasons are in the status of a backup or restore, which have their own reasons.
 _OF_RUNS = {"managers/backup/": RUN_REASONS, "managers/restore/": RESTORE_REASONS}
-# What is said there goes to a tenant, but for the gate: it tells clusters what they wait for.
+# Reasons of tenants; those of the gate are reasons of clusters.
 _OF_TENANTS = "managers/tenancy/"
 _OF_CLUSTERS = f"{_OF_TENANTS}gate.py"
-# A finding there is about a Datacenter; how a pass ended is told in the log alone.
+# A condition there is about a Datacenter; the outcome of a reconcile is only logged.
 _OF_DATACENTERS = "managers/datacenter/"
 
 
 def outcome_reason(source: Source) -> Iterator[str]:
-    """A `Wait` or `Blocked` (or a function that is named after one and makes it)."""
+    """A `Wait` or `Blocked`, or a function of that name that returns one."""
     for call in _calls(source.nodes):
         word = _called(call).lower().strip("_")
         reason = _text(_argument(call, 0, "reason"))
-        if word not in _ENDS_IN or reason is None or speaks_to_others(source.path):
+        if word not in _ENDS_IN or reason is None or is_about_another_kind(source.path):
             continue
         own = next((kind for at, kind in _OF_RUNS.items() if source.path.startswith(at)), None)
         if own is not None:
             if reason not in own:
-                yield f"line {call.lineno}: {reason} is no reason of that kind"
+                yield f"line {call.lineno}: {reason} is not a reason of that kind"
             continue
         missing = [kind for kind in _ENDS_IN[word] if reason not in _ALLOWED[kind]]
         if missing:
-            yield f"line {call.lineno}: {reason} is no reason of {', '.join(missing)}"
+            yield f"line {call.lineno}: {reason} is not a reason of {', '.join(missing)}"
 
 
-def speaks_to_tenants(path: str) -> bool:
+def is_about_tenants(path: str) -> bool:
     """Whether the reasons of a module are those of a tenant."""
     return path.startswith(_OF_TENANTS) and path != _OF_CLUSTERS
 
 
-def speaks_of_datacenters(path: str) -> bool:
-    """Whether the findings of a module are those of a datacenter."""
+def is_about_datacenters(path: str) -> bool:
+    """Whether the conditions of a module are those of a datacenter."""
     return path.startswith(_OF_DATACENTERS)
 
 
-def speaks_to_others(path: str) -> bool:
-    """Whether what is said in a module is not about a cluster."""
-    return speaks_to_tenants(path) or speaks_of_datacenters(path)
+def is_about_another_kind(path: str) -> bool:
+    """Whether the reasons of a module are not those of a cluster."""
+    return is_about_tenants(path) or is_about_datacenters(path)
 
 
 def tenant_reason(source: Source) -> Iterator[str]:
-    """An outcome or a finding about a tenant, by a text or by a constant of the module."""
-    if not speaks_to_tenants(source.path):
+    """An outcome or a condition of a tenant, by a string or by a constant of the module."""
+    if not is_about_tenants(source.path):
         return
     named = dict(_constants_of_module(source))
     for call in _calls(source.nodes):
@@ -75,32 +74,32 @@ def tenant_reason(source: Source) -> Iterator[str]:
         reason = _text(_argument(call, position, "reason"), named)
         known = (*_ENDS_IN, "provisionedcondition")
         if word in known and reason is not None and reason not in TENANT_REASONS:
-            yield f"line {call.lineno}: {reason} is no reason of a tenant"
+            yield f"line {call.lineno}: {reason} is not a reason of a tenant"
 
 
 def datacenter_reason(source: Source) -> Iterator[str]:
-    """A finding about a datacenter: its answer comes first, and no type."""
-    if not speaks_of_datacenters(source.path):
+    """A condition of a datacenter: its status is the first argument, and it has no type."""
+    if not is_about_datacenters(source.path):
         return
     for call in _calls(source.nodes):
         reason = _text(_argument(call, 1, "reason"))
         if _called(call) == "DatacenterCondition" and reason not in (None, *DATACENTER_REASONS):
-            yield f"line {call.lineno}: {reason} is no reason of a datacenter"
+            yield f"line {call.lineno}: {reason} is not a reason of a datacenter"
 
 
 def finding_reason(source: Source) -> Iterator[str]:
-    """A `ConditionUpdate` of a type that exists, with a reason that the type allows."""
-    if speaks_of_datacenters(source.path):
+    """A `ConditionUpdate` has an existing type, and a reason that the type allows."""
+    if is_about_datacenters(source.path):
         return
     for line, kind, reason in findings(source):
         if kind not in _ALLOWED:
             yield f"line {line}: there is no condition {kind}"
         elif reason is not None and reason not in _ALLOWED[kind]:
-            yield f"line {line}: {reason} is no reason of {kind}"
+            yield f"line {line}: {reason} is not a reason of {kind}"
 
 
 def findings(source: Source) -> Iterator[tuple[int, str, str | None]]:
-    """Line, type and reason of each ConditionUpdate; the reason is None where it is computed."""
+    """Line, type and reason of each ConditionUpdate; the reason is None if it is computed."""
     for function in source.nodes:
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             local = _constants(function)
@@ -111,7 +110,7 @@ def findings(source: Source) -> Iterator[tuple[int, str, str | None]]:
 
 
 def unstated_types(sources: Iterable[Source]) -> list[str]:
-    """Condition types of the catalogue that no ConditionUpdate states.
+    """Condition types of the catalogue that no ConditionUpdate has.
 
     A type may be named by a constant of a module, which another one may import.
     """
@@ -130,7 +129,7 @@ def _states_by_constant(source: Source) -> bool:
 
 
 def _constants_of_module(source: Source) -> Iterator[tuple[str, str]]:
-    """Names of a module that stand for one text."""
+    """Constants of a module that are a string."""
     for node in source.tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -173,7 +172,7 @@ def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
 
 
 def _constants(function: ast.AST) -> dict[str, str]:
-    """Local names that stand for one text."""
+    """Local names that are assigned one string."""
     constants = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -212,17 +211,17 @@ _DATACENTERS = f"{_OF_DATACENTERS}status.py"
 
 RULES = (
     Rule(
-        "a reason to wait or to stop is in the catalogue",
+        "a reason of an outcome is in the catalogue",
         outcome_reason,
         below("managers"),
-        broken=(
+        invalid=(
             Source(_PLAN, "Wait('Thinking', 'slow')"),
             Source(_PLAN, "Blocked(reason='Undecided', message='x')"),
             Source(_PLAN, "_blocked('Undecided', 'x')"),
-            # In the catalogue, and yet not for these conditions.
+            # In the catalogue, but not for these conditions.
             Source(_PLAN, "Blocked('StaticUnsealInUse', 'x')"),
         ),
-        kept=(
+        valid=(
             Source(_PLAN, "Blocked('ForeignObject', 'x')"),
             Source(_PLAN, "Wait(reason, 'computed elsewhere')"),
             # In the other catalogue: see the next rule.
@@ -230,30 +229,30 @@ RULES = (
         ),
     ),
     Rule(
-        "a tenant is told a reason of its own catalogue",
+        "a reason of a tenant is in its catalogue",
         tenant_reason,
         below("managers"),
-        broken=(
+        invalid=(
             Source(_TENANTS, "Wait('Thinking', 'slow')"),
             Source(_TENANTS, "Blocked(reason='QuorumLost', message='x')"),
             Source(_TENANTS, "ProvisionedCondition(True, 'Splendid')"),
             Source(_TENANTS, "WHY: Final = 'Undecided'\nBlocked(WHY, 'x')"),
         ),
-        kept=(
+        valid=(
             Source(_TENANTS, "Wait('NamespaceNotFound', 'x')"),
             Source(_TENANTS, "ProvisionedCondition(False, outcome.reason)"),
             Source(_OF_CLUSTERS, "Wait('TenantNotProvisioned', 'x')"),
         ),
     ),
     Rule(
-        "a datacenter is told a reason of its own catalogue",
+        "a reason of a datacenter is in its catalogue",
         datacenter_reason,
         below("managers"),
-        broken=(
+        invalid=(
             Source(_DATACENTERS, "DatacenterCondition('True', 'Splendid')"),
             Source(_DATACENTERS, "DatacenterCondition('False', reason='QuorumLost')"),
         ),
-        kept=(
+        valid=(
             Source(_DATACENTERS, "DatacenterCondition('True', 'AllRunning')"),
             Source(_DATACENTERS, "DatacenterCondition('False', reason, told)"),
             Source(_DATACENTERS, "Wait('WriteFailed', 'in the log')"),
@@ -261,15 +260,15 @@ RULES = (
         ),
     ),
     Rule(
-        "a finding has a type and a reason of the catalogue",
+        "a condition has a type and a reason of the catalogue",
         finding_reason,
         below("managers"),
-        broken=(
+        invalid=(
             Source(_PLAN, _in_a_function("ConditionUpdate('Splendid', 'True', 'Ready', '')")),
             Source(_PLAN, _in_a_function("ConditionUpdate('Available', 'True', 'Sealed', '')")),
             Source(_PLAN, _in_a_function("ConditionUpdate(kind, 'True', reason='Sealed')")),
         ),
-        kept=(
+        valid=(
             Source(_PLAN, _in_a_function("ConditionUpdate(kind, 'True', 'AllReplicasReady', '')")),
             Source(_PLAN, _in_a_function("ConditionUpdate(kind, 'True', outcome.reason, '')")),
             # See the rule before.

@@ -1,4 +1,4 @@
-"""What a rule about single files is: a check, where it holds, and examples of both kinds.
+"""A rule about single files: a check, the paths to which it applies, and examples of both kinds.
 
 Called by the modules with rules; `test_files.py` runs them all.
 """
@@ -18,18 +18,18 @@ Check = Callable[[Source], Iterator[str]]
 class Rule:
     """One rule.
 
-    `broken` are files of which each must be reported, `kept` look alike and must not be: a rule
-    that cannot fail would guard nothing.
+    Each file of `invalid` must be reported, and none of `valid`, which are similar: a rule that
+    cannot fail proves nothing.
     """
 
     name: str
     check: Check
     holds_in: Callable[[str], bool]
-    broken: tuple[Source, ...]
-    kept: tuple[Source, ...] = ()
+    invalid: tuple[Source, ...]
+    valid: tuple[Source, ...] = ()
 
     def violations(self, source: Source) -> list[str]:
-        """What is wrong in a file, each with the path."""
+        """The violations in a file, each with the path."""
         if not self.holds_in(source.path):
             return []
         return [f"{source.path}: {sentence}" for sentence in self.check(source)]
@@ -41,12 +41,12 @@ def below(*tops: str, suffix: str = ".py") -> Callable[[str], bool]:
 
 
 def everywhere(path: str) -> bool:
-    """Hold in every file."""
+    """Apply to every file."""
     return bool(path)
 
 
 def expect_none(violations: Iterable[str], what: str) -> None:
-    """Fail with one line per violation, as a person wants to read them."""
+    """Fail with one line per violation."""
     lines = list(violations)
     if lines:
         pytest.fail("\n  ".join([f"{what}:", *lines]), pytrace=False)

@@ -1,4 +1,4 @@
-"""How long a file and a function may be, and how many arguments a function may take."""
+"""Limits for the length of files and functions, and for the number of arguments."""
 
 import ast
 import re
@@ -17,14 +17,14 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def file_length(source: Source) -> Iterator[str]:
-    """A file fits into a head."""
+    """A file is short enough to be read at once."""
     length = len(source.lines)
     if length > FILE_LINES:
         yield f"{length} lines, at most {FILE_LINES}"
 
 
 def function_length(source: Source) -> Iterator[str]:
-    """A function fits on a screen, docstring included."""
+    """A function fits on a screen, including its docstring."""
     for node in source.nodes:
         if isinstance(node, Function):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
@@ -33,7 +33,7 @@ def function_length(source: Source) -> Iterator[str]:
 
 
 def argument_count(source: Source) -> Iterator[str]:
-    """Few arguments, `self` and `cls` aside; a waiver with its reason stands on the line."""
+    """Few arguments, not counting `self` and `cls`; a waiver with its reason is on the line."""
     methods = {
         id(function)
         for node in source.nodes
@@ -69,28 +69,28 @@ RULES = (
         "a file has at most 400 lines",
         file_length,
         below(*PYTHON),
-        broken=(Source("runtime/long.py", "x = 1\n" * (FILE_LINES + 1)),),
-        kept=(Source("runtime/full.py", "x = 1\n" * FILE_LINES),),
+        invalid=(Source("runtime/long.py", "x = 1\n" * (FILE_LINES + 1)),),
+        valid=(Source("runtime/full.py", "x = 1\n" * FILE_LINES),),
     ),
     Rule(
         "a function has at most 60 lines",
         function_length,
         below(*PYTHON),
-        broken=(
+        invalid=(
             Source("runtime/long.py", _function(FUNCTION_LINES + 1)),
             Source("runtime/slow.py", "async " + _function(FUNCTION_LINES + 1)),
         ),
-        kept=(Source("runtime/full.py", _function(FUNCTION_LINES)),),
+        valid=(Source("runtime/full.py", _function(FUNCTION_LINES)),),
     ),
     Rule(
         "a function takes at most 6 arguments",
         argument_count,
         below(*PYTHON),
-        broken=(
+        invalid=(
             Source("runtime/many.py", f"{_SEVEN} -> None: ...\n"),
             Source("runtime/why.py", f"{_SEVEN} -> None:  # noqa: PLR0913\n    ...\n"),
         ),
-        kept=(
+        valid=(
             Source("runtime/told.py", f"{_SEVEN} -> None:  # noqa: PLR0913  all needed\n    ...\n"),
             Source(
                 "runtime/method.py",

@@ -1,4 +1,4 @@
-"""Who may import whom: the checkout keeps each contract of .importlinter, and breaking one shows.
+"""The contracts of .importlinter: the checkout complies with them, and violations are reported.
 
 All planted imports go into one copy of the real tree, and import-linter must name each.
 """
@@ -20,8 +20,8 @@ _SECTION = "importlinter:contract:"
 
 
 @dataclass(frozen=True, slots=True)
-class Plant:
-    """An import where it must not be, and the words with which it is reported."""
+class PlantedImport:
+    """A forbidden import, and the text with which it is reported."""
 
     contract: str
     file: str
@@ -29,74 +29,80 @@ class Plant:
     reported: str
 
 
-PLANTS = (
-    Plant(
+PLANTED_IMPORTS = (
+    PlantedImport(
         "layers",
         "contracts/naming/names.py",
         "import managers.bao",
         "contracts.naming.names -> managers.bao",
     ),
-    Plant("layers", "managers/bao/client.py", "import baoctl.cli", "bao.client -> baoctl.cli"),
-    Plant("layers", "runtime/x.py", "def f():\n    import contracts", "runtime.x -> contracts"),
-    Plant(
+    PlantedImport(
+        "layers", "managers/bao/client.py", "import baoctl.cli", "bao.client -> baoctl.cli"
+    ),
+    PlantedImport(
+        "layers", "runtime/x.py", "def f():\n    import contracts", "runtime.x -> contracts"
+    ),
+    PlantedImport(
         "examples",
         "examples/__init__.py",
         "import contracts.naming.names",
         "examples is not allowed to import contracts",
     ),
-    Plant(
+    PlantedImport(
         "spine",
         "managers/certs/plan.py",
         "import managers.workload.plan",
         "managers.certs.plan -> managers.workload.plan",
     ),
-    Plant(
+    PlantedImport(
         "spine",
         "managers/bao/client.py",
         "import managers.membership.observe",
         "managers.bao.client -> managers.membership.observe",
     ),
-    Plant("spine", "managers/novelty/__init__.py", "", "novelty"),
-    Plant(
+    PlantedImport("spine", "managers/novelty/__init__.py", "", "novelty"),
+    PlantedImport(
         "purity",
         "managers/workload/plan.py",
         "import random",
         "managers.workload.plan is not allowed to import random",
     ),
-    Plant(
+    PlantedImport(
         "purity",
         "managers/cluster/resolve/resolve.py",
         "from runtime.client.client import Client",
         "managers.cluster.resolve is not allowed to import runtime.client.client",
     ),
-    Plant(
+    PlantedImport(
         "purity",
         "contracts/naming/names.py",
         "import time",
         "contracts is not allowed to import time",
     ),
-    Plant(
+    PlantedImport(
         "purity",
         "managers/context/installation.py",
         "import asyncio",
         "managers.images.plan -> managers.context.installation",
     ),
-    Plant("http", "managers/certs/actions.py", "import aiohttp", "managers.certs.actions"),
-    Plant(
+    PlantedImport("http", "managers/certs/actions.py", "import aiohttp", "managers.certs.actions"),
+    PlantedImport(
         "kubeconfig",
         "baoctl/process/wiring.py",
         "import kubernetes_asyncio",
         "baoctl.process.wiring",
     ),
-    Plant(
+    PlantedImport(
         "sigstore",
         "managers/images/tlog.py",
         "import sigstore",
         "managers.images.tlog",
     ),
-    Plant("system", "managers/context/context.py", "import os", "managers.context.context"),
-    Plant("aids", "managers/context/context.py", "import runtime.testing.clock", "context.context"),
-    Plant(
+    PlantedImport("system", "managers/context/context.py", "import os", "managers.context.context"),
+    PlantedImport(
+        "aids", "managers/context/context.py", "import runtime.testing.clock", "context.context"
+    ),
+    PlantedImport(
         "acyclic",
         "runtime/clock.py",
         "import runtime.client.client",
@@ -132,37 +138,41 @@ def contracts() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What is reported about a copy of the layers with all plants in it."""
+    """The report about a copy of the layers that contains all planted imports."""
     folder = tmp_path_factory.mktemp("tree")
     shutil.copy(ROOT / CONFIG, folder)
     for layer in (*LAYERS, "examples"):
         shutil.copytree(ROOT / layer, folder / layer, ignore=shutil.ignore_patterns("__pycache__"))
-    for plant in PLANTS:
-        target = folder / plant.file
+    for planted in PLANTED_IMPORTS:
+        target = folder / planted.file
         target.parent.mkdir(exist_ok=True)
         with target.open("a", encoding="utf-8") as file:
-            file.write(f"\n{plant.line}\n")
+            file.write(f"\n{planted.line}\n")
     status, report = lint(folder)
     assert status == 1
     return report
 
 
-def test_the_checkout_keeps_every_contract() -> None:
+def test_the_checkout_complies_with_every_contract() -> None:
     status, report = lint(ROOT)
     if status != 0:
         pytest.fail(report, pytrace=False)
 
 
 @pytest.mark.parametrize(
-    "plant", [pytest.param(plant, id=f"{plant.contract}: {plant.reported}") for plant in PLANTS]
+    "planted",
+    [
+        pytest.param(planted, id=f"{planted.contract}: {planted.reported}")
+        for planted in PLANTED_IMPORTS
+    ],
 )
-def test_a_planted_import_is_reported(report: str, plant: Plant) -> None:
-    name = contracts()[plant.contract]
+def test_a_planted_import_is_reported(report: str, planted: PlantedImport) -> None:
+    name = contracts()[planted.contract]
     assert f"{name} BROKEN" in report
-    # The chapter of the contract, and not that of another one that is broken as well.
+    # The section of this contract, and not that of another violated one.
     chapter = report.split(f"\n{name}\n---")[1].split("\n---")[0]
-    assert plant.reported in chapter
+    assert planted.reported in chapter
 
 
-def test_every_contract_has_a_plant() -> None:
-    assert {plant.contract for plant in PLANTS} == set(contracts())
+def test_every_contract_has_a_planted_import() -> None:
+    assert {planted.contract for planted in PLANTED_IMPORTS} == set(contracts())

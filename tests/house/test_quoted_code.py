@@ -1,4 +1,4 @@
-"""The code that tests/README.md quotes is that of the file that it names before it."""
+"""The code that tests/README.md quotes is in the file that it names."""
 
 import re
 
@@ -11,7 +11,7 @@ _BLOCK = re.compile(r"`([a-z0-9_/]+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
 
 
 def misquotations(document: str) -> list[str]:
-    """The files whose text does not hold what the document quotes from them."""
+    """The files that do not contain the code that the document quotes from them."""
     return [
         path
         for path, code in _BLOCK.findall(document)
@@ -19,7 +19,7 @@ def misquotations(document: str) -> list[str]:
     ]
 
 
-def test_what_is_quoted_is_there() -> None:
+def test_quoted_code_is_in_its_file() -> None:
     assert misquotations(README) == []
 
 

@@ -1,4 +1,4 @@
-"""The catalogue of conditions holds what is used, and nothing else."""
+"""Every condition and reason of the catalogue is used."""
 
 from contracts.conditions.catalogue import REASONS, TYPES
 from contracts.conditions.reasons_tenant import TENANT_REASONS
@@ -6,8 +6,8 @@ from contracts.datacenter.reasons import DATACENTER_REASONS
 from tests.house.checkout import LAYERS, Source, python_sources
 from tests.house.reasons import (
     findings,
-    speaks_of_datacenters,
-    speaks_to_tenants,
+    is_about_datacenters,
+    is_about_tenants,
     unstated_types,
     unused_reasons,
 )
@@ -23,42 +23,40 @@ _CATALOGUE = (
 )
 
 
-def _is_proof(source: Source) -> bool:
-    """The catalogue itself, and the examples in this folder, prove nothing."""
+def _is_use(source: Source) -> bool:
+    """The catalogue itself and the examples in this folder do not count."""
     return source.path not in _CATALOGUE and not source.path.startswith("tests/house/")
 
 
 def test_every_reason_is_used() -> None:
-    code = filter(_is_proof, python_sources(*LAYERS, "tests", "e2e"))
-    expect_none(unused_reasons(code, REASONS), "reasons that nobody gives")
+    code = filter(_is_use, python_sources(*LAYERS, "tests", "e2e"))
+    expect_none(unused_reasons(code, REASONS), "unused reasons")
 
 
-def test_every_reason_of_a_tenant_is_given_and_expected() -> None:
-    sources = (source for source in python_sources("managers") if speaks_to_tenants(source.path))
-    expect_none(unused_reasons(sources, TENANT_REASONS), "reasons that no tenant is told")
-    tests = ("tests/managers/tenancy/", "e2e/tenant_lifecycle/")
-    said = (source for source in python_sources("tests", "e2e") if source.path.startswith(tests))
-    expect_none(unused_reasons(said, TENANT_REASONS), "reasons that no test expects")
+def test_every_reason_of_a_tenant_is_used_and_expected() -> None:
+    sources = (source for source in python_sources("managers") if is_about_tenants(source.path))
+    expect_none(unused_reasons(sources, TENANT_REASONS), "unused reasons of tenants")
+    folders = ("tests/managers/tenancy/", "e2e/tenant_lifecycle/")
+    tests = (source for source in python_sources("tests", "e2e") if source.path.startswith(folders))
+    expect_none(unused_reasons(tests, TENANT_REASONS), "reasons that no test expects")
 
 
-def test_every_reason_of_a_datacenter_is_given_and_expected() -> None:
-    sources = (
-        source for source in python_sources("managers") if speaks_of_datacenters(source.path)
-    )
-    expect_none(unused_reasons(sources, DATACENTER_REASONS), "reasons that no datacenter is told")
-    said = (
+def test_every_reason_of_a_datacenter_is_used_and_expected() -> None:
+    sources = (source for source in python_sources("managers") if is_about_datacenters(source.path))
+    expect_none(unused_reasons(sources, DATACENTER_REASONS), "unused reasons of datacenters")
+    tests = (
         source
         for source in python_sources("tests")
         if source.path.startswith("tests/managers/datacenter/test_reconcile")
     )
-    expect_none(unused_reasons(said, DATACENTER_REASONS), "reasons that no test expects")
+    expect_none(unused_reasons(tests, DATACENTER_REASONS), "reasons that no test expects")
 
 
-def test_every_condition_type_is_stated() -> None:
-    expect_none(unstated_types(python_sources("managers")), "conditions that nobody states")
+def test_every_condition_type_is_reported() -> None:
+    expect_none(unstated_types(python_sources("managers")), "unused condition types")
 
 
-def test_every_reason_may_answer_some_condition() -> None:
+def test_every_reason_belongs_to_a_condition() -> None:
     answers = {reason for kind in TYPES for reason in kind.reasons}
     assert sorted(REASONS.keys() ^ answers) == []
 
@@ -68,7 +66,7 @@ def test_an_unused_reason_is_reported() -> None:
     assert unused_reasons([Source("managers/x.py", text)], REASONS) == ["Sealed"]
 
 
-def test_a_type_that_nobody_states_is_reported() -> None:
+def test_an_unused_condition_type_is_reported() -> None:
     lines = [
         f"    ConditionUpdate({kind.name!r}, 'True', r)" for kind in TYPES if kind.name != "Paused"
     ]

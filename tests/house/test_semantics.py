@@ -45,7 +45,7 @@ def test_the_number_of_a_test_is_parsed(node_id: str, number: int | None) -> Non
     assert proven_by(node_id) == number
 
 
-def test_the_table_counts() -> None:
+def test_the_table_counts_results() -> None:
     assert table(["a::test_t02_a", "a::test_t02_b", "a::test_c"], ["a::test_t02_d"]) == [
         f"T2      2 passed    1 failed   {SEMANTICS[2]}"
     ]

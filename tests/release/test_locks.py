@@ -1,9 +1,9 @@
-"""What the image and kubectl-bao hold of the locked dependencies."""
+"""The locked dependencies of the image and of kubectl-bao."""
 
 import pytest
 
 from tests.house.checkout import ROOT
-from tests.house.papers import dependencies, pins, requirements
+from tests.house.documents import dependencies, pins, requirements
 
 LEFT_OUT = {
     # A pod has no kubeconfig, and prints no tables.
@@ -18,13 +18,13 @@ def read(path: str) -> str:
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)
-def test_it_holds_every_dependency_but_those_it_never_needs(name: str) -> None:
+def test_a_lock_file_has_all_required_dependencies(name: str) -> None:
     needed, _ = dependencies(read("pyproject.toml"))
     assert {*needed} - {*requirements(read(f"requirements/{name}.in"))} == LEFT_OUT[name]
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)
-def test_it_holds_the_versions_that_are_tested(name: str) -> None:
+def test_a_lock_file_has_the_tested_versions(name: str) -> None:
     held = pins(read(f"requirements/{name}.txt"))
     assert held
     assert held.items() <= pins(read("requirements/runtime.txt")).items()

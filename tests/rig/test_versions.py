@@ -1,4 +1,4 @@
-"""The version table and the tool modules say the same."""
+"""The table of versions and the tool modules agree."""
 
 import re
 
@@ -9,7 +9,7 @@ import semver
 from e2e.rig import versions
 from e2e.rig.paths import TOOLS
 from e2e.rig.versions import Server
-from tests.house.papers import lock_problems
+from tests.house.documents import lock_problems
 
 SERVERS = (
     *(binary for binary in (*versions.CONTROL_PLANE, *versions.NODE) if isinstance(binary, Server)),
@@ -29,7 +29,7 @@ SERVERS = (
     versions.KMS_PLUGIN_PROGRAM,
     versions.TOTP_PLUGIN_PROGRAM,
 )
-# Small programs of our own, which are their module.
+# Small programs of this repository, which are a module themselves.
 OURS = (
     versions.PAUSE_SERVER, versions.BENCH, versions.HCL_READER, versions.HOSTILE_SERVER,
     versions.COREDNS_SERVER, versions.KUBE_ROUTER_SERVER, versions.KMS_PLUGIN_PROGRAM,
@@ -54,7 +54,7 @@ REQUIRED = {
 }
 
 
-def test_the_kms_plugin_holds_the_seal_of_the_table() -> None:
+def test_the_kms_plugin_requires_the_seal_version_of_the_table() -> None:
     text = (TOOLS / "kms-plugin" / "go.mod").read_text()
     assert f"github.com/openbao/go-kms-wrapping/wrappers/awskms/v2 {versions.AWS_KMS}\n" in text
 
@@ -83,12 +83,12 @@ def test_every_server_is_a_tool_of_its_module(server: Server) -> None:
         assert re.search(rf"^\s*(tool )?{re.escape(server.package)}$", text, re.M)
 
 
-def test_the_parser_of_the_tests_is_that_of_the_server() -> None:
+def test_the_hcl_parser_has_the_version_of_the_server() -> None:
     text = (TOOLS / "bao" / "go.mod").read_text()
     assert f"github.com/hashicorp/hcl {versions.HCL} " in text
 
 
-def test_the_stamps_name_the_version() -> None:
+def test_the_build_stamps_contain_the_version() -> None:
     kubelet = next(server for server in versions.NODE if server.name == "kubelet")
     assert f"gitVersion={versions.KUBERNETES} " in kubelet.stamps
     assert "gitMajor=1 " in kubelet.stamps
@@ -96,7 +96,7 @@ def test_the_stamps_name_the_version() -> None:
     assert versions.OPENBAO_OLDEST_SERVER.stamps.endswith("fullVersion=2.4.0")
 
 
-def test_the_servers_that_are_no_go_programs_are_locked_at_the_versions_of_the_table() -> None:
+def test_servers_in_other_languages_are_locked_at_the_versions_of_the_table() -> None:
     for name, version in {"moto": versions.MOTO, "pykmip": versions.PYKMIP}.items():
         locked = (TOOLS / name / "requirements.txt").read_text()
         assert re.search(rf"^{name}=={re.escape(version)}\b", locked, re.M)
@@ -107,12 +107,12 @@ def test_the_servers_that_are_no_go_programs_are_locked_at_the_versions_of_the_t
     assert tree["node_modules/azurite"]["version"] == versions.AZURITE
 
 
-def test_a_lock_of_npm_names_hashes_and_no_registry() -> None:
+def test_an_npm_lock_file_has_hashes_and_no_registry() -> None:
     text = (TOOLS / "azurite" / "package-lock.json").read_text()
     packages = orjson.loads(text)["packages"]
     assert [name for name, package in packages.items() if name and "integrity" not in package] == []
-    # Where a package is from is not our affair, nor are the addresses of those who made it: after
-    # `npm install --package-lock-only`, take out "resolved", "funding" and licences that are links.
+    # The file contains no registry and no URL: after `npm install --package-lock-only`, remove
+    # "resolved", "funding" and licences that are links.
     assert "://" not in text
 
 
@@ -125,11 +125,11 @@ def test_a_lock_of_npm_names_hashes_and_no_registry() -> None:
         *(f"wheels/{wheel.package}-{wheel.version}.txt" for wheel in versions.WHEELS),
     ],
 )
-def test_the_locks_of_python_packages_hold_hashes_alone(lock: str) -> None:
+def test_python_lock_files_have_hashes_and_no_index(lock: str) -> None:
     assert list(lock_problems(lock, (TOOLS / lock).read_text())) == []
 
 
-def test_each_wheel_is_locked_and_no_other_is() -> None:
+def test_lock_files_match_the_table_of_wheels() -> None:
     locks = {file.stem: file.read_text() for file in (TOOLS / "wheels").iterdir()}
     assert locks.keys() == {f"{wheel.package}-{wheel.version}" for wheel in versions.WHEELS}
     for wheel in versions.WHEELS:
@@ -138,8 +138,8 @@ def test_each_wheel_is_locked_and_no_other_is() -> None:
 
 
 @pytest.mark.parametrize("module", ["coredns", "etcd"])
-def test_what_a_module_shares_with_kubernetes_has_one_version(module: str) -> None:
-    """Go compiles a package once for all who require the same version of it and of its imports."""
+def test_dependencies_shared_with_kubernetes_have_one_version(module: str) -> None:
+    """Go compiles a package once for all modules with the same version of it and of its imports."""
     shared = _required_version(module).keys() & _required_version("k8s").keys()
     assert len(shared) > 30
     assert {name: _required_version(module)[name] for name in shared} == {
@@ -152,7 +152,7 @@ def _required_version(module: str) -> dict[str, str]:
     return dict(re.findall(r"^\s*(\S+\.\S+/\S+) (v\S+)(?: // indirect)?$", text, re.M))
 
 
-def test_upgrades_go_through_releases_in_their_order() -> None:
+def test_releases_are_in_upgrade_order() -> None:
     ordered = sorted(versions.OPENBAO_RELEASES, key=semver.Version.parse)
     assert list(versions.OPENBAO_RELEASES) == ordered
     assert versions.OPENBAO_UPGRADES[0] == versions.OPENBAO_PREVIOUS

@@ -41,7 +41,7 @@ from managers.datacenter.provider.kubernetes import KubernetesProvider
 from managers.datacenter.provider.other_kinds import ObjectsProvider
 from managers.datacenter.reconcile import DEGRADED_HOOK_INTERVAL, HOOK_INTERVAL
 from managers.datacenter.sources import entry_points, hooks
-from tests.house.papers import manifests
+from tests.house.documents import manifests
 from tests.managers.datacenter.service_bench import BUSY, FRA, SHIPPER, Bench, Given
 
 PAGE = (Path(__file__).parents[3] / "docs" / "datacenters.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What no file may say: the product in the runtime, hosts of registries, paths of one machine."""
+"""Text that no file may contain: registry hosts, local paths, bare waivers, and more."""
 
 import io
 import re
@@ -25,7 +25,7 @@ _MACHINE = re.compile(r"(?<![\w.~$}-])/(?:work|root|home|Users)/\w")
 _NOQA = re.compile(r"#\s*(?:ruff:\s*)?noqa\b(?P<rest>.*)")
 _CODES = re.compile(r"\s*:\s*[A-Z]+[0-9]+(?:\s*,\s*[A-Z]+[0-9]+)*(?P<reason>.*)")
 _LOCKS = ("go.mod", "go.sum")
-# Formats that carry a host as a name: what an image without registry means, and types of documents.
+# Formats with a host name: the registry of an image without one, and types of documents.
 _FORMATS = (
     "contracts/image_reference.py",
     "managers/images/cosign.py",
@@ -38,11 +38,11 @@ def product(source: Source) -> Iterator[str]:
     """The runtime serves any controller."""
     for number, line in enumerate(source.lines, start=1):
         if _PRODUCT.search(line):
-            yield f"line {number} speaks of the product"
+            yield f"line {number} names the product"
 
 
 def registry_host(source: Source) -> Iterator[str]:
-    """Where packages and images come from is a setting of the reader's machine."""
+    """The source of packages and images is a setting of the user's machine."""
     if source.path.endswith(_LOCKS) or source.path.startswith(_FORMATS):
         return
     for number, line in enumerate(source.lines, start=1):
@@ -52,14 +52,14 @@ def registry_host(source: Source) -> Iterator[str]:
 
 
 def machine_path(source: Source) -> Iterator[str]:
-    """A path of the machine that it was written on means nothing on another."""
+    """A path of one machine does not exist on another."""
     for number, line in enumerate(source.lines, start=1):
         if _MACHINE.search(line):
             yield f"line {number} names a folder of one machine"
 
 
 def bare_waiver(source: Source) -> Iterator[str]:
-    """A waiver names what it waives, and why, where it stands."""
+    """A waiver names its rule and the reason, on its line."""
     if "noqa" not in source.text:
         return
     for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
@@ -78,22 +78,22 @@ RULES = (
         "the runtime does not know the product",
         product,
         below("runtime", suffix=""),
-        broken=(
+        invalid=(
             Source("runtime/client/client.py", f"AGENT = '{'Open' + 'Bao'}'"),
             Source("runtime/notes.md", f"for {'open' + 'bao'}-operator"),
         ),
-        kept=(Source("managers/plan.py", "open" + "bao"),),
+        valid=(Source("managers/plan.py", "open" + "bao"),),
     ),
     Rule(
         "no file names the host of a registry",
         registry_host,
         everywhere,
-        broken=(
+        invalid=(
             Source("Dockerfile", "FROM docker" + ".io/library/python:3.11"),
             Source("requirements/dev.txt", "--index-url https://" + "mirror.corp.net/simple"),
             Source("docs/x.md", "from " + "quay" + ".io/x/y"),
         ),
-        kept=(
+        valid=(
             Source("README.md", "https://example.com/x and https://bao.example.org"),
             Source("contracts/x.py", "https://kubernetes.default.svc.cluster.local"),
             Source("tests/x.py", "https://10.96.0.1:443 https://host/path"),
@@ -104,23 +104,23 @@ RULES = (
         "no file names a folder of one machine",
         machine_path,
         everywhere,
-        broken=(
+        invalid=(
             Source("docs/x.md", "see /" + "root/notes"),
             Source("e2e/x.py", "CACHE = '/" + "home/me/.cache'"),
         ),
-        kept=(Source("docs/x.md", "see tests/" + "work/x and ~/" + "root/x"),),
+        valid=(Source("docs/x.md", "see tests/" + "work/x and ~/" + "root/x"),),
     ),
     Rule(
         "a waiver names its reason",
         bare_waiver,
         below(*PYTHON),
-        broken=(
+        invalid=(
             Source("runtime/x.py", "x = 1  # noqa\n"),
             Source("runtime/x.py", "x = 1  # noqa: S105\n"),
             Source("runtime/x.py", "x = 1  # noqa: S105, S106 -\n"),
             Source("runtime/x.py", "# ruff: noqa\n"),
         ),
-        kept=(
+        valid=(
             Source("runtime/x.py", "x = 1  # noqa: S105  the name of a volume\n"),
             Source("runtime/x.py", "x = 1  # noqa: S105, S106 - a header's name\n"),
             Source("runtime/x.py", 'x = "# noqa"\n'),

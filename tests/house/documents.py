@@ -1,6 +1,6 @@
-"""Rules about what is beside the code: documents, change fragments, lock files, the Makefile.
+"""Rules about documents, change fragments, lock files and the Makefile.
 
-Uses the standard library and pyyaml. Every function takes text and returns what is wrong with it.
+Uses the standard library and pyyaml. Every function takes text and returns its violations.
 """
 
 import posixpath
@@ -62,7 +62,7 @@ def _is_date(digits: str) -> bool:
 
 
 def change_problems(name: str, text: str) -> Iterator[str]:
-    """A fragment is called what.kind.md and is a line of a list-to-be."""
+    """A fragment is called what.kind.md and consists of plain sentences."""
     if _CHANGE.fullmatch(name) is None:
         yield f"{name}: not <what>.<{'|'.join(CHANGE_KINDS)}>.md"
     if not text.strip() or text.startswith(("#", "-", "*")):
@@ -70,11 +70,11 @@ def change_problems(name: str, text: str) -> Iterator[str]:
 
 
 def lock_problems(name: str, text: str) -> Iterator[str]:
-    """Every requirement is an exact version with hashes; where it comes from is not our affair."""
+    """Every requirement is an exact version with hashes, without an index or URL."""
     for block in re.split(r"\n(?=[^\s#])", text.strip()):
         first = block.partition("\n")[0]
         if first.startswith("-") or "://" in block:
-            yield f"{name}: names an index or a place: {first}"
+            yield f"{name}: names an index or a URL: {first}"
         elif not _PINNED.match(first):
             yield f"{name}: no exact version: {first}"
         elif "--hash=sha256:" not in block:
@@ -92,14 +92,14 @@ def normal(name: str) -> str:
 
 
 def dependencies(pyproject: str) -> tuple[list[str], list[str]]:
-    """The names of what the product and its tests need directly."""
+    """The names of the direct dependencies of the product and of its tests."""
     project: Mapping[str, Any] = tomllib.loads(pyproject)["project"]
     extras = [name for extra in project["optional-dependencies"].values() for name in extra]
     return _names(project["dependencies"]), _names(extras)
 
 
 def requirements(text: str) -> list[str]:
-    """The names of what a file of requirements asks for."""
+    """The names of the dependencies in a file of requirements."""
     return _names(line for line in text.splitlines() if not line.startswith("#"))
 
 
@@ -120,10 +120,10 @@ def undocumented_targets(makefile: str, help_text: str) -> list[str]:
 
 
 def lost_references(text: str, exists: Callable[[str], bool]) -> list[str]:
-    """Files and modules that a document names in backquotes and that are not there.
+    """Files and modules that a document names in backquotes and that do not exist.
 
-    A word counts as a file when it holds a slash and its first part exists at the top; a module
-    may be followed by one name that lives in it.
+    A word is a file if it contains a slash and its first part exists at the top; a module may be
+    followed by one name that it defines.
     """
     words = _QUOTED.findall(text)
     return [word for word in words if _is_lost_module(word, exists) or _is_lost_file(word, exists)]
@@ -145,13 +145,13 @@ def _is_lost_file(word: str, exists: Callable[[str], bool]) -> bool:
 
 
 def unloadable_resources(kustomization: str, is_folder: Callable[[str], bool]) -> list[str]:
-    """Files that `kubectl apply -k` refuses to load: outside of the folder only folders may be."""
+    """Resources that `kubectl apply -k` refuses to load: files outside of the folder."""
     named: list[str] = (yaml.safe_load(kustomization) or {}).get("resources") or []
     return [path for path in named if path.startswith("..") and not is_folder(path)]
 
 
 def document_names(text: str) -> set[str]:
-    """The documents that a text points at."""
+    """The documents that a text refers to."""
     return set(_DOCUMENT.findall(text))
 
 
@@ -161,7 +161,7 @@ def manifests(document: str) -> Iterator[dict[str, Any]]:
 
 
 def parts(document: str) -> Iterator[dict[str, Any]]:
-    """The pieces of a cluster in the fenced YAML of a document: a spec and nothing else."""
+    """The parts of a cluster in the fenced YAML of a document: a spec and nothing else."""
     return (mapping for mapping in _mappings(document) if mapping.keys() == {"spec"})
 
 
@@ -173,9 +173,9 @@ def _mappings(document: str) -> Iterator[dict[str, Any]]:
 
 
 def lost_links(path: str, pages: Mapping[str, str]) -> Iterator[str]:
-    """Links of a page that lead to no page or no heading; paths are those of the repository.
+    """Links of a page to a missing page or heading; paths are those of the repository.
 
-    A link out of docs is lost, too: the site holds nothing else.
+    A link out of docs is broken, too: the site contains nothing else.
     """
     folder = posixpath.dirname(path)
     for target in _LINK.findall(_CODE.sub("", pages[path])):
@@ -190,7 +190,7 @@ def lost_links(path: str, pages: Mapping[str, str]) -> Iterator[str]:
 
 
 def anchors(page: str) -> set[str]:
-    """The anchors of the headings that the site and code hosts make alike."""
+    """The anchors of the headings for which the site and code hosts generate the same anchor."""
     slugs = set()
     for title in _HEADING.findall(_FENCE.sub("", page)):
         words = re.sub(r"[^\w\s-]", "", _LINK.sub("", title)).strip().lower()
@@ -200,14 +200,14 @@ def anchors(page: str) -> set[str]:
 
 
 def unlinked_pages(text: str) -> list[str]:
-    """Pages that a page names in backquotes where a reader would want a link."""
+    """Pages that a page names in backquotes instead of in a link."""
     return re.findall(r"`(docs/[a-z0-9/-]+\.md)`", _FENCE.sub("", text))
 
 
 def navigation_problems(config: str, pages: Iterable[str]) -> list[str]:
     """Pages, by their path below docs, that the navigation of mkdocs.yml lacks or repeats.
 
-    Also entries without a page. Decisions are left to docs/decisions.md, which is made of them.
+    Also entries without a page. Decisions are omitted: docs/decisions.md lists them.
     """
     listed = Counter(_entries(yaml.safe_load(config)["nav"]))
     counter = Counter(page for page in pages if not page.startswith("adr/"))

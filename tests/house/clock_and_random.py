@@ -1,4 +1,4 @@
-"""Time comes from runtime.clock and chance from the caller, or no test could repeat a thing."""
+"""Time comes from runtime.clock and random numbers from the caller: tests are repeatable."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +14,7 @@ _TIMED = frozenset(
         "time.perf_counter_ns", "time.sleep", "time.time", "time.time_ns",
     }
 )  # fmt: skip
-# The class is what a caller hands over; everything else in the module is one hidden generator.
+# Callers pass the class; everything else in the module uses one hidden generator.
 _CHANCE_ALLOWED = frozenset({"random.Random"})
 
 
@@ -25,7 +25,7 @@ def wall_clock(source: Source) -> Iterator[str]:
             yield f"line {line}: {name}; time comes from runtime.clock.Clock"
 
 
-def hidden_chance(source: Source) -> Iterator[str]:
+def hidden_random(source: Source) -> Iterator[str]:
     """A random.Random is an argument."""
     for line, name in _references(source):
         if name.startswith("random.") and name not in _CHANCE_ALLOWED:
@@ -42,7 +42,7 @@ def _references(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def _bound(nodes: Iterable[ast.AST]) -> dict[str, str]:
-    """What each imported name stands for."""
+    """The full name of each imported name."""
     bound = {}
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -78,7 +78,7 @@ RULES = (
         "the wall clock is read in runtime/clock.py",
         wall_clock,
         _outside_the_clock,
-        broken=(
+        invalid=(
             Source("runtime/queue.py", "import time\nx = time.monotonic()\n"),
             Source("runtime/queue.py", "import time as t\nnow = t.time\n"),
             Source("managers/x.py", "from datetime import datetime, UTC\nx = datetime.now(UTC)\n"),
@@ -89,21 +89,21 @@ RULES = (
             Source("contracts/x.py", "import asyncio\nx = asyncio.get_running_loop().time()\n"),
             Source("tests/test_x.py", "import time\ndef test_x():\n    time.sleep(1)\n"),
         ),
-        kept=(
+        valid=(
             Source("runtime/clock.py", "import time\nx = time.monotonic()\n"),
             Source("runtime/queue.py", "def f(clock):\n    return clock.monotonic()\n"),
             Source("managers/x.py", "from datetime import datetime\nx = datetime(2026, 1, 1)\n"),
         ),
     ),
     Rule(
-        "chance is injected",
-        hidden_chance,
+        "random numbers are injected",
+        hidden_random,
         below(*LAYERS),
-        broken=(
+        invalid=(
             Source("runtime/leader/leader.py", "import random\nx = random.random()\n"),
             Source("runtime/leader/leader.py", "from random import uniform\nx = uniform(1, 2)\n"),
         ),
-        kept=(
+        valid=(
             Source(
                 "runtime/leader/leader.py",
                 "import random\ndef f(rng: random.Random):\n    rng.random()",

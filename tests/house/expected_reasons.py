@@ -1,12 +1,12 @@
-"""Reasons are API: what was ever shown stays, and a test expects each.
+"""Reasons are API: none is removed, and a test expects each.
 
-Uses the standard library. A reason counts as reached when a test file holds its name in a text
+Uses the standard library. A reason is expected if a test file contains its name in a string
 that is not an input. The name as an argument of `Wait`, `Blocked`, `ConditionUpdate`, `Reason` or
-`condition`, or as a value of a dict entry `reason`, is what a test feeds in, and proves nothing.
-What is left are expected values: on the right side of an assertion, as in `("False", "NotReady")`,
-"False NotReady" or `reason="NotReady"`, or by the name of a constant of the product. It is read and
-not run, so it holds for unit tests and scenarios alike; that the expectation is met is what the
-test itself is for.
+`condition`, or as a value of a dict entry `reason`, is an input, and proves nothing.
+The others are expected values: on the right side of an assertion, as in `("False", "NotReady")`,
+"False NotReady" or `reason="NotReady"`, or by the name of a constant of the product. The
+files are parsed and not run, so this applies to unit tests and scenarios alike; the test itself
+verifies the expectation.
 """
 
 import ast
@@ -15,17 +15,17 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tests.house.checkout import Source
 
-_FEEDS = frozenset(
+_INPUTS = frozenset(
     {"Wait", "Blocked", "Reason", "ConditionType", "condition"}
     | {"ConditionUpdate", "DatacenterCondition", "ProvisionedCondition"}
 )
 _WORD = re.compile(r"[A-Za-z]+")
 
 
-def unreached(
+def unexpected(
     names: Iterable[str], tests: Iterable[Source], product: Iterable[Source] = ()
 ) -> list[str]:
-    """The names that no test expects, neither by itself nor by a constant of the product."""
+    """The names that no test expects, neither as a string nor by a constant of the product."""
     constants = {name: text for source in product for name, text in _constants(source)}
     expected = {
         word for source in tests for text in _texts(source, constants) for word in _words(text)
@@ -33,13 +33,13 @@ def unreached(
     return sorted(set(names) - expected)
 
 
-def vanished(shown_before: str, now: str) -> list[str]:
-    """Lines of the list of what was ever shown that the catalogue does not have any more."""
+def removed(shown_before: str, now: str) -> list[str]:
+    """Lines of the list of released reasons that the catalogue does not contain any more."""
     return sorted({*shown_before.split("\n")} - {*now.split("\n")} - {""})
 
 
 def _words(text: str) -> list[str]:
-    # A sentence that happens to hold the word is no expectation.
+    # A sentence that contains the word is not an expectation.
     words = text.split()
     return [word for word in words if _WORD.fullmatch(word)] if len(words) <= 2 else []
 
@@ -60,7 +60,7 @@ def _texts(source: Source, constants: Mapping[str, str]) -> Iterator[str]:
 
 
 def _comparisons(node: ast.AST) -> Iterator[ast.AST]:
-    """What an assertion holds against what it found: the right side of its comparison."""
+    """The expected value of an assertion: the right side of its comparison."""
     match node:
         case ast.Assert(test=ast.Compare(comparators=comparators)):
             for right in comparators:
@@ -76,7 +76,7 @@ def _constants(source: Source) -> Iterator[tuple[str, str]]:
 
 def _arguments(node: ast.AST) -> Iterator[ast.AST]:
     match node:
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _FEEDS:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _INPUTS:
             yield from node.args
             yield from (keyword.value for keyword in node.keywords)
         case ast.Dict():
