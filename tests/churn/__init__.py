@@ -1,1 +1,1 @@
-"""e2e.churn."""
+"""Tests of e2e.churn."""

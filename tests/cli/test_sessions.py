@@ -1,4 +1,4 @@
-"""e2e.cli.sessions: a page holds what was printed, and a comparison leaves out what may differ."""
+"""e2e.cli.sessions: a page contains the output, and a comparison ignores variable parts."""
 
 import pytest
 
@@ -11,7 +11,7 @@ SESSIONS = (
 )
 
 
-def test_a_page_is_read_as_it_was_written() -> None:
+def test_a_page_is_parsed_as_it_was_written() -> None:
     text = page("# Sessions\n\nSome text.\n", SESSIONS)
     assert tuple(read(text)) == SESSIONS
     assert text.count("## Look") == 1
@@ -29,7 +29,7 @@ def test_a_page_is_read_as_it_was_written() -> None:
         ("Pod/backup-x7k2p  Running", "Pod/backup-9qzt4  Running"),
     ],
 )  # fmt: skip
-def test_what_may_differ_is_the_same(line: str, other: str) -> None:
+def test_variable_parts_are_ignored(line: str, other: str) -> None:
     assert normal(line) == normal(other)
 
 
@@ -42,9 +42,9 @@ def test_what_may_differ_is_the_same(line: str, other: str) -> None:
         ("Ready", "Paused"),
     ],
 )
-def test_what_a_user_would_notice_differs(line: str, other: str) -> None:
+def test_other_differences_are_detected(line: str, other: str) -> None:
     assert normal(line) != normal(other)
 
 
-def test_an_exit_status_counts() -> None:
+def test_the_exit_status_is_compared() -> None:
     assert Session("", "status", ("x",)).normal() != Session("", "status", ("x",), 3).normal()

@@ -1,1 +1,1 @@
-"""e2e.cluster_fleet."""
+"""Tests of e2e.cluster_fleet."""

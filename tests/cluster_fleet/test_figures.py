@@ -32,12 +32,12 @@ def goal(measured: Run, what: str) -> bool:
     ("share", "expected"),
     [(0.5, 0.05), (0.75, 0.1), (0.8125, 0.3), (0.99, 0.5)],
 )
-def test_a_quantile_is_estimated_inside_its_bucket(share: float, expected: float) -> None:
+def test_a_quantile_is_interpolated_within_its_bucket(share: float, expected: float) -> None:
     buckets = {0.05: 4.0, 0.1: 6.0, 0.5: 7.0, math.inf: 8.0}
     assert quantile(buckets, share) == pytest.approx(expected)
 
 
-def test_a_quantile_of_nothing_is_zero() -> None:
+def test_a_quantile_without_samples_is_zero() -> None:
     assert quantile({}, 0.99) == 0.0
     assert quantile({0.1: 0.0, math.inf: 0.0}, 0.99) == 0.0
 
@@ -54,7 +54,7 @@ def test_growth_is_the_exponent_between_the_smallest_and_the_largest_run() -> No
     assert growth([run(1)]) == []
 
 
-def test_writes_in_quiet_miss_the_goal() -> None:
+def test_writes_in_the_phase_quiet_miss_the_goal() -> None:
     quiet = replace(PHASE, requests={}, writes=0, cpu=0.1)
     assert goal(run(1, quiet), "quiet: writes")
     assert goal(run(1, quiet), "quiet: share of a core")

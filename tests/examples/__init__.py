@@ -1,1 +1,1 @@
-"""The examples, as far as they need no server; with one they run in tests/integration."""
+"""Tests of the examples that need no server; those with a server are in tests/integration."""

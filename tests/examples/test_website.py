@@ -1,4 +1,4 @@
-"""The pure half of the website example: what a site stands for, and how a pass is judged."""
+"""The pure functions of the website example: the objects of a site, and the outcome."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,10 +24,10 @@ SITE["spec"].setdefault("image", "nginx")
 
 def applied(verdict: Verdict, ready: int = 0) -> Sequence[Applied]:
     live: Object = {"status": {"readyReplicas": ready}} if ready else {}
-    return [Applied(intent, verdict, live, "told by the server") for intent in intents(SITE)]
+    return [Applied(intent, verdict, live, "message of the server") for intent in intents(SITE)]
 
 
-def test_a_site_is_three_children_of_its_name() -> None:
+def test_a_site_has_three_children() -> None:
     children = {intent.resource: intent for intent in intents(SITE)}
     assert set(children) == {CONFIG_MAP, SERVICE, DEPLOYMENT}
     assert {str(intent.key) for intent in children.values()} == {"default/hello"}
@@ -38,7 +38,7 @@ def test_a_site_is_three_children_of_its_name() -> None:
     assert selector == children[DEPLOYMENT].body["spec"]["template"]["metadata"]["labels"]
 
 
-def test_other_pages_are_another_pod_template_and_the_same_pages_are_not() -> None:
+def test_the_pod_template_changes_only_with_the_pages() -> None:
     def template(site: Object) -> str:
         return digest(intents(site)[2].body["spec"]["template"])
 
@@ -53,16 +53,18 @@ def test_other_pages_are_another_pod_template_and_the_same_pages_are_not() -> No
         (Verdict.SKIPPED, 2, Done()),
         (Verdict.UPDATED, 1, Wait("RollingOut", "1 of 2 replicas are ready")),
         (Verdict.CREATED, 0, Wait("RollingOut", "0 of 2 replicas are ready")),
-        (Verdict.TERMINATING, 0, Wait("Terminating", "told by the server")),
-        (Verdict.FOREIGN, 2, Blocked("Foreign", "told by the server", 60.0)),
-        (Verdict.REJECTED, 2, Blocked("Rejected", "told by the server", 60.0)),
+        (Verdict.TERMINATING, 0, Wait("Terminating", "message of the server")),
+        (Verdict.FOREIGN, 2, Blocked("Foreign", "message of the server", 60.0)),
+        (Verdict.REJECTED, 2, Blocked("Rejected", "message of the server", 60.0)),
     ],
 )
-def test_a_pass_ends_as_its_worst_child(verdict: Verdict, ready: int, outcome: Outcome) -> None:
+def test_the_outcome_is_that_of_the_worst_child(
+    verdict: Verdict, ready: int, outcome: Outcome
+) -> None:
     assert judge(SITE, applied(verdict, ready))[0] == outcome
 
 
-def test_the_manifests_name_the_kind_of_the_code() -> None:
+def test_the_manifests_and_the_code_have_the_same_kind() -> None:
     crd = yaml.safe_load((FOLDER / "crd.yaml").read_text())["spec"]
     served = (crd["group"], crd["versions"][0]["name"], crd["names"]["kind"])
     assert served == (WEBSITE.group, WEBSITE.version, WEBSITE.kind)

@@ -1,1 +1,1 @@
-"""The flake runner's pure parts."""
+"""Tests of the pure modules of e2e.flake."""

@@ -1,4 +1,4 @@
-"""What the runs of a scenario came to, from reports as pytest writes them."""
+"""The results of the runs of a scenario, from the reports of pytest."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ REPORT = """<?xml version="1.0" encoding="utf-8"?>
 </testsuite></testsuites>"""
 
 
-def test_failures_and_errors_of_a_report_are_named(tmp_path: Path) -> None:
+def test_failures_and_errors_of_a_report_are_listed(tmp_path: Path) -> None:
     report = tmp_path / "1.xml"
     report.write_text(REPORT)
     run = read(report, 1, "", 7.0)
@@ -39,13 +39,13 @@ def test_a_run_that_failed_outside_of_its_tests_is_a_failure(tmp_path: Path) -> 
     assert failure.test == "the run itself, exit code 3"
 
 
-def test_no_test_at_all_is_a_failure(tmp_path: Path) -> None:
+def test_a_run_without_tests_is_a_failure(tmp_path: Path) -> None:
     report = tmp_path / "1.xml"
     report.write_text("<testsuites><testsuite/></testsuites>")
     assert len(read(report, 0, "", 1.0).failures) == 1
 
 
-def test_the_table_counts_runs_and_names_the_tests() -> None:
+def test_the_table_counts_runs_and_lists_failed_tests() -> None:
     good = Run(10.0, 3, ())
     bad = Run(30.0, 3, (Failure("a::test_two", ""), Failure("a::test_two", "")))
     text = table({"scale": [good, bad, bad], "drift": [good]})

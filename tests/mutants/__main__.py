@@ -44,7 +44,7 @@ def read_settings(arguments: Sequence[str]) -> Settings:
     parser.add_argument("--count", type=int, default=300, help="how many mutants are drawn")
     parser.add_argument("--seed", type=int, default=19, help="of the draw")
     parser.add_argument("--only", default="", help="a folder or a file of the product")
-    parser.add_argument("--workers", type=int, default=2, help="how many run side by side")
+    parser.add_argument("--workers", type=int, default=2, help="how many run in parallel")
     parser.add_argument("--seconds", type=float, default=300.0, help="the limit of one mutant")
     parser.add_argument("--json", type=Path, help="a file for the record")
     return Settings(**vars(parser.parse_args(arguments)))
@@ -60,7 +60,7 @@ def product(files: Mapping[str, str]) -> dict[str, str]:
 
 
 def sample(mutants: Sequence[Mutant], only: str, count: int, seed: int) -> list[Mutant]:
-    """Draw mutants of a folder or a file; the same of the same list, in the same order."""
+    """Draw mutants of a folder or a file; equal lists give equal results in the same order."""
     top = only.rstrip("/")
     below = [
         mutant
@@ -89,7 +89,7 @@ def copies(folder: Path, count: int) -> list[Copy]:
 
 
 def measure(settings: Settings, folder: Path) -> None:
-    """Draw mutants, run them, and print what became of them. Raises MachineryError."""
+    """Draw mutants, run them, and print the results. Raises MachineryError."""
     made = copies(folder, settings.workers)
     files = made[0].python_files()
     everything = enumerate_mutants(product(files))

@@ -39,7 +39,7 @@ class MachineryError(Exception):
 
 
 class Copy:
-    """A copy of the tree in a folder of its own, with a folder for temporary files beside it."""
+    """A copy of the tree in a separate folder, with another folder for temporary files."""
 
     def __init__(self, folder: Path) -> None:
         self._tree = folder / "tree"
@@ -55,7 +55,7 @@ class Copy:
             shutil.copy2(ROOT / path, target, follow_symlinks=False)
 
     def make_from(self, other: "Copy") -> None:
-        """Copy another copy, so that all are the same even when somebody edits the checkout."""
+        """Copy another copy, so that all are equal even if the checkout is edited."""
         self._temporary.mkdir(parents=True)
         shutil.copytree(other._tree, self._tree, symlinks=True)
 
@@ -68,7 +68,7 @@ class Copy:
 
     @contextmanager
     def mutated(self, mutant: Mutant) -> Iterator[None]:
-        """Have a mutant in the tree until the end."""
+        """Keep a mutant in the tree during the context."""
         text = (self._tree / mutant.path).read_text(encoding="utf-8")
         with self._written(mutant.path, apply_mutant(text, mutant)):
             yield
@@ -84,7 +84,7 @@ class Copy:
             file.write_bytes(before)
 
     def run(self, tests: Iterable[str], seconds: float, *options: str) -> Run:
-        """Run tests with more options of pytest, at most for so long."""
+        """Run tests with additional options of pytest and a timeout."""
         failures, output = self._temporary / "failures.jsonl", self._temporary / "output.txt"
         failures.unlink(missing_ok=True)
         # Hypothesis would try what failed with the mutant before.
@@ -147,7 +147,7 @@ class Copy:
 
 
 def _exit_status(process: subprocess.Popen[bytes], seconds: float) -> int | None:
-    """Wait for the exit status of a process; after so long, end it with all that it started."""
+    """Wait for the exit status of a process; after the timeout, kill it and its children."""
     try:
         resource.prlimit(process.pid, resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
         return process.wait(seconds)

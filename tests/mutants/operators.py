@@ -119,7 +119,7 @@ def and_or(node: ast.AST, at: Positions) -> Iterator[Edit]:
 
 
 def plus_minus(node: ast.AST, at: Positions) -> Iterator[Edit]:
-    """Swap `+` with `-`, but not beside a text or a list, where it is an error at once."""
+    """Swap `+` with `-`, except next to a text or a list, where it is always an error."""
     match node:
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
             if not _is_sequence(left) and not _is_sequence(right):

@@ -1,4 +1,4 @@
-"""Runs mutants side by side, each worker in a copy of its own, and checks the tests that killed.
+"""Runs mutants in parallel, each worker in its own copy, and checks the tests that killed.
 
 Uses tests.mutants.copies and threads. Called by the command.
 """
@@ -34,7 +34,7 @@ class Runner:
         self._lock = Lock()
 
     def results(self, mutants: Sequence[Mutant]) -> Iterator[Result]:
-        """Run mutants; yield each result when it is there."""
+        """Run mutants; yield each result when it is available."""
         pool = ThreadPoolExecutor(self._workers)
         try:
             for future in as_completed([pool.submit(self._result, mutant) for mutant in mutants]):

@@ -64,12 +64,12 @@ def _of(text: str, operator: str) -> list[Mutant]:
 
 
 @pytest.mark.parametrize(("text", "operator", "expected"), CHANGED)
-def test_an_operator_makes_these_texts(text: str, operator: str, expected: list[str]) -> None:
+def test_an_operator_creates_these_mutants(text: str, operator: str, expected: list[str]) -> None:
     assert [apply_mutant(text, mutant) for mutant in _of(text, operator)] == expected
 
 
 @pytest.mark.parametrize(("text", "operator", "expected"), CHANGED)
-def test_a_mutant_is_python_with_the_same_lines(
+def test_a_mutant_is_valid_python_with_the_same_lines(
     text: str, operator: str, expected: list[str]
 ) -> None:
     for mutant in mutants_of("a.py", text):
@@ -78,7 +78,7 @@ def test_a_mutant_is_python_with_the_same_lines(
 
 
 @pytest.mark.parametrize("text", LEFT_OUT)
-def test_a_part_that_is_left_out_has_no_mutant(text: str) -> None:
+def test_an_excluded_part_has_no_mutant(text: str) -> None:
     assert mutants_of("a.py", text) == []
 
 
@@ -87,19 +87,19 @@ def test_a_condition_is_not_negated_twice(test: str) -> None:
     assert _of(f"while {test}:\n    f()", "condition") == []
 
 
-def test_a_mutant_names_its_place_from_one() -> None:
+def test_lines_and_columns_of_a_mutant_start_at_one() -> None:
     (mutant,) = _of("x = 1\ny = 'ä', not a\n", "not")
     assert mutant.place == "a.py:2:10"
     assert mutant.change == "not -> (nothing)"
 
 
-def test_a_text_that_is_not_the_one_of_the_mutant_is_refused() -> None:
+def test_a_mutant_of_another_text_is_refused() -> None:
     (mutant,) = mutants_of("a.py", "x = True")
     with pytest.raises(ValueError, match=r"a\.py:1:5"):
         apply_mutant("y  = True", mutant)
 
 
-def test_the_digest_follows_the_list_and_not_the_order_of_files() -> None:
+def test_the_digest_depends_on_the_mutants_and_not_on_the_order_of_files() -> None:
     files = {"b.py": "x = 1", "a.py": "x = True"}
     again = dict(reversed(files.items()))
     assert digest(enumerate_mutants(files)) == digest(enumerate_mutants(again))

@@ -29,7 +29,7 @@ FILES = {
 }
 
 
-def test_the_nearest_files_come_first() -> None:
+def test_the_closest_test_files_come_first() -> None:
     assert Selection(FILES).of("managers/upgrade/rolling.py") == (
         "tests/managers/upgrade/test_rolling.py",
         "tests/managers/upgrade/test_course.py",
@@ -42,12 +42,12 @@ def test_the_nearest_files_come_first() -> None:
     )
 
 
-def test_shared_words_come_before_the_rest_of_the_folder() -> None:
+def test_files_that_share_words_precede_the_rest_of_the_folder() -> None:
     first, *_ = Selection(FILES).of("managers/upgrade/rolling_table.py")
     assert first == "tests/managers/upgrade/test_rolling.py"
 
 
-def test_a_folder_without_tests_has_those_of_the_next_one_above() -> None:
+def test_a_folder_without_tests_has_those_of_its_parent() -> None:
     files = {"managers/upgrade/jobs/run.py": "", **FILES}
     selected = Selection(files).of("managers/upgrade/jobs/run.py")
     assert {path.rpartition("/")[0] for path in selected} == {"tests/managers/upgrade"}
@@ -61,7 +61,7 @@ def test_a_folder_without_tests_has_those_of_the_next_one_above() -> None:
         ({"tests/contracts/test_run.py": ""}, ()),
     ],
 )
-def test_without_an_import_it_is_the_folder_of_the_package(
+def test_without_an_import_the_test_folder_of_the_package_is_selected(
     files: dict[str, str], expected: tuple[str, ...]
 ) -> None:
     assert Selection({"baoctl/alone.py": "", **files}).of("baoctl/alone.py") == expected

@@ -42,7 +42,7 @@ def test_a_run_without_a_failure_shows_its_output() -> None:
     assert result(MUTANT, Run(5, (), 1.0, "no tests ran"), files=3).text == "no tests ran"
 
 
-def test_the_tests_that_killed_are_named_once_and_whole() -> None:
+def test_killing_tests_are_listed_once_without_parameters() -> None:
     again = Failure("t.py::test_a[2]", "call", "AssertionError", "")
     runs = [Run(1, (outcome,), 1.0, "") for outcome in (WRONG, again, BROKEN, LOST, SLOW)]
     assert killers([result(MUTANT, run, 3) for run in runs]) == ("t.py::test_a", "t.py::test_b")

@@ -38,7 +38,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A mutant with its outcome. `test` is the test that failed, `text` what it said."""
+    """A mutant with its outcome. `test` is the failed test, `text` its message."""
 
     mutant: Mutant
     outcome: Outcome
@@ -50,7 +50,7 @@ class Result:
 
 
 def result(mutant: Mutant, run: Run, files: int) -> Result:
-    """Judge the run of so many test files in a copy with the mutant."""
+    """Evaluate the run of that many test files in a copy with the mutant."""
     outcome, cause = _outcome(run)
     first = run.failures[0] if run.failures else Failure("", "", "", "")
     text = f"{first.error}: {first.text}" if first.error else ""

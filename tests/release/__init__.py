@@ -1,1 +1,1 @@
-"""Tests of the release: what needs no kubectl."""
+"""Tests of the release that need no kubectl."""

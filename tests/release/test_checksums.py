@@ -6,7 +6,7 @@ from pathlib import Path
 from release.checksums import FILE, checksums
 
 
-def test_sha256sum_accepts_them_until_a_file_changes(tmp_path: Path) -> None:
+def test_sha256sum_accepts_the_checksums_until_a_file_changes(tmp_path: Path) -> None:
     for name in ("b", "a", FILE):
         (tmp_path / name).write_text(name)
     (tmp_path / FILE).write_text(text := checksums(tmp_path))

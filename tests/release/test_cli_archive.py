@@ -1,4 +1,4 @@
-"""What goes into kubectl-bao, and how it finds the modules of the running Python."""
+"""The content of kubectl-bao, and its search for the modules of the running Python."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ def tree(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def test_what_differs_between_pythons_stands_apart(tmp_path: Path) -> None:
+def test_files_that_differ_between_python_versions_are_separate(tmp_path: Path) -> None:
     same = {"pure/a.py": "a", "single.py": "s", "fast/b.py": "b"}
     trees = {
         "3.11": tree(tmp_path / "3.11", {**same, "fast/b.cpython-311.so": "old"}),
@@ -46,14 +46,14 @@ def run_script(site: Path, program: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
-def test_the_modules_of_the_running_python_are_found_first(tmp_path: Path) -> None:
+def test_modules_for_the_running_python_take_precedence(tmp_path: Path) -> None:
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     tree(tmp_path, {f"abi/{version}/chosen.py": "", "abi/2.7/chosen.py": ""})
     done = run_script(tmp_path, "import chosen; print(chosen.__file__)")
     assert done.stdout == f"{tmp_path}/abi/{version}/chosen.py\n"
 
 
-def test_a_python_without_modules_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_an_unsupported_python_is_refused_in_one_line(tmp_path: Path) -> None:
     tree(tmp_path, {"abi/2.7/chosen.py": ""})
     done = run_script(tmp_path, "print('started')")
     assert (done.returncode, done.stdout) == (1, "")

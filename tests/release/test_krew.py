@@ -12,7 +12,7 @@ from release.krew import Source, archive, manifest
 SOURCE = Source("https://forge.example.com/o", "https://forge.example.com/o/releases/v0.1.0")
 
 
-def test_the_archive_holds_the_program_and_the_license() -> None:
+def test_the_archive_contains_program_and_license() -> None:
     packed = archive(b"program", b"license")
     assert packed == archive(b"program", b"license")
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:

@@ -1,4 +1,4 @@
-"""release.minimal_root: which files a root file system takes from another one."""
+"""release.minimal_root: the files that are copied from another root file system."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ Status: install ok installed
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A base as Debian's: lib is a link, a library has a short name, a module is unused."""
+    """A Debian root file system: lib is a link, a library has a short name, a module is unused."""
     base = tmp_path / "base"
     (base / "usr/lib/python3/test").mkdir(parents=True)
     (base / "usr/lib/python3/os.py").write_text("os")
@@ -64,7 +64,7 @@ def source(tmp_path: Path) -> Path:
         ("/usr/lib/absent", set(), {}),
     ],
 )
-def test_a_copy_has_the_same_paths_and_links(
+def test_a_copy_keeps_paths_and_links(
     source: Path, tmp_path: Path, path: str, files: set[str], links: dict[str, str]
 ) -> None:
     target = tmp_path / "root"
@@ -80,14 +80,14 @@ def test_a_copy_has_the_same_paths_and_links(
     assert {str(item.relative_to(target)) for item in paths if not item.is_symlink()} == files
 
 
-def test_libraries_that_the_loader_finds() -> None:
+def test_shared_libraries_are_resolved_by_the_loader() -> None:
     assert library_paths(LDD) == [
         "/lib/x86_64-linux-gnu/libz.so.1",
         "/lib64/ld-linux-x86-64.so.2",
     ]
 
 
-def test_the_record_of_a_package_is_whole_and_of_no_other_one() -> None:
+def test_only_the_records_of_the_packages_are_copied() -> None:
     records = dict(package_records(STATUS, {"zlib1g", "libc6", "absent"}))
     assert set(records) == {"zlib1g", "libc6"}
     assert records["zlib1g"].endswith(" It follows a text.\n")

@@ -5,7 +5,7 @@ import pytest
 from release.notes import release_notes
 
 
-def test_the_sentences_stand_below_their_kind_the_most_urgent_first() -> None:
+def test_notes_are_grouped_by_kind_with_security_first() -> None:
     changes = [
         ("b.added.md", "It can\ndo b.\n"),
         ("a.added.md", "It can do a.\n"),
@@ -18,6 +18,6 @@ def test_the_sentences_stand_below_their_kind_the_most_urgent_first() -> None:
     )
 
 
-def test_a_file_of_no_known_kind_is_refused() -> None:
+def test_a_file_of_an_unknown_kind_is_refused() -> None:
     with pytest.raises(ValueError, match=r"changes/a\.bug\.md: must end with"):
         release_notes("1.2.3", [("a.bug.md", "Text.")])

@@ -1,4 +1,4 @@
-"""The workflow of a release: what it runs is pinned, and it runs what is here."""
+"""The workflow of a release: its actions are pinned, and it uses the files of this repository."""
 
 import re
 from typing import Any
@@ -17,18 +17,18 @@ _STEPS: list[dict[str, Any]] = _WORKFLOW["jobs"]["release"]["steps"]
 _PINNED = re.compile(r"uses: [\w.-]+/[\w.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 
 
-def test_every_action_is_pinned_by_its_commit() -> None:
+def test_every_action_is_pinned_to_a_commit() -> None:
     lines = [line.strip(" -") for line in _TEXT.splitlines() if "uses:" in line]
     assert lines
     assert [line for line in lines if _PINNED.fullmatch(line) is None] == []
 
 
-def test_it_starts_with_the_base_of_the_dockerfile() -> None:
+def test_the_base_image_is_that_of_the_dockerfile() -> None:
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     assert f"ARG BASE={_WORKFLOW['env']['BASE_TAG']}\n" in dockerfile
 
 
-def test_it_gives_the_image_every_argument_that_it_takes() -> None:
+def test_the_build_sets_every_argument_of_the_dockerfile() -> None:
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     (built,) = [step["with"] for step in _STEPS if "build-args" in step.get("with", {})]
     given = {line.partition("=")[0] for line in built["build-args"].splitlines()}
@@ -36,7 +36,7 @@ def test_it_gives_the_image_every_argument_that_it_takes() -> None:
     assert built["platforms"] == "linux/amd64,linux/arm64"
 
 
-def test_it_writes_the_files_before_anything_is_public_and_signs_them() -> None:
+def test_files_are_built_and_signed_before_publication() -> None:
     scripts = [step.get("run", "") or str(step["uses"]) for step in _STEPS]
     written = next(n for n, script in enumerate(scripts) if script.startswith("make release "))
     public = [
@@ -50,12 +50,12 @@ def test_it_writes_the_files_before_anything_is_public_and_signs_them() -> None:
         assert f"dist/{name}" in everything
 
 
-def test_it_builds_the_bundle_from_the_archive_of_the_release() -> None:
+def test_the_bundle_is_built_from_the_release_archive() -> None:
     (script,) = [step["run"] for step in _STEPS if "bundle.Dockerfile" in step.get("run", "")]
     names = set(re.findall(r"/(openbao-operator-bundle-\$VERSION)", script))
     assert names == {f"{PACKAGE}-bundle-$VERSION"}
 
 
-def test_no_script_takes_in_what_others_write() -> None:
+def test_scripts_contain_no_expressions() -> None:
     scripts = [step["run"] for step in _STEPS if "run" in step]
     assert not [script for script in scripts if "${{" in script]

@@ -1,1 +1,1 @@
-"""Tests of the pure parts of the rig; the rest is proven by every scenario that runs on it."""
+"""Tests of the pure modules of the rig; the scenarios test the others."""

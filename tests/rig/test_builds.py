@@ -1,4 +1,4 @@
-"""The content key of a server: it changes with everything the binary is made of."""
+"""The content key of a server: it changes with every input of the build."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -30,19 +30,19 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("case", CHANGES)
-def test_the_key_changes_with(case: str, module: Path) -> None:
+def test_the_key_depends_on(case: str, module: Path) -> None:
     server, tools = CHANGES[case]
     assert key(server, module, tools) != key(SERVER, module, TOOLS)
 
 
 @pytest.mark.parametrize("name", ["go.mod", "go.sum", "main.go"])
-def test_the_key_changes_with_a_file_of_the_module(name: str, module: Path) -> None:
+def test_the_key_depends_on_the_files_of_the_module(name: str, module: Path) -> None:
     before = key(SERVER, module, TOOLS)
     (module / name).write_text("something else\n")
     assert key(SERVER, module, TOOLS) != before
 
 
-def test_the_key_stays_otherwise(module: Path) -> None:
+def test_the_key_is_independent_of_other_files(module: Path) -> None:
     before = key(SERVER, module, TOOLS)
     (module / "README.md").write_text("words\n")
     assert key(SERVER, module, replace(TOOLS, go=Path("/elsewhere/go"))) == before

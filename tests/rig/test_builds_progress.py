@@ -1,4 +1,4 @@
-"""What is built together, what is said of the time left, and where the binaries end up."""
+"""The groups of a build, the remaining time, and the folders of the binaries."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ ONE = Server("one", "m", "example.com/cmd/one", "-X a=1", cost=100)
 TWO = Server("two", "m", "example.com/cmd/two", "-X a=1", cost=50)
 OTHER = Server("other", "n", "example.com/other/v3", cost=30)
 
-# Takes the place of go: each call is a line of the file $CALLS, each binary holds its package.
+# A fake go: each call is a line of the file $CALLS, each binary contains its package.
 FAKE_GO = """\
 #!/bin/sh
 if [ "$1" = env ]; then echo go1.26.8 linux amd64; exit; fi
@@ -32,7 +32,7 @@ done
 
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file that the fake go writes its calls to; the modules `m` and `n` are there."""
+    """The file to which the fake go writes its calls; creates the modules `m` and `n`."""
     go = tmp_path / "path" / "go"
     go.parent.mkdir()
     go.write_text(FAKE_GO)
@@ -45,7 +45,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "calls"
 
 
-def test_servers_of_one_module_and_the_same_flags_are_built_together() -> None:
+def test_servers_with_equal_module_and_flags_are_built_together() -> None:
     assert groups([ONE, OTHER, TWO]) == [[ONE, TWO], [OTHER]]
 
 
@@ -60,7 +60,7 @@ def test_servers_of_one_module_and_the_same_flags_are_built_together() -> None:
         replace(TWO, name="not-what-go-names-it"),
     ],
 )
-def test_others_are_not(other: Server) -> None:
+def test_servers_with_another_module_or_flags_are_built_separately(other: Server) -> None:
     assert groups([ONE, other]) == [[ONE], [other]]
 
 
@@ -74,12 +74,12 @@ SECONDS = {0: "0 s", 89: "89 s", 90: "2 min", 170: "3 min", 545: "9 min"}
 
 
 @pytest.mark.parametrize("seconds", SECONDS)
-def test_the_time_left_is_the_sum_of_the_costs(seconds: int) -> None:
+def test_the_remaining_time_is_the_sum_of_the_costs(seconds: int) -> None:
     servers = [replace(ONE, cost=seconds // 2), replace(TWO, cost=seconds - seconds // 2)]
     assert remaining(servers) == f"about {SECONDS[seconds]} left"
 
 
-def test_each_binary_is_built_once_and_is_alone_in_its_folder(tmp_path: Path, calls: Path) -> None:
+def test_each_binary_is_built_once_into_its_own_folder(tmp_path: Path, calls: Path) -> None:
     cache = Cache(tmp_path / "cache")
     lines: list[str] = []
     servers = [ONE, OTHER, TWO, ONE]
@@ -98,11 +98,11 @@ def test_each_binary_is_built_once_and_is_alone_in_its_folder(tmp_path: Path, ca
     assert lines == []
 
 
-def test_only_what_is_missing_is_built(tmp_path: Path, calls: Path) -> None:
+def test_only_missing_binaries_are_built(tmp_path: Path, calls: Path) -> None:
     cache = Cache(tmp_path / "cache")
     lines: list[str] = []
     (one,) = builds.build(cache, [ONE], lines.append)
-    # As a build leaves it that was killed, today's and one of an older rig.
+    # Folders that killed builds have left, of this and of an older version of the rig.
     (one.parent / ".fresh.1").mkdir()
     (one.parent / ".fresh.1" / "one").touch()
     (one.parent / ".one.1").touch()

@@ -1,4 +1,4 @@
-"""OCI archives written by hand: every digest names the bytes it stands for."""
+"""OCI archives: every digest is that of its content."""
 
 import hashlib
 import io

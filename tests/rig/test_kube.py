@@ -1,4 +1,4 @@
-"""The rig's own client: when it asks again, and when it does not."""
+"""The API client of the rig: which requests it retries."""
 
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,7 +18,7 @@ OTHERS = {
 
 
 class _Server(ThreadingHTTPServer):
-    """Answers with what stands in `answers`, in turn, and then with an empty object."""
+    """Returns `answers` in order, and then an empty object."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -52,7 +52,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_GET  # noqa: N815  the name is that of the library
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -72,13 +72,13 @@ def kube(server: _Server) -> Kube:
     return Kube(HTTPConnectionPool(str(host), port))
 
 
-def test_a_server_that_is_not_ready_to_list_is_asked_again(kube: Kube, server: _Server) -> None:
+def test_a_read_is_retried_while_the_server_starts(kube: Kube, server: _Server) -> None:
     server.answers = [NOT_YET] * (TRIES - 1)
     assert kube.get("/things") == {}
     assert server.requests == TRIES
 
 
-def test_not_for_ever(kube: Kube, server: _Server) -> None:
+def test_retries_are_limited(kube: Kube, server: _Server) -> None:
     server.answers = [NOT_YET] * (TRIES + 1)
     with pytest.raises(ApiError) as refused:
         kube.get("/things")
@@ -87,14 +87,14 @@ def test_not_for_ever(kube: Kube, server: _Server) -> None:
 
 
 @pytest.mark.parametrize("case", OTHERS)
-def test_any_other_answer_stands(case: str, kube: Kube, server: _Server) -> None:
+def test_other_errors_are_not_retried(case: str, kube: Kube, server: _Server) -> None:
     server.answers = [OTHERS[case]]
     with pytest.raises(ApiError):
         kube.get("/things")
     assert server.requests == 1
 
 
-def test_what_changes_something_is_sent_once(kube: Kube, server: _Server) -> None:
+def test_a_write_is_sent_once(kube: Kube, server: _Server) -> None:
     server.answers = [NOT_YET]
     with pytest.raises(ApiError):
         kube.create("/things", {})
@@ -111,6 +111,6 @@ def test_calls_share_a_connection_until_the_server_closes_it(
     assert server.connections == connections
 
 
-def test_no_answer_is_an_os_error() -> None:
+def test_a_missing_response_is_an_os_error() -> None:
     with pytest.raises(OSError, match="refused"):
         Kube(HTTPConnectionPool("127.0.0.1", 1)).get("/things")

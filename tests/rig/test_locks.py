@@ -1,4 +1,4 @@
-"""The lock between processes: the second waits, says so, and goes on when the first is done."""
+"""The lock between processes: the second waits, reports it, and continues after the first."""
 
 import threading
 from pathlib import Path
@@ -7,7 +7,7 @@ from e2e.rig.locks import hold_lock
 from e2e.rig.progress import silent
 
 
-def test_the_second_waits_and_says_so(tmp_path: Path) -> None:
+def test_the_second_process_reports_that_it_waits(tmp_path: Path) -> None:
     lines: list[str] = []
     order: list[str] = []
     event = threading.Event()
@@ -30,7 +30,7 @@ def test_the_second_waits_and_says_so(tmp_path: Path) -> None:
     assert "building x" in lines[0]
 
 
-def test_locks_of_two_names_do_not_meet(tmp_path: Path) -> None:
+def test_locks_with_different_names_are_independent(tmp_path: Path) -> None:
     with (
         hold_lock(tmp_path / "a.lock", silent, "a"),
         hold_lock(tmp_path / "folder" / "b.lock", silent, "b"),

@@ -1,4 +1,4 @@
-"""How much memory there is for the data of a rig."""
+"""The available memory for the data of a rig."""
 
 from e2e.rig.memory import ROOM, available
 
@@ -10,5 +10,5 @@ HugePages_Total:       0
 """
 
 
-def test_what_can_be_used_is_told_in_bytes() -> None:
+def test_available_memory_is_in_bytes() -> None:
     assert available(MEMINFO) == ROOM

@@ -1,11 +1,11 @@
-"""Packages: nothing is asked of the package archive while everything is there."""
+"""Packages: nothing is installed if all files exist."""
 
 from pathlib import Path
 
 from e2e.rig.packages import ensure, missing
 
 
-def test_only_packages_of_which_something_is_missing_are_named(tmp_path: Path) -> None:
+def test_only_packages_with_missing_files_are_listed(tmp_path: Path) -> None:
     (tmp_path / "there").touch()
     needed = {
         "sh": "dash",
@@ -17,7 +17,7 @@ def test_only_packages_of_which_something_is_missing_are_named(tmp_path: Path) -
     assert missing(needed) == ["a-absent", "z-absent"]
 
 
-def test_nothing_happens_when_nothing_is_missing() -> None:
+def test_nothing_is_installed_if_all_files_exist() -> None:
     lines: list[str] = []
     ensure({"sh": "dash"}, lines.append)
     assert lines == []

@@ -1,4 +1,4 @@
-"""Certificates: each is signed by the CA, names its user, and serves its addresses."""
+"""Certificates: each is signed by the CA, and has its user and its addresses."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def _load(folder: Path, name: str) -> x509.Certificate:
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
-def test_a_certificate_comes_from_the_authority(folder: Path, name: str) -> None:
+def test_certificates_are_signed_by_the_ca(folder: Path, name: str) -> None:
     certificate = _load(folder, name)
     certificate.verify_directly_issued_by(_load(folder, "ca"))
     subject = SUBJECTS[name]
@@ -36,14 +36,14 @@ def test_a_certificate_comes_from_the_authority(folder: Path, name: str) -> None
     assert tuple(group.value for group in groups) == subject.groups
 
 
-def test_addresses_are_split_into_ip_and_dns(folder: Path) -> None:
+def test_subject_alternative_names_are_ip_addresses_or_dns_names(folder: Path) -> None:
     extension = _load(folder, "server").extensions
     names = extension.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["kubernetes.default"]
     assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)] == ["10.0.0.1"]
 
 
-def test_nothing_is_made_twice(folder: Path) -> None:
+def test_existing_files_are_kept(folder: Path) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     make(folder, SUBJECTS)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

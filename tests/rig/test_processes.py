@@ -1,4 +1,4 @@
-"""Process identity: a pid alone is never enough to send a signal."""
+"""Process identity: a PID alone is not sufficient to send a signal."""
 
 import os
 import signal
@@ -41,11 +41,11 @@ def test_parse_stat(case: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "boot", "boot\n", "boot\n42 (sh) S"])
-def test_a_half_written_record_is_no_record(text: str) -> None:
+def test_an_incomplete_record_is_ignored(text: str) -> None:
     assert parse_record(text) is None
 
 
-def test_a_whole_record() -> None:
+def test_a_complete_record() -> None:
     assert parse_record(f"boot\n42 (sh) S {_AFTER_STATE}\n") == Identity(42, 98765, "boot")
 
 
@@ -65,21 +65,21 @@ def _start(table: ProcessTable, name: str, *argv: str) -> Identity:
     return identity
 
 
-def test_what_was_started_is_found_signalled_and_stopped(table: ProcessTable) -> None:
+def test_a_process_is_started_signalled_and_stopped(table: ProcessTable) -> None:
     identity = _start(table, "one", "sleep", "600")
-    assert not table.start("one", Command(["sleep", "600"], {})), "it runs already"
+    assert not table.start("one", Command(["sleep", "600"], {})), "already running"
     assert table.running("one") == identity
     assert 0 <= uptime_seconds(identity) < 60
     assert table.signal("one", signal.SIGSTOP)
     stat = stat_of(identity.pid)
     assert stat is not None
     table.stop(["one"], 5.0)
-    assert not is_alive(identity), "a paused process ends too"
+    assert not is_alive(identity), "a paused process is ended too"
     assert table.names() == []
     assert table.running("one") is None
 
 
-def test_a_process_that_ignores_the_polite_signal_is_killed(table: ProcessTable) -> None:
+def test_a_process_that_ignores_sigterm_is_killed(table: ProcessTable) -> None:
     identity = _start(table, "deaf", "sh", "-c", 'trap "" TERM; exec sleep 600')
     while Path(f"/proc/{identity.pid}/comm").read_text() != "sleep\n":
         os.sched_yield()
@@ -89,7 +89,7 @@ def test_a_process_that_ignores_the_polite_signal_is_killed(table: ProcessTable)
     assert not is_alive(identity)
 
 
-# The first thread ends by itself, the second holds the socket until it is told to end.
+# The first thread ends, the second keeps the socket open until it gets a signal.
 _HALF_DEAD = """
 import ctypes, os, socket, sys, threading
 held = socket.create_server(("127.0.0.1", 0))
@@ -99,7 +99,9 @@ ctypes.CDLL(None).syscall(ctypes.c_long(int(sys.argv[2])), 0)
 _EXIT_OF_A_THREAD = {"x86_64": 60, "aarch64": 93}[os.uname().machine]
 
 
-def test_a_process_lives_as_long_as_any_of_its_threads(table: ProcessTable, tmp_path: Path) -> None:
+def test_a_process_is_alive_as_long_as_any_of_its_threads(
+    table: ProcessTable, tmp_path: Path
+) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     code = ["sh", "-c", f'exec 3<"{pipe}"; exec "$0" "$@"']
@@ -117,7 +119,9 @@ def test_a_process_lives_as_long_as_any_of_its_threads(table: ProcessTable, tmp_
     assert wait_gone([identity], 5.0)
 
 
-def test_output_and_environment_reach_the_process(table: ProcessTable, tmp_path: Path) -> None:
+def test_output_and_environment_are_those_of_the_command(
+    table: ProcessTable, tmp_path: Path
+) -> None:
     assert table.start("talk", Command(["sh", "-c", "echo $GREETING; echo $$ >&2"], SETTINGS))
     identity = parse_record((tmp_path / "run" / "talk").read_text())
     assert identity is not None
@@ -125,7 +129,7 @@ def test_output_and_environment_reach_the_process(table: ProcessTable, tmp_path:
     assert table.log("talk").read_text() == f"hello\n{identity.pid}\n"
 
 
-def test_a_dead_record_is_replaced(table: ProcessTable) -> None:
+def test_a_stale_record_is_replaced(table: ProcessTable) -> None:
     first = _start(table, "one", "sleep", "600")
     assert send(first, signal.SIGKILL)
     assert wait_gone([first], 5.0)
@@ -137,12 +141,12 @@ def test_a_dead_record_is_replaced(table: ProcessTable) -> None:
 STRANGERS: dict[str, Callable[[Identity], Identity]] = {
     "a process that got the same pid later": lambda mine: replace(mine, start_ticks=1),
     "a process of another boot": lambda mine: replace(mine, boot_id="another"),
-    "a pid nobody has": lambda mine: replace(mine, pid=2**22 + 1),
+    "an unused pid": lambda mine: replace(mine, pid=2**22 + 1),
 }
 
 
 @pytest.mark.parametrize("case", STRANGERS)
-def test_a_stranger_gets_no_signal(table: ProcessTable, case: str) -> None:
+def test_a_process_with_a_reused_pid_gets_no_signal(table: ProcessTable, case: str) -> None:
     mine = _start(table, "one", "sleep", "600")
     stranger = STRANGERS[case](mine)
     assert not is_alive(stranger)
@@ -150,7 +154,7 @@ def test_a_stranger_gets_no_signal(table: ProcessTable, case: str) -> None:
     assert is_alive(mine)
 
 
-def test_a_process_is_found_by_program_and_whole_word(table: ProcessTable) -> None:
+def test_a_process_is_found_by_program_and_exact_argument(table: ProcessTable) -> None:
     word = f"600.{os.getpid()}"
     identity = _start(table, "one", "sleep", word)
     while Path(f"/proc/{identity.pid}/comm").read_text() != "sleep\n":

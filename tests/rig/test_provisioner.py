@@ -1,4 +1,4 @@
-"""What the provisioner makes of an error: a refusal is noted, a fault is tried again."""
+"""Errors in the provisioner: a rejected request is logged, other errors are retried."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from e2e.rig.provisioner import attempt
 CLAIM: Object = {"metadata": {"name": "data-0"}}
 
 
-def test_a_refusal_does_not_keep_the_next_claim_waiting(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_rejected_claim_does_not_block_the_next_one(capsys: pytest.CaptureFixture[str]) -> None:
     def refuse(_item: Object) -> None:
         raise ApiError(422, "bad access mode")
 
@@ -17,7 +17,7 @@ def test_a_refusal_does_not_keep_the_next_claim_waiting(capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("error", [ApiError(503, "starting"), ConnectionRefusedError()])
-def test_a_fault_ends_the_watch_so_that_a_fresh_list_follows(error: Exception) -> None:
+def test_another_error_restarts_the_watch(error: Exception) -> None:
     def fail(_item: Object) -> None:
         raise error
 

@@ -1,4 +1,4 @@
-"""Numbers and addresses: rigs side by side never share a network, a port or an interface name."""
+"""Numbers and addresses: concurrent rigs share no network, port or interface name."""
 
 from ipaddress import IPv4Network
 from itertools import pairwise
@@ -11,7 +11,7 @@ from e2e.rig.paths import Cache
 from e2e.rig.slots import SLOTS, Slot, assignments, choose, claim, parse_routes, release
 
 
-def test_no_two_slots_overlap() -> None:
+def test_networks_of_slots_do_not_overlap() -> None:
     networks = [
         network
         for index in range(SLOTS)
@@ -22,13 +22,13 @@ def test_no_two_slots_overlap() -> None:
     assert not any(a.overlaps(b) for a, b in pairwise(networks))
 
 
-def test_no_two_slots_share_a_port_and_none_is_ephemeral() -> None:
+def test_ports_of_slots_are_unique_and_not_ephemeral() -> None:
     ports = [port for index in range(SLOTS) for port in Slot(index).ports]
     assert len(set(ports)) == len(ports)
     assert max(ports) < 32768
 
 
-def test_interface_names_fit_into_linux() -> None:
+def test_interface_names_are_short_enough_for_linux() -> None:
     assert max(len(Slot(index).interface) for index in range(SLOTS)) <= 15
 
 
@@ -44,7 +44,7 @@ def test_addresses_of_a_slot() -> None:
 TABLE: dict[str, tuple[dict[str, int], str, list[str], int]] = {
     "the first rig gets the first number": ({}, "a", [], 0),
     "a rig keeps its number": ({"a": 4}, "a", [], 4),
-    "a rig keeps its number although its own routes are there": (
+    "a rig keeps its number despite its own routes": (
         {"a": 0},
         "a",
         ["10.244.0.0/24"],
@@ -63,7 +63,7 @@ def test_choose(case: str) -> None:
     assert choose(taken, name, [IPv4Network(route) for route in routes]) == expected
 
 
-def test_choose_says_when_nothing_is_left() -> None:
+def test_choose_fails_without_a_free_network() -> None:
     with pytest.raises(RigError, match="no free network"):
         choose({}, "a", [IPv4Network("10.0.0.0/8")])
 
@@ -78,7 +78,7 @@ def test_routes_of_the_kernel_are_parsed_without_the_default() -> None:
     assert parse_routes(table) == [IPv4Network("192.0.2.0/24"), IPv4Network("10.213.7.0/30")]
 
 
-def test_claim_and_release_are_remembered(tmp_path: Path) -> None:
+def test_claims_and_releases_are_stored(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     first, second = claim(cache, "one").index, claim(cache, "two").index
     assert first != second
@@ -89,7 +89,7 @@ def test_claim_and_release_are_remembered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "Demo", "1st", "a/b", "..", ".x", "a" * 32, "a b"])
-def test_a_bad_name_is_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
+def test_an_invalid_name_is_refused_before_any_write(tmp_path: Path, name: str) -> None:
     with pytest.raises(RigError, match="rig name"):
         claim(Cache(tmp_path), name)
     assert list(tmp_path.iterdir()) == []

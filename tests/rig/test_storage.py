@@ -1,4 +1,4 @@
-"""What the provisioner decides about a claim."""
+"""The decisions of the provisioner about a PVC."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -51,9 +51,9 @@ def _claim(requested: str = "1Gi", granted: str | None = None) -> dict[str, Any]
 GROWTH: dict[str, tuple[str, str | None, str | None]] = {
     "a pending claim has not grown": ("1Gi", None, None),
     "an equal size has not grown": ("1Gi", "1Gi", None),
-    "an equal size in other words has not grown": ("1024Mi", "1Gi", None),
+    "an equal size in another unit has not grown": ("1024Mi", "1Gi", None),
     "a larger size has grown": ("2Gi", "1Gi", "2Gi"),
-    "a smaller size is no growth": ("1Gi", "2Gi", None),
+    "a smaller size has not grown": ("1Gi", "2Gi", None),
 }
 
 
@@ -72,7 +72,7 @@ def test_a_volume_is_bound_by_uid_and_follows_the_policy_of_its_class() -> None:
     assert persistent_volume["spec"]["capacity"] == {"storage": "1Gi"}
 
 
-def test_a_claim_is_served_when_it_is_ours_and_its_turn() -> None:
+def test_a_claim_of_our_class_gets_a_volume_when_its_binding_mode_permits() -> None:
     ours = storage_class()
     late = {**ours, "volumeBindingMode": "WaitForFirstConsumer"}
     claim, scheduled, block = _claim(), _claim(), _claim()

@@ -1,4 +1,4 @@
-"""What is installed once stays, and what was half installed is made anew."""
+"""An installed store is reused, and an incomplete installation is repeated."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +27,7 @@ def record_fill(folders: "list[Path]", *, fails: bool = False) -> "Callable[[Pat
     return fill
 
 
-def test_it_is_installed_once_per_lock_file(tmp_path: Path, lock: Path) -> None:
+def test_a_store_is_installed_once_per_lock_file(tmp_path: Path, lock: Path) -> None:
     cache, folders = Cache(tmp_path / "cache"), list[Path]()
     first = ensure_installed(cache, "x", (lock,), record_fill(folders), silent)
     assert ensure_installed(cache, "x", (lock,), record_fill(folders), silent) == first
@@ -37,7 +37,7 @@ def test_it_is_installed_once_per_lock_file(tmp_path: Path, lock: Path) -> None:
     assert first != second
 
 
-def test_what_is_half_there_is_made_anew(tmp_path: Path, lock: Path) -> None:
+def test_an_incomplete_installation_is_repeated(tmp_path: Path, lock: Path) -> None:
     cache, folders = Cache(tmp_path / "cache"), list[Path]()
     with pytest.raises(OSError, match="no network"):
         ensure_installed(cache, "x", (lock,), record_fill(folders, fails=True), silent)

@@ -1,4 +1,4 @@
-"""Each sample: read by the models without a loss, within every rule, and complete as a file."""
+"""Each sample: known fields only, no violated rule, and complete as a file."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -53,7 +53,7 @@ def of_kind(file: Path, *kinds: str) -> list[Object]:
 
 
 def problems(obj: Object) -> list[str]:
-    """What is wrong with an object of this API."""
+    """The errors of an object of this API."""
     model, judge = _KINDS[obj["kind"]]
     try:
         read = model.from_object(obj)
@@ -68,14 +68,14 @@ def problems(obj: Object) -> list[str]:
 
 
 @each_file
-def test_no_rule_is_broken_and_each_field_is_served(file: Path) -> None:
+def test_every_object_is_valid(file: Path) -> None:
     ours = [obj for obj in objects(file.read_text()) if obj["apiVersion"] == API_VERSION]
     assert ours
     assert [line for obj in ours for line in problems(obj)] == []
 
 
 @pytest.mark.parametrize("wrong", [{"replica": 1}, {"reconcilePolicies": True}, {"audit": [{}]}])
-def test_a_wrong_field_is_noticed(wrong: Object) -> None:
+def test_an_invalid_field_is_detected(wrong: Object) -> None:
     (sample,) = of_kind(FOLDER / "development.yaml", CLUSTER_KIND)
     assert problems(sample) == []
     assert problems({**sample, "spec": {**sample["spec"], **wrong}}) != []
@@ -88,7 +88,7 @@ def test_clusters_run_the_newest_version(file: Path) -> None:
 
 
 @each_file
-def test_it_has_a_restricted_namespace_for_all_of_its_objects(file: Path) -> None:
+def test_a_sample_has_a_restricted_namespace_for_its_objects(file: Path) -> None:
     source = FOLDER / _CONTINUES.get(file.name, file.name)
     spaces = of_kind(source, "Namespace")
     for space in spaces:
@@ -123,7 +123,7 @@ def secret_names(value: Any) -> set[str]:
 
 
 @each_file
-def test_it_has_the_secrets_that_its_objects_name(file: Path) -> None:
+def test_a_sample_has_the_secrets_that_it_references(file: Path) -> None:
     source = FOLDER / _CONTINUES.get(file.name, file.name)
     there = {secret["metadata"]["name"] for secret in of_kind(source, "Secret")}
     named = {name for item in of_kind(file, *_KINDS) for name in secret_names(item["spec"])}
@@ -131,14 +131,14 @@ def test_it_has_the_secrets_that_its_objects_name(file: Path) -> None:
 
 
 @each_file
-def test_no_secret_holds_a_key_that_works(file: Path) -> None:
+def test_secrets_contain_placeholders(file: Path) -> None:
     for secret in of_kind(file, "Secret"):
         assert "data" not in secret
         assert "-----BEGIN" not in str(secret["stringData"])
 
 
 @each_file
-def test_the_comment_at_the_top_says_what_and_how(file: Path) -> None:
+def test_the_header_describes_the_sample_and_its_command(file: Path) -> None:
     lines = file.read_text().splitlines()
     head = [line[2:] for line in lines[: lines.index("apiVersion: " + first_version(lines))]]
     text = " ".join(line for line in head if not line.startswith("  "))
@@ -152,6 +152,6 @@ def first_version(lines: list[str]) -> str:
     return next(line for line in lines if line.startswith("apiVersion: ")).split()[1]
 
 
-def test_the_table_lists_each_file_once() -> None:
+def test_the_readme_lists_each_file_once() -> None:
     matches = _LISTED.findall((FOLDER / "README.md").read_text())
     assert sorted(matches) == [file.name for file in FILES]

@@ -1,1 +1,1 @@
-"""The soak's pure parts."""
+"""Tests of the pure modules of e2e.soak."""

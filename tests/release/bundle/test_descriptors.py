@@ -56,5 +56,5 @@ def test_every_field_is_described_once(file: str) -> None:
         ("caSecret", "Ca Secret"),
     ],
 )
-def test_a_name_in_words(field: str, words: str) -> None:
+def test_the_display_name_of_a_field(field: str, words: str) -> None:
     assert display_name(field) == words

@@ -10,7 +10,7 @@ from release.bundle.files import EXAMPLES, bundle_archive, example
 from tests.house.checkout import ROOT
 
 
-def test_the_archive_is_the_same_each_time() -> None:
+def test_the_archive_is_reproducible() -> None:
     files = {"manifests/b.yaml": "b: 1\n", "bundle.Dockerfile": "FROM scratch\n"}
     packed = bundle_archive(files, "0.1.0")
     assert packed == bundle_archive(dict(reversed(files.items())), "0.1.0")
@@ -26,6 +26,6 @@ def test_every_example_is_an_object_of_its_sample(kind: str) -> None:
     assert example(ROOT, kind)["kind"] == kind
 
 
-def test_the_oldest_kubernetes_is_that_of_the_chart() -> None:
+def test_the_minimum_kubernetes_version_is_that_of_the_chart() -> None:
     chart = (ROOT / "deploy" / "chart" / "Chart.yaml").read_text(encoding="utf-8")
     assert f'kubeVersion: ">={MIN_KUBERNETES}-0"' in chart

@@ -1,4 +1,4 @@
-"""Which object of an overlay goes where, and that none gets lost."""
+"""The assignment of the objects of an overlay to parts of the bundle; none is omitted."""
 
 from typing import Any
 
@@ -44,13 +44,13 @@ def names(objects: Any) -> set[tuple[str, str]]:
     return {(obj["kind"], obj["metadata"]["name"]) for obj in objects}
 
 
-def test_rights_of_the_controller_become_permissions() -> None:
+def test_roles_of_the_controller_become_permissions() -> None:
     parts = divide(OVERLAY)
     assert parts.permissions == (LEASES,)
     assert parts.cluster_permissions == (PODS,)
 
 
-def test_what_olm_refuses_goes_beside_the_bundle() -> None:
+def test_objects_that_olm_rejects_are_separate_files() -> None:
     assert names(divide(OVERLAY).extras) == {
         ("ServiceAccount", "marker"),
         ("NetworkPolicy", "operator"),
@@ -58,7 +58,7 @@ def test_what_olm_refuses_goes_beside_the_bundle() -> None:
     }
 
 
-def test_what_the_bundle_holds_has_no_namespace() -> None:
+def test_objects_of_the_bundle_have_no_namespace() -> None:
     held = divide(OVERLAY).others
     assert names(held) == {
         ("ClusterRole", "for-people"),
@@ -68,7 +68,7 @@ def test_what_the_bundle_holds_has_no_namespace() -> None:
     assert not [other for other in held if "namespace" in other["metadata"]]
 
 
-def test_nothing_gets_lost() -> None:
+def test_every_object_is_in_one_part() -> None:
     parts = divide(OVERLAY)
     kept = names((parts.deployment, *parts.definitions, *parts.others, *parts.extras))
     by_olm = {
@@ -83,6 +83,6 @@ def test_nothing_gets_lost() -> None:
     assert not kept & by_olm
 
 
-def test_rights_of_another_account_are_refused() -> None:
+def test_a_binding_for_another_account_is_refused() -> None:
     with pytest.raises(UnknownObjectError, match=r"RoleBinding bind-own is for .*'somebody'"):
         divide([*OVERLAY, binding_of("Role", "own", "somebody")])

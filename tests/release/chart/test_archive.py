@@ -6,7 +6,7 @@ import tarfile
 from release.chart.archive import archive
 
 
-def test_it_is_the_same_whatever_order_the_files_come_in() -> None:
+def test_the_archive_is_independent_of_the_order_of_files() -> None:
     files = {"values.yaml": "b", "Chart.yaml": "a", "templates/x.yaml": "c"}
     packed = archive(files)
     assert archive(dict(reversed(files.items()))) == packed

@@ -4,15 +4,15 @@ from release.chart.template import each_namespace, in_modes, line, text, value, 
 from release.manifests import MODES
 
 
-def test_what_looks_like_an_action_stays_text() -> None:
+def test_text_that_looks_like_an_action_is_escaped() -> None:
     assert text({"format": "{{pod}}"}) == "format: '{{ \"{{\" }}pod}}'\n"
 
 
-def test_a_mark_of_a_value_becomes_its_action() -> None:
+def test_a_value_placeholder_becomes_an_action() -> None:
     assert text({"replicas": value("replicas")}) == "replicas: {{ .Values.replicas }}\n"
 
 
-def test_a_mark_of_lines_keeps_its_indent() -> None:
+def test_a_block_placeholder_keeps_its_indentation() -> None:
     assert text({"pod": {line("resources"): None, "name": "x"}}) == (
         "pod:\n"
         "{{- with .Values.resources }}\n"
@@ -23,7 +23,7 @@ def test_a_mark_of_lines_keeps_its_indent() -> None:
     )
 
 
-def test_a_mark_in_a_list_becomes_entries_of_the_list() -> None:
+def test_a_placeholder_in_a_list_becomes_list_items() -> None:
     lines = {"more": "{{- if .x }}\n- b\n{{- end }}"}
     assert text({"list": ["a", line("more")]}, lines) == (
         "list:\n- a\n{{- if .x }}\n- b\n{{- end }}\n"
