@@ -11,9 +11,9 @@ import click
 import orjson
 
 from e2e.bench import report
-from e2e.bench.contestant import BenchError, Contestant
+from e2e.bench.environment import Environment, prepare
 from e2e.bench.load import administrator
-from e2e.bench.place import Place, prepare
+from e2e.bench.program import BenchError, Program
 from e2e.bench.report import Machine, Row
 from e2e.bench.session import PARTS, Session, Sizes
 from e2e.rig import Rig
@@ -57,22 +57,22 @@ def main(  # noqa: PLR0913  the options
     was_up = rig.exists
     load_before = os.getloadavg()[0]
     try:
-        place = prepare(rig, output / "account")
-        rows = asyncio.run(_measure(place, Sizes(runs, objects, scale, only or PARTS)))
+        environment = prepare(rig, output / "account")
+        rows = asyncio.run(_measure(environment, Sizes(runs, objects, scale, only or PARTS)))
     except (BenchError, RigError, TimeoutError) as error:
         sys.exit(f"failed: {error}")
     finally:
         if not was_up and not keep:
             rig.down()
     _write(_machine(runs, (load_before, os.getloadavg()[0])), rows, output)
-    if over := [row.what for row in rows if not row.kept]:
+    if over := [row.what for row in rows if not row.is_within_budget]:
         sys.exit(f"over budget: {', '.join(over)}")
 
 
-async def _measure(place: Place, sizes: Sizes) -> list[Row]:
-    ours, theirs = Contestant("ours", place.ours), Contestant("theirs", place.theirs)
-    async with administrator(place.rig) as load:
-        return await Session(ours, theirs, load, sizes, place.rig.progress).everything()
+async def _measure(environment: Environment, sizes: Sizes) -> list[Row]:
+    ours, theirs = Program("ours", environment.ours), Program("theirs", environment.theirs)
+    async with administrator(environment.rig) as load:
+        return await Session(ours, theirs, load, sizes, environment.rig.progress).everything()
 
 
 def _machine(runs: int, load: tuple[float, float]) -> Machine:

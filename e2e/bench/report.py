@@ -31,7 +31,7 @@ class Row:
         return median(self.ours) / median(self.theirs)
 
     @property
-    def kept(self) -> bool:
+    def is_within_budget(self) -> bool:
         """Whether ours is within its budget."""
         if self.budget is None:
             return True
@@ -90,5 +90,8 @@ def plain(rows: Sequence[Row]) -> str:
 
 def as_json(machine: Machine, rows: Sequence[Row]) -> dict[str, Any]:
     """Everything as plain values."""
-    lines = [{**asdict(row), "ratio": row.ratio, "kept": row.kept} for row in rows]
+    lines = [
+        {**asdict(row), "ratio": row.ratio, "is_within_budget": row.is_within_budget}
+        for row in rows
+    ]
     return {"machine": asdict(machine), "rows": lines}

@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
-from e2e.bench.contestant import Contestant, Results, Writes
 from e2e.bench.load import Load, page
+from e2e.bench.program import Program, Results, Writes
 from e2e.bench.report import Row
 
 OBJECT_BYTES = 6000
@@ -40,8 +40,8 @@ class Sizes:
 class Session:
     """Runs the modes, alternating between ours and theirs."""
 
-    ours: Contestant
-    theirs: Contestant
+    ours: Program
+    theirs: Program
     load: Load
     sizes: Sizes
     progress: Progress
@@ -135,12 +135,12 @@ class Session:
     async def _passes(self) -> None:
         parents, rounds = self.sizes.of(500), 20
         both = []
-        for contestant in (self.ours, self.theirs):
+        for program in (self.ours, self.theirs):
             # Each has its own children: those of the other have another owner.
-            namespace = f"passes-{contestant.name}"
+            namespace = f"passes-{program.name}"
             await self.load.fill(namespace, _names("parent", parents), {})
             flags = {"namespace": namespace, "count": parents, "rounds": rounds}
-            both.append(await self._runs(contestant, "passes", flags, None))
+            both.append(await self._runs(program, "passes", flags, None))
         pair = both[0], both[1]
         for results in (*both[0], *both[1]):
             if results["writes"]:
@@ -183,15 +183,13 @@ class Session:
         )
 
     async def _runs(
-        self, contestant: Contestant, mode: str, flags: dict[str, object], writes: Writes | None
+        self, program: Program, mode: str, flags: dict[str, object], writes: Writes | None
     ) -> list[Results]:
         runs = []
         for number in range(1, self.sizes.runs + 1):
-            self.progress(
-                f"{mode} {_words(flags)}: {contestant.name}, {number} of {self.sizes.runs}"
-            )
+            self.progress(f"{mode} {_words(flags)}: {program.name}, {number} of {self.sizes.runs}")
             async with self._end_removed(flags):
-                runs.append(await contestant.run(mode, flags, writes))
+                runs.append(await program.run(mode, flags, writes))
         return runs
 
     @asynccontextmanager

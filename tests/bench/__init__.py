@@ -1,1 +1,1 @@
-"""The benchmark's pure parts."""
+"""Tests of the pure modules of e2e.bench."""

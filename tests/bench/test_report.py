@@ -7,13 +7,13 @@ from e2e.bench.report import Machine, Row, as_json, cells, markdown
 MACHINE = Machine("2030-01-01", 2, 24.0, "v1.36.3", "v0.25.2", 3, (0.5, 1.5))
 
 
-def test_a_row_is_medians_and_their_ratio() -> None:
+def test_a_row_has_medians_and_their_ratio() -> None:
     row = Row("sync", "s", (3.0, 1.0, 2.0), (4.0, 4.0, 9.0), digits=2, budget=2.5)
     assert cells(row) == ("sync", "2.00 s", "4.00 s", "0.50", "< 2.5 s")
-    assert row.kept
+    assert row.is_within_budget
 
 
-def test_what_has_no_counterpart_has_no_ratio() -> None:
+def test_a_row_without_counterpart_has_no_ratio() -> None:
     assert cells(Row("lag", "ms", (3.0,), ())) == ("lag", "3.0 ms", "-", "-", "-")
     assert Row("lag", "ms", (3.0,), (0.0,)).ratio is None
 
@@ -22,13 +22,15 @@ def test_what_has_no_counterpart_has_no_ratio() -> None:
     ("value", "budget", "more", "is_within"),
     [(49.0, 50.0, False, True), (51.0, 50.0, False, False), (51.0, 50.0, True, True)],
 )
-def test_a_budget_is_for_ours(value: float, budget: float, more: bool, is_within: bool) -> None:
+def test_a_budget_applies_to_our_values(
+    value: float, budget: float, more: bool, is_within: bool
+) -> None:
     row = Row("x", "us", (value,), (1.0,), more=more, budget=budget)
-    assert row.kept is is_within
-    assert as_json(MACHINE, [row])["rows"][0]["kept"] is is_within
+    assert row.is_within_budget is is_within
+    assert as_json(MACHINE, [row])["rows"][0]["is_within_budget"] is is_within
 
 
-def test_a_page_says_when_where_and_how_busy() -> None:
+def test_a_page_has_date_machine_and_load() -> None:
     page = markdown(MACHINE, [Row("noop", "us", (8.0,), (9.0,))])
     assert "2030-01-01" in page
     assert "load average 0.5 before, 1.5 after" in page

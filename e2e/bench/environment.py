@@ -18,7 +18,7 @@ ACCOUNT = "bench"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Environment:
     """A running rig, and the command lines of both programs, without modes and flags."""
 
     rig: Rig
@@ -26,7 +26,7 @@ class Place:
     theirs: tuple[str, ...]
 
 
-def prepare(rig: Rig, folder: Path) -> Place:
+def prepare(rig: Rig, folder: Path) -> Environment:
     """Start everything; `folder` is for the identity. Raises RigError."""
     program = builds.build(rig.cache, (BENCH,), rig.progress)[0]
     rig.up(control_plane=True)
@@ -44,7 +44,7 @@ def prepare(rig: Rig, folder: Path) -> Place:
     config["users"][0]["user"] = {"token": token}
     (folder / "kubeconfig").write_text(yaml.safe_dump(config))
     ours = (sys.executable, "-m", "e2e.bench.ours")
-    return Place(
+    return Environment(
         rig,
         (*ours, "-server", cluster["server"], "-account", str(folder)),
         (str(program), "-kubeconfig", str(folder / "kubeconfig")),

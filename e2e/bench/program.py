@@ -17,7 +17,7 @@ class BenchError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Contestant:
+class Program:
     """A command line without mode and flags."""
 
     name: str
