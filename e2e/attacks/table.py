@@ -177,7 +177,7 @@ ATTACKS: tuple[Attack, ...] = (
         "policy lock-managed-resource-mutations: only the operator writes objects with our labels",
         "condition Conflict, reason ForeignObject; the object is not changed",
         (
-            f"{TABLE}::test_attack_t11_names_that_are_taken_are_left_alone",
+            f"{TABLE}::test_attack_t11_an_object_of_another_owner_is_not_changed",
             "tests/managers/cluster/test_attack_names.py::"
             "test_attack_t11_an_object_of_another_owner_is_never_adopted",
         ),
@@ -190,7 +190,7 @@ ATTACKS: tuple[Attack, ...] = (
         "the cluster itself",
         "annotations on a cluster are not read; forged annotations on objects are reverted",
         (
-            f"{TABLE}::test_attack_t12_t13_marks_and_words_on_ones_own_cluster_change_nothing",
+            f"{TABLE}::test_attack_t12_t13_forged_annotations_and_status_have_no_effect",
             "tests/managers/cluster/test_day_two.py::"
             "test_attack_t12_marks_on_a_cluster_change_nothing",
         ),

@@ -12,7 +12,7 @@ import pytest
 from contracts.api.group import CLUSTERS, TENANTS
 from contracts.api.rules.cluster import RULES
 from contracts.naming import labels, names
-from e2e.attacks.guards import no_guards
+from e2e.attacks.crd_without_rules import without_rules
 from e2e.attacks.mallory import Mallory, make
 from e2e.attacks.specs import ATTEMPTS, Attempt
 from e2e.attacks.table import ATTACKS, as_text
@@ -133,7 +133,7 @@ def test_attack_every_forbidden_spec_is_refused_by_the_operator_alone(
 ) -> None:
     """The clusters are stored; each is reported with the field, and no objects are created."""
     wrong: dict[str, str] = {}
-    with no_guards(rig, mallory):
+    with without_rules(rig, mallory):
         for number, attempt in enumerate(ATTEMPTS):
             answer = mallory.create(
                 CLUSTERS, manifest(mallory.namespace, f"a-{number}", **attempt.spec)
@@ -166,7 +166,7 @@ def objects_of_operator(api: Api, namespace: str) -> list[str]:
     ]
 
 
-def test_attack_t11_names_that_are_taken_are_left_alone(
+def test_attack_t11_an_object_of_another_owner_is_not_changed(
     api: Api, operator: Operator, mallory: Mallory
 ) -> None:
     """Without admission, on an object with all our labels."""
@@ -186,7 +186,7 @@ def test_attack_t11_names_that_are_taken_are_left_alone(
     api.delete(CLUSTERS, mallory.namespace, "later")
 
 
-def test_attack_t12_t13_marks_and_words_on_ones_own_cluster_change_nothing(
+def test_attack_t12_t13_forged_annotations_and_status_have_no_effect(
     api: Api, operator: Operator, victim: Cluster
 ) -> None:
     """Annotations of an administrator on the cluster; a forged status is corrected."""
@@ -204,7 +204,7 @@ def test_attack_t12_t13_marks_and_words_on_ones_own_cluster_change_nothing(
     throughout("no object is changed", lambda: fingerprints(api, victim) == before, 3.0)
 
 
-def test_attack_the_table_is_whole() -> None:
+def test_attack_the_table_is_complete() -> None:
     """Every attack of the list has a row, and every attempt belongs to a row."""
     assert [row.id for row in ATTACKS] == [f"T{number:02}" for number in range(1, 23)]
     assert {attempt.attack for attempt in ATTEMPTS} <= {row.id for row in ATTACKS}

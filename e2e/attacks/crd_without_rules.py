@@ -1,4 +1,4 @@
-"""Removes the validation rules from a CRD."""
+"""Removes the validation rules from a CRD, to test the validation by the operator."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,7 +38,7 @@ _BOUNDS = frozenset(
 
 
 @contextmanager
-def no_guards(rig: Rig, mallory: Mallory) -> Iterator[None]:
+def without_rules(rig: Rig, mallory: Mallory) -> Iterator[None]:
     """Replace the CRD by one with the same fields that accepts any value of the right type."""
     unrestricted = yaml.safe_load(CRD.read_text(encoding="utf-8"))
     for version in unrestricted["spec"]["versions"]:
