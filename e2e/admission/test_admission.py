@@ -55,7 +55,7 @@ EVICTION = Resource("", "v1", "Eviction", "pods")
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Scenario:
     """The cluster, and users other than its operator."""
 
     cluster: Cluster
@@ -106,7 +106,9 @@ def sealer(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Seale
 
 
 @pytest.fixture(scope="module")
-def scene(rig: Rig, api: Api, sealer: Sealer, store: Store, images: Registry) -> Iterator[Scene]:
+def scenario(
+    rig: Rig, api: Api, sealer: Sealer, store: Store, images: Registry
+) -> Iterator[Scenario]:
     """Three servers of the sample, which are ready for production."""
     store.objects.make_bucket("bao-snapshots")
     sample = Sample(api, SAMPLE, replacements(sealer, store, images))
@@ -114,7 +116,7 @@ def scene(rig: Rig, api: Api, sealer: Sealer, store: Store, images: Registry) ->
         print(f"\n{sample.seconds:.1f} s: the cluster is ready for production")
         for user, role in ((TENANT, "edit"), (ADMIN, "admin"), (ADMIN, MAINTAINER)):
             _bind(api, NAMESPACE, user, role)
-        yield Scene(
+        yield Scenario(
             Cluster(api, NAMESPACE, NAME),
             ImpersonatingClient(rig, TENANT),
             ImpersonatingClient(rig, ADMIN),
@@ -132,27 +134,27 @@ def _bind(api: Api, namespace: str, user: User, role: str) -> None:
 
 
 @pytest.mark.timeout(900)
-def test_the_hardened_sample_is_ready_for_production(scene: Scene) -> None:
-    pods = scene.cluster.ready_pods()
+def test_the_hardened_sample_is_ready_for_production(scenario: Scenario) -> None:
+    pods = scenario.cluster.ready_pods()
     assert len(pods) == SERVERS
     assert all("@sha256:" in pod["spec"]["containers"][0]["image"] for pod in pods)
 
 
-def test_scale_out_and_in_by_one_server(scene: Scene) -> None:
-    _scale(scene, SERVERS + 1)
-    _scale(scene, SERVERS)
+def test_scale_out_and_in_by_one_server(scenario: Scenario) -> None:
+    _scale(scenario, SERVERS + 1)
+    _scale(scenario, SERVERS)
 
 
-def _scale(scene: Scene, servers: int) -> None:
-    cluster, change = scene.cluster, {"spec": {"replicas": servers}}
-    scene.tenant.patch(CLUSTERS, NAMESPACE, NAME, change, subresource="scale")
+def _scale(scenario: Scenario, servers: int) -> None:
+    cluster, change = scenario.cluster, {"spec": {"replicas": servers}}
+    scenario.tenant.patch(CLUSTERS, NAMESPACE, NAME, change, subresource="scale")
     until(f"there are {servers} pods", lambda: len(cluster.pods()) == servers, SETTLED_WITHIN)
     cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=SETTLED_WITHIN)
     cluster.await_available()
 
 
-def test_production_ready_follows_the_policies(rig: Rig, scene: Scene) -> None:
-    cluster = scene.cluster
+def test_production_ready_follows_the_policies(rig: Rig, scenario: Scenario) -> None:
+    cluster = scenario.cluster
     cluster.await_condition("ProductionReady", reason="ProductionReady", seconds=REPORTED_WITHIN)
     binding = policies.unbind(rig, LOCK_SCALE.full_name())
     condition = cluster.await_condition(
@@ -164,11 +166,11 @@ def test_production_ready_follows_the_policies(rig: Rig, scene: Scene) -> None:
     cluster.await_condition("ProductionReady", seconds=REPORTED_WITHIN)
 
 
-def test_a_refusal_of_other_users_explains_what_to_do(scene: Scene) -> None:
-    cluster, namespace = scene.cluster, scene.cluster.namespace
+def test_a_refusal_of_other_users_explains_what_to_do(scenario: Scenario) -> None:
+    cluster, namespace = scenario.cluster, scenario.cluster.namespace
     config, claim = names.config_map(NAME), names.data_claim(NAME, 0)
     edit = {"data": {"config.hcl": "ui = true"}}
-    for user in (scene.tenant, scene.admin, ImpersonatingClient(cluster.api.rig)):
+    for user in (scenario.tenant, scenario.admin, ImpersonatingClient(cluster.api.rig)):
         refusal = _refusal(lambda user=user: user.patch(CONFIG_MAP, namespace, config, edit))
         assert f"belongs to OpenBaoCluster {NAME}" in refusal
         assert f"verb {MAINTAIN.name}" in refusal
@@ -178,14 +180,14 @@ def test_a_refusal_of_other_users_explains_what_to_do(scene: Scene) -> None:
         (SERVICE, names.public_service(NAME)),
         (PVC, claim),
     ):
-        _refusal(lambda kind=resource, name=name: scene.tenant.delete(kind, namespace, name))
+        _refusal(lambda kind=resource, name=name: scenario.tenant.delete(kind, namespace, name))
     scale = {"spec": {"replicas": 1}}
     refusal = _refusal(
-        lambda: scene.tenant.patch(STATEFUL_SET, namespace, NAME, scale, subresource="scale")
+        lambda: scenario.tenant.patch(STATEFUL_SET, namespace, NAME, scale, subresource="scale")
     )
     assert "scale the OpenBaoCluster instead" in refusal
     annotation = {"metadata": {"annotations": {"example.org/team": "a"}}}
-    scene.tenant.patch(SERVICE, namespace, names.public_service(NAME), annotation)
+    scenario.tenant.patch(SERVICE, namespace, names.public_service(NAME), annotation)
 
 
 def _refusal(request: object) -> str:
@@ -198,20 +200,22 @@ def _refusal(request: object) -> str:
     return str(caught.value)
 
 
-def test_an_administrator_may_edit_an_object_in_maintenance(scene: Scene) -> None:
+def test_an_administrator_may_edit_an_object_in_maintenance(scenario: Scenario) -> None:
     """The operator reverts the edit all the same."""
-    namespace, name = scene.cluster.namespace, names.public_service(NAME)
+    namespace, name = scenario.cluster.namespace, names.public_service(NAME)
     broken = {"spec": {"selector": {"no": "such"}}}
-    _refusal(lambda: scene.admin.patch(SERVICE, namespace, name, broken))
-    before = scene.cluster.api.get(SERVICE, namespace, name)["spec"]["selector"]
-    scene.admin.patch(SERVICE, namespace, name, _maintenance("true"))
-    scene.admin.patch(SERVICE, namespace, name, broken)
+    _refusal(lambda: scenario.admin.patch(SERVICE, namespace, name, broken))
+    before = scenario.cluster.api.get(SERVICE, namespace, name)["spec"]["selector"]
+    scenario.admin.patch(SERVICE, namespace, name, _maintenance("true"))
+    scenario.admin.patch(SERVICE, namespace, name, broken)
 
     def is_reverted() -> bool:
-        return bool(scene.cluster.api.get(SERVICE, namespace, name)["spec"]["selector"] == before)
+        return bool(
+            scenario.cluster.api.get(SERVICE, namespace, name)["spec"]["selector"] == before
+        )
 
     until("the operator reverted the edit", is_reverted, 20.0)
-    scene.admin.patch(SERVICE, namespace, name, _maintenance(None))
+    scenario.admin.patch(SERVICE, namespace, name, _maintenance(None))
 
 
 def _maintenance(value: str | None) -> Object:
@@ -219,16 +223,16 @@ def _maintenance(value: str | None) -> Object:
 
 
 @pytest.mark.timeout(300)
-def test_users_may_evict_and_delete_pods(scene: Scene) -> None:
-    cluster, namespace = scene.cluster, scene.cluster.namespace
+def test_users_may_evict_and_delete_pods(scenario: Scenario) -> None:
+    cluster, namespace = scenario.cluster, scenario.cluster.namespace
     victims = [pod for pod in cluster.pods() if pod != cluster.leader()][:2]
     first, second = (str(pod["metadata"]["name"]) for pod in victims)
     eviction = {"apiVersion": "policy/v1", "metadata": {"name": first, "namespace": namespace}}
-    scene.tenant.create(EVICTION, eviction, subresource="eviction")
+    scenario.tenant.create(EVICTION, eviction, subresource="eviction")
     _await_replaced(cluster, victims[0])
-    scene.tenant.delete(POD, namespace, second)
+    scenario.tenant.delete(POD, namespace, second)
     _await_replaced(cluster, victims[1])
-    refusal = _refusal(lambda: scene.tenant.delete(POD, namespace, first, gracePeriodSeconds=0))
+    refusal = _refusal(lambda: scenario.tenant.delete(POD, namespace, first, gracePeriodSeconds=0))
     assert labels.MAINTENANCE in refusal
 
 
@@ -244,11 +248,11 @@ def _await_replaced(cluster: Cluster, victim: Object) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_a_requested_restart_replaces_all_pods(scene: Scene) -> None:
-    cluster, namespace = scene.cluster, scene.cluster.namespace
+def test_a_requested_restart_replaces_all_pods(scenario: Scenario) -> None:
+    cluster, namespace = scenario.cluster, scenario.cluster.namespace
     before = cluster.pod_uids()
     change = {"spec": {"runtime": {"restartAt": "now"}}}
-    scene.tenant.patch(CLUSTERS, namespace, NAME, change)
+    scenario.tenant.patch(CLUSTERS, namespace, NAME, change)
 
     def all_replaced() -> bool:
         pods = [pod for pod in cluster.pods() if is_ready(pod)]
@@ -259,12 +263,12 @@ def test_a_requested_restart_replaces_all_pods(scene: Scene) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_b39_a_cluster_and_then_its_namespace_can_be_deleted(scene: Scene, api: Api) -> None:
-    cluster, namespace = scene.cluster, scene.cluster.namespace
+def test_b39_a_cluster_and_then_its_namespace_can_be_deleted(scenario: Scenario, api: Api) -> None:
+    cluster, namespace = scenario.cluster, scenario.cluster.namespace
     # The sample keeps its volumes.
-    scene.tenant.patch(CLUSTERS, namespace, NAME, {"spec": {"deletionPolicy": "DeleteAll"}})
+    scenario.tenant.patch(CLUSTERS, namespace, NAME, {"spec": {"deletionPolicy": "DeleteAll"}})
     watch = Stopwatch()
-    scene.tenant.delete(CLUSTERS, namespace, NAME, propagationPolicy="Foreground")
+    scenario.tenant.delete(CLUSTERS, namespace, NAME, propagationPolicy="Foreground")
     until("the cluster is gone", lambda: cluster.find() is None, SETTLED_WITHIN)
     until(
         "all objects of the cluster are deleted", lambda: not cluster.belongings(), SETTLED_WITHIN

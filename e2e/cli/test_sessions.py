@@ -69,7 +69,7 @@ pytestmark = pytest.mark.timeout(900)
 
 
 @dataclass(slots=True)
-class Story:
+class SessionRecorder:
     """Calls verbs one after the other, and keeps their output."""
 
     cluster: Cluster
@@ -77,7 +77,9 @@ class Story:
     title: str = ""
     sessions: list[Session] = field(default_factory=list)
 
-    def play(self, words: str, *, status: int = 0, lines: int = 0, text: str | None = None) -> str:
+    def call_verb(
+        self, words: str, *, status: int = 0, lines: int = 0, text: str | None = None
+    ) -> str:
         """Call a verb, which must end with `status`; the page shows `lines` lines, or all if 0.
 
         `text` is its standard input.
@@ -109,18 +111,18 @@ def operator(rig: Rig, launcher: Launcher, controller: Identity) -> Operator:
 
 
 @pytest.fixture(scope="module")
-def story(
+def recorder(
     rig: Rig, api: Api, operator: Operator, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Story]:
+) -> Iterator[SessionRecorder]:
     rig.load_openbao([OPENBAO_PREVIOUS])
     api.make_namespace(NAMESPACE)
     try:
-        yield begin(rig, api, tmp_path_factory.mktemp("kubeconfig"))
+        yield create_cluster(rig, api, tmp_path_factory.mktemp("kubeconfig"))
     finally:
         sweep(api, NAMESPACE)
 
 
-def begin(rig: Rig, api: Api, folder: Path) -> Story:
+def create_cluster(rig: Rig, api: Api, folder: Path) -> SessionRecorder:
     """Create the cluster, and wait until it is ready."""
     api.create(PVC, claim())
     backup = {
@@ -136,12 +138,12 @@ def begin(rig: Rig, api: Api, folder: Path) -> Story:
         "backup": backup,
     }
     api.create(CLUSTERS, manifest(NAMESPACE, NAME, **spec))
-    story = Story(
+    recorder = SessionRecorder(
         Cluster(api, NAMESPACE, NAME),
         CommandLine(rig, in_namespace(rig, folder)),
     )
-    story.await_ready()
-    return story
+    recorder.await_ready()
+    return recorder
 
 
 def claim() -> Object:
@@ -160,110 +162,110 @@ def in_namespace(rig: Rig, folder: Path) -> Path:
     return path
 
 
-def inspect(story: Story) -> None:
-    story.title = "Inspect a cluster"
-    story.play("status")
-    story.play(f"status {NAME}")
-    story.play(f"status {NAME} -o wide")
-    story.play(f"doctor {NAME}")
-    story.play(f"tree {NAME}")
-    story.play(f"events {NAME}", lines=1)
-    story.play("version")
-    story.play("status nosuch", status=5)
+def inspect(recorder: SessionRecorder) -> None:
+    recorder.title = "Inspect a cluster"
+    recorder.call_verb("status")
+    recorder.call_verb(f"status {NAME}")
+    recorder.call_verb(f"status {NAME} -o wide")
+    recorder.call_verb(f"doctor {NAME}")
+    recorder.call_verb(f"tree {NAME}")
+    recorder.call_verb(f"events {NAME}", lines=1)
+    recorder.call_verb("version")
+    recorder.call_verb("status nosuch", status=5)
 
 
-def explain(story: Story) -> None:
-    story.title = "Explain"
-    story.play("explain conditions Ready", lines=20)
-    story.play("explain reasons UnsealKeyMissing")
-    story.play("explain steps", lines=12)
+def explain(recorder: SessionRecorder) -> None:
+    recorder.title = "Explain"
+    recorder.call_verb("explain conditions Ready", lines=20)
+    recorder.call_verb("explain reasons UnsealKeyMissing")
+    recorder.call_verb("explain steps", lines=12)
 
 
-def offline(story: Story) -> None:
-    story.title = "Render and convert manifests"
-    story.play("render -f config/samples/quickstart.yaml", lines=15)
-    story.play("migrate -f config/samples/development.yaml", lines=8)
+def offline(recorder: SessionRecorder) -> None:
+    recorder.title = "Render and convert manifests"
+    recorder.call_verb("render -f config/samples/quickstart.yaml", lines=15)
+    recorder.call_verb("migrate -f config/samples/development.yaml", lines=8)
 
 
-def pause(story: Story) -> None:
-    story.title = "Pause"
-    story.play(f"pause {NAME} --dry-run")
-    story.play(f"pause {NAME}")
-    story.cluster.await_condition("Paused")
-    story.play(f"status {NAME}", status=3)
-    story.play(f"doctor {NAME}", status=3)
-    story.play(f"resume {NAME}")
-    story.await_ready()
-    story.play(f"resume {NAME}")
+def pause(recorder: SessionRecorder) -> None:
+    recorder.title = "Pause"
+    recorder.call_verb(f"pause {NAME} --dry-run")
+    recorder.call_verb(f"pause {NAME}")
+    recorder.cluster.await_condition("Paused")
+    recorder.call_verb(f"status {NAME}", status=3)
+    recorder.call_verb(f"doctor {NAME}", status=3)
+    recorder.call_verb(f"resume {NAME}")
+    recorder.await_ready()
+    recorder.call_verb(f"resume {NAME}")
 
 
-def fence(story: Story) -> None:
-    story.title = "Fence a server"
-    leader = story.cluster.leader()
+def fence(recorder: SessionRecorder) -> None:
+    recorder.title = "Fence a server"
+    leader = recorder.cluster.leader()
     assert leader is not None
     victim = next(
         name
-        for pod in story.cluster.pods()
+        for pod in recorder.cluster.pods()
         if (name := pod["metadata"]["name"]) != leader["metadata"]["name"]
     )
-    story.play(f"fence {victim}")
-    story.cluster.await_condition("PodsFenced", reason="PodsFenced", seconds=READY_SECONDS)
-    story.play(f"status {NAME}", status=3)
-    story.play(f"unfence {victim}")
+    recorder.call_verb(f"fence {victim}")
+    recorder.cluster.await_condition("PodsFenced", reason="PodsFenced", seconds=READY_SECONDS)
+    recorder.call_verb(f"status {NAME}", status=3)
+    recorder.call_verb(f"unfence {victim}")
 
 
-def preview(story: Story) -> None:
-    story.title = "Preview an edit"
-    live = story.cluster.live()
+def preview(recorder: SessionRecorder) -> None:
+    recorder.title = "Preview an edit"
+    live = recorder.cluster.live()
     spec = {**live["spec"], "replicas": 5, "configuration": {"logLevel": "debug"}}
     body = {"metadata": {"name": NAME}, "spec": spec}
     body |= {key: live[key] for key in ("apiVersion", "kind")}
-    story.play("plan -f -", text=orjson.dumps(body).decode())
+    recorder.call_verb("plan -f -", text=orjson.dumps(body).decode())
     body["spec"] = {**spec, "replica": 5}
-    story.play("plan -f -", text=orjson.dumps(body).decode(), status=4)
+    recorder.call_verb("plan -f -", text=orjson.dumps(body).decode(), status=4)
 
 
-def back_up(story: Story) -> None:
-    story.title = "Back up and restore"
-    story.play(f"backup {NAME}")
-    (snapshot,) = story.cluster.api.list(BACKUPS, NAMESPACE)
-    story.play(f"restore {NAME} --from {snapshot['metadata']['name']} --dry-run")
-    story.play(f"restore {NAME} --from nosuch --yes", status=5)
+def back_up(recorder: SessionRecorder) -> None:
+    recorder.title = "Back up and restore"
+    recorder.call_verb(f"backup {NAME}")
+    (snapshot,) = recorder.cluster.api.list(BACKUPS, NAMESPACE)
+    recorder.call_verb(f"restore {NAME} --from {snapshot['metadata']['name']} --dry-run")
+    recorder.call_verb(f"restore {NAME} --from nosuch --yes", status=5)
 
 
-def rotate(story: Story) -> None:
-    story.title = "Rotate keys"
-    story.play(f"rotate ca {NAME} --dry-run")
-    story.play(f"rotate unseal-key {NAME} --dry-run")
+def rotate(recorder: SessionRecorder) -> None:
+    recorder.title = "Rotate keys"
+    recorder.call_verb(f"rotate ca {NAME} --dry-run")
+    recorder.call_verb(f"rotate unseal-key {NAME} --dry-run")
 
 
-def upgrade(story: Story) -> None:
-    story.title = "Preview an upgrade"
-    story.play(f"upgrade plan --cluster {NAME} --to {OPENBAO}")
-    story.play(f"upgrade plan --cluster {NAME} --to 2.4.0", status=4)
-    story.play(f"promote {NAME}", status=4)
-    story.play(f"upgrade retry {NAME}", status=4)
+def upgrade(recorder: SessionRecorder) -> None:
+    recorder.title = "Preview an upgrade"
+    recorder.call_verb(f"upgrade plan --cluster {NAME} --to {OPENBAO}")
+    recorder.call_verb(f"upgrade plan --cluster {NAME} --to 2.4.0", status=4)
+    recorder.call_verb(f"promote {NAME}", status=4)
+    recorder.call_verb(f"upgrade retry {NAME}", status=4)
 
 
-def restart(story: Story) -> None:
+def restart(recorder: SessionRecorder) -> None:
     """Not waited for: e2e/restart replaces servers, and the next part stops all of them."""
-    story.title = "Restart"
-    story.play(f"restart {NAME}")
+    recorder.title = "Restart"
+    recorder.call_verb(f"restart {NAME}")
 
 
-def hibernate(story: Story) -> None:
-    story.title = "Hibernate"
-    story.play(f"hibernate {NAME} --yes")
-    story.cluster.await_condition("Hibernated", seconds=READY_SECONDS)
-    story.play(f"status {NAME}", status=3)
-    story.play(f"wake {NAME}")
-    story.await_ready()
+def hibernate(recorder: SessionRecorder) -> None:
+    recorder.title = "Hibernate"
+    recorder.call_verb(f"hibernate {NAME} --yes")
+    recorder.cluster.await_condition("Hibernated", seconds=READY_SECONDS)
+    recorder.call_verb(f"status {NAME}", status=3)
+    recorder.call_verb(f"wake {NAME}")
+    recorder.await_ready()
     # Neither the fence nor an unfinished restart lasts.
-    assert len(story.cluster.ready_pods()) == SERVERS
-    story.play("status")
+    assert len(recorder.cluster.ready_pods()) == SERVERS
+    recorder.call_verb("status")
 
 
-PARTS: tuple[Callable[[Story], None], ...] = (
+PARTS: tuple[Callable[[SessionRecorder], None], ...] = (
     inspect,
     explain,
     offline,
@@ -278,15 +280,15 @@ PARTS: tuple[Callable[[Story], None], ...] = (
 )
 
 
-def test_the_page_shows_what_the_verbs_print(story: Story) -> None:
+def test_the_page_shows_what_the_verbs_print(recorder: SessionRecorder) -> None:
     for part in PARTS:
-        part(story)
+        part(recorder)
     if os.environ.get("UPDATE_SESSIONS"):
-        PAGE.write_text(page(HEAD, story.sessions), encoding="utf-8")
+        PAGE.write_text(page(HEAD, recorder.sessions), encoding="utf-8")
     kept = list(read(PAGE.read_text(encoding="utf-8")))
     before, now = (
         [line for session in sessions for line in session.normal()]
-        for sessions in (kept, story.sessions)
+        for sessions in (kept, recorder.sessions)
     )
     assert not (changes := list(difflib.unified_diff(before, now))), "\n".join(changes)
 

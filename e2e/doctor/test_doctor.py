@@ -49,7 +49,7 @@ pytestmark = pytest.mark.timeout(400)
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Scenario:
     """A namespace with clusters, and the command line of their user."""
 
     api: Api
@@ -110,13 +110,13 @@ def operator(rig: Rig, launcher: Launcher, controller: Identity, under_policies:
 
 
 @pytest.fixture(scope="module")
-def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace) -> Scene:
+def scenario(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace) -> Scenario:
     """Five clusters; one of them never starts, and the certificate of another one expires."""
-    scene = Scene(api, CommandLine(rig), make_namespace())
-    for secret in (own_key(scene.namespace, "a"), *expiring_certificate(scene.namespace)):
+    scenario = Scenario(api, CommandLine(rig), make_namespace())
+    for secret in (own_key(scenario.namespace, "a"), *expiring_certificate(scenario.namespace)):
         api.create(SECRET, secret)
-    api.create(PVC, unbound_claim(scene.namespace))
-    requests = self_init(key_value_engine(), *client_login(scene.namespace))
+    api.create(PVC, unbound_claim(scenario.namespace))
+    requests = self_init(key_value_engine(), *client_login(scenario.namespace))
     target = {"provider": "pvc", "bucket": "web", "pvc": {"claimName": CLAIM}}
     specs: dict[str, Object] = {
         EXPIRING: {"tls": {"mode": "External"}},
@@ -131,10 +131,10 @@ def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace)
         IMAGE: {"image": NO_IMAGE},
     }
     for name, spec in specs.items():
-        api.create(CLUSTERS, manifest(scene.namespace, name, **spec))
+        api.create(CLUSTERS, manifest(scenario.namespace, name, **spec))
     for name in (EXPIRING, WEB, SEALED):
-        scene.cluster(name).await_available()
-    return scene
+        scenario.cluster(name).await_available()
+    return scenario
 
 
 def own_key(namespace: str, letter: str) -> Object:
@@ -176,82 +176,82 @@ def unbound_claim(namespace: str) -> Object:
     return {"metadata": {"name": CLAIM, "namespace": namespace}, "spec": spec}
 
 
-def test_an_image_that_cannot_be_pulled(scene: Scene) -> None:
-    scene.await_cause(IMAGE, f"{NO_IMAGE} cannot be pulled")
+def test_an_image_that_cannot_be_pulled(scenario: Scenario) -> None:
+    scenario.await_cause(IMAGE, f"{NO_IMAGE} cannot be pulled")
 
 
-def test_a_paused_cluster(scene: Scene) -> None:
-    scene.await_healthy(WEB)
-    change(scene, WEB, paused=True)
-    scene.await_cause(WEB, "The cluster has been paused for")
-    change(scene, WEB, paused=None)
-    scene.await_healthy(WEB)
+def test_a_paused_cluster(scenario: Scenario) -> None:
+    scenario.await_healthy(WEB)
+    change(scenario, WEB, paused=True)
+    scenario.await_cause(WEB, "The cluster has been paused for")
+    change(scenario, WEB, paused=None)
+    scenario.await_healthy(WEB)
 
 
-def test_a_stale_operation_lock(scene: Scene) -> None:
+def test_a_stale_operation_lock(scenario: Scenario) -> None:
     """The backup is deleted and its Job is not; the pod of the Job waits for a volume."""
-    run = backup_now(scene.cluster(WEB), "hanging")
+    run = backup_now(scenario.cluster(WEB), "hanging")
     job = until("the Job is created", run.job, SECONDS)["metadata"]["name"]
-    scene.await_healthy(WEB)
-    kubectl(scene, "delete", "openbaobackup", "hanging", "--cascade=orphan")
-    scene.await_cause(WEB, "operation lock of openbaobackup/hanging is stale")
-    unlock(scene, "job", job)
-    scene.api.delete(JOB, scene.namespace, job)
-    scene.await_healthy(WEB)
+    scenario.await_healthy(WEB)
+    kubectl(scenario, "delete", "openbaobackup", "hanging", "--cascade=orphan")
+    scenario.await_cause(WEB, "operation lock of openbaobackup/hanging is stale")
+    unlock(scenario, "job", job)
+    scenario.api.delete(JOB, scenario.namespace, job)
+    scenario.await_healthy(WEB)
 
 
-def test_a_missing_admission_policy(scene: Scene, rig: Rig) -> None:
+def test_a_missing_admission_policy(scenario: Scenario, rig: Rig) -> None:
     binding = policies.unbind(rig, LOCK_SCALE.full_name())
     try:
-        scene.await_cause(WEB, "Admission policies of the operator are missing")
+        scenario.await_cause(WEB, "Admission policies of the operator are missing")
     finally:
         policies.bind(rig, binding)
-    scene.await_healthy(WEB)
+    scenario.await_healthy(WEB)
 
 
-def test_a_webhook_that_refuses_all_writes(scene: Scene, rig: Rig) -> None:
+def test_a_webhook_that_refuses_all_writes(scenario: Scenario, rig: Rig) -> None:
     """A Service is deleted, and cannot be created again."""
     service = names.public_service(WEB)
-    unlock(scene, "service", service)
-    rig.kubectl("apply", "-f", "-", input=dead_webhook(scene.namespace))
+    unlock(scenario, "service", service)
+    rig.kubectl("apply", "-f", "-", input=dead_webhook(scenario.namespace))
     try:
-        scene.api.delete(SERVICE, scene.namespace, service)
-        scene.await_cause(WEB, "An admission rule refuses writes")
+        scenario.api.delete(SERVICE, scenario.namespace, service)
+        scenario.await_cause(WEB, "An admission rule refuses writes")
     finally:
         rig.kubectl("delete", "validatingwebhookconfigurations", HOOK)
-    scene.await_healthy(WEB)
-    assert scene.api.find(SERVICE, scene.namespace, service)
+    scenario.await_healthy(WEB)
+    assert scenario.api.find(SERVICE, scenario.namespace, service)
 
 
-def test_a_wrong_seal_secret(scene: Scene) -> None:
+def test_a_wrong_seal_secret(scenario: Scenario) -> None:
     """The Secret has another key, and the server restarts."""
-    kubectl(scene, "apply", "-f", "-", input=as_yaml(own_key(scene.namespace, "b"), "Secret"))
-    scene.api.delete(POD, scene.namespace, names.pod(SEALED, 0))
-    scene.await_cause(SEALED, "The key of the seal is missing or wrong")
+    kubectl(scenario, "apply", "-f", "-", input=as_yaml(own_key(scenario.namespace, "b"), "Secret"))
+    scenario.api.delete(POD, scenario.namespace, names.pod(SEALED, 0))
+    scenario.await_cause(SEALED, "The key of the seal is missing or wrong")
 
 
-def test_no_quorum(scene: Scene) -> None:
+def test_no_quorum(scenario: Scenario) -> None:
     """Two of three servers are stopped with SIGSTOP."""
-    scene.cluster(THREE).await_available()
+    scenario.cluster(THREE).await_available()
     for ordinal in (1, 2):
-        process = server_pid(scene.namespace, names.pod(THREE, ordinal))
+        process = server_pid(scenario.namespace, names.pod(THREE, ordinal))
         assert process is not None
         os.kill(process, signal.SIGSTOP)
-    scene.await_cause(THREE, "There is no quorum")
+    scenario.await_cause(THREE, "There is no quorum")
 
 
-def test_an_expired_certificate(scene: Scene) -> None:
-    scene.await_cause(EXPIRING, "The certificate of the servers has expired")
+def test_an_expired_certificate(scenario: Scenario) -> None:
+    scenario.await_cause(EXPIRING, "The certificate of the servers has expired")
 
 
-def test_a_full_volume(scene: Scene) -> None:
+def test_a_full_volume(scenario: Scenario) -> None:
     server = names.pod(WEB, 0)
-    with full_volume(scene.cluster(WEB), server):
-        scene.api.delete(POD, scene.namespace, server)
-        scene.await_cause(WEB, f"The data volume of {server} is full")
+    with full_volume(scenario.cluster(WEB), server):
+        scenario.api.delete(POD, scenario.namespace, server)
+        scenario.await_cause(WEB, f"The data volume of {server} is full")
 
 
-def test_the_operator_is_down(scene: Scene, operator: Operator) -> None:
+def test_the_operator_is_down(scenario: Scenario, operator: Operator) -> None:
     """This finding comes before all findings that need the operator.
 
     The Lease becomes ten minutes older, instead of a wait until doctor reports it.
@@ -259,24 +259,24 @@ def test_the_operator_is_down(scene: Scene, operator: Operator) -> None:
     operator.kill()
     since = datetime.now(UTC) - timedelta(minutes=10)
     renewed = {"spec": {"renewTime": since.strftime("%Y-%m-%dT%H:%M:%S.%fZ")}}
-    scene.api.patch(LEASE, NAMESPACE, LEASE_NAME, renewed)
+    scenario.api.patch(LEASE, NAMESPACE, LEASE_NAME, renewed)
     for name in (SEALED, IMAGE, EXPIRING):
-        scene.await_cause(name, "The operator is down")
+        scenario.await_cause(name, "The operator is down")
 
 
-def change(scene: Scene, name: str, **spec: Any) -> None:
+def change(scenario: Scenario, name: str, **spec: Any) -> None:
     """Merge fields into the spec of a cluster."""
-    scene.api.patch(CLUSTERS, scene.namespace, name, {"spec": spec})
+    scenario.api.patch(CLUSTERS, scenario.namespace, name, {"spec": spec})
 
 
-def kubectl(scene: Scene, *words: str, input: str | None = None) -> None:
+def kubectl(scenario: Scenario, *words: str, input: str | None = None) -> None:
     """Call kubectl in the namespace."""
-    scene.api.rig.kubectl("-n", scene.namespace, *words, input=input)
+    scenario.api.rig.kubectl("-n", scenario.namespace, *words, input=input)
 
 
-def unlock(scene: Scene, kind: str, name: str) -> None:
+def unlock(scenario: Scenario, kind: str, name: str) -> None:
     """Allow an administrator to delete an object that the policies protect (docs/locks.md)."""
-    kubectl(scene, "annotate", kind, name, f"{labels.MAINTENANCE}=true")
+    kubectl(scenario, "annotate", kind, name, f"{labels.MAINTENANCE}=true")
 
 
 def as_yaml(body: Object, kind: str) -> str:

@@ -18,8 +18,18 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.tenants import await_reason, make_tenant
 from e2e.harness.waiting import Stopwatch, until
 from e2e.hostile_tenant import attack
-from e2e.hostile_tenant.calm import RATIO_MAX, Round, as_text, compare, play
-from e2e.hostile_tenant.installed import Process, Shipped, install_without_policies
+from e2e.hostile_tenant.installed_operator import (
+    InstalledOperator,
+    Process,
+    install_without_policies,
+)
+from e2e.hostile_tenant.operation_times import (
+    RATIO_MAX,
+    OperationTimes,
+    as_text,
+    compare,
+    run_operations,
+)
 from e2e.rig import Rig
 from runtime.builtin_kinds import POD
 
@@ -35,29 +45,29 @@ class Record:
 
     api: Api
     hostile: str
-    usual: tuple[Round, ...]
-    under_attack: tuple[Round, ...]
+    usual: tuple[OperationTimes, ...]
+    under_attack: tuple[OperationTimes, ...]
     processes: tuple[Process, ...]
     leases: tuple[dict[str, tuple[str, int]], dict[str, tuple[str, int]]]
     pods: tuple[set[str], set[str]]
 
 
 @pytest.fixture(scope="module")
-def operator_in_pods(rig: Rig, api: Api) -> Iterator[Shipped]:
+def operator_in_pods(rig: Rig, api: Api) -> Iterator[InstalledOperator]:
     attack.load_image(rig)
     with install_without_policies(rig, api) as operator:
         yield operator
 
 
 @pytest.fixture(scope="module")
-def fight(api: Api, operator_in_pods: Shipped, make_namespace: MakeNamespace) -> Record:
+def record(api: Api, operator_in_pods: InstalledOperator, make_namespace: MakeNamespace) -> Record:
     calm, hostile = make_namespace(), make_namespace()
     await_reason(api, make_tenant(api, calm), "Provisioned")
     await_reason(api, make_tenant(api, hostile, quota=attack.QUOTA), "Provisioned")
-    usual = tuple(play(api, calm, f"usual-{number}") for number in range(USUAL_ROUNDS))
+    usual = tuple(run_operations(api, calm, f"usual-{number}") for number in range(USUAL_ROUNDS))
     before = operator_in_pods.holders(), _pods(operator_in_pods)
     count, refusals = attack.begin(api, attack.objects(hostile))
-    print(f"\nthe hostile tenant made {count} objects; {len(refusals)} were refused")
+    print(f"\nthe hostile tenant created {count} objects; {len(refusals)} were refused")
     for words in sorted(set(refusals))[:5]:
         print(f"  {words}")
     until(
@@ -66,10 +76,10 @@ def fight(api: Api, operator_in_pods: Shipped, make_namespace: MakeNamespace) ->
         120.0,
         every=1.0,
     )
-    under_attack: list[Round] = []
+    under_attack: list[OperationTimes] = []
     watch = Stopwatch()
     while watch.seconds < ATTACK_SECONDS or len(under_attack) < USUAL_ROUNDS:
-        under_attack.append(play(api, calm, f"attacked-{len(under_attack)}"))
+        under_attack.append(run_operations(api, calm, f"attacked-{len(under_attack)}"))
     return Record(
         api,
         hostile,
@@ -81,7 +91,7 @@ def fight(api: Api, operator_in_pods: Shipped, make_namespace: MakeNamespace) ->
     )
 
 
-def _pods(installation: Shipped) -> set[str]:
+def _pods(installation: InstalledOperator) -> set[str]:
     return {str(pod["metadata"]["uid"]) for pod in installation.pods()}
 
 
@@ -96,39 +106,39 @@ def _hostile_servers(api: Api, namespace: str) -> bool:
 
 
 @pytest.mark.timeout(1500)
-def test_operations_of_the_other_tenant_take_no_longer_than_usual(fight: Record) -> None:
-    figures = compare(fight.usual, fight.under_attack)
+def test_operations_of_the_other_tenant_take_no_longer_than_usual(record: Record) -> None:
+    figures = compare(record.usual, record.under_attack)
     print(f"\n{as_text(figures)}")
     for figure in figures:
         budget(f"{figure.what} under attack", figure.ratio, RATIO_MAX, "times the usual")
 
 
-def test_no_process_was_restarted_and_no_lease_was_lost(fight: Record) -> None:
-    assert [process.pod for process in fight.processes if process.restarts] == []
-    assert fight.pods[0] == fight.pods[1]
-    assert fight.leases[0] == fight.leases[1]
+def test_no_process_was_restarted_and_no_lease_was_lost(record: Record) -> None:
+    assert [process.pod for process in record.processes if process.restarts] == []
+    assert record.pods[0] == record.pods[1]
+    assert record.leases[0] == record.leases[1]
 
 
-def test_the_memory_stays_below_the_limit(fight: Record) -> None:
+def test_the_memory_stays_below_the_limit(record: Record) -> None:
     rows = [
         (process.pod, f"{process.highest:.0f} MB", f"{process.limit:.0f} MB", str(process.restarts))
-        for process in fight.processes
+        for process in record.processes
     ]
     print(f"\n{table.plain(('pod', 'at most', 'limit', 'restarts'), rows)}")
-    assert all(process.highest < process.limit for process in fight.processes)
+    assert all(process.highest < process.limit for process in record.processes)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_condition_names_the_invalid_secret(fight: Record, name: str) -> None:
-    cluster = Cluster(fight.api, fight.hostile, name)
+def test_a_condition_names_the_invalid_secret(record: Record, name: str) -> None:
+    cluster = Cluster(record.api, record.hostile, name)
     messages = [
         condition["message"] for condition in cluster.conditions() if condition["status"] != "True"
     ]
     assert any(f"{name}-seal" in message for message in messages), cluster.describe()
 
 
-def test_objects_of_the_hostile_tenant_can_be_deleted(fight: Record) -> None:
-    for live in fight.api.list(CLUSTERS, fight.hostile):
-        fight.api.delete(CLUSTERS, fight.hostile, live["metadata"]["name"])
-    left = f"cluster of {fight.hostile} is left"
-    until(f"no {left}", lambda: not fight.api.list(CLUSTERS, fight.hostile), 300.0, every=1.0)
+def test_objects_of_the_hostile_tenant_can_be_deleted(record: Record) -> None:
+    for live in record.api.list(CLUSTERS, record.hostile):
+        record.api.delete(CLUSTERS, record.hostile, live["metadata"]["name"])
+    left = f"cluster of {record.hostile} is left"
+    until(f"no {left}", lambda: not record.api.list(CLUSTERS, record.hostile), 300.0, every=1.0)

@@ -27,7 +27,7 @@ KEY, OTHER_KEY = "release", "somebody"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Environment:
     """The environment of all cases: one registry, one operator, one namespace."""
 
     api: Api
@@ -79,18 +79,18 @@ def operator(
 
 
 @pytest.fixture(scope="module")
-def place(
+def environment(
     api: Api,
     images: Registry,
     signer: KeylessSigner,
     operator: Operator,
     make_namespace: MakeNamespace,
-) -> Place:
+) -> Environment:
     """Push one image and sign it."""
     key, other_key = images.new_key(KEY), images.new_key(OTHER_KEY)
     digest = images.push(VERSION)
     images.sign(digest, KEY)
-    return Place(api, images, operator, make_namespace(), key, other_key, signer, digest)
+    return Environment(api, images, operator, make_namespace(), key, other_key, signer, digest)
 
 
 def image_of(pod: dict[str, Any]) -> str:
@@ -100,25 +100,25 @@ def image_of(pod: dict[str, Any]) -> str:
 
 @pytest.mark.timeout(1800)
 def test_pods_run_the_verified_digest_when_the_tag_moves_or_the_registry_fails(
-    place: Place,
+    environment: Environment,
 ) -> None:
-    tag = place.registry.image(VERSION)
-    pinned = f"{tag.removesuffix(f':{VERSION}')}@{place.digest}"
-    cluster = place.create("signed", tag, place.policy())
+    tag = environment.registry.image(VERSION)
+    pinned = f"{tag.removesuffix(f':{VERSION}')}@{environment.digest}"
+    cluster = environment.create("signed", tag, environment.policy())
     cluster.await_available(180.0)
     (pod,) = cluster.pods()
     assert image_of(pod) == pinned
     condition = cluster.await_condition("ImageVerified", reason="ImageVerified", seconds=1.0)
     assert pinned in condition["message"]
-    live = place.api.get(STATEFUL_SET, place.namespace, "signed")
+    live = environment.api.get(STATEFUL_SET, environment.namespace, "signed")
     assert annotations_of(live)[labels.IMAGE_VERIFICATION].endswith(f" {pinned}")
 
     # The tag moves to another signed image: not the one that was verified for this cluster.
-    moved = place.registry.push(VERSION, moved="yes")
-    assert moved != place.digest
-    place.registry.sign(moved, KEY)
-    place.api.patch(
-        CLUSTERS, place.namespace, "signed", {"spec": {"runtime": {"restartAt": "now"}}}
+    moved = environment.registry.push(VERSION, moved="yes")
+    assert moved != environment.digest
+    environment.registry.sign(moved, KEY)
+    environment.api.patch(
+        CLUSTERS, environment.namespace, "signed", {"spec": {"runtime": {"restartAt": "now"}}}
     )
     new = until(
         "the pod was replaced",
@@ -130,14 +130,16 @@ def test_pods_run_the_verified_digest_when_the_tag_moves_or_the_registry_fails(
     assert image_of(new) == pinned
     cluster.await_available()
 
-    place.registry.stop()
+    environment.registry.stop()
     before = uid_of(cluster.pods()[0])
-    place.api.patch(
-        CLUSTERS, place.namespace, "signed", {"spec": {"service": {"type": "NodePort"}}}
+    environment.api.patch(
+        CLUSTERS, environment.namespace, "signed", {"spec": {"service": {"type": "NodePort"}}}
     )
-    waiting = place.create("waiting", place.registry.image(f"v{VERSION}"), place.policy())
+    waiting = environment.create(
+        "waiting", environment.registry.image(f"v{VERSION}"), environment.policy()
+    )
     waiting.await_condition("Reconciling", reason="ImageRegistryUnavailable", seconds=60.0)
-    assert place.api.find(STATEFUL_SET, place.namespace, "waiting") is None
+    assert environment.api.find(STATEFUL_SET, environment.namespace, "waiting") is None
     throughout(
         "the cluster stays ready with the same pod",
         lambda: (
@@ -146,25 +148,31 @@ def test_pods_run_the_verified_digest_when_the_tag_moves_or_the_registry_fails(
         ),
         5.0,
     )
-    place.registry.start()
+    environment.registry.start()
     # A new cluster gets the current image of its tag, verified by the older scheme.
-    later = place.registry.push(f"v{VERSION}", note="later")
-    place.registry.sign(later, KEY, older=True)
+    later = environment.registry.push(f"v{VERSION}", note="later")
+    environment.registry.sign(later, KEY, older=True)
     waiting.await_available(240.0)
     assert image_of(waiting.pods()[0]).endswith(f"@{later}")
 
 
 @pytest.mark.timeout(300)
-def test_an_unverified_image_never_becomes_a_pod(place: Place) -> None:
-    unsigned = place.registry.push(f"{VERSION}_unsigned", signed="no")
-    tag = place.registry.image(VERSION)
+def test_an_unverified_image_never_becomes_a_pod(environment: Environment) -> None:
+    unsigned = environment.registry.push(f"{VERSION}_unsigned", signed="no")
+    tag = environment.registry.image(VERSION)
     named = f"{tag.removesuffix(f':{VERSION}')}@{unsigned}"
     cases = {
-        "unsigned": (named, place.policy(), "has no signature"),
-        "stranger": (tag, place.policy(publicKey=place.other_key), "does not match the key"),
-        "unlogged": (tag, place.policy(ignoreTlog=False), "not in a transparency log"),
+        "unsigned": (named, environment.policy(), "has no signature"),
+        "stranger": (
+            tag,
+            environment.policy(publicKey=environment.other_key),
+            "does not match the key",
+        ),
+        "unlogged": (tag, environment.policy(ignoreTlog=False), "not in a transparency log"),
     }
-    clusters = {name: place.create(name, image, spec) for name, (image, spec, _) in cases.items()}
+    clusters = {
+        name: environment.create(name, image, spec) for name, (image, spec, _) in cases.items()
+    }
     for name, cluster in clusters.items():
         condition = cluster.await_condition(
             "Stalled", reason="ImageVerificationFailed", seconds=60.0
@@ -172,36 +180,42 @@ def test_an_unverified_image_never_becomes_a_pod(place: Place) -> None:
         assert cases[name][2] in condition["message"]
         assert cluster.condition("ImageVerified", "False", "ImageVerificationFailed")
     for name in cases:
-        assert place.api.find(STATEFUL_SET, place.namespace, name) is None
-        assert not [pod for pod in place.api.list(POD, place.namespace) if name in str(pod)]
+        assert environment.api.find(STATEFUL_SET, environment.namespace, name) is None
+        assert not [
+            pod for pod in environment.api.list(POD, environment.namespace) if name in str(pod)
+        ]
 
 
 @pytest.mark.timeout(300)
-def test_a_keyless_signature_is_verified_by_its_identity(place: Place, namespace: str) -> None:
-    place = replace(place, namespace=namespace)
+def test_a_keyless_signature_is_verified_by_its_identity(
+    environment: Environment, namespace: str
+) -> None:
+    environment = replace(environment, namespace=namespace)
     tag = f"{VERSION}_keyless"
-    digest = place.registry.push(tag, keyless="yes")
-    named = f"{place.registry.image(tag).removesuffix(f':{tag}')}@{digest}"
+    digest = environment.registry.push(tag, keyless="yes")
+    named = f"{environment.registry.image(tag).removesuffix(f':{tag}')}@{digest}"
     exact = {"enabled": True, "issuer": ISSUER, "subject": f"{SUBJECT}0"}
-    place.registry.attach(digest, place.signer.bundle(digest))
-    other = place.create("other", named, exact)
+    environment.registry.attach(digest, environment.signer.bundle(digest))
+    other = environment.create("other", named, exact)
     condition = other.await_condition("Stalled", reason="ImageVerificationFailed", seconds=60.0)
     assert "the certificate names another subject" in condition["message"]
-    assert place.api.find(STATEFUL_SET, place.namespace, "other") is None
+    assert environment.api.find(STATEFUL_SET, environment.namespace, "other") is None
     pattern = {"enabled": True, "issuerRegExp": f"^{ISSUER}$", "subjectRegExp": "@refs/tags/v"}
-    cluster = place.create("pattern", named, pattern)
+    cluster = environment.create("pattern", named, pattern)
     cluster.await_available(180.0)
     assert image_of(cluster.pods()[0]) == named
     cluster.await_condition("ImageVerified", reason="ImageVerified", seconds=5.0)
 
 
 @pytest.mark.timeout(300)
-def test_warn_uses_the_tag_and_reports_the_failure(place: Place, namespace: str) -> None:
+def test_warn_uses_the_tag_and_reports_the_failure(
+    environment: Environment, namespace: str
+) -> None:
     # A verification is cached per namespace for some minutes: this namespace has none yet.
-    place = replace(place, namespace=namespace)
-    place.registry.push(f"v{VERSION}", warned="yes")
-    image = place.registry.image(f"v{VERSION}")
-    cluster = place.create("warned", image, place.policy(failurePolicy="Warn"))
+    environment = replace(environment, namespace=namespace)
+    environment.registry.push(f"v{VERSION}", warned="yes")
+    image = environment.registry.image(f"v{VERSION}")
+    cluster = environment.create("warned", image, environment.policy(failurePolicy="Warn"))
     cluster.await_available(180.0)
     assert image_of(cluster.pods()[0]) == image
     cluster.await_condition("ImageVerified", "False", "ImageVerificationFailed", seconds=5.0)
@@ -209,28 +223,32 @@ def test_warn_uses_the_tag_and_reports_the_failure(place: Place, namespace: str)
         "an event reports the failure",
         lambda: (
             "ImageVerificationFailed"
-            in place.api.rig.kubectl("-n", place.namespace, "get", "events", "-o", "wide")
+            in environment.api.rig.kubectl(
+                "-n", environment.namespace, "get", "events", "-o", "wide"
+            )
         ),
         30.0,
     )
 
 
 @pytest.mark.timeout(300)
-def test_the_registry_login_is_read_from_the_pull_secret(place: Place, namespace: str) -> None:
-    place = replace(place, namespace=namespace)
-    image = place.registry.image(VERSION, port=CLOSED_PORT)
-    cluster = place.create(
+def test_the_registry_login_is_read_from_the_pull_secret(
+    environment: Environment, namespace: str
+) -> None:
+    environment = replace(environment, namespace=namespace)
+    image = environment.registry.image(VERSION, port=CLOSED_PORT)
+    cluster = environment.create(
         "private",
         image,
-        place.policy(),
+        environment.policy(),
         imagePullSecrets=[{"name": "login"}],
     )
     condition = cluster.await_condition("Stalled", reason="ImageVerificationFailed", seconds=60.0)
     assert "pull secret" in condition["message"]
-    place.api.create(SECRET, place.registry.pull_secret(place.namespace, "login"))
+    environment.api.create(SECRET, environment.registry.pull_secret(environment.namespace, "login"))
     # The signature of the older scheme names the open port, so only the newer one can match.
-    digest = place.registry.push(VERSION, private="yes")
-    place.registry.sign(digest, KEY)
+    digest = environment.registry.push(VERSION, private="yes")
+    environment.registry.sign(digest, KEY)
     cluster.await_available(240.0)
     assert image_of(cluster.pods()[0]).endswith(f"@{digest}")
-    assert "open sesame" not in place.operator.log.read_text()
+    assert "open sesame" not in environment.operator.log.read_text()

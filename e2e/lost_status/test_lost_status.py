@@ -111,8 +111,8 @@ def test_no_server_is_replaced_because_of_a_wrong_status(
     before, pods = belongings(cluster), cluster.pod_uids()
     lines: list[tuple[str, str]] = []
     with ServiceWriter(cluster, reads_back=True) as writer:
-        for row in (*ROWS, Row("no status", everything(cluster))):
-            lines.append((row.title, f"{play(cluster, row):.1f} s"))
+        for row in (*ROWS, Row("no status", removed_status(cluster))):
+            lines.append((row.title, f"{check_row(cluster, row):.1f} s"))
             assert cluster.pod_uids() == pods, row.title
             assert belongings(cluster) == before, row.title
         throughout("no pod changes", lambda: cluster.pod_uids() == pods, STILL_SECONDS)
@@ -127,7 +127,7 @@ def test_a_cluster_without_a_status_is_upgraded_under_the_lock(
 ) -> None:
     requests.settle(cluster)
     with record_events(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
-        write(cluster, everything(cluster))
+        write(cluster, removed_status(cluster))
         change(cluster, {"version": SECOND})
         record.await_finished(SECOND, UPGRADE_SECONDS)
         history = record.history
@@ -141,7 +141,7 @@ def test_a_cluster_without_a_status_is_upgraded_under_the_lock(
 @pytest.mark.timeout(200)
 def test_a_cluster_without_a_status_is_not_downgraded(cluster: Cluster) -> None:
     pods = cluster.pod_uids()
-    write(cluster, everything(cluster))
+    write(cluster, removed_status(cluster))
     try:
         change(cluster, {"version": FIRST})
     except RigError as error:
@@ -156,7 +156,7 @@ def test_a_cluster_without_a_status_is_not_downgraded(cluster: Cluster) -> None:
         change(cluster, {"version": SECOND})
 
 
-def play(cluster: Cluster, row: Row) -> float:
+def check_row(cluster: Cluster, row: Row) -> float:
     """Write one status, wait for its effect, and check that no server is replaced meanwhile.
 
     A field that the operator does not correct stays wrong for STILL_SECONDS.
@@ -182,7 +182,7 @@ def write(cluster: Cluster, values: Object) -> None:
     cluster.api.patch_status(CLUSTERS, cluster.namespace, cluster.name, {"status": values})
 
 
-def everything(cluster: Cluster) -> dict[str, Any]:
+def removed_status(cluster: Cluster) -> dict[str, Any]:
     """Return the patch that removes the whole status."""
     return dict.fromkeys(status_of(cluster.live()))
 

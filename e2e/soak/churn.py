@@ -32,13 +32,13 @@ class Churn:
     rng: random.Random
     counts: Counter[str] = field(default_factory=Counter)
 
-    async def people(self) -> None:
+    async def run_users(self) -> None:
         """Create, change and delete objects, until cancelled."""
         kinds: list[tuple[Callable[[ObjectKey], Awaitable[None]], int]] = [
             (self.write, 6),
             (self.delete, 2),
-            (self.deface, 2),
-            (self.tear_out, 1),
+            (self.edit_child, 2),
+            (self.delete_child, 1),
         ]
         actions, weights = zip(*kinds, strict=True)
         while True:
@@ -50,7 +50,7 @@ class Churn:
             except (ApiError, TransportError):
                 self.counts["failed"] += 1
 
-    async def controllers(self) -> None:
+    async def run_controllers(self) -> None:
         """Run the garbage collector and the Deployment controller, until cancelled."""
         while True:
             await asyncio.sleep(0.5)
@@ -64,18 +64,18 @@ class Churn:
         pages = {f"page-{n}.html": "x" * self.rng.randint(1, 2000) for n in range(3)}
         spec = {"replicas": self.rng.randint(1, 4), "pages": pages}
         body = {**named(WEBSITE, key), "spec": spec}
-        await self.client.apply(WEBSITE, body, field_manager="people", force=True)
+        await self.client.apply(WEBSITE, body, field_manager="users", force=True)
 
     async def delete(self, key: ObjectKey) -> None:
         website = await self.client.get(WEBSITE, key)
         await self.client.delete(WEBSITE, key, uid=uid_of(website))
 
-    async def deface(self, key: ObjectKey) -> None:
+    async def edit_child(self, key: ObjectKey) -> None:
         """Change an object of the operator."""
         ops = [{"op": "add", "path": "/data/page-0.html", "value": "defaced"}]
         await self.client.json_patch(CONFIG_MAP, key, ops)
 
-    async def tear_out(self, key: ObjectKey) -> None:
+    async def delete_child(self, key: ObjectKey) -> None:
         """Delete a child."""
         of = self.rng.choice(CHILDREN)
         live = await self.client.get(of, key)

@@ -63,7 +63,7 @@ class Soak:
             operator = await self._operator(self._kubeconfig(proxy.port))
             reader = asyncio.create_task(self._read_samples(operator))
             stack.push_async_callback(_stop_operator, operator, reader)
-            controllers = asyncio.create_task(self.churn.controllers())
+            controllers = asyncio.create_task(self.churn.run_controllers())
             stack.push_async_callback(cancel_task, controllers)
             await self._inject(seconds, operator)
             await self._await_convergence(operator)
@@ -72,19 +72,19 @@ class Soak:
 
     async def _inject(self, seconds: float, operator: asyncio.subprocess.Process) -> None:
         faults = asyncio.create_task(self.faults.run())
-        people = asyncio.create_task(self.churn.people())
+        users = asyncio.create_task(self.churn.run_users())
         end = time.monotonic() + seconds
         try:
             while (left := end - time.monotonic()) > 0:
                 await asyncio.wait(
-                    [faults, people], timeout=min(left, 1.0), return_when=asyncio.FIRST_COMPLETED
+                    [faults, users], timeout=min(left, 1.0), return_when=asyncio.FIRST_COMPLETED
                 )
-                for task in (faults, people):
+                for task in (faults, users):
                     if task.done():
                         task.result()
                 self._assert_alive(operator)
         finally:
-            await cancel_task(people)
+            await cancel_task(users)
             await cancel_task(faults)
         # An active fault reverts itself.
         await asyncio.sleep(8.0)

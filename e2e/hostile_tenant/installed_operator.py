@@ -38,7 +38,7 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
-class Shipped:
+class InstalledOperator:
     """The installed operator and provisioner."""
 
     rig: Rig
@@ -88,7 +88,7 @@ _NAME = OPERATOR_SELECTOR["app.kubernetes.io/name"]
 
 
 @contextmanager
-def install_without_policies(rig: Rig, api: Api) -> Iterator[Shipped]:
+def install_without_policies(rig: Rig, api: Api) -> Iterator[InstalledOperator]:
     """Install the overlay without its admission policies, and uninstall it afterwards."""
     installation = Installation(rig.load_operator_image(), "IfNotPresent", IMAGE_REPOSITORY)
     objects = [
@@ -98,7 +98,7 @@ def install_without_policies(rig: Rig, api: Api) -> Iterator[Shipped]:
     ]
     apply = ("apply", "--server-side", "--force-conflicts", "-f", "-")
     rig.kubectl(*apply, input=as_list(objects), timeout=120.0)
-    operator = Shipped(rig, api)
+    operator = InstalledOperator(rig, api)
     names = [name_of(obj) for obj in objects if obj["kind"] == "Deployment"]
     try:
         for name in names:

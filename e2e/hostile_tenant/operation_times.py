@@ -25,7 +25,7 @@ RATIO_MAX = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class OperationTimes:
     """Durations in the life cycle of one cluster, in seconds."""
 
     first_boot: float
@@ -34,7 +34,7 @@ class Round:
     roll: float
 
 
-def play(api: Api, namespace: str, name: str) -> Round:
+def run_operations(api: Api, namespace: str, name: str) -> OperationTimes:
     """Create a cluster of three, delete its leader, restart its servers, and delete it."""
     watch = Stopwatch()
     init = self_init(key_value_engine())
@@ -52,7 +52,7 @@ def play(api: Api, namespace: str, name: str) -> Round:
     rolled = watch.seconds
     api.delete(CLUSTERS, namespace, name)
     until(f"{name} is gone", lambda: cluster.find() is None, SECONDS)
-    return Round(first_boot, status, rolled)
+    return OperationTimes(first_boot, status, rolled)
 
 
 def _lose_leader(cluster: Cluster) -> float:
@@ -69,7 +69,7 @@ def _lose_leader(cluster: Cluster) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """One duration, without and under attack: medians in seconds."""
 
     what: str
@@ -82,23 +82,25 @@ class Compared:
         return self.under_attack / self.usual
 
 
-def compare(usual: Sequence[Round], attacked: Sequence[Round]) -> tuple[Compared, ...]:
+def compare(
+    usual: Sequence[OperationTimes], attacked: Sequence[OperationTimes]
+) -> tuple[Comparison, ...]:
     """Compare the medians of all figures."""
 
-    figures: tuple[tuple[str, Callable[[Round], float]], ...] = (
+    figures: tuple[tuple[str, Callable[[OperationTimes], float]], ...] = (
         ("first boot", lambda pace: pace.first_boot),
         ("status after a lost leader", lambda pace: pace.status),
         ("roll", lambda pace: pace.roll),
     )
     return tuple(
-        Compared(
+        Comparison(
             what, statistics.median(map(figure, usual)), statistics.median(map(figure, attacked))
         )
         for what, figure in figures
     )
 
 
-def as_text(figures: Sequence[Compared]) -> str:
+def as_text(figures: Sequence[Comparison]) -> str:
     """Show them as a table."""
     return table.plain(
         ("of the other tenant", "usual", "under attack", "ratio"),
