@@ -113,7 +113,7 @@ def test_a_lost_server_rejoins_the_same_cluster(boot: Boot) -> None:
     until_voters(cluster, cluster.operator_token(1))
 
 
-def test_nothing_was_refused(boot: Boot, audit: AuditLog, controller: Identity) -> None:
+def test_no_request_was_refused(boot: Boot, audit: AuditLog, controller: Identity) -> None:
     no = refusals(audit.since(boot.start, controller.user))
     assert not no, "\n".join(map(str, no))
 

@@ -45,7 +45,7 @@ def writer(cluster: Cluster) -> ServiceWriter:
     return client
 
 
-def test_every_server_stops_and_everything_else_stays(
+def test_every_server_stops_and_all_other_objects_are_kept(
     cluster: Cluster, writer: ServiceWriter
 ) -> None:
     claims, services = uids(cluster, PVC), uids(cluster, SERVICE)
@@ -82,7 +82,7 @@ def test_a_hibernated_cluster_gets_no_writes(
     assert not own_writes, tally(own_writes)
 
 
-def test_a_cluster_wakes_with_its_data_and_its_voters(
+def test_a_cluster_resumes_with_its_data_and_voters(
     cluster: Cluster, writer: ServiceWriter
 ) -> None:
     watch = Stopwatch()
@@ -98,7 +98,7 @@ def test_a_cluster_wakes_with_its_data_and_its_voters(
     assert writer.lost() == []
 
 
-def test_all_hibernated_servers_wake_although_fewer_are_requested(
+def test_all_hibernated_servers_resume_even_if_fewer_are_requested(
     cluster: Cluster, writer: ServiceWriter
 ) -> None:
     change(cluster, hibernate=True)

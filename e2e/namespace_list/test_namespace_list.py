@@ -51,7 +51,7 @@ def make(api: Api, namespace: str, name: str) -> Cluster:
 
 
 @pytest.mark.timeout(300)
-def test_a_list_of_namespaces(
+def test_only_listed_namespaces_are_watched(
     api: Api,
     launcher: Launcher,
     who: Identity,
@@ -93,7 +93,7 @@ def test_a_list_of_namespaces(
 
 
 @pytest.mark.timeout(200)
-def test_one_namespace(
+def test_only_the_one_namespace_is_watched(
     api: Api,
     launcher: Launcher,
     who: Identity,

@@ -124,7 +124,7 @@ def test_annotations_that_cannot_be_set_are_reported(cluster: Cluster) -> None:
 @pytest.mark.timeout(300)
 def test_an_unsatisfiable_affinity_stops_the_rollout_at_one_pod(cluster: Cluster) -> None:
     before = cluster.pod_uids()
-    with unplaceable(cluster) as pending:
+    with with_unschedulable_pod(cluster) as pending:
         assert {uid_of(pod) for pod in cluster.ready_pods()} < before
 
         def two_serve() -> bool:
@@ -148,7 +148,7 @@ def test_an_unsatisfiable_affinity_stops_the_rollout_at_one_pod(cluster: Cluster
 
 
 @contextmanager
-def unplaceable(cluster: Cluster) -> Iterator[str]:
+def with_unschedulable_pod(cluster: Cluster) -> Iterator[str]:
     """Request a node that does not exist, until one pod is unschedulable; undo it at the end."""
 
     def set_scheduling(scheduling: Object | None) -> None:

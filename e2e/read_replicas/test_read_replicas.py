@@ -62,7 +62,7 @@ def test_read_replicas_join_and_stay_without_a_vote(cluster: Cluster) -> None:
     )
 
 
-def test_read_replicas_serve_reads_themselves(cluster: Cluster) -> None:
+def test_read_replicas_serve_reads(cluster: Cluster) -> None:
     cluster.await_condition("ReadServingAvailable", "True", "ReadServingAvailable")
     assert cluster.condition("Ready", "True") is not None
     until(

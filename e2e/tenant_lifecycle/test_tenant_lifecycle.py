@@ -53,7 +53,9 @@ class TestShortRecheck:
     """Scenarios that need frequent rechecks."""
 
     @pytest.mark.timeout(120)
-    def test_onboarding_and_references(self, world: World, provisioner: Operator) -> None:
+    def test_a_tenant_gets_access_and_follows_references(
+        self, world: World, provisioner: Operator
+    ) -> None:
         namespace = world.create_tenant()
         labels = world.api.get(NAMESPACES, None, namespace)["metadata"]["labels"]
         assert labels["pod-security.kubernetes.io/warn"] == "restricted"
@@ -76,7 +78,7 @@ class TestShortRecheck:
         check_deletion(world, namespace)
 
     @pytest.mark.timeout(60)
-    def test_refusals(self, world: World, provisioner: Operator) -> None:
+    def test_an_invalid_tenant_is_refused(self, world: World, provisioner: Operator) -> None:
         home, other = world.make_namespace(), world.make_namespace()
         make_tenant(world.api, other, home=home, name="deputy")
         await_reason(world.api, "deputy", "SecurityViolation", home=home)
@@ -177,7 +179,7 @@ def check_deletion(world: World, namespace: str) -> None:
 
 
 @pytest.mark.timeout(120)
-def test_killed_between_any_two_writes(world: World) -> None:
+def test_a_provisioner_continues_after_a_crash_between_any_two_writes(world: World) -> None:
     """Each process makes one write and crashes before the next: all states between are covered."""
     namespace = world.make_namespace()
     make_tenant(world.api, namespace)
@@ -200,7 +202,7 @@ class TestAsShipped:
     """Scenarios with the default settings: an idle tenant, and a cluster in a tenant."""
 
     @pytest.mark.timeout(60)
-    def test_a_quiet_tenant_costs_nothing(self, world: World, as_shipped: Operator) -> None:
+    def test_an_idle_tenant_costs_no_requests(self, world: World, as_shipped: Operator) -> None:
         namespace = world.create_tenant()
         world.create_paused(namespace, "still")
         until("access is granted", lambda: world.is_granted(namespace, "still"), 10.0)

@@ -22,7 +22,7 @@ ROOTS = "acme-roots"
 
 
 @pytest.mark.timeout(900)
-def test_servers_fetch_their_certificate(
+def test_servers_get_their_certificate_from_the_acme_server(
     rig: Rig, api: Api, operator: Operator, namespace: str, tmp_path: Path
 ) -> None:
     domain = f"{names.acme_service(NAME)}.{namespace}.svc.cluster.local"

@@ -118,7 +118,7 @@ def cluster(api: Api, reloading_operator: Operator, namespace: str) -> Cluster:
 
 
 @pytest.mark.timeout(900)
-def test_renewal_and_a_new_authority_under_running_servers(api: Api, cluster: Cluster) -> None:
+def test_certificates_and_the_ca_are_replaced_without_a_restart(api: Api, cluster: Cluster) -> None:
     born, first = lives(cluster), wanted_serial(cluster)
     assert serials(cluster) == {first}
     client = Client(cluster)

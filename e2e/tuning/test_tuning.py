@@ -172,7 +172,7 @@ class Bench:
         return ["--address", f"https://{pod['status']['podIP']}:8200"]
 
 
-def test_the_tables(
+def test_measure_the_variants(
     api: Api, make_namespace: MakeNamespace, operator: Operator, tmp_path: Path
 ) -> None:
     bench = Bench(api, make_namespace)
@@ -212,7 +212,7 @@ def remove(cluster: Cluster) -> None:
     until("the cluster is gone", lambda: cluster.find() is None, 60.0)
 
 
-def test_time_until_a_killed_leader_is_replaced(
+def test_measure_the_replacement_of_a_killed_leader(
     api: Api, make_namespace: MakeNamespace, operator: Operator
 ) -> None:
     """A killed leader does not step down: the other servers have to detect its failure."""

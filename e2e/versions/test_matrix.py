@@ -72,7 +72,7 @@ def bring_up(api: Api, namespace: str, operators: Operators) -> Iterator[BringUp
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row)))
-def test_an_upgrade_whose_operator_is_killed_ends_and_loses_no_write(
+def test_an_upgrade_survives_a_killed_operator_and_loses_no_write(
     bring_up: BringUp,
     operators: Operators,
     requests: Requests,
@@ -99,7 +99,7 @@ def test_an_upgrade_whose_operator_is_killed_ends_and_loses_no_write(
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(("before", "after"), REFUSED)
-def test_a_pair_that_cannot_work_is_refused_before_anything_changes(
+def test_an_unsupported_pair_is_refused_before_any_change(
     bring_up: BringUp, requests: Requests, before: str, after: str
 ) -> None:
     cluster = bring_up(before, BLUE_GREEN, 1)

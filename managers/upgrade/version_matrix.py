@@ -162,7 +162,7 @@ class PairTest:
 
 
 _KILLED: Final = (
-    "e2e/versions/test_matrix.py::test_an_upgrade_whose_operator_is_killed_ends_and_loses_no_write"
+    "e2e/versions/test_matrix.py::test_an_upgrade_survives_a_killed_operator_and_loses_no_write"
 )
 _ACROSS_2_6: Final = (("2.4.0", "2.6.2"), ("2.4.0", "2.7.2"))
 _SINCE_2_6: Final = (("2.6.1", "2.6.2"), ("2.6.2", "2.7.2"), ("2.7.1", "2.7.2"))

@@ -81,7 +81,7 @@ def cluster(api: Api, cluster_without_login: Cluster) -> Cluster:
 
 
 @pytest.mark.timeout(300)
-def test_without_a_login_no_voter_is_removed(cluster_without_login: Cluster) -> None:
+def test_no_voter_is_removed_without_a_login(cluster_without_login: Cluster) -> None:
     scale(cluster_without_login, 1)
     stalled = cluster_without_login.await_condition(
         "Stalled", "True", "ScaleDownBlocked", seconds=20.0
