@@ -26,7 +26,7 @@ from e2e.harness.leaks import leaks
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator, run_without_refusals
 from e2e.harness.plugins import PluginRegistry, plugin_registry
 from e2e.harness.stopped_upgrade import POD_DEADLINE
-from e2e.harness.stores import Ground, Store, s3_store
+from e2e.harness.stores import ServerHost, Store, s3_store
 from e2e.harness.upgrades import Requests
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
@@ -74,7 +74,7 @@ def _place(scenario: str) -> int:
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the measured values to the report of each phase, which workers send."""
     report = yield
-    budgets.hand_over(report)
+    budgets.add_to_report(report)
     return report
 
 
@@ -159,7 +159,9 @@ def reloading_operator(
 
 
 @pytest.fixture(scope="module")
-def impatient(rig: Rig, launcher: Launcher, controller: Identity) -> Iterator[Operator]:
+def short_deadline_operator(
+    rig: Rig, launcher: Launcher, controller: Identity
+) -> Iterator[Operator]:
     """Like `reloading_operator`, but an upgrade waits only POD_DEADLINE seconds for a server.
 
     The node has the images of all versions.
@@ -177,21 +179,21 @@ def impatient(rig: Rig, launcher: Launcher, controller: Identity) -> Iterator[Op
 @pytest.fixture(scope="module")
 def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """An S3 store in the network of the rig; scenarios of other stores have their own."""
-    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as server:
+    with s3_store(ServerHost.of_rig(rig), tmp_path_factory.mktemp("store")) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def plugins(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PluginRegistry]:
     """A registry of plugins in the network of the rig."""
-    with plugin_registry(Ground.of_rig(rig), tmp_path_factory.mktemp("plugins")) as registry:
+    with plugin_registry(ServerHost.of_rig(rig), tmp_path_factory.mktemp("plugins")) as registry:
         yield registry
 
 
 @pytest.fixture(scope="module")
 def proxy(rig: Rig, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
     """The same store, through a fault-injecting proxy."""
-    with fault_proxy(Ground.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as proxy:
+    with fault_proxy(ServerHost.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as proxy:
         yield proxy
 
 

@@ -17,7 +17,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.operator import Operator
 from e2e.harness.stores import (
     CREDENTIALS,
-    Ground,
+    ServerHost,
     Store,
     azure_connection_string,
     azure_store,
@@ -33,13 +33,13 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture(scope="module")
 def google(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with gcs_store(Ground.of_rig(rig), tmp_path_factory.mktemp("gcs")) as running:
+    with gcs_store(ServerHost.of_rig(rig), tmp_path_factory.mktemp("gcs")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def azure(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with azure_store(Ground.of_rig(rig), tmp_path_factory.mktemp("azure")) as running:
+    with azure_store(ServerHost.of_rig(rig), tmp_path_factory.mktemp("azure")) as running:
         yield running
 
 

@@ -35,7 +35,7 @@ from runtime.builtin_kinds import POD, SECRET
 
 THREE, ONE = "three", "one"
 FIRST, SECOND = OPENBAO_UPGRADES[:2]
-MORTAL = ("e2e.harness.mortal_operator",)
+RESTARTING_OPERATOR = ("e2e.harness.restarting_operator",)
 # Much longer than an operation takes with all its restarts: a timeout for one that hangs.
 SECONDS = 480.0
 MAKER = "system:serviceaccount:kube-system:statefulset-controller"
@@ -76,14 +76,14 @@ def crashes(
 ) -> Iterator[Crashes]:
     """Start it, and create three voters, and one server with strategy BlueGreen."""
     api.rig.load_openbao(OPENBAO_UPGRADES)
-    writes = tmp_path_factory.mktemp("mortal") / "writes"
+    writes = tmp_path_factory.mktemp("restarting") / "writes"
     clusters = {name: Cluster(api, make_namespace(), name) for name in (THREE, ONE)}
     began = audit.mark()
-    mortal = launcher.start(
-        controller, NO_ELECTION, str(writes), module=MORTAL,
+    restarting_operator = launcher.start(
+        controller, NO_ELECTION, str(writes), module=RESTARTING_OPERATOR,
         environment={"OPERATOR_IMAGE": api.rig.load_operator_image()},
     )  # fmt: skip
-    mortal.faults_expected = True
+    restarting_operator.faults_expected = True
     upgrade = with_blue_green(autoRollback={"stabilizationSeconds": 0})
     for name, more in (
         (THREE, {"version": FIRST, "replicas": 3}),
@@ -95,13 +95,13 @@ def crashes(
         api.create(CLUSTERS, manifest(cluster.namespace, name, **spec))
         may_write(cluster)
     yield Crashes(clusters, audit, began, writes)
-    assert mortal.alive, mortal.tail()
+    assert restarting_operator.alive, restarting_operator.tail()
     denied = refusals(audit.since(began, controller.user))
     assert not denied, "\n".join(map(str, denied))
 
 
 @pytest.mark.timeout(900)
-def test_a_first_boot_makes_one_cluster_and_each_key_once(crashes: Crashes) -> None:
+def test_a_first_boot_creates_one_cluster_and_each_key_once(crashes: Crashes) -> None:
     """One server of three initializes the cluster; the other two join it."""
     for name, replicas in ((THREE, 3), (ONE, 1)):
         cluster = crashes.clusters[name]

@@ -19,7 +19,7 @@ from e2e.rig import Rig
 from runtime.builtin_kinds import DEPLOYMENT, STATEFUL_SET
 from runtime.types import uid_of
 
-MORTAL = ("e2e.harness.mortal_operator",)
+RESTARTING_OPERATOR = ("e2e.harness.restarting_operator",)
 TIMEOUT = 180.0
 
 
@@ -33,23 +33,25 @@ def image(rig: Rig) -> str:
 @pytest.fixture(scope="module")
 def writes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file with the last write before each crash."""
-    return tmp_path_factory.mktemp("mortal") / "writes"
+    return tmp_path_factory.mktemp("restarting") / "writes"
 
 
 @pytest.fixture(scope="module")
-def mortal(launcher: Launcher, controller: Identity, writes: Path) -> Operator:
+def restarting_operator(launcher: Launcher, controller: Identity, writes: Path) -> Operator:
     """An operator that crashes after each write, and is restarted each time."""
-    operator = launcher.start(controller, NO_ELECTION, str(writes), module=MORTAL, environment=ON)
+    operator = launcher.start(
+        controller, NO_ELECTION, str(writes), module=RESTARTING_OPERATOR, environment=ON
+    )
     operator.faults_expected = True
     return operator
 
 
 @pytest.fixture(scope="module")
 def datacenter(
-    api: Api, make_namespace: MakeNamespace, mortal: Operator, image: str
+    api: Api, make_namespace: MakeNamespace, restarting_operator: Operator, image: str
 ) -> Iterator[DatacenterUnderTest]:
     """Two services, one of which depends on the other."""
-    assert mortal.alive
+    assert restarting_operator.alive
     datacenter = DatacenterUnderTest(api, f"ams{uuid.uuid4().hex[:6]}", make_namespace())
     datacenter.create(*services(image))
     yield datacenter
@@ -65,7 +67,7 @@ def services(image: str, replicas: int = 1) -> tuple[dict[str, object], ...]:
 
 
 @pytest.mark.timeout(900)
-def test_a_crash_after_every_write_of_a_life_cycle(
+def test_the_life_cycle_completes_despite_a_crash_after_every_write(
     api: Api, datacenter: DatacenterUnderTest, writes: Path, image: str
 ) -> None:
     watch = Stopwatch()

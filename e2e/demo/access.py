@@ -33,8 +33,8 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A request without the address: the other fields of a Call."""
+class ApiRequest:
+    """A request without its address: the other fields of a Call."""
 
     server_name: str
     authority: str
@@ -47,8 +47,8 @@ class Ask:
 class Access(Protocol):
     """Sends a request to a target; a failure is an Answer with status 0."""
 
-    def call(self, target: Target, client: Ask) -> Answer:
-        """Send ``ask`` to ``target``, at its API port."""
+    def call(self, target: Target, request: ApiRequest) -> Answer:
+        """Send `request` to `target`, at its API port."""
         ...
 
 
@@ -62,13 +62,13 @@ class InsideRig:
     rig: Rig
     api: Api
 
-    def call(self, target: Target, client: Ask) -> Answer:
-        """Send ``ask`` from a child process in the network namespace."""
+    def call(self, target: Target, request: ApiRequest) -> Answer:
+        """Send `request` from a child process in the network namespace."""
         address = self._address(target)
         if not address:
             return Answer(0, error=f"{target.kind} {target.name} has no address")
         script = str(Path(https_call.__file__))
-        call = Call(host=address, port=API.number, **asdict(client))
+        call = Call(host=address, port=API.number, **asdict(request))
         result = subprocess.run(
             self.rig.inside(sys.executable, "-I", script),
             input=orjson.dumps(asdict(call)),
@@ -100,11 +100,11 @@ class PortForward:
 
     kubectl: Kubectl
 
-    def call(self, target: Target, client: Ask) -> Answer:
-        """Send ``ask`` to a local port that kubectl forwards."""
+    def call(self, target: Target, request: ApiRequest) -> Answer:
+        """Send `request` to a local port that kubectl forwards."""
         try:
             with self._forward(target) as port:
-                return https_call.perform(Call(host="127.0.0.1", port=port, **asdict(client)))
+                return https_call.perform(Call(host="127.0.0.1", port=port, **asdict(request)))
         except DemoError as error:
             return Answer(0, error=str(error))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from contracts.naming import names
-from e2e.demo.access import Access, Ask, Target
+from e2e.demo.access import Access, ApiRequest, Target
 from e2e.demo.api import Api
 from e2e.demo.errors import DemoError
 from e2e.demo.https_call import Answer
@@ -85,8 +85,8 @@ class OpenBao:
         data: dict[str, str] = self._serve(path).body["data"]["data"]
         return data
 
-    def _ask(self, path: str, body: dict[str, Any] | None = None) -> Ask:
-        return Ask(
+    def _ask(self, path: str, body: dict[str, Any] | None = None) -> ApiRequest:
+        return ApiRequest(
             server_name=names.raft_server_name(self.cluster),
             authority=self.authority,
             method="GET" if body is None else "POST",

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import click
 
 from e2e.demo.api import ApiError
+from e2e.demo.environment import ClusterEnvironment, Environment, RigEnvironment
 from e2e.demo.errors import DemoError
 from e2e.demo.manifests import Installation
-from e2e.demo.place import OnCluster, OnRig, Place
 from e2e.demo.screen import Screen
-from e2e.demo.story import run
+from e2e.demo.steps import run
 from e2e.rig import Rig, RigError
 
 QUIET_SECONDS = 20.0
@@ -64,12 +64,12 @@ def main(
     It can be run repeatedly: it replaces the cluster of the last run.
     """
 
-    def place(screen: Screen) -> Place:
+    def environment(screen: Screen) -> Environment:
         if cluster == "rig":
-            return OnRig(Rig(name, screen.say))
-        return OnCluster(Installation(operator_image, pull_policy, openbao_image))
+            return RigEnvironment(Rig(name, screen.say))
+        return ClusterEnvironment(Installation(operator_image, pull_policy, openbao_image))
 
-    sys.exit(run_with_screen(lambda screen: run(place(screen), screen, quiet)))
+    sys.exit(run_with_screen(lambda screen: run(environment(screen), screen, quiet)))
 
 
 def run_with_screen(work: Callable[[Screen], None]) -> int:
@@ -78,12 +78,12 @@ def run_with_screen(work: Callable[[Screen], None]) -> int:
         try:
             work(screen)
         except (RigError, DemoError, ApiError, OSError, http.client.HTTPException) as error:
-            screen.trouble(f"The demo failed: {error}")
+            screen.error(f"The demo failed: {error}")
             return 1
         except subprocess.TimeoutExpired as error:
-            screen.trouble(f"The demo failed: {error}")
+            screen.error(f"The demo failed: {error}")
             return 1
         except KeyboardInterrupt:
-            screen.trouble("Interrupted. Run it again to continue.")
+            screen.error("Interrupted. Run it again to continue.")
             return 130
     return 0

@@ -121,12 +121,12 @@ class DataCheck:
     def _service(self) -> str:
         return names.public_service(self.sample.name)
 
-    def _serve(self, ask: Callable[[], Got], what: str) -> Got:
+    def _serve(self, request: Callable[[], Got], what: str) -> Got:
         """Retry until it succeeds. Raises DemoError; immediately if it is refused."""
         deadline = time.monotonic() + SERVE_SECONDS
         while True:
             try:
-                result = ask()
+                result = request()
             except UnavailableError as error:
                 if time.monotonic() > deadline:
                     raise DemoError(f"{what} got no response: {error}") from error

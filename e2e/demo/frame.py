@@ -1,41 +1,43 @@
-"""How every demo begins and ends."""
+"""The start and the end of every demo."""
 
 import http.client
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from e2e.demo import table, trouble
+from e2e.demo import diagnostics, table
 from e2e.demo.api import Api, ApiError, connect
+from e2e.demo.environment import Environment
 from e2e.demo.errors import DemoError
 from e2e.demo.install import install
-from e2e.demo.place import Place
 from e2e.demo.sample import Sample
 from e2e.demo.screen import Screen, duration
-from e2e.harness.waiting import NotSoError
+from e2e.harness.waiting import ExpectationError
 
 
 @contextmanager
-def operator_in(place: Place, screen: Screen, title: str) -> Iterator[tuple[Api, Sample]]:
+def operator_in(
+    environment: Environment, screen: Screen, title: str
+) -> Iterator[tuple[Api, Sample]]:
     """Install the operator for the body, and show the state of the cluster after an error of it.
 
     Raises DemoError, RigError, ApiError, OSError.
     """
-    screen.heading(f"OpenBao operator, {title} {place.title}")
+    screen.heading(f"OpenBao operator, {title} {environment.title}")
     with screen.step("Kubernetes"):
-        place.up(screen)
+        environment.up(screen)
     with screen.step("The operator image"):
-        installation = place.image(screen)
-    with connect(place.kubectl) as api:
+        installation = environment.image(screen)
+    with connect(environment.kubectl) as api:
         sample = Sample.load()
         try:
             with screen.step("The operator: two replicas, one leader"):
-                install(place.kubectl, api, installation, screen)
+                install(environment.kubectl, api, installation, screen)
             yield api, sample
-        except NotSoError as error:
+        except ExpectationError as error:
             raise DemoError(str(error)) from error
         except (DemoError, ApiError, OSError, http.client.HTTPException):
             screen.waiting("")
-            trouble.show(place.kubectl, api, sample.home, sample.name, screen)
+            diagnostics.show(environment.kubectl, api, sample.home, sample.name, screen)
             raise
 
 

@@ -16,8 +16,8 @@ from e2e.demo.manifests import (
     operator_objects,
 )
 from e2e.demo.objects import Object, is_ready, is_terminating, labels_of, name_of, status_of
+from e2e.demo.progress import pod_state
 from e2e.demo.screen import Screen
-from e2e.demo.words import pod_words
 from e2e.rig.kube import wait_established
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -83,6 +83,6 @@ def _unmet_condition(api: Api) -> str | None:
     settled = updated == REPLICAS == status.get("replicas", 0) == len(pods)
     if not settled or len(ready) < REPLICAS:
         old = "" if settled else f", {updated} of the current version"
-        rest = [f"{name_of(pod)} {pod_words(pod)}" for pod in pods if not is_ready(pod)]
+        rest = [f"{name_of(pod)} {pod_state(pod)}" for pod in pods if not is_ready(pod)]
         return "; ".join([f"{len(ready)} operator pods are ready{old}", *rest])
     return None if leader(api) else "no operator pod holds the Lease yet"

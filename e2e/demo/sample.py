@@ -14,8 +14,8 @@ from e2e.demo.install import REPOSITORY, apply
 from e2e.demo.kubectl import Kubectl
 from e2e.demo.manifests import documents, one_of_kind
 from e2e.demo.objects import Object, by_name, name_of, status_of
+from e2e.demo.progress import pod_state
 from e2e.demo.screen import Screen
-from e2e.demo.words import pod_words
 
 SAMPLE = REPOSITORY / "config" / "samples" / "quickstart.yaml"
 # Annotation of the objects that a demo created; the next one may delete them.
@@ -151,7 +151,7 @@ def _deletion_state(api: Api, home: str, name: str) -> str | None:
     pods = [pod for pod in pods if status_of(pod).get("phase") not in ("Succeeded", "Failed")]
     if live is None and not pods:
         return None
-    words = [f"{name_of(pod)} {pod_words(pod)}" for pod in pods]
+    words = [f"{name_of(pod)} {pod_state(pod)}" for pod in pods]
     return "; ".join([f"cluster {name} is being deleted", *words])
 
 

@@ -117,7 +117,7 @@ class Screen:
             self._line("")
             self._line(self._style(text, "1"))
 
-    def trouble(self, text: str) -> None:
+    def error(self, text: str) -> None:
         """Print an error."""
         with self._lock:
             self._line("")

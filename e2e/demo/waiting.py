@@ -9,8 +9,8 @@ from contracts.naming import labels
 from e2e.demo.errors import DemoError
 from e2e.demo.journal import Journal
 from e2e.demo.objects import Object, condition, holds, labels_of
+from e2e.demo.progress import progress, reason_and_message
 from e2e.demo.screen import Screen
-from e2e.demo.words import progress, reason_and_message
 
 _POLL_SECONDS = 0.5
 # A cluster that is Stalled for this long requires a user.
@@ -28,7 +28,7 @@ def cluster_pods(journal: Journal, name: str) -> list[Object]:
 
 
 @dataclass(slots=True)
-class Patience:
+class WaitLimit:
     """Ends a wait after ``seconds``, or when the cluster has been stalled for some time."""
 
     seconds: float
@@ -36,7 +36,7 @@ class Patience:
     stalled_since: float | None = None
 
     @classmethod
-    def of(cls, seconds: float) -> "Patience":
+    def of(cls, seconds: float) -> "WaitLimit":
         """Start now."""
         return cls(seconds, time.monotonic())
 
@@ -80,13 +80,13 @@ class Until:
 
 def until(journal: Journal, screen: Screen, name: str, kind: str, condition: Until) -> Object:
     """Wait until the cluster passes a test; ``kind`` is the condition for the progress line."""
-    patience = Patience.of(condition.seconds)
+    limit = WaitLimit.of(condition.seconds)
     while True:
         cluster = journal.find("openbaoclusters", name)
         if cluster is not None and condition.test(cluster):
             screen.waiting("")
             return cluster
         words = progress(cluster, cluster_pods(journal, name), kind)
-        patience.check(cluster, kind, words)
+        limit.check(cluster, kind, words)
         screen.waiting(words)
         journal.wait(_POLL_SECONDS)

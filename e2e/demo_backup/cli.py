@@ -8,7 +8,7 @@ import click
 
 from e2e.demo.cli import run_with_screen
 from e2e.demo.screen import Screen
-from e2e.demo_backup.story import run
+from e2e.demo_backup.steps import run
 from e2e.rig import Rig
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from contracts.naming import labels
 from e2e.demo.objects import Object, by_name, condition, labels_of, name_of, status_of
-from e2e.demo.words import pod_words
+from e2e.demo.progress import pod_state
 from e2e.harness.upgrade_history import image_of
 
 _ENDS = ("Complete", "Failed")
@@ -41,7 +41,7 @@ def _head(cluster: Object) -> str:
 
 def _server(pod: Object, status: Object) -> str:
     version = image_of(pod).rpartition(":")[2]
-    words = [f"{name_of(pod)}  {version}  {pod_words(pod)}"]
+    words = [f"{name_of(pod)}  {version}  {pod_state(pod)}"]
     if labels.registration(labels_of(pod)).active is True:
         words.append("leader")
     if (status.get("upgrade") or {}).get("pod") == name_of(pod):

@@ -15,7 +15,7 @@ from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import CLIENT, SECRETS, STEADY, client_login, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.stores import CREDENTIALS, Store
-from e2e.harness.waiting import NotSoError, until
+from e2e.harness.waiting import ExpectationError, until
 from e2e.harness.writing import may_write
 from e2e.rig import RigError
 from runtime.builtin_kinds import JOB, POD, SECRET
@@ -132,13 +132,15 @@ class Run:
         def status_in_phase() -> Object | None:
             status = self.status
             if status.get("phase") != phase and status.get("phase") in ENDED:
-                raise NotSoError(f"{self.name} has ended, but not in {phase}:\n{self.describe()}")
+                raise ExpectationError(
+                    f"{self.name} has ended, but not in {phase}:\n{self.describe()}"
+                )
             return status if status.get("phase") == phase else None
 
         try:
             return until(f"{self.name} is {phase}", status_in_phase, seconds, every=0.05)
-        except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.describe()}") from None
+        except ExpectationError as error:
+            raise ExpectationError(f"{error}\n{self.describe()}") from None
 
     def await_end(self, seconds: float = RUN_SECONDS) -> Object:
         """Wait until it has ended in any phase, and return the status."""
@@ -149,8 +151,8 @@ class Run:
 
         try:
             return until(f"{self.name} has ended", final_status, seconds, every=0.05)
-        except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.describe()}") from None
+        except ExpectationError as error:
+            raise ExpectationError(f"{error}\n{self.describe()}") from None
 
     def job(self) -> Object | None:
         """Its Job; None before it is created and after it is deleted."""

@@ -19,7 +19,7 @@ Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedCertificate:
     """A certificate with its key."""
 
     certificate: x509.Certificate
@@ -45,23 +45,27 @@ class Signed:
         return self.certificate.serial_number
 
 
-def authority(name: str, issuer: Signed | None = None) -> Signed:
+def authority(name: str, issuer: SignedCertificate | None = None) -> SignedCertificate:
     """Create a self-signed CA, or an intermediate CA."""
     key = ec.generate_private_key(ec.SECP256R1())
     return _sign(name, key, issuer, names=(), days=30)
 
 
 def leaf(
-    issuer: Signed, names: tuple[str, ...], *, addresses: tuple[str, ...] = (), days: float = 30
-) -> Signed:
+    issuer: SignedCertificate,
+    names: tuple[str, ...],
+    *,
+    addresses: tuple[str, ...] = (),
+    days: float = 30,
+) -> SignedCertificate:
     """Create a server certificate with an RSA key."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     return _sign(names[0], key, issuer, names=(*names, *addresses), days=days)
 
 
 def _sign(
-    name: str, key: Key, issuer: Signed | None, *, names: tuple[str, ...], days: float
-) -> Signed:
+    name: str, key: Key, issuer: SignedCertificate | None, *, names: tuple[str, ...], days: float
+) -> SignedCertificate:
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
     now = datetime.now(UTC)
     begin = now - timedelta(hours=1) if days > 0 else now + timedelta(days=2 * days)
@@ -78,7 +82,7 @@ def _sign(
     if names:
         alternatives = x509.SubjectAlternativeName([_alternative(entry) for entry in names])
         builder = builder.add_extension(alternatives, critical=False)
-    return Signed(builder.sign(issuer.key if issuer else key, hashes.SHA256()), key)
+    return SignedCertificate(builder.sign(issuer.key if issuer else key, hashes.SHA256()), key)
 
 
 def _alternative(name: str) -> x509.GeneralName:

@@ -10,7 +10,7 @@ from e2e.harness.bao import AUDIENCE, Server
 from e2e.harness.installation import ACCOUNT
 from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
 from e2e.harness.kubernetes import Api, Object
-from e2e.harness.waiting import NotSoError, until
+from e2e.harness.waiting import ExpectationError, until
 from e2e.rig import RigError
 from runtime.builtin_kinds import (
     CONFIG_MAP,
@@ -74,8 +74,8 @@ class Cluster:
         what = " ".join(filter(None, (f"{self.namespace}/{self.name}", kind, status, reason)))
         try:
             return until(what, lambda: self.condition(kind, status, reason), seconds)
-        except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.describe()}") from None
+        except ExpectationError as error:
+            raise ExpectationError(f"{error}\n{self.describe()}") from None
 
     def await_available(self, seconds: float = 90.0) -> Object:
         """Wait until all servers are ready and nothing is left to reconcile."""

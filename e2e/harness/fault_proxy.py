@@ -19,8 +19,8 @@ from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 from e2e.harness import certificates
-from e2e.harness.certificates import Signed
-from e2e.harness.stores import BUCKET, Ground, Store
+from e2e.harness.certificates import SignedCertificate
+from e2e.harness.stores import BUCKET, ServerHost, Store
 
 PORT = 9900
 _PIECE = 64 * 1024
@@ -147,19 +147,19 @@ class FaultProxy:
 
 @contextmanager
 def fault_proxy(
-    ground: Ground, store: Store, folder: Path, *, port: int = PORT
+    server_host: ServerHost, store: Store, folder: Path, *, port: int = PORT
 ) -> Iterator[FaultProxy]:
     """Serve in front of a store until the end of the context."""
-    host = f"{ground.here}:{port}"
+    host = f"{server_host.here}:{port}"
     scheme, upstream = urlsplit(store.endpoint).scheme, urlsplit(store.endpoint).netloc
     face = replace(store, endpoint=f"{scheme}://{host}")
     context = None
     if store.authority is not None:
         context = ssl.create_default_context(cadata=store.authority.pem.decode())
     proxy = FaultProxy(face, upstream, context)
-    server = _Server((ground.here, port), _handler(proxy))
+    server = _Server((server_host.here, port), _handler(proxy))
     if store.authority is not None:
-        tls = _server_context(store.authority, ground.here, folder)
+        tls = _server_context(store.authority, server_host.here, folder)
         server.socket = tls.wrap_socket(
             server.socket, server_side=True, do_handshake_on_connect=False
         )
@@ -182,7 +182,7 @@ class _Server(ThreadingHTTPServer):
         """Do not log: connections that end early are expected."""
 
 
-def _server_context(authority: Signed, address: str, folder: Path) -> ssl.SSLContext:
+def _server_context(authority: SignedCertificate, address: str, folder: Path) -> ssl.SSLContext:
     served = certificates.leaf(authority, ("store",), addresses=(address,))
     folder.mkdir(parents=True, exist_ok=True)
     files = folder / "proxy.crt", folder / "proxy.key"
@@ -207,7 +207,7 @@ def _handler(proxy: FaultProxy) -> type[BaseHTTPRequestHandler]:
         do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = relay  # noqa: N815  names of http.server
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Keep quiet."""
+            """Log nothing."""
 
     return Handler
 
@@ -281,7 +281,7 @@ def _refuse(client: BaseHTTPRequestHandler, refusal: Answer, length: int) -> Non
     # Read to the end; otherwise the client gets a connection error instead of the response.
     while length > 0 and (piece := client.rfile.read(min(_PIECE, length))):
         length -= len(piece)
-    words = f"<Error><Code>{refusal.code}</Code><Message>played by a test</Message></Error>"
+    words = f"<Error><Code>{refusal.code}</Code><Message>simulated by a test</Message></Error>"
     body = b"" if client.command == "HEAD" else words.encode()
     client.send_response_only(refusal.status)
     client.send_header("Content-Type", "application/xml")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from e2e.harness.stores import Ground, run_server
+from e2e.harness.stores import ServerHost, run_server
 from e2e.harness.waiting import until
 from e2e.rig import pki, stores
 
@@ -99,19 +99,19 @@ class KmipKey:
 
 
 @contextmanager
-def aws_kms(ground: Ground, folder: Path) -> Iterator[KmsKey]:
+def aws_kms(server_host: ServerHost, folder: Path) -> Iterator[KmsKey]:
     """Run the KMS of moto with a symmetric key until the end of the context."""
-    programs = stores.install(ground.cache, ground.progress)
+    programs = stores.install(server_host.cache, server_host.progress)
     certificates = folder / "pki"
-    pki.make(certificates, {"server": pki.Subject("kms", addresses=(ground.address,))})
+    pki.make(certificates, {"server": pki.Subject("kms", addresses=(server_host.address,))})
     argv = (
-        *programs.moto, "--host", ground.address, "--port", str(KMS_PORT),
+        *programs.moto, "--host", server_host.address, "--port", str(KMS_PORT),
         "--ssl-cert", str(certificates / "server.crt"),
         "--ssl-key", str(certificates / "server.key"),
     )  # fmt: skip
-    endpoint = f"https://{ground.address}:{KMS_PORT}"
+    endpoint = f"https://{server_host.address}:{KMS_PORT}"
     trust = ssl.create_default_context(cafile=certificates / "ca.crt")
-    with run_server(ground, argv, folder / "kms.log", {"PYTHONUNBUFFERED": "1"}):
+    with run_server(server_host, argv, folder / "kms.log", {"PYTHONUNBUFFERED": "1"}):
         key = until(
             "the KMS answers", lambda: _new_key(endpoint, trust), _UP_SECONDS, tolerate=(OSError,)
         )
@@ -134,16 +134,16 @@ def _new_key(endpoint: str, trust: ssl.SSLContext) -> str:
 
 
 @contextmanager
-def kmip_server(ground: Ground, folder: Path) -> Iterator[KmipKey]:
+def kmip_server(server_host: ServerHost, folder: Path) -> Iterator[KmipKey]:
     """Run PyKMIP with a symmetric key until the end of the context."""
-    python = stores.install_kmip(ground.cache, ground.progress)
-    server = pki.Subject(_SERVER_NAME, addresses=(_SERVER_NAME, ground.address))
+    python = stores.install_kmip(server_host.cache, server_host.progress)
+    server = pki.Subject(_SERVER_NAME, addresses=(_SERVER_NAME, server_host.address))
     pki.make(folder / "pki", {"server": server, "client": pki.Subject("openbao")})
     config = folder / "server.conf"
     config.write_text(
         textwrap.dedent(f"""\
             [server]
-            hostname={ground.address}
+            hostname={server_host.address}
             port={KMIP_PORT}
             certificate_path={folder}/pki/server.crt
             key_path={folder}/pki/server.key
@@ -156,20 +156,24 @@ def kmip_server(ground: Ground, folder: Path) -> Iterator[KmipKey]:
     )
     program = python.with_name("pykmip-server")
     argv = (str(program), "--config_path", str(config), "--log_path", str(folder / "server.log"))
-    with run_server(ground, argv, folder / "output.log", {"PYTHONWARNINGS": "ignore"}):
+    with run_server(server_host, argv, folder / "output.log", {"PYTHONWARNINGS": "ignore"}):
         create = (
             str(python), "-c", textwrap.dedent(_CREATE_KEY),
-            ground.address, str(KMIP_PORT), str(folder / "pki"),
+            server_host.address, str(KMIP_PORT), str(folder / "pki"),
         )  # fmt: skip
 
         def new_key() -> str:
             environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
             done = subprocess.run(
-                ground.inside(*create), env=environment, capture_output=True, text=True, check=True
+                server_host.inside(*create),
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
             )
             return done.stdout.strip()
 
         key = until(
             "the KMIP server answers", new_key, _UP_SECONDS, tolerate=(subprocess.SubprocessError,)
         )
-        yield KmipKey(f"{ground.address}:{KMIP_PORT}", key, folder)
+        yield KmipKey(f"{server_host.address}:{KMIP_PORT}", key, folder)

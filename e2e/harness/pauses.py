@@ -29,7 +29,7 @@ class Pause:
         start = str_of(datetime.fromisoformat(self.began) + ON_THE_WIRE)
         return [entry for entry in self._all() if entry.at > start and not _is_word(entry)]
 
-    def words(self) -> list[Entry]:
+    def status_updates(self) -> list[Entry]:
         """Return the status updates."""
         return [entry for entry in self._all() if _is_word(entry)]
 

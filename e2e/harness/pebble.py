@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from e2e.harness import certificates
-from e2e.harness.certificates import Signed
+from e2e.harness.certificates import SignedCertificate
 from e2e.harness.waiting import until
 from e2e.rig import Rig, builds
 from e2e.rig.versions import PEBBLE_SERVER
@@ -28,7 +28,7 @@ class Pebble:
     """One running ACME server."""
 
     host: str
-    authority: Signed
+    authority: SignedCertificate
     """The CA of its directory."""
     log: Path
     process: "subprocess.Popen[bytes]"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from e2e.harness.stores import Ground, run_server
+from e2e.harness.stores import ServerHost, run_server
 from e2e.harness.waiting import until
 from e2e.rig import builds
 from e2e.rig.versions import CRANE_TOOL, REGISTRY_SERVER, Server
@@ -29,17 +29,17 @@ _UP_SECONDS = 60.0
 class PluginRegistry:
     """A running registry."""
 
-    ground: Ground
+    server_host: ServerHost
     folder: Path
     crane: Path
 
     def publish(self, program: Server) -> Object:
         """Build a plugin and push it; return the fields of spec.plugins[] that identify it."""
-        (binary,) = builds.build(self.ground.cache, [program], self.ground.progress)
+        (binary,) = builds.build(self.server_host.cache, [program], self.server_host.progress)
         layer = self.folder / f"{program.name}.tar"
         with tarfile.open(layer, "w") as tar:
             tar.add(binary, arcname=program.name)
-        repository = f"{self.ground.address}:{PORT}/plugins/{program.name}"
+        repository = f"{self.server_host.address}:{PORT}/plugins/{program.name}"
         self._call("append", "--new_layer", str(layer), "--new_tag", f"{repository}:{VERSION}")
         digest = self._call("digest", f"{repository}:{VERSION}").strip()
         return {
@@ -56,30 +56,32 @@ class PluginRegistry:
 
     def answers(self) -> bool:
         """Whether the registry answers."""
-        self._call("catalog", f"{self.ground.address}:{PORT}")
+        self._call("catalog", f"{self.server_host.address}:{PORT}")
         return True
 
     def _call(self, verb: str, *arguments: str) -> str:
-        argv = self.ground.inside(str(self.crane), verb, "--insecure", *arguments)
+        argv = self.server_host.inside(str(self.crane), verb, "--insecure", *arguments)
         done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120)
         return done.stdout
 
 
 @contextmanager
-def plugin_registry(ground: Ground, folder: Path) -> Iterator[PluginRegistry]:
+def plugin_registry(server_host: ServerHost, folder: Path) -> Iterator[PluginRegistry]:
     """Run the registry until the end of the context."""
-    crane, server = builds.build(ground.cache, [CRANE_TOOL, REGISTRY_SERVER], ground.progress)
+    crane, server = builds.build(
+        server_host.cache, [CRANE_TOOL, REGISTRY_SERVER], server_host.progress
+    )
     config = folder / "registry.yaml"
     document = {
         "version": "0.1",
         "log": {"level": "info", "accesslog": {"disabled": False}},
         "storage": {"filesystem": {"rootdirectory": str(folder / "store")}},
-        "http": {"addr": f"{ground.address}:{PORT}"},
+        "http": {"addr": f"{server_host.address}:{PORT}"},
     }
     config.write_text(yaml.safe_dump(document))
     argv = (str(server), "serve", str(config))
-    with run_server(ground, argv, folder / "registry.log", {}):
-        registry = PluginRegistry(ground, folder, crane)
+    with run_server(server_host, argv, folder / "registry.log", {}):
+        registry = PluginRegistry(server_host, folder, crane)
         until(
             "the registry answers",
             registry.answers,

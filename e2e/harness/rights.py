@@ -1,4 +1,4 @@
-"""Splits RBAC rules and audit log entries into grains (single permissions), to compare what a
+"""Splits RBAC rules and audit log entries into single permissions, to compare what a
 ServiceAccount may do with what it did.
 
 Semantics: Kubernetes, rbac.authorization.k8s.io/v1 PolicyRule, and kube-apiserver 1.36: a patch
@@ -16,7 +16,7 @@ CREATED = 201
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Grain:
+class Permission:
     """One verb on one resource (of any name, or of one), or on one path."""
 
     group: str
@@ -29,8 +29,8 @@ class Grain:
         what = "/".join(filter(None, (self.group or "core", self.resource, self.name)))
         return f"{self.verb} {self.path or what}"
 
-    def covers(self, other: "Grain") -> bool:
-        """Whether this grain includes another one."""
+    def covers(self, other: "Permission") -> bool:
+        """Whether this permission includes another one."""
         same = (self.group, self.resource, self.verb, self.path) == (
             other.group,
             other.resource,
@@ -40,12 +40,12 @@ class Grain:
         return same and self.name in ("", other.name)
 
 
-def grains(rule: Rule) -> list[Grain]:
+def permissions_of(rule: Rule) -> list[Permission]:
     """Split a rule."""
     if paths := rule.get("nonResourceURLs"):
-        return [Grain("", "", verb, path=path) for path in paths for verb in rule["verbs"]]
+        return [Permission("", "", verb, path=path) for path in paths for verb in rule["verbs"]]
     return [
-        Grain(group, resource, verb, name)
+        Permission(group, resource, verb, name)
         for group in rule["apiGroups"]
         for resource in rule["resources"]
         for name in rule.get("resourceNames") or ("",)
@@ -53,55 +53,57 @@ def grains(rule: Rule) -> list[Grain]:
     ]
 
 
-def without(rules: Sequence[Rule], grain: Grain) -> list[Rule]:
-    """Return the rules without one grain."""
+def without(rules: Sequence[Rule], permission: Permission) -> list[Rule]:
+    """Return the rules without one permission."""
     left: list[Rule] = []
     for rule in rules:
-        rule_grains = grains(rule)
+        rule_permissions = permissions_of(rule)
         left += (
             [rule]
-            if grain not in rule_grains
-            else [_as_rule(other) for other in rule_grains if other != grain]
+            if permission not in rule_permissions
+            else [_as_rule(other) for other in rule_permissions if other != permission]
         )
     return left
 
 
-def _as_rule(grain: Grain) -> Rule:
-    if grain.path:
-        return {"nonResourceURLs": [grain.path], "verbs": [grain.verb]}
-    names = {"resourceNames": [grain.name]} if grain.name else {}
+def _as_rule(permission: Permission) -> Rule:
+    if permission.path:
+        return {"nonResourceURLs": [permission.path], "verbs": [permission.verb]}
+    names = {"resourceNames": [permission.name]} if permission.name else {}
     return {
-        "apiGroups": [grain.group],
-        "resources": [grain.resource],
-        "verbs": [grain.verb],
+        "apiGroups": [permission.group],
+        "resources": [permission.resource],
+        "verbs": [permission.verb],
         **names,
     }
 
 
-def grains_of(entry: Entry) -> Iterator[Grain]:
+def required_permissions(entry: Entry) -> Iterator[Permission]:
     """The permissions that a request needed; none if it was refused."""
     if entry.code in (401, 403):
         return
     if not entry.resource:
-        yield Grain("", "", entry.verb, path=entry.uri.partition("?")[0])
+        yield Permission("", "", entry.verb, path=entry.uri.partition("?")[0])
         return
     resource = "/".join(filter(None, (entry.resource, entry.subresource)))
-    yield Grain(entry.group, resource, entry.verb, entry.name)
+    yield Permission(entry.group, resource, entry.verb, entry.name)
     if entry.verb == "patch" and entry.code == CREATED:
-        yield Grain(entry.group, resource, "create", entry.name)
+        yield Permission(entry.group, resource, "create", entry.name)
 
 
-def examples(entries: Iterable[Entry]) -> dict[Grain, Entry]:
+def examples(entries: Iterable[Entry]) -> dict[Permission, Entry]:
     """All needed permissions, each with the first request."""
-    entry_of: dict[Grain, Entry] = {}
+    entry_of: dict[Permission, Entry] = {}
     for entry in entries:
-        for grain in grains_of(entry):
-            entry_of.setdefault(grain, entry)
+        for permission in required_permissions(entry):
+            entry_of.setdefault(permission, entry)
     return entry_of
 
 
-def unused_rights(rules: Iterable[Rule], needed: Iterable[Grain]) -> list[Grain]:
+def unused_rights(rules: Iterable[Rule], needed: Iterable[Permission]) -> list[Permission]:
     """The permissions that were granted and never needed; should be empty."""
     needed = tuple(needed)
-    granted = {grain for rule in rules for grain in grains(rule)}
-    return sorted(grain for grain in granted if not any(grain.covers(need) for need in needed))
+    granted = {permission for rule in rules for permission in permissions_of(rule)}
+    return sorted(
+        permission for permission in granted if not any(permission.covers(need) for need in needed)
+    )

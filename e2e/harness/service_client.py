@@ -40,7 +40,7 @@ class Target:
 
 
 @dataclass(slots=True)
-class Line:
+class Connection:
     """One keep-alive connection. Raises OSError and HTTPException."""
 
     target: Target
@@ -128,14 +128,14 @@ class Line:
 def main() -> None:
     """Write until this process is stopped."""
     reads_back = sys.argv[1:] == [READ_BACK]
-    line = Line(Target(**orjson.loads(sys.stdin.buffer.read())))
+    connection = Connection(Target(**orjson.loads(sys.stdin.buffer.read())))
     number, due = 0, time.monotonic()
     while True:
         number += 1
         began = time.monotonic()
-        failed = line.write(number)
+        failed = connection.write(number)
         ended = time.monotonic()
-        missed = line.missed(number) if reads_back and not failed else ""
+        missed = connection.missed(number) if reads_back and not failed else ""
         report = {
             "number": number,
             "at": ended,

@@ -28,7 +28,7 @@ from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, ApiError, Object
 from e2e.harness.manifests import CLIENT, SECRETS, STEADY, client_login, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
-from e2e.harness.service_client import READ_BACK, Line, Target
+from e2e.harness.service_client import READ_BACK, Connection, Target
 from e2e.harness.waiting import until
 from e2e.harness.writing import may_write
 from e2e.rig.paths import REPOSITORY
@@ -154,11 +154,11 @@ class ServiceWriter:
         """Return the acknowledged writes that can no longer be read from the leader."""
         assert self._target is not None
         address = until("a server leads", self._leader_address, 60.0)
-        line = Line(dataclasses.replace(self._target, address=address, port=PORT))
+        connection = Connection(dataclasses.replace(self._target, address=address, port=PORT))
         try:
-            return [number for number in self.acknowledged if not line.reads(number)]
+            return [number for number in self.acknowledged if not connection.reads(number)]
         finally:
-            line.close()
+            connection.close()
 
     def describe(self) -> str:
         """Return a summary line, and a line for each of the first failed writes."""

@@ -7,7 +7,7 @@ from e2e.harness.upgrades import Requests
 from e2e.harness.waiting import throughout, until
 
 POD_DEADLINE = 30.0
-"""Seconds that an operator of the fixture `impatient` gives one server to come back."""
+"""Seconds that the fixture `short_deadline_operator` gives one server to come back."""
 STILL_SECONDS = 5.0
 TROUBLE_SECONDS = 120.0
 

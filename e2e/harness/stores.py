@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from e2e.harness import certificates
-from e2e.harness.certificates import Signed
+from e2e.harness.certificates import SignedCertificate
 from e2e.harness.object_access import AzureObjects, Endpoint, Objects, S3Objects, StoreError
 from e2e.harness.waiting import until
 from e2e.rig import Rig, builds, stores
@@ -39,7 +39,7 @@ _UP_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class ServerHost:
     """The listen address of servers, and how to start a process there."""
 
     address: str
@@ -50,13 +50,13 @@ class Ground:
     progress: Progress
 
     @classmethod
-    def of_rig(cls, rig: Rig) -> "Ground":
+    def of_rig(cls, rig: Rig) -> "ServerHost":
         """On the node of a rig: reachable from pods and from this machine."""
         slot = rig.layout.slot
         return cls(str(slot.node), str(slot.host), rig.inside, rig.cache, rig.progress)
 
     @classmethod
-    def loopback(cls, progress: Progress = silent) -> "Ground":
+    def loopback(cls, progress: Progress = silent) -> "ServerHost":
         """On loopback, without a rig."""
         here = "127.0.0.1"
         return cls(here, here, lambda *argv: list(argv), Cache(cache_root()), progress)
@@ -72,7 +72,7 @@ class Store:
     objects: Objects
     login: Mapping[str, str] = field(repr=False)
     """Entries of the Secret with its credentials, as plain text."""
-    authority: Signed | None = None
+    authority: SignedCertificate | None = None
     """The CA of its certificate; None for plain http."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Fields of a target in addition to endpoint and bucket."""
@@ -117,14 +117,14 @@ class Store:
 
 
 @contextmanager
-def s3_store(ground: Ground, folder: Path, *, port: int = S3_PORT) -> Iterator[Store]:
+def s3_store(server_host: ServerHost, folder: Path, *, port: int = S3_PORT) -> Iterator[Store]:
     """Run minio with TLS and its own credentials until the end of the context."""
-    binary = builds.build(ground.cache, (MINIO_SERVER,), ground.progress)[0]
+    binary = builds.build(server_host.cache, (MINIO_SERVER,), server_host.progress)[0]
     authority = certificates.authority("object store")
-    _serving_files(folder / "certs", authority, ground.address, ("public.crt", "private.key"))
+    _serving_files(folder / "certs", authority, server_host.address, ("public.crt", "private.key"))
     user, password = "store-user", os.urandom(18).hex()
     argv = (
-        str(binary), "server", "--quiet", "--address", f"{ground.address}:{port}",
+        str(binary), "server", "--quiet", "--address", f"{server_host.address}:{port}",
         "--certs-dir", str(folder / "certs"), str(folder / "data"),
     )  # fmt: skip
     environment = {
@@ -134,7 +134,7 @@ def s3_store(ground: Ground, folder: Path, *, port: int = S3_PORT) -> Iterator[S
         "MINIO_UPDATE": "off",
         "HOME": str(folder),
     }
-    endpoint = f"https://{ground.address}:{port}"
+    endpoint = f"https://{server_host.address}:{port}"
     objects = S3Objects(Endpoint(endpoint, authority.pem), user, password)
     login = {
         "accessKeyId": user,
@@ -142,39 +142,41 @@ def s3_store(ground: Ground, folder: Path, *, port: int = S3_PORT) -> Iterator[S
         "caCert": authority.pem.decode(),
     }
     options = {"usePathStyle": True, "region": "us-east-1"}
-    with run_server(ground, argv, folder / "minio.log", environment) as process:
+    with run_server(server_host, argv, folder / "minio.log", environment) as process:
         store = Store("s3", endpoint, objects, login, authority, options, process)
         _await_up(store, folder / "minio.log")
         yield store
 
 
 @contextmanager
-def gcs_store(ground: Ground, folder: Path, *, port: int = GCS_PORT) -> Iterator[Store]:
+def gcs_store(server_host: ServerHost, folder: Path, *, port: int = GCS_PORT) -> Iterator[Store]:
     """Run moto with plain http until the end of the context; it allows all requests."""
-    programs = stores.install(ground.cache, ground.progress)
-    argv = (*programs.moto, "--host", ground.address, "--port", str(port))
-    endpoint = f"http://{ground.address}:{port}"
+    programs = stores.install(server_host.cache, server_host.progress)
+    argv = (*programs.moto, "--host", server_host.address, "--port", str(port))
+    endpoint = f"http://{server_host.address}:{port}"
     objects = S3Objects(Endpoint(endpoint), "anybody", "anything")
     login = {"credentials.json": _service_account(endpoint)}
-    with run_server(ground, argv, folder / "moto.log", {}) as process:
+    with run_server(server_host, argv, folder / "moto.log", {}) as process:
         store = Store("gcs", endpoint, objects, login, process=process)
         _await_up(store, folder / "moto.log")
         yield store
 
 
 @contextmanager
-def azure_store(ground: Ground, folder: Path, *, port: int = AZURE_PORT) -> Iterator[Store]:
+def azure_store(
+    server_host: ServerHost, folder: Path, *, port: int = AZURE_PORT
+) -> Iterator[Store]:
     """Run azurite with plain http and its one account until the end of the context."""
-    programs = stores.install(ground.cache, ground.progress)
+    programs = stores.install(server_host.cache, server_host.progress)
     argv = (
-        *programs.azurite, "--blobHost", ground.address, "--blobPort", str(port),
+        *programs.azurite, "--blobHost", server_host.address, "--blobPort", str(port),
         "--location", str(folder / "blobs"), "--disableTelemetry", "--silent",
     )  # fmt: skip
-    endpoint = f"http://{ground.address}:{port}"
+    endpoint = f"http://{server_host.address}:{port}"
     objects = AzureObjects(Endpoint(endpoint), _AZURE_ACCOUNT, _AZURE_KEY)
     options = {"azure": {"storageAccount": _AZURE_ACCOUNT}}
     login = {"accountKey": _AZURE_KEY}
-    with run_server(ground, argv, folder / "azurite.log", {}) as process:
+    with run_server(server_host, argv, folder / "azurite.log", {}) as process:
         store = Store("azure", endpoint, objects, login, options=options, process=process)
         _await_up(store, folder / "azurite.log")
         yield store
@@ -206,7 +208,9 @@ def _service_account(endpoint: str) -> str:
     return orjson.dumps(key_file).decode()
 
 
-def _serving_files(folder: Path, authority: Signed, address: str, names: tuple[str, str]) -> None:
+def _serving_files(
+    folder: Path, authority: SignedCertificate, address: str, names: tuple[str, str]
+) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     served = certificates.leaf(authority, ("store",), addresses=(address,))
     for name, content in zip(names, (served.pem, served.key_pem), strict=True):
@@ -215,13 +219,13 @@ def _serving_files(folder: Path, authority: Signed, address: str, names: tuple[s
 
 @contextmanager
 def run_server(
-    ground: Ground, argv: tuple[str, ...], log: Path, environment: Mapping[str, str]
+    server_host: ServerHost, argv: tuple[str, ...], log: Path, environment: Mapping[str, str]
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a server, in the folder of its log, until the end of the context."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
         process = subprocess.Popen(
-            ground.inside("setpriv", "--pdeathsig", "KILL", "--", *argv),
+            server_host.inside("setpriv", "--pdeathsig", "KILL", "--", *argv),
             cwd=log.parent,
             env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,

@@ -17,7 +17,7 @@ from e2e.harness.service_writer import ServiceWriter
 from e2e.harness.two_pools import SERVICES, VIEWS, TwoPools, blue_green
 from e2e.harness.upgrade_history import Figures
 from e2e.harness.upgrades import Record, Requests, record_events
-from e2e.harness.waiting import NotSoError, until
+from e2e.harness.waiting import ExpectationError, until
 from e2e.rig.versions import OPERATOR_IMAGE
 from runtime.builtin_kinds import EVENT, PVC, STATEFUL_SET
 
@@ -53,26 +53,26 @@ class Takeover:
             live_status = blue_green(self.cluster.live())
             return live_status if (live_status.get("phase") or IDLE) == phase else None
 
-        return self.await_that(f"phase {phase}", there, seconds)
+        return self.await_state(f"phase {phase}", there, seconds)
 
-    def await_rest(self, seconds: float = PHASE_SECONDS) -> Object:
+    def await_idle(self, seconds: float = PHASE_SECONDS) -> Object:
         """Wait until no upgrade is in progress and the lock is free; return the cluster."""
 
         def over() -> Object | None:
             live = self.cluster.live()
             free = "operationLock" not in status_of(live)
-            return live if free and rests(self.cluster) else None
+            return live if free and is_idle(self.cluster) else None
 
-        return self.await_that("the upgrade has ended", over, seconds)
+        return self.await_state("the upgrade has ended", over, seconds)
 
-    def await_that(self, what: str, look: Callable[[], Object | None], seconds: float) -> Object:
-        """Wait for a condition, and for its events; a failure has all recorded ones."""
+    def await_state(self, what: str, look: Callable[[], Object | None], seconds: float) -> Object:
+        """Wait for a state, and for its events; a failure has all recorded events."""
         try:
             result = until(what, look, seconds)
             self.record.catch_up()
             return result
-        except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.describe()}") from None
+        except ExpectationError as error:
+            raise ExpectationError(f"{error}\n{self.describe()}") from None
 
     def describe(self) -> str:
         """Return the progress, for the message of a failure."""
@@ -103,8 +103,8 @@ def await_cost(
     version = str(cluster.live()["spec"]["version"])
     try:
         seconds = takeover.record.await_finished(version)
-    except NotSoError as error:
-        raise NotSoError(f"{error}\n{takeover.describe()}") from None
+    except ExpectationError as error:
+        raise ExpectationError(f"{error}\n{takeover.describe()}") from None
     entries = requests.since(mark)
     requests.settle(cluster)
     pools = takeover.pools
@@ -121,7 +121,7 @@ def serving_pool(cluster: Cluster) -> ServerPool:
     return ServerPool(cluster.name, blue_green(cluster.live()).get("blueRevision", ""))
 
 
-def second(cluster: Cluster) -> ServerPool:
+def green_pool(cluster: Cluster) -> ServerPool:
     """Return the green pool, from the status."""
     return ServerPool(cluster.name, blue_green(cluster.live())["greenRevision"])
 
@@ -134,7 +134,7 @@ def members(cluster: Cluster) -> dict[str, bool]:
     return {str(member["node_id"]): bool(member["voter"]) for member in peers}
 
 
-def all_of(servers: ServerPool, size: int) -> set[str]:
+def pod_names(servers: ServerPool, size: int) -> set[str]:
     """Return the names of the pods of a pool."""
     return {servers.pod(ordinal) for ordinal in range(size)}
 
@@ -162,7 +162,7 @@ def events(cluster: Cluster, reason: str) -> list[str]:
     return [str(event["note"]) for event in live_events if event["reason"] == reason]
 
 
-def rests(cluster: Cluster) -> bool:
+def is_idle(cluster: Cluster) -> bool:
     """Whether no blue/green upgrade is in progress."""
     upgrade = blue_green(cluster.live())
     return upgrade.get("phase", IDLE) == IDLE and not upgrade.get("greenRevision")

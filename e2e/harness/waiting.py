@@ -12,7 +12,7 @@ GENEROUS = 180.0
 _SHOWN = 1500
 
 
-class NotSoError(AssertionError):
+class ExpectationError(AssertionError):
     """The expected state was not reached in time, or did not last."""
 
 
@@ -26,7 +26,7 @@ def until(
 ) -> Found:
     """Poll until the result is true, and return it.
 
-    Errors of the classes in `tolerate` count as false. Raises NotSoError after `seconds`,
+    Errors of the classes in `tolerate` count as false. Raises ExpectationError after `seconds`,
     or after GENEROUS if that is more.
     """
     seconds = max(seconds, GENEROUS)
@@ -42,18 +42,20 @@ def until(
                 return value
             last = value
         if time.monotonic() > end:
-            raise NotSoError(f"not within {seconds:g} s: {what}; last seen: {last!r}"[:_SHOWN])
+            raise ExpectationError(
+                f"not within {seconds:g} s: {what}; last seen: {last!r}"[:_SHOWN]
+            )
         time.sleep(every)
 
 
 def throughout(
     what: str, holds: Callable[[], bool], seconds: float, *, every: float = EVERY
 ) -> None:
-    """Poll for `seconds`; raises NotSoError as soon as the result is false."""
+    """Poll for `seconds`; raises ExpectationError as soon as the result is false."""
     started = time.monotonic()
     while (age := time.monotonic() - started) < seconds:
         if not holds():
-            raise NotSoError(f"no longer true after {age:.1f} s: {what}")
+            raise ExpectationError(f"no longer true after {age:.1f} s: {what}")
         time.sleep(every)
 
 

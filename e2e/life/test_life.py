@@ -28,7 +28,7 @@ from e2e.harness.rolls import leader_of, log_of, roll
 from e2e.harness.service_writer import ServiceWriter, steady_voters, write_without_loss
 from e2e.harness.stores import Store
 from e2e.harness.tenants import await_reason, make_tenant, provisioner_identity, start_provisioner
-from e2e.harness.upgrades import Requests, change, under_a_client
+from e2e.harness.upgrades import Requests, change, upgrade_under_load
 from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.versions import OPENBAO, OPENBAO_PREVIOUS
@@ -79,7 +79,7 @@ def await_whole(cluster: Cluster) -> None:
     cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=SECONDS)
 
 
-def test_first_boot_makes_one_cluster(cluster: Cluster) -> None:
+def test_a_first_boot_creates_one_cluster(cluster: Cluster) -> None:
     assert len(cluster.pods()) == 3
     assert len(cluster.cluster_ids()) == 1
     assert {cluster.server(n).health()["version"] for n in range(3)} == {OPENBAO_PREVIOUS}
@@ -141,7 +141,7 @@ def test_a_backup_is_restored(cluster: Cluster) -> None:
 
 
 def test_an_upgrade_loses_no_write(cluster: Cluster, requests: Requests) -> None:
-    done = under_a_client(cluster, requests, OPENBAO, f"{OPENBAO_PREVIOUS} to {OPENBAO}")
+    done = upgrade_under_load(cluster, requests, OPENBAO, f"{OPENBAO_PREVIOUS} to {OPENBAO}")
     done.assert_nothing_lost()
     # The leader is replaced last.
     assert len(done.history.replaced()) == 3
@@ -175,7 +175,7 @@ def test_a_tenant_gets_rights_and_loses_them(
     assert provisioner.stop() == 0
 
 
-def test_a_datacenter_runs_a_service_and_leaves_nothing(
+def test_a_datacenter_runs_a_service_and_leaves_no_objects(
     rig: Rig, api: Api, operator_with_datacenters: Operator, make_namespace: MakeNamespace
 ) -> None:
     datacenter = DatacenterUnderTest(api, f"dc{uuid.uuid4().hex[:6]}", make_namespace())
@@ -190,7 +190,7 @@ def test_a_datacenter_runs_a_service_and_leaves_nothing(
     assert operator_with_datacenters.alive
 
 
-def test_deletion_leaves_nothing(cluster: Cluster) -> None:
+def test_deletion_leaves_no_objects(cluster: Cluster) -> None:
     for kind, run in ((RESTORES, "back"), (BACKUPS, "first")):
         # Backup and restore own their Jobs, and outlive the cluster.
         cluster.api.delete(kind, cluster.namespace, run)

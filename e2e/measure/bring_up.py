@@ -13,13 +13,13 @@ from e2e.demo.install import apply
 from e2e.demo.journal import Journal, cluster_views
 from e2e.demo.kubectl import Kubectl
 from e2e.demo.objects import Object, is_ready, name_of
+from e2e.demo.progress import pod_state
 from e2e.demo.sample import Sample, prepare_namespace, remove, with_mark
 from e2e.demo.screen import Screen
 from e2e.demo.speed import AuditReader
 from e2e.demo.timeline import Milestone, bring_up, creation_time
 from e2e.demo.waiting import cluster_pods, until_condition
-from e2e.demo.words import pod_words
-from e2e.measure.template import READ, Kind, Move, Script, script
+from e2e.measure.template import READ, Kind, NamespaceChange, Script, script
 
 BARE_NAMESPACE = "openbao-bare"
 READY_SECONDS = 180.0
@@ -72,7 +72,7 @@ def with_operator(bench: Bench) -> tuple[OperatorRun, Script]:
         bench.reader.count(until, settled),
     )
     read = _read(bench.api, sample.home, sample.name)
-    return run, script(entries, read, sample.name, Move(sample.home, BARE_NAMESPACE))
+    return run, script(entries, read, sample.name, NamespaceChange(sample.home, BARE_NAMESPACE))
 
 
 def _read(api: Api, namespace: str, cluster: str) -> list[tuple[Kind, Object]]:
@@ -108,7 +108,7 @@ def _until_ready(bench: Bench, journal: Journal, count: int) -> None:
         pods = cluster_pods(journal, bench.sample.name)
         if sum(map(is_ready, pods)) >= count:
             return None
-        rest = [f"{name_of(pod)} {pod_words(pod)}" for pod in pods if not is_ready(pod)]
+        rest = [f"{name_of(pod)} {pod_state(pod)}" for pod in pods if not is_ready(pod)]
         return "; ".join(["without operator", *rest])
 
     wait(bench.screen, missing, READY_SECONDS, lambda: journal.wait(_LOOK_SECONDS))

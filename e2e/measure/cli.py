@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 
 from e2e.demo.cli import run_with_screen
+from e2e.demo.environment import RigEnvironment
 from e2e.demo.install import REPOSITORY
-from e2e.demo.place import OnRig
 from e2e.demo.screen import Screen
-from e2e.measure.session import Order, measure
+from e2e.measure.session import Options, measure
 from e2e.rig import Rig
 
 
@@ -43,7 +43,7 @@ def main(name: str, runs: int, quiet: float, output: Path, *, keep: bool) -> Non
         rig = Rig(name, screen.say)
         was_up = rig.exists
         try:
-            measure(OnRig(rig), screen, Order(runs, quiet, output))
+            measure(RigEnvironment(rig), screen, Options(runs, quiet, output))
         finally:
             if not was_up and not keep:
                 rig.down()

@@ -9,26 +9,26 @@ from pathlib import Path
 
 import orjson
 
-from e2e.demo import table, trouble
+from e2e.demo import diagnostics, table
 from e2e.demo.api import Api, connect
+from e2e.demo.environment import RigEnvironment
 from e2e.demo.errors import DemoError
 from e2e.demo.install import apply, install, operator_pods
 from e2e.demo.journal import Journal, cluster_views
 from e2e.demo.manifests import OPERATOR_NAMESPACE
 from e2e.demo.memory import of_pod
 from e2e.demo.objects import name_of
-from e2e.demo.place import OnRig
 from e2e.demo.sample import Sample, remove, with_mark
 from e2e.demo.screen import Screen
 from e2e.demo.speed import AuditReader
 from e2e.demo.waiting import until_condition
-from e2e.measure import bring_up, crowd, report
+from e2e.measure import bring_up, concurrent_clusters, report
 from e2e.measure.bring_up import READY_SECONDS, Bench
 from e2e.measure.report import Machine, Results
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class Options:
     """The parameters: number of runs, idle seconds, and the result folder."""
 
     runs: int
@@ -36,34 +36,34 @@ class Order:
     output: Path
 
 
-def measure(place: OnRig, screen: Screen, order: Order) -> None:
+def measure(environment: RigEnvironment, screen: Screen, options: Options) -> None:
     """Measure and write the results. Raises DemoError, RigError, ApiError, OSError."""
     with screen.step("A node and the operator"):
-        place.up(screen)
-        installation = place.image(screen)
-    with connect(place.kubectl) as api:
+        environment.up(screen)
+        installation = environment.image(screen)
+    with connect(environment.kubectl) as api:
         with screen.step("The operator: two replicas, one leader"):
-            install(place.kubectl, api, installation, screen)
+            install(environment.kubectl, api, installation, screen)
         sample = Sample.load()
-        bench = Bench(place.kubectl, api, screen, AuditReader(place.audit_log), sample)
-        results = Results(_machine(api, sample), order.quiet)
-        with _show_trouble(bench):
-            _bring_ups(bench, results, order.runs)
-            _crowd(bench, results, order.quiet)
+        bench = Bench(environment.kubectl, api, screen, AuditReader(environment.audit_log), sample)
+        results = Results(_machine(api, sample), options.quiet)
+        with _show_diagnostics(bench):
+            _bring_ups(bench, results, options.runs)
+            _concurrent_clusters(bench, results, options.quiet)
         with screen.step("Cleanup"):
-            crowd.dissolve(bench)
-            remove(place.kubectl, api, sample.home, sample.name, screen)
-    _write(results, screen, order.output)
+            concurrent_clusters.delete_clusters(bench)
+            remove(environment.kubectl, api, sample.home, sample.name, screen)
+    _write(results, screen, options.output)
 
 
 @contextmanager
-def _show_trouble(bench: Bench) -> Iterator[None]:
+def _show_diagnostics(bench: Bench) -> Iterator[None]:
     try:
         yield
     except DemoError:
         bench.screen.waiting("")
         home, name = bench.sample.home, bench.sample.name
-        trouble.show(bench.kubectl, bench.api, home, name, bench.screen)
+        diagnostics.show(bench.kubectl, bench.api, home, name, bench.screen)
         raise
 
 
@@ -79,17 +79,17 @@ def _bring_ups(bench: Bench, results: Results, runs: int) -> None:
         with screen.step(f"The same without an operator, {number} of {runs}"):
             marks = bring_up.without_operator(bench, script)
             screen.say(f"all Ready after {report.all_ready(marks):.1f} s")
-            results.bare.append(marks)
+            results.without_operator.append(marks)
 
 
-def _crowd(bench: Bench, results: Results, quiet: float) -> None:
+def _concurrent_clusters(bench: Bench, results: Results, quiet: float) -> None:
     sample, screen = bench.sample, bench.screen
-    with screen.step(f"{crowd.CROWD} one-server clusters together"):
-        results.crowd = crowd.at_once(bench)
+    with screen.step(f"{concurrent_clusters.CLUSTERS} one-server clusters together"):
+        results.concurrent = concurrent_clusters.create_clusters(bench)
     with screen.step("Three more servers"), _sample(bench) as journal:
         until_condition(journal, screen, sample.name, "RaftMembershipReady", READY_SECONDS)
     with screen.step("Idle operator"):
-        results.quiet = crowd.quiet(bench, quiet)
+        results.quiet = concurrent_clusters.quiet(bench, quiet)
     results.memory = [
         of_pod(bench.kubectl, OPERATOR_NAMESPACE, name_of(pod)) for pod in operator_pods(bench.api)
     ]

@@ -64,7 +64,7 @@ READ = (
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class NamespaceChange:
     """The source namespace of the objects, and the target namespace."""
 
     source: str
@@ -80,7 +80,10 @@ class Script:
 
 
 def script(
-    entries: Sequence[JournalEntry], read: Iterable[tuple[Kind, Object]], cluster: str, move: Move
+    entries: Sequence[JournalEntry],
+    read: Iterable[tuple[Kind, Object]],
+    cluster: str,
+    change: NamespaceChange,
 ) -> Script:
     """Build the script of a recorded first boot.
 
@@ -92,12 +95,14 @@ def script(
     sets = [obj for obj in sets if name_of(obj) == cluster]
     if not sets or sets[-1]["spec"]["replicas"] <= sets[0]["spec"]["replicas"]:
         raise DemoError(f"StatefulSet {cluster} was not seen to scale out")
-    first = [(kind, bare(obj, kind, move)) for kind, obj in read]
+    first = [(kind, without_server_fields(obj, kind, change)) for kind, obj in read]
     for kind in SEEN:
         states = _first_states(entries, kind.plural, cluster)
-        first += [(kind, bare(obj, kind, move)) for obj in states]
-    first.append((STATEFUL_SETS, bare(sets[0], STATEFUL_SETS, move)))
-    return Script(tuple(first), (STATEFUL_SETS, bare(sets[-1], STATEFUL_SETS, move)))
+        first += [(kind, without_server_fields(obj, kind, change)) for obj in states]
+    first.append((STATEFUL_SETS, without_server_fields(sets[0], STATEFUL_SETS, change)))
+    return Script(
+        tuple(first), (STATEFUL_SETS, without_server_fields(sets[-1], STATEFUL_SETS, change))
+    )
 
 
 def _first_states(entries: Sequence[JournalEntry], plural: str, cluster: str) -> list[Object]:
@@ -109,9 +114,9 @@ def _first_states(entries: Sequence[JournalEntry], plural: str, cluster: str) ->
     return list(states.values())
 
 
-def bare(obj: Object, kind: Kind, move: Move) -> Object:
+def without_server_fields(obj: Object, kind: Kind, change: NamespaceChange) -> Object:
     """Return the object without server-side fields."""
-    copy: Object = _rewrite(obj, move)
+    copy: Object = _rewrite(obj, change)
     copy.pop("status", None)
     copy["apiVersion"], copy["kind"] = kind.api_version, kind.kind
     copy["metadata"] = {key: item for key, item in copy["metadata"].items() if key not in _GIVEN}
@@ -124,14 +129,14 @@ def bare(obj: Object, kind: Kind, move: Move) -> Object:
     return copy
 
 
-def _rewrite(value: Any, move: Move) -> Any:
+def _rewrite(value: Any, change: NamespaceChange) -> Any:
     if isinstance(value, dict):
         # A null means "not set"; applied, it would take ownership of the field.
         return {
-            key: MANAGER if key == labels.MANAGED_BY else _rewrite(item, move)
+            key: MANAGER if key == labels.MANAGED_BY else _rewrite(item, change)
             for key, item in value.items()
             if item is not None
         }
     if isinstance(value, list):
-        return [_rewrite(item, move) for item in value]
-    return value.replace(move.source, move.target) if isinstance(value, str) else value
+        return [_rewrite(item, change) for item in value]
+    return value.replace(change.source, change.target) if isinstance(value, str) else value

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from contracts.naming.ports import API, CLUSTER
-from e2e.harness.seats import Protocol
+from e2e.harness.network_namespaces import Protocol
 from e2e.harness.stores import S3_PORT
 from e2e.rig.layout import API_PORT
 from managers.networking import flows
@@ -26,7 +26,7 @@ OTHER = 8443
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Connection:
     """A connection from one place to a port of another."""
 
     source: str
@@ -36,11 +36,11 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class RowConnections:
     """The connections of a row that must pass, and those that must not."""
 
-    allowed: tuple[Line, ...]
-    denied: tuple[Line, ...]
+    allowed: tuple[Connection, ...]
+    denied: tuple[Connection, ...]
 
 
 Key = tuple[PolicyPods, Direction, FlowPeer, Ports]
@@ -55,108 +55,118 @@ def keys(permissions: tuple[Permission, ...]) -> list[Key]:
     ]
 
 
-def _names(source: str) -> Lines:
+def _names(source: str) -> RowConnections:
     both: tuple[Protocol, ...] = ("UDP", "TCP")
-    lines = [Line(source, place, NAMES, protocol) for place in ("node", "dns") for protocol in both]
+    lines = [
+        Connection(source, place, NAMES, protocol) for place in ("node", "dns") for protocol in both
+    ]
     # Another pod that listens on that port, and another port of the same pod.
-    return Lines(
+    return RowConnections(
         tuple(lines),
         (
-            Line(source, "other", NAMES),
-            Line(source, "other", NAMES, "UDP"),
-            Line(source, "dns", OTHER),
+            Connection(source, "other", NAMES),
+            Connection(source, "other", NAMES, "UDP"),
+            Connection(source, "dns", OTHER),
         ),
     )
 
 
-def _service(source: str) -> Lines:
-    return Lines((Line(source, "api", HTTPS),), (Line(source, "shop", HTTPS),))
+def _service(source: str) -> RowConnections:
+    return RowConnections((Connection(source, "api", HTTPS),), (Connection(source, "shop", HTTPS),))
 
 
-def _endpoints(source: str) -> Lines:
-    return Lines((Line(source, "node", API_PORT),), (Line(source, "node", KUBELET),))
+def _endpoints(source: str) -> RowConnections:
+    return RowConnections(
+        (Connection(source, "node", API_PORT),), (Connection(source, "node", KUBELET),)
+    )
 
 
-ROWS: Mapping[Key, Lines] = {
-    ("servers", "in", flows.SERVERS, flows.RAFT_PORTS): Lines(
+ROWS: Mapping[Key, RowConnections] = {
+    ("servers", "in", flows.SERVERS, flows.RAFT_PORTS): RowConnections(
         (
-            Line("server-1", "server-0", API.number),
-            Line("server-1", "server-0", CLUSTER.number),
-            Line("locked-server-1", "locked-server-0", CLUSTER.number),
+            Connection("server-1", "server-0", API.number),
+            Connection("server-1", "server-0", CLUSTER.number),
+            Connection("locked-server-1", "locked-server-0", CLUSTER.number),
         ),
         (
-            Line("app", "server-0", CLUSTER.number),
-            Line("job", "server-0", CLUSTER.number),
-            Line("server-of-another", "server-0", CLUSTER.number),
-            Line("locked-server-1", "locked-server-0", OTHER),
-        ),
-    ),
-    ("servers", "in", flows.NAMESPACE, flows.CLIENT_PORTS): Lines(
-        (Line("app", "server-0", API.number), Line("app", "server-0", METRICS_PORT)),
-        (
-            Line("other", "server-0", API.number),
-            Line("other", "server-0", METRICS_PORT),
-            Line("locked-app", "locked-server-0", API.number),
-            Line("locked-app", "locked-server-0", METRICS_PORT),
+            Connection("app", "server-0", CLUSTER.number),
+            Connection("job", "server-0", CLUSTER.number),
+            Connection("server-of-another", "server-0", CLUSTER.number),
+            Connection("locked-server-1", "locked-server-0", OTHER),
         ),
     ),
-    ("servers", "in", flows.OPERATOR, flows.API_PORT): Lines(
+    ("servers", "in", flows.NAMESPACE, flows.CLIENT_PORTS): RowConnections(
+        (Connection("app", "server-0", API.number), Connection("app", "server-0", METRICS_PORT)),
         (
-            Line("operator", "server-0", API.number),
-            Line("operator", "locked-server-0", API.number),
-        ),
-        (
-            Line("operator", "server-0", CLUSTER.number),
-            Line("operator", "server-0", METRICS_PORT),
-            Line("like-operator", "server-0", API.number),
-            Line("beside-operator", "server-0", API.number),
+            Connection("other", "server-0", API.number),
+            Connection("other", "server-0", METRICS_PORT),
+            Connection("locked-app", "locked-server-0", API.number),
+            Connection("locked-app", "locked-server-0", METRICS_PORT),
         ),
     ),
-    ("servers", "in", flows.JOBS, flows.API_PORT): Lines(
-        (Line("job", "server-0", API.number), Line("locked-job", "locked-server-0", API.number)),
+    ("servers", "in", flows.OPERATOR, flows.API_PORT): RowConnections(
         (
-            Line("locked-job-of-another", "locked-server-0", API.number),
-            Line("locked-job", "locked-server-0", METRICS_PORT),
+            Connection("operator", "server-0", API.number),
+            Connection("operator", "locked-server-0", API.number),
+        ),
+        (
+            Connection("operator", "server-0", CLUSTER.number),
+            Connection("operator", "server-0", METRICS_PORT),
+            Connection("like-operator", "server-0", API.number),
+            Connection("next-to-operator", "server-0", API.number),
         ),
     ),
-    ("servers", "in", flows.TRUSTED, flows.CLIENT_PORTS): Lines(
+    ("servers", "in", flows.JOBS, flows.API_PORT): RowConnections(
         (
-            Line("edge", "server-0", API.number),
-            Line("edge", "server-0", METRICS_PORT),
-            Line("edge", "locked-server-0", API.number),
+            Connection("job", "server-0", API.number),
+            Connection("locked-job", "locked-server-0", API.number),
         ),
         (
-            Line("edge", "server-0", CLUSTER.number),
-            Line("beside-edge", "server-0", API.number),
-            Line("beside-edge", "locked-server-0", API.number),
+            Connection("locked-job-of-another", "locked-server-0", API.number),
+            Connection("locked-job", "locked-server-0", METRICS_PORT),
+        ),
+    ),
+    ("servers", "in", flows.TRUSTED, flows.CLIENT_PORTS): RowConnections(
+        (
+            Connection("edge", "server-0", API.number),
+            Connection("edge", "server-0", METRICS_PORT),
+            Connection("edge", "locked-server-0", API.number),
+        ),
+        (
+            Connection("edge", "server-0", CLUSTER.number),
+            Connection("next-to-edge", "server-0", API.number),
+            Connection("next-to-edge", "locked-server-0", API.number),
         ),
     ),
     ("servers", "out", flows.DNS, flows.NAME_PORTS): _names("server-0"),
     ("jobs", "out", flows.DNS, flows.NAME_PORTS): _names("job"),
-    ("servers", "out", flows.SERVERS, flows.RAFT_PORTS): Lines(
+    ("servers", "out", flows.SERVERS, flows.RAFT_PORTS): RowConnections(
         (
-            Line("server-0", "server-1", API.number),
-            Line("server-0", "server-1", CLUSTER.number),
-            Line("locked-server-0", "locked-server-1", CLUSTER.number),
+            Connection("server-0", "server-1", API.number),
+            Connection("server-0", "server-1", CLUSTER.number),
+            Connection("locked-server-0", "locked-server-1", CLUSTER.number),
         ),
         (
-            Line("server-0", "app", API.number),
-            Line("server-0", "app", CLUSTER.number),
-            Line("locked-server-0", "locked-server-1", METRICS_PORT),
+            Connection("server-0", "app", API.number),
+            Connection("server-0", "app", CLUSTER.number),
+            Connection("locked-server-0", "locked-server-1", METRICS_PORT),
         ),
     ),
-    ("jobs", "out", flows.SERVERS, flows.API_PORT): Lines(
-        (Line("job", "server-1", API.number), Line("locked-job", "locked-server-1", API.number)),
-        (Line("job", "app", API.number), Line("locked-job", "app", API.number)),
-    ),
-    ("jobs", "out", flows.STORES, flows.STORE_PORTS): Lines(
-        (Line("job", "other", HTTPS), Line("job", "node", S3_PORT)),
+    ("jobs", "out", flows.SERVERS, flows.API_PORT): RowConnections(
         (
-            Line("job", "other", OTHER),
-            Line("job", "metadata", HTTPS),
-            Line("server-0", "other", HTTPS),
-            Line("server-0", "node", S3_PORT),
-            Line("locked-job", "other", HTTPS),
+            Connection("job", "server-1", API.number),
+            Connection("locked-job", "locked-server-1", API.number),
+        ),
+        (Connection("job", "app", API.number), Connection("locked-job", "app", API.number)),
+    ),
+    ("jobs", "out", flows.STORES, flows.STORE_PORTS): RowConnections(
+        (Connection("job", "other", HTTPS), Connection("job", "node", S3_PORT)),
+        (
+            Connection("job", "other", OTHER),
+            Connection("job", "metadata", HTTPS),
+            Connection("server-0", "other", HTTPS),
+            Connection("server-0", "node", S3_PORT),
+            Connection("locked-job", "other", HTTPS),
         ),
     ),
     ("servers", "out", flows.API_SERVER, flows.HTTPS_PORT): _service("server-0"),
@@ -166,19 +176,19 @@ ROWS: Mapping[Key, Lines] = {
 }
 
 # The egress of a Hardened cluster with a rule of the user for 0.0.0.0/0 and one port.
-WIDE_EGRESS = Lines(
-    (Line("wide-server", "other", HTTPS), Line("wide-job", "other", HTTPS)),
+WIDE_EGRESS = RowConnections(
+    (Connection("wide-server", "other", HTTPS), Connection("wide-job", "other", HTTPS)),
     (
-        Line("wide-server", "metadata", HTTPS),
-        Line("wide-job", "metadata", HTTPS),
-        Line("wide-server", "other", OTHER),
-        Line("wide-job", "other", OTHER),
+        Connection("wide-server", "metadata", HTTPS),
+        Connection("wide-job", "metadata", HTTPS),
+        Connection("wide-server", "other", OTHER),
+        Connection("wide-job", "other", OTHER),
     ),
 )
 
 # Jobs have no row for ingress: they accept nothing.
 JOBS_ACCEPT_NOTHING = (
-    Line("app", "job", OTHER),
-    Line("server-0", "job", OTHER),
-    Line("operator", "job", OTHER),
+    Connection("app", "job", OTHER),
+    Connection("server-0", "job", OTHER),
+    Connection("operator", "job", OTHER),
 )

@@ -23,8 +23,15 @@ from e2e.harness.installation import NAMESPACE as OPERATORS
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import STEADY, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
+from e2e.harness.network_namespaces import (
+    NetworkNamespace,
+    await_network,
+    echo_datagrams,
+    make_idle_pod,
+    network_of,
+    node,
+)
 from e2e.harness.operator import Launcher, Operator
-from e2e.harness.seats import Seat, echo_datagrams, make_seat, node, seat_of, take_seat
 from e2e.harness.stores import Store
 from e2e.harness.waiting import Stopwatch, until
 from e2e.network import policies
@@ -36,8 +43,8 @@ from e2e.network.connections import (
     OTHER,
     ROWS,
     WIDE_EGRESS,
-    Line,
-    Lines,
+    Connection,
+    RowConnections,
     keys,
 )
 from e2e.rig import Rig
@@ -53,7 +60,7 @@ Addresses = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Homes:
+class Namespaces:
     """The namespaces of the scenario."""
 
     cluster: str
@@ -70,57 +77,57 @@ def network_policies(rig: Rig) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def homes(network_policies: None, make_namespace: MakeNamespace) -> Homes:
-    return Homes(*(make_namespace() for _ in range(4)))
+def namespaces(network_policies: None, make_namespace: MakeNamespace) -> Namespaces:
+    return Namespaces(*(make_namespace() for _ in range(4)))
 
 
 @pytest.fixture(scope="module")
-def seats(api: Api, homes: Homes) -> Iterator[dict[str, Seat]]:
+def networks(api: Api, namespaces: Namespaces) -> Iterator[dict[str, NetworkNamespace]]:
     """The idle pods of the scenario, by place."""
     of_job = labels.component(NAME, "backup")
     places: dict[str, tuple[str, Mapping[str, str]]] = {
         "operator": (OPERATORS, OPERATOR_POD_LABELS),
-        "beside-operator": (OPERATORS, {"app": "tools"}),
-        "like-operator": (homes.other, OPERATOR_POD_LABELS),
+        "next-to-operator": (OPERATORS, {"app": "tools"}),
+        "like-operator": (namespaces.other, OPERATOR_POD_LABELS),
         "dns": (DNS_NAMESPACE, {"k8s-app": "names"}),
-        "edge": (homes.edge, EDGE),
-        "beside-edge": (homes.edge, {"app": "shop"}),
-        "app": (homes.cluster, {"app": "shop"}),
-        "job": (homes.cluster, of_job),
-        "server-of-another": (homes.cluster, labels.server_pod("another")),
-        "other": (homes.other, {"app": "shop", **EDGE}),
-        "locked-app": (homes.locked, {"app": "shop"}),
-        "locked-job": (homes.locked, labels.component(LOCKED, "backup")),
-        "locked-job-of-another": (homes.locked, labels.component("another", "backup")),
-        "locked-server-0": (homes.locked, labels.server_pod(LOCKED)),
-        "locked-server-1": (homes.locked, labels.server_pod(LOCKED)),
-        "wide-server": (homes.locked, labels.server_pod(WIDE)),
-        "wide-job": (homes.locked, labels.component(WIDE, "backup")),
+        "edge": (namespaces.edge, EDGE),
+        "next-to-edge": (namespaces.edge, {"app": "shop"}),
+        "app": (namespaces.cluster, {"app": "shop"}),
+        "job": (namespaces.cluster, of_job),
+        "server-of-another": (namespaces.cluster, labels.server_pod("another")),
+        "other": (namespaces.other, {"app": "shop", **EDGE}),
+        "locked-app": (namespaces.locked, {"app": "shop"}),
+        "locked-job": (namespaces.locked, labels.component(LOCKED, "backup")),
+        "locked-job-of-another": (namespaces.locked, labels.component("another", "backup")),
+        "locked-server-0": (namespaces.locked, labels.server_pod(LOCKED)),
+        "locked-server-1": (namespaces.locked, labels.server_pod(LOCKED)),
+        "wide-server": (namespaces.locked, labels.server_pod(WIDE)),
+        "wide-job": (namespaces.locked, labels.component(WIDE, "backup")),
     }
-    seat_names = {place: (namespace, f"seat-{place}") for place, (namespace, _) in places.items()}
+    pod_names = {place: (namespace, f"network-{place}") for place, (namespace, _) in places.items()}
     for place, (namespace, carried) in places.items():
-        make_seat(api, namespace, f"seat-{place}", carried)
-    yield {place: take_seat(api, *pod) for place, pod in seat_names.items()}
-    for namespace, name in seat_names.values():
+        make_idle_pod(api, namespace, f"network-{place}", carried)
+    yield {place: await_network(api, *pod) for place, pod in pod_names.items()}
+    for namespace, name in pod_names.values():
         api.delete(POD, namespace, name)
 
 
 @pytest.fixture(scope="module")
 def launcher(
-    rig: Rig, seats: dict[str, Seat], tmp_path_factory: pytest.TempPathFactory
+    rig: Rig, networks: dict[str, NetworkNamespace], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Launcher]:
     """Starts operators in the network of a pod that has the labels of the operator."""
-    launcher = Launcher(rig, tmp_path_factory.mktemp("network"), inside=seats["operator"].inside)
+    launcher = Launcher(rig, tmp_path_factory.mktemp("network"), inside=networks["operator"].inside)
     yield launcher
     launcher.stop_all()
 
 
 @pytest.fixture(scope="module")
 def cluster(
-    rig: Rig, api: Api, homes: Homes, reloading_operator: Operator, store: Store
+    rig: Rig, api: Api, namespaces: Namespaces, reloading_operator: Operator, store: Store
 ) -> Cluster:
     """Three servers with a metrics port and a store; two Hardened clusters of policies alone."""
-    of_edge = {"kubernetes.io/metadata.name": homes.edge}
+    of_edge = {"kubernetes.io/metadata.name": namespaces.edge}
     trusted = {
         "namespaceSelector": {"matchLabels": of_edge},
         "podSelector": {"matchLabels": EDGE},
@@ -129,13 +136,13 @@ def cluster(
         "dnsEndpointIPs": [str(rig.layout.slot.node)],
         "trustedIngressPeers": [trusted],
     }
-    policies.apply_hardened(rig, homes.locked, LOCKED, network)
+    policies.apply_hardened(rig, namespaces.locked, LOCKED, network)
     anywhere = {"to": [{"ipBlock": {"cidr": "0.0.0.0/0"}}], "ports": [{"port": HTTPS}]}
     wide = {**network, "egressRules": [anywhere]}
-    policies.apply_hardened(rig, homes.locked, WIDE, wide)
-    make_credentials(api, homes.cluster, store)
+    policies.apply_hardened(rig, namespaces.locked, WIDE, wide)
+    make_credentials(api, namespaces.cluster, store)
     body = manifest(
-        homes.cluster,
+        namespaces.cluster,
         NAME,
         replicas=3,
         configuration=STEADY,
@@ -145,33 +152,39 @@ def cluster(
         network=network,
     )
     api.create(CLUSTERS, body)
-    return Cluster(api, homes.cluster, NAME)
+    return Cluster(api, namespaces.cluster, NAME)
 
 
 @pytest.fixture(scope="module")
-def places(rig: Rig, cluster: Cluster, seats: dict[str, Seat]) -> dict[str, Seat]:
+def places(
+    rig: Rig, cluster: Cluster, networks: dict[str, NetworkNamespace]
+) -> dict[str, NetworkNamespace]:
     """All sources of connections, as soon as the enforcer has their addresses."""
     cluster.await_available()
-    servers = {f"server-{at}": seat_of(rig, pod) for at, pod in enumerate(cluster.pods())}
-    places = {**seats, **servers}
+    servers = {f"server-{at}": network_of(rig, pod) for at, pod in enumerate(cluster.pods())}
+    places = {**networks, **servers}
 
     def unknown() -> list[str]:
         rules = rig.enforced_addresses()
-        return [place for place, seat in places.items() if f" {seat.address}/32 " not in rules]
+        return [
+            place for place, network in places.items() if f" {network.address}/32 " not in rules
+        ]
 
     until("the enforcer has the address of every pod", lambda: not unknown(), 30.0)
     return places
 
 
 @pytest.fixture(scope="module")
-def addresses(rig: Rig, api: Api, homes: Homes, places: dict[str, Seat]) -> Iterator[Addresses]:
+def addresses(
+    rig: Rig, api: Api, namespaces: Namespaces, places: dict[str, NetworkNamespace]
+) -> Iterator[Addresses]:
     """The addresses of all places, with a listener on each port of the table."""
     service = {
         "selector": {"app": "shop", **EDGE},
         "ports": [{"port": HTTPS, "targetPort": OTHER}],
     }
     shop = api.create(
-        SERVICE, {"metadata": {"name": "shop", "namespace": homes.other}, "spec": service}
+        SERVICE, {"metadata": {"name": "shop", "namespace": namespaces.other}, "spec": service}
     )
     machine = node(rig)
     listening: dict[str, tuple[int, ...]] = {
@@ -190,29 +203,29 @@ def addresses(rig: Rig, api: Api, homes: Homes, places: dict[str, Seat]) -> Iter
         for place in ("other", "dns"):
             open_ports.enter_context(echo_datagrams(places[place], NAMES))
         yield {
-            **{place: seat.address for place, seat in places.items()},
+            **{place: network.address for place, network in places.items()},
             "node": machine.address,
             "api": str(rig.layout.slot.api_service),
             "shop": shop["spec"]["clusterIP"],
             "metadata": METADATA,
         }
-    api.delete(SERVICE, homes.other, "shop")
+    api.delete(SERVICE, namespaces.other, "shop")
 
 
 def connect_all(
-    lines: Iterable[Line], places: Mapping[str, Seat], addresses: Addresses
-) -> dict[Line, bool]:
+    lines: Iterable[Connection], places: Mapping[str, NetworkNamespace], addresses: Addresses
+) -> dict[Connection, bool]:
     """Open all connections, and return which were accepted."""
     all_lines = list(lines)
 
-    def connects(line: Line) -> bool:
+    def connects(line: Connection) -> bool:
         return places[line.source].reaches(addresses[line.target], line.port, line.protocol)
 
     with ThreadPoolExecutor(PARALLEL) as pool:
         return dict(zip(all_lines, pool.map(connects, all_lines), strict=True))
 
 
-def expected_results() -> dict[Line, bool]:
+def expected_results() -> dict[Connection, bool]:
     accepted = dict.fromkeys(JOBS_ACCEPT_NOTHING, False)
     for lines in (*ROWS.values(), WIDE_EGRESS):
         accepted |= dict.fromkeys(lines.allowed, True) | dict.fromkeys(lines.denied, False)
@@ -239,11 +252,11 @@ def test_a_cluster_becomes_available_under_its_policies(cluster: Cluster) -> Non
 
 @pytest.mark.timeout(200)
 def test_only_permitted_connections_pass(
-    rig: Rig, places: dict[str, Seat], addresses: Addresses
+    rig: Rig, places: dict[str, NetworkNamespace], addresses: Addresses
 ) -> None:
     expectation, watch = expected_results(), Stopwatch()
 
-    def under_one_set_of_rules() -> dict[Line, bool] | None:
+    def under_one_set_of_rules() -> dict[Connection, bool] | None:
         """The enforcer rewrites all rules when a pod changes, for example when a server starts."""
         before = rig.enforced_addresses()
         samples = connect_all(expectation, places, addresses)
@@ -254,11 +267,11 @@ def test_only_permitted_connections_pass(
     assert results == expectation
 
 
-def as_table(results: Mapping[Line, bool]) -> str:
+def as_table(results: Mapping[Connection, bool]) -> str:
     headers = ("pods, direction, peer", "from", "to", "port", "expected", "result")
     rows: list[tuple[str, ...]] = []
 
-    def add(title: str, lines: Lines) -> None:
+    def add(title: str, lines: RowConnections) -> None:
         for expectation, some in ((True, lines.allowed), (False, lines.denied)):
             for line in some:
                 port = f"{line.port} {line.protocol}"
@@ -268,7 +281,7 @@ def as_table(results: Mapping[Line, bool]) -> str:
     for (pods, direction, peer, _), lines in ROWS.items():
         add(f"{pods} {direction}, {re.split('[,;]', peer.label)[0]}", lines)
     add("both out, 0.0.0.0/0 by the user", WIDE_EGRESS)
-    add("jobs in, none", Lines((), JOBS_ACCEPT_NOTHING))
+    add("jobs in, none", RowConnections((), JOBS_ACCEPT_NOTHING))
     return table.plain(headers, rows)
 
 
@@ -284,7 +297,7 @@ def test_a_snapshot_reaches_its_store(cluster: Cluster, store: Store) -> None:
 
 @pytest.mark.timeout(200)
 def test_all_connections_pass_without_the_enforcer(
-    rig: Rig, places: dict[str, Seat], addresses: Addresses
+    rig: Rig, places: dict[str, NetworkNamespace], addresses: Addresses
 ) -> None:
     rig.ignore_policies()
     results = connect_all(expected_results(), places, addresses)

@@ -16,15 +16,15 @@ from contracts.optional_kinds import BACKEND_TLS_POLICY, GATEWAY_CLASS
 from e2e.conftest import MakeNamespace
 from e2e.harness import certificates, gateway_api
 from e2e.harness.bao import AUDIENCE, MOUNT
-from e2e.harness.certificates import Signed
+from e2e.harness.certificates import SignedCertificate
 from e2e.harness.clusters import Cluster
 from e2e.harness.handshake import served_serial
 from e2e.harness.https import Site
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import CLIENT, SECRETS, client_login, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
+from e2e.harness.network_namespaces import NetworkNamespace, await_network, make_idle_pod
 from e2e.harness.operator import Operator
-from e2e.harness.seats import Seat, make_seat, take_seat
 from e2e.harness.traefik import (
     ANNOTATIONS,
     CLASS,
@@ -40,7 +40,7 @@ from e2e.harness.writing import may_write
 from e2e.rig import Rig
 from runtime.builtin_kinds import POD, SECRET
 
-NAME, EDGE, PUBLIC, SEAT = "bao", "edge", "public", "traefik"
+NAME, EDGE, PUBLIC, POD_NAME = "bao", "edge", "public", "traefik"
 INGRESS_HOST, GATEWAY_HOST = "ingress.example.com", "gateway.example.com"
 INGRESS_READY, GATEWAY_READY = "IngressIntegrationReady", "GatewayIntegrationReady"
 TRUSTED = {"app": "traefik"}
@@ -59,21 +59,23 @@ def network_policies(rig: Rig) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def seat(api: Api, network_policies: None, make_namespace: MakeNamespace) -> Seat:
+def network(api: Api, network_policies: None, make_namespace: MakeNamespace) -> NetworkNamespace:
     """A pod in a separate namespace, without the label that the cluster trusts."""
     namespace = make_namespace()
-    make_seat(api, namespace, SEAT, {"app": "untrusted"})
-    return take_seat(api, namespace, SEAT)
+    make_idle_pod(api, namespace, POD_NAME, {"app": "untrusted"})
+    return await_network(api, namespace, POD_NAME)
 
 
 @pytest.fixture(scope="module")
-def authority() -> Signed:
+def authority() -> SignedCertificate:
     """The CA of the certificate that the Gateway presents."""
     return certificates.authority("edge")
 
 
 @pytest.fixture(scope="module")
-def home(api: Api, network_policies: None, authority: Signed, make_namespace: MakeNamespace) -> str:
+def home(
+    api: Api, network_policies: None, authority: SignedCertificate, make_namespace: MakeNamespace
+) -> str:
     """A namespace with a Gateway of two listeners."""
     namespace = make_namespace()
     served = certificates.leaf(authority, (GATEWAY_HOST,))
@@ -86,10 +88,14 @@ def home(api: Api, network_policies: None, authority: Signed, make_namespace: Ma
 
 
 @pytest.fixture(scope="module")
-def cluster(rig: Rig, api: Api, seat: Seat, home: str, operator: Operator) -> Iterator[Cluster]:
+def cluster(
+    rig: Rig, api: Api, network: NetworkNamespace, home: str, operator: Operator
+) -> Iterator[Cluster]:
     """One server behind an Ingress and a Gateway."""
     trusted = {
-        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace_of(seat)}},
+        "namespaceSelector": {
+            "matchLabels": {"kubernetes.io/metadata.name": namespace_of(network)}
+        },
         "podSelector": {"matchLabels": TRUSTED},
     }
     # This process, which reads the health of the server, is outside of the node.
@@ -113,19 +119,23 @@ def cluster(rig: Rig, api: Api, seat: Seat, home: str, operator: Operator) -> It
 
 @pytest.fixture(scope="module")
 def edge(
-    rig: Rig, api: Api, seat: Seat, cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
+    rig: Rig,
+    api: Api,
+    network: NetworkNamespace,
+    cluster: Cluster,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Traefik]:
     """Traefik in that pod."""
     cluster.await_condition(INGRESS_READY, "False", "IngressAddressMissing", seconds=15)
     cluster.await_condition(GATEWAY_READY, "Unknown", "GatewayClassPending", seconds=25)
     public = names.service_dns(names.public_service(NAME), cluster.namespace)
     servers = Servers(public, ca_of(cluster))
-    with traefik(rig, api, seat, tmp_path_factory.mktemp("traefik"), servers) as proxy:
+    with traefik(rig, api, network, tmp_path_factory.mktemp("traefik"), servers) as proxy:
         yield proxy
 
 
-def namespace_of(seat: Seat) -> str:
-    return seat.name.partition("/")[0]
+def namespace_of(network: NetworkNamespace) -> str:
+    return network.name.partition("/")[0]
 
 
 def ca_of(cluster: Cluster) -> bytes:
@@ -137,12 +147,12 @@ def ca_of(cluster: Cluster) -> bytes:
 @pytest.fixture
 def ingress(edge: Traefik, cluster: Cluster) -> Site:
     """The Ingress as a client sees it, with the certificate of the servers."""
-    return Site(edge.seat.address, HTTPS_PORT, INGRESS_HOST, ca_of(cluster))
+    return Site(edge.network.address, HTTPS_PORT, INGRESS_HOST, ca_of(cluster))
 
 
 @pytest.fixture
-def gateway(edge: Traefik, authority: Signed, cluster: Cluster) -> Site:
-    return Site(edge.seat.address, HTTPS_PORT, GATEWAY_HOST, authority.pem)
+def gateway(edge: Traefik, authority: SignedCertificate, cluster: Cluster) -> Site:
+    return Site(edge.network.address, HTTPS_PORT, GATEWAY_HOST, authority.pem)
 
 
 def assert_serves(site: Site, cluster: Cluster, value: str) -> None:
@@ -179,7 +189,7 @@ def test_ingress_and_route_are_ready_but_an_untrusted_proxy_is_refused(
     cluster: Cluster, ingress: Site, gateway: Site, edge: Traefik
 ) -> None:
     condition = cluster.await_condition(INGRESS_READY, "True", INGRESS_READY, seconds=30)
-    assert edge.seat.address in condition["message"]
+    assert edge.network.address in condition["message"]
     cluster.await_condition(GATEWAY_READY, "True", GATEWAY_READY, seconds=60)
     # The policy refuses a proxy that the cluster does not trust.
     await_code(ingress, BAD_GATEWAY)
@@ -191,7 +201,7 @@ def test_requests_of_a_trusted_proxy_reach_the_server(
     api: Api, cluster: Cluster, ingress: Site, gateway: Site, edge: Traefik
 ) -> None:
     watch = Stopwatch()
-    api.patch(POD, namespace_of(edge.seat), SEAT, {"metadata": {"labels": TRUSTED}})
+    api.patch(POD, namespace_of(edge.network), POD_NAME, {"metadata": {"labels": TRUSTED}})
     await_code(ingress, OK)
     await_code(gateway, OK)
     print(f"\nrequests pass {watch.seconds:.1f} s after the pod is trusted")
@@ -223,9 +233,9 @@ def test_a_passthrough_connection_terminates_at_the_server(
 ) -> None:
     api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": {"gateway": {"tlsPassthrough": True}}})
     cluster.await_condition(GATEWAY_READY, "True", GATEWAY_READY, seconds=60)
-    site = Site(edge.seat.address, PASSTHROUGH_PORT, GATEWAY_HOST, ca_of(cluster))
+    site = Site(edge.network.address, PASSTHROUGH_PORT, GATEWAY_HOST, ca_of(cluster))
     await_code(site, OK)
     assert_serves(site, cluster, "by the TLSRoute")
     (pod,) = cluster.pods()
-    presented = served_serial(edge.seat.address, GATEWAY_HOST, PASSTHROUGH_PORT)
+    presented = served_serial(edge.network.address, GATEWAY_HOST, PASSTHROUGH_PORT)
     assert presented == served_serial(str(pod["status"]["podIP"]), GATEWAY_HOST)

@@ -29,7 +29,9 @@ STATUS_UPDATES = 3
 
 
 @pytest.fixture(scope="module")
-def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator, store: Store) -> Cluster:
+def cluster(
+    api: Api, make_namespace: MakeNamespace, short_deadline_operator: Operator, store: Store
+) -> Cluster:
     """Three voters with a backup target."""
     namespace = make_namespace()
     make_credentials(api, namespace, store)
@@ -61,7 +63,7 @@ def test_a_paused_cluster_gets_no_writes(
     cluster.await_condition("Paused", "True", seconds=10.0)
     throughout("no pod is replaced", lambda: cluster.pod_uids() == pods, PAUSED_SECONDS)
     assert not (writes := held.writes()), "\n".join(map(str, writes))
-    assert len(held.words()) <= STATUS_UPDATES, "\n".join(map(str, held.words()))
+    assert len(held.status_updates()) <= STATUS_UPDATES, "\n".join(map(str, held.status_updates()))
     assert cluster.api.find(SERVICE, cluster.namespace, service) is None
     assert backup.job() is None
     mark = requests.mark()

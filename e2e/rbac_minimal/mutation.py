@@ -19,7 +19,7 @@ from e2e.harness.audit import Entry
 from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api, Object
-from e2e.harness.rights import Grain, Rule, without
+from e2e.harness.rights import Permission, Rule, without
 from runtime.builtin_kinds import ROLE
 from runtime.types import Resource
 
@@ -87,7 +87,7 @@ class TokenClient:
         finally:
             connection.close()
 
-    def may(self, grain: Grain, namespace: str) -> bool:
+    def may(self, permission: Permission, namespace: str) -> bool:
         """Whether the API server authorizes this identity, by a SubjectAccessReview."""
         spec: Object = {
             "user": self.identity.user,
@@ -97,47 +97,49 @@ class TokenClient:
                 "system:authenticated",
             ],
         }
-        if grain.path:
-            spec["nonResourceAttributes"] = {"path": grain.path, "verb": grain.verb}
+        if permission.path:
+            spec["nonResourceAttributes"] = {"path": permission.path, "verb": permission.verb}
         else:
-            resource, _, sub = grain.resource.partition("/")
+            resource, _, sub = permission.resource.partition("/")
             spec["resourceAttributes"] = {
-                "group": grain.group,
+                "group": permission.group,
                 "resource": resource,
                 "subresource": sub,
-                "verb": grain.verb,
-                "name": grain.name,
+                "verb": permission.verb,
+                "name": permission.name,
                 "namespace": namespace,
             }
         answer = self.api.create(REVIEW, {"metadata": {}, "spec": spec})["status"]
         return bool(answer["allowed"])
 
-    def loses(self, grain: Grain, namespace: str) -> bool:
+    def loses(self, permission: Permission, namespace: str) -> bool:
         """Wait until the API server refuses a removed right; False if it never does."""
-        return self._becomes(grain, namespace, allowed=False)
+        return self._await_authorization(permission, namespace, allowed=False)
 
-    def gains(self, grain: Grain, namespace: str) -> bool:
+    def gains(self, permission: Permission, namespace: str) -> bool:
         """Wait until the API server accepts an added right; False if it never does."""
-        return self._becomes(grain, namespace, allowed=True)
+        return self._await_authorization(permission, namespace, allowed=True)
 
-    def _becomes(self, grain: Grain, namespace: str, *, allowed: bool) -> bool:
+    def _await_authorization(
+        self, permission: Permission, namespace: str, *, allowed: bool
+    ) -> bool:
         end = time.monotonic() + NOTICED_WITHIN
-        while self.may(grain, namespace) != allowed:
+        while self.may(permission, namespace) != allowed:
             if time.monotonic() > end:
                 return False
             time.sleep(0.01)
         return True
 
 
-def replay(client: TokenClient, grain: Grain, entry: Entry) -> tuple[int, str]:
+def replay(client: TokenClient, permission: Permission, entry: Entry) -> tuple[int, str]:
     """Send a recorded request again."""
     parts = urlsplit(entry.uri)
-    method, path = _METHODS[grain.verb], parts.path
+    method, path = _METHODS[permission.verb], parts.path
     body: object = None
     if method == "GET":
         query = {**dict(parse_qsl(parts.query)), "timeoutSeconds": "1"}
         return client.send(method, f"{path}?{urlencode(query)}")
-    if grain.verb == "create" and entry.verb == "patch":
+    if permission.verb == "create" and entry.verb == "patch":
         path = path.rpartition("/")[0]
     if method != "DELETE":
         body = [] if method == "PATCH" else {}
@@ -174,21 +176,21 @@ class Loss:
     """The response to a request after its right was removed."""
 
     role: str
-    grain: Grain
+    permission: Permission
     code: int
     body: str
 
 
 def losses(
-    client: TokenClient, role: BoundRole, replays: Mapping[Grain, "Replay"]
+    client: TokenClient, role: BoundRole, replays: Mapping[Permission, "Replay"]
 ) -> Iterator[Loss]:
     """Remove the rights of a role, one at a time, and send the request of each."""
     try:
-        for grain, replayed in replays.items():
-            role.write(client.api, without(role.rules, grain))
-            gone = client.loses(grain, replayed.namespace)
+        for permission, replayed in replays.items():
+            role.write(client.api, without(role.rules, permission))
+            gone = client.loses(permission, replayed.namespace)
             response = replayed.send(client) if gone else (0, "another role has the right as well")
-            yield Loss(role.name, grain, *response)
+            yield Loss(role.name, permission, *response)
     finally:
         role.write(client.api, role.rules)
 
@@ -198,7 +200,7 @@ class Replay:
     """A request that needs a right, and its namespace."""
 
     namespace: str
-    grain: Grain
+    permission: Permission
     entry: Entry | None
     instead: tuple[str, object] | None = None
     """An object to create in place of a recorded request: the path, and the body."""
@@ -209,4 +211,4 @@ class Replay:
             path, body = self.instead
             return client.send("POST", f"{path}?{urlencode(_DRY)}", body)
         assert self.entry is not None
-        return replay(client, self.grain, self.entry)
+        return replay(client, self.permission, self.entry)

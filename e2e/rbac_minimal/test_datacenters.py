@@ -25,7 +25,7 @@ from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
 from e2e.harness.modes import CLUSTER_ROLE as KIND
 from e2e.harness.operator import NO_ELECTION, Launcher
-from e2e.harness.rights import Grain, examples, grains, unused_rights
+from e2e.harness.rights import Permission, examples, permissions_of, unused_rights
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rbac_minimal.listing import list_every_kind
 from e2e.rbac_minimal.mutation import BoundRole, Replay, TokenClient, losses, read_role
@@ -35,7 +35,8 @@ from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT
 # Needed only with the admission plugin OwnerReferencesPermissionEnforcement: tests/integration,
 # test_an_owned_object_takes_the_right_on_the_finalizers_of_its_owner.
 FINALIZERS = tuple(
-    Grain(kind.group, f"{kind.plural}/finalizers", "update") for kind in (DATACENTERS, WORKLOADS)
+    Permission(kind.group, f"{kind.plural}/finalizers", "update")
+    for kind in (DATACENTERS, WORKLOADS)
 )
 LISTED = (DATACENTERS, SERVICE_SETS, WORKLOADS, DAEMON_SET, DEPLOYMENT)
 
@@ -48,15 +49,15 @@ class LifeCycle:
     role: BoundRole
 
     @property
-    def examples(self) -> dict[Grain, Entry]:
+    def examples(self) -> dict[Permission, Entry]:
         """Each right of the role that was used, with the first request for it."""
         entries = examples(self.entries)
         return {
-            grain: entry
+            permission: entry
             for rule in self.role.rules
-            for grain in grains(rule)
+            for permission in permissions_of(rule)
             for need, entry in entries.items()
-            if grain.covers(need)
+            if permission.covers(need)
         }
 
 
@@ -97,7 +98,7 @@ def life_cycle(
 @pytest.mark.timeout(300)
 def test_every_granted_right_is_used(life_cycle: LifeCycle) -> None:
     rules = life_cycle.role.rules
-    count = len({grain for rule in rules for grain in grains(rule)})
+    count = len({permission for rule in rules for permission in permissions_of(rule)})
     print(f"\n  {count} rights in {len(rules)} rules; requests: {tally(life_cycle.entries)}")
     left = unused_rights(rules, {*examples(life_cycle.entries), *FINALIZERS})
     assert not left, "granted, but never used: " + ", ".join(map(str, left))
@@ -113,12 +114,13 @@ def test_each_removed_right_causes_a_refusal(
 ) -> None:
     client, watch = TokenClient(api, controller), Stopwatch()
     replays = {
-        grain: Replay(entry.namespace, grain, entry) for grain, entry in life_cycle.examples.items()
+        permission: Replay(entry.namespace, permission, entry)
+        for permission, entry in life_cycle.examples.items()
     }
     results = list(losses(client, life_cycle.role, replays))
-    print("\n" + "\n".join(f"  {loss.code}  without {loss.grain}" for loss in results))
+    print("\n" + "\n".join(f"  {loss.code}  without {loss.permission}" for loss in results))
     print(f"  {Counter(loss.code for loss in results)}, {watch.seconds:.1f} s")
-    granted = {grain for rule in life_cycle.role.rules for grain in grains(rule)}
-    assert {loss.grain for loss in results} == granted - set(FINALIZERS)
+    granted = {permission for rule in life_cycle.role.rules for permission in permissions_of(rule)}
+    assert {loss.permission for loss in results} == granted - set(FINALIZERS)
     left = [loss for loss in results if loss.code != 403]
-    assert not left, "removed, but not refused: " + ", ".join(str(loss.grain) for loss in left)
+    assert not left, "removed, but not refused: " + ", ".join(str(loss.permission) for loss in left)

@@ -23,7 +23,7 @@ from e2e.harness.installation import LEASE_ROLE, TOKEN_ROLE, Identity
 from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Launcher
-from e2e.harness.rights import Grain, examples, grains, unused_rights
+from e2e.harness.rights import Permission, examples, permissions_of, unused_rights
 from e2e.harness.waiting import Stopwatch
 from e2e.rbac_minimal import life
 from e2e.rbac_minimal.listing import list_every_kind
@@ -46,11 +46,11 @@ DEPLOY = REPOSITORY / "deploy"
 # Needed only with the admission plugin OwnerReferencesPermissionEnforcement: tests/integration,
 # test_an_owned_object_takes_the_right_on_the_finalizers_of_its_owner.
 FINALIZERS = tuple(
-    Grain(kind.group, f"{kind.plural}/finalizers", "update")
+    Permission(kind.group, f"{kind.plural}/finalizers", "update")
     for kind in (BACKUPS, CLUSTERS, RESTORES)
 )
 # The operator deletes a Job whose pod has not started for ten minutes: tests/managers/jobs.
-AFTER_LONG = Grain(JOB.group, JOB.plural, "delete")
+AFTER_LONG = Permission(JOB.group, JOB.plural, "delete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,13 @@ class LifeCycle:
         return str(self.role["metadata"]["namespace"])
 
     @property
-    def to_give(self) -> tuple[Grain, ...]:
+    def delegated(self) -> tuple[Permission, ...]:
         """Permissions that are held only to grant them (escalation prevention)."""
-        rules = (*self.role["rules"], *(rule for run in self.runs() for rule in run["rules"]))
-        return tuple(grain for rule in rules for grain in grains(rule))
+        rules = (*self.role["rules"], *(rule for run in self.job_roles() for rule in run["rules"]))
+        return tuple(permission for rule in rules for permission in permissions_of(rule))
 
-    def runs(self) -> Iterator[Object]:
-        """Yield the Roles of the jobs of a backup and a restore, as created in this namespace."""
+    def job_roles(self) -> Iterator[Object]:
+        """Yield the Roles of backup and restore Jobs, as created in this namespace."""
         for kind, account in ((BACKUPS, "backup"), (RESTORES, "restore")):
             run = Owner(kind.api_version, kind.kind, self.home, "run", "uid")
             rights = Rights(life.NAME, "run", f"{life.NAME}-{account}-serviceaccount", kind)
@@ -152,9 +152,9 @@ def _print_step(watch: Stopwatch, what: str) -> None:
 
 @pytest.mark.timeout(600)
 def test_every_granted_right_is_used(life_cycle: LifeCycle, roles: list[BoundRole]) -> None:
-    needed = {*examples(life_cycle.entries), *life_cycle.to_give, *FINALIZERS, AFTER_LONG}
+    needed = {*examples(life_cycle.entries), *life_cycle.delegated, *FINALIZERS, AFTER_LONG}
     granted = [rule for role in roles for rule in role.rules]
-    count = len({grain for rule in granted for grain in grains(rule)})
+    count = len({permission for rule in granted for permission in permissions_of(rule)})
     print(f"\n  {count} rights in {len(granted)} rules; requests: {tally(life_cycle.entries)}")
     left = unused_rights(granted, needed)
     assert not left, "granted, but never used: " + ", ".join(map(str, left))
@@ -198,32 +198,34 @@ def test_c16_each_removed_right_causes_a_refusal(
     results: list[Loss] = []
     for role in roles:
         replays = {
-            grain: replay_of(grain, life_cycle)
+            permission: replay_of(permission, life_cycle)
             for rule in role.rules
-            for grain in grains(rule)
-            if grain not in (*FINALIZERS, AFTER_LONG)
+            for permission in permissions_of(rule)
+            if permission not in (*FINALIZERS, AFTER_LONG)
         }
         results += losses(client, role, replays)
     print(f"\n{_table(results)}\n  {len(results)} rights removed, {watch.seconds:.1f} s")
     left = [loss for loss in results if loss.code != 403]
-    assert not left, "removed, but not refused: " + ", ".join(str(loss.grain) for loss in left)
+    assert not left, "removed, but not refused: " + ", ".join(str(loss.permission) for loss in left)
 
 
-def replay_of(grain: Grain, life_cycle: LifeCycle) -> Replay:
+def replay_of(permission: Permission, life_cycle: LifeCycle) -> Replay:
     """Return the request to send with the operator's token after a right was removed."""
     entries = {
-        need: entry for need, entry in examples(life_cycle.entries).items() if grain.covers(need)
+        need: entry
+        for need, entry in examples(life_cycle.entries).items()
+        if permission.covers(need)
     }
     for need, entry in entries.items():
         return Replay(entry.namespace, need, entry)
     # Held only to grant it: without it the operator cannot create one of the Roles.
-    held = (life_cycle.role, *life_cycle.runs())
-    template = next(role for role in held if any(grain.covers(it) for it in _all(role)))
-    return Replay(life_cycle.home, grain, None, (ROLE.path(life_cycle.home), _fresh(template)))
+    held = (life_cycle.role, *life_cycle.job_roles())
+    template = next(role for role in held if any(permission.covers(it) for it in _all(role)))
+    return Replay(life_cycle.home, permission, None, (ROLE.path(life_cycle.home), _fresh(template)))
 
 
-def _all(role: Object) -> list[Grain]:
-    return [grain for rule in role["rules"] for grain in grains(rule)]
+def _all(role: Object) -> list[Permission]:
+    return [permission for rule in role["rules"] for permission in permissions_of(rule)]
 
 
 def _fresh(live: Object) -> Object:
@@ -234,5 +236,5 @@ def _fresh(live: Object) -> Object:
 
 def _table(losses: list[Loss]) -> str:
     counted = Counter((loss.role, loss.code) for loss in losses)
-    rows = [f"  {loss.code}  {loss.role}: without {loss.grain}" for loss in losses]
+    rows = [f"  {loss.code}  {loss.role}: without {loss.permission}" for loss in losses]
     return "\n".join([*rows, *(f"  {role}: {n} x {code}" for (role, code), n in counted.items())])

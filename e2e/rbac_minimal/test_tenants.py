@@ -19,7 +19,14 @@ from e2e.harness.installation import Identity, apply_rights, user_name
 from e2e.harness.kubernetes import Api
 from e2e.harness.modes import tenant_controller
 from e2e.harness.operator import Launcher, Operator
-from e2e.harness.rights import Grain, Rule, examples, grains, grains_of, unused_rights
+from e2e.harness.rights import (
+    Permission,
+    Rule,
+    examples,
+    permissions_of,
+    required_permissions,
+    unused_rights,
+)
 from e2e.harness.tenants import await_reason, provisioner_identity, start_provisioner
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rbac_minimal import life
@@ -31,14 +38,14 @@ from runtime.types import Resource
 
 CONTROLLER = "e2e-tenants"
 FINALIZERS = tuple(
-    Grain(kind.group, f"{kind.plural}/finalizers", "update")
+    Permission(kind.group, f"{kind.plural}/finalizers", "update")
     for kind in (BACKUPS, CLUSTERS, RESTORES)
 )
 # The operator deletes a Job whose pod has not started for ten minutes: tests/managers/jobs.
-AFTER_LONG = Grain(JOB.group, JOB.plural, "delete")
+AFTER_LONG = Permission(JOB.group, JOB.plural, "delete")
 # A job reads and writes its own run; the controller must hold these rights to create its Role.
 OF_RUNS = tuple(
-    Grain(kind.group, name, verb)
+    Permission(kind.group, name, verb)
     for kind in (BACKUPS, RESTORES)
     for name, verb in (
         (kind.plural, "get"),
@@ -46,8 +53,8 @@ OF_RUNS = tuple(
         (f"{kind.plural}/status", "patch"),
     )
 )
-TENANT_FINALIZERS = Grain(TENANTS.group, f"{TENANTS.plural}/finalizers", "update")
-ACT = Grain("", "serviceaccounts", "impersonate", DELEGATE)
+TENANT_FINALIZERS = Permission(TENANTS.group, f"{TENANTS.plural}/finalizers", "update")
+ACT = Permission("", "serviceaccounts", "impersonate", DELEGATE)
 BOUNDS = {"quota": {"hard": {"pods": "20"}}, "limitRange": {"limits": [{"type": "Container"}]}}
 READS = {"TENANT_READS": "watch"}
 QUOTA = Resource("", "v1", "ResourceQuota", "resourcequotas")
@@ -60,7 +67,7 @@ class LifeCycle:
 
     rules: dict[str, list[Rule]]
     entries: dict[str, list[Entry]]
-    delegable: list[Grain]
+    delegable: list[Permission]
     """The rights that the delegate granted, and those of the servers' Role."""
 
 
@@ -124,7 +131,7 @@ def change_clusters(cluster: Cluster, other: Cluster) -> None:
     life.restore_into_new_cluster(cluster)
 
 
-def grants(api: Api, home: str) -> tuple[dict[str, list[Rule]], list[Grain]]:
+def grants(api: Api, home: str) -> tuple[dict[str, list[Rule]], list[Permission]]:
     """Return the permissions of each account, and those that are held only to grant them."""
     in_home = [(ROLE, home, name) for name in tenancy.ROLES if api.find(ROLE, home, name)]
     own = f"{CONTROLLER}-openbao-operator"
@@ -146,7 +153,7 @@ def grants(api: Api, home: str) -> tuple[dict[str, list[Rule]], list[Grain]]:
         live for live in api.list(ROLE, home) if live["metadata"]["name"].startswith(life.NAME)
     )
     rules = [*rules_of(api, *in_home), *servers["rules"]]
-    return granted, [grain for rule in rules for grain in grains(rule)]
+    return granted, [permission for rule in rules for permission in permissions_of(rule)]
 
 
 def change_bounds(api: Api, home: str) -> None:
@@ -206,19 +213,21 @@ def test_every_granted_right_is_used(life_cycle: LifeCycle, account: str) -> Non
         needed |= set(life_cycle.delegable)
     if account == CONTROLLER:
         needed |= {
-            grain for grain in life_cycle.delegable if grain.resource == "pods" and grain.name
+            permission
+            for permission in life_cycle.delegable
+            if permission.resource == "pods" and permission.name
         }
         needed |= {AFTER_LONG, *OF_RUNS}
     granted = life_cycle.rules[account]
-    count = len({grain for rule in granted for grain in grains(rule)})
+    count = len({permission for rule in granted for permission in permissions_of(rule)})
     print(f"\n  {account}: {count} rights; requests: {tally(life_cycle.entries[account])}")
     # Names of Secrets are granted before the Secrets exist, for example of the next keys. The names
     # are tested with contracts.tenancy; here each verb must be used on at least one of them.
     verbs = {need.verb for need in needed if need.resource == "secrets"}
     left = [
-        grain
-        for grain in unused_rights(granted, needed)
-        if grain.resource != "secrets" or grain.verb not in verbs
+        permission
+        for permission in unused_rights(granted, needed)
+        if permission.resource != "secrets" or permission.verb not in verbs
     ]
     assert not left, "granted, but never used: " + ", ".join(map(str, left))
 
@@ -229,6 +238,10 @@ def test_no_request_was_refused(life_cycle: LifeCycle, account: str) -> None:
 
 
 def test_the_provisioner_uses_no_right_that_it_grants(life_cycle: LifeCycle) -> None:
-    used = {grain for entry in life_cycle.entries[PROVISIONER] for grain in grains_of(entry)}
+    used = {
+        permission
+        for entry in life_cycle.entries[PROVISIONER]
+        for permission in required_permissions(entry)
+    }
     inside = {"pods", "secrets", "statefulsets", "configmaps", "roles", "rolebindings"}
-    assert not {grain.resource for grain in used} & inside
+    assert not {permission.resource for permission in used} & inside

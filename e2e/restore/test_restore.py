@@ -24,7 +24,7 @@ from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import STEADY, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
-from e2e.harness.stores import Ground, s3_store
+from e2e.harness.stores import ServerHost, s3_store
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
 from runtime.builtin_kinds import SECRET
@@ -41,8 +41,8 @@ SOON = 60.0
 def proxy(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
     folder: Path = tmp_path_factory.mktemp("store")
     with (
-        s3_store(Ground.of_rig(rig), folder) as store,
-        fault_proxy(Ground.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as proxy,
+        s3_store(ServerHost.of_rig(rig), folder) as store,
+        fault_proxy(ServerHost.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as proxy,
     ):
         yield proxy
 

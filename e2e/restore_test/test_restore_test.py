@@ -18,7 +18,7 @@ from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Operator
 from e2e.harness.stores import Store
-from e2e.harness.waiting import NotSoError, Stopwatch, until
+from e2e.harness.waiting import ExpectationError, Stopwatch, until
 from runtime.builtin_kinds import JOB, POD, ROLE
 
 CANARY, VALUE = "canary", "bird-0123456789"
@@ -58,8 +58,8 @@ def await_result(run: Run, request: str = "") -> Object:
 
     try:
         return until(f"{run.name} was tested", final_result, TEST_SECONDS, every=0.1)
-    except NotSoError as error:
-        raise NotSoError(f"{error}\n{describe(run)}") from None
+    except ExpectationError as error:
+        raise ExpectationError(f"{error}\n{describe(run)}") from None
 
 
 def describe(run: Run) -> str:
@@ -107,7 +107,7 @@ def test_each_snapshot_is_restored_and_compared(
 ) -> None:
     watch = Stopwatch()
     result = await_result(good)
-    record_property("seconds to a proof", round(watch.seconds, 2))
+    record_property("seconds to a result", round(watch.seconds, 2))
     assert (result["outcome"], result["reason"]) == ("Passed", "Restored"), describe(good)
     checks = {line.partition(":")[0]: line for line in result["checks"]}
     assert checks["canary"] == f"canary: secret/{CANARY} is unchanged"

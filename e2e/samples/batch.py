@@ -12,7 +12,7 @@ from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.samples import FOLDER, objects
-from e2e.harness.waiting import NotSoError, Stopwatch
+from e2e.harness.waiting import ExpectationError, Stopwatch
 from runtime.builtin_kinds import NAMESPACE
 from runtime.types import Resource
 
@@ -30,7 +30,7 @@ _KINDS: Mapping[str, Resource] = {"bao": CLUSTERS, "obackup": BACKUPS, "obrestor
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class Replacements:
     """Replacements for the placeholders of a sample: texts, and the entries of its Secrets."""
 
     text: Mapping[str, str] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Sample:
 
     api: Api
     name: str
-    filled: Filled | None = None
+    filled: Replacements | None = None
     after: str = ""
     """The sample that has to be ready before."""
     watch: Stopwatch | None = None
@@ -122,7 +122,7 @@ def _await_ready(samples: "list[Sample]") -> None:
             if sample.watch is not None and not sample.missing():
                 sample.seconds = sample.watch.seconds
         if time.monotonic() > end:
-            raise NotSoError("\n".join(sample.describe() for sample in late))
+            raise ExpectationError("\n".join(sample.describe() for sample in late))
         time.sleep(0.2)
 
 
@@ -137,7 +137,7 @@ def _delete(samples: "list[Sample]") -> None:
     end = time.monotonic() + SECONDS
     while left := [cluster for cluster in api.list(CLUSTERS, None) if _space(cluster) in spaces]:
         if time.monotonic() > end:
-            raise NotSoError(f"not deleted: {left}")
+            raise ExpectationError(f"not deleted: {left}")
         time.sleep(0.2)
     for name in spaces:
         api.delete(NAMESPACE, None, name)

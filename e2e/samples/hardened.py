@@ -19,7 +19,7 @@ from e2e.harness.sealer import Sealer
 from e2e.harness.stores import Store
 from e2e.rig import Rig
 from e2e.rig.storage import PROVISIONER
-from e2e.samples.batch import Filled
+from e2e.samples.batch import Replacements
 from runtime.types import Resource
 
 SAMPLE, NAME, NAMESPACE = "hardened-production.yaml", "production", "openbao-production"
@@ -49,7 +49,7 @@ def hardened_node(rig: Rig, api: Api) -> Iterator[None]:
         rig.kubectl("label", "nodes", "--all", f"{ZONE}-")
 
 
-def replacements(sealer: Sealer, store: Store, images: Registry) -> Filled:
+def replacements(sealer: Sealer, store: Store, images: Registry) -> Replacements:
     """Return the services of the rig as replacements for the placeholders."""
     public_key = images.new_key(KEY)
     images.sign(images.push(VERSION), KEY)
@@ -70,7 +70,7 @@ def replacements(sealer: Sealer, store: Store, images: Registry) -> Filled:
         "snapshots-login": store.secret(),
         **own_certificates(),
     }
-    return Filled(text, secrets)
+    return Replacements(text, secrets)
 
 
 def own_certificates() -> dict[str, dict[str, str]]:

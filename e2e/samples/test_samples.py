@@ -17,10 +17,10 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.operator import Operator
 from e2e.harness.pebble import Pebble
 from e2e.harness.samples import FILES
-from e2e.harness.stores import Ground, Store
+from e2e.harness.stores import ServerHost, Store
 from e2e.rig import Rig
 from e2e.samples import hardened
-from e2e.samples.batch import Filled, Sample, apply_samples
+from e2e.samples.batch import Replacements, Sample, apply_samples
 
 ONE_SERVER = (
     "audit.yaml",
@@ -59,7 +59,7 @@ def print_times() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def kmip(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KmipKey]:
-    with kmip_server(Ground.of_rig(rig), tmp_path_factory.mktemp("kmip")) as key:
+    with kmip_server(ServerHost.of_rig(rig), tmp_path_factory.mktemp("kmip")) as key:
         yield key
 
 
@@ -87,7 +87,7 @@ def test_samples_of_several_servers_and_with_real_services_in_their_placeholders
     filled = {
         "seal-kmip.yaml": with_kmip(kmip),
         "tls-acme.yaml": with_acme(acme),
-        "backup.yaml": Filled(
+        "backup.yaml": Replacements(
             {"https://s3.example.com": store.endpoint}, {"snapshots-login": store.secret()}
         ),
     }
@@ -95,18 +95,18 @@ def test_samples_of_several_servers_and_with_real_services_in_their_placeholders
     run([*samples, Sample(api, RESTORE, after="backup.yaml")])
 
 
-def with_kmip(kmip: KmipKey) -> Filled:
+def with_kmip(kmip: KmipKey) -> Replacements:
     """Return the address of the KMIP server, the id of its key, and a client certificate."""
     text = {"kmip.example.com:5696": kmip.endpoint, 'kmsKeyID: "1"': f'kmsKeyID: "{kmip.key}"'}
     files = {name: content.decode() for name, content in kmip.files().items()}
-    return Filled(text, {"seal-login": files})
+    return Replacements(text, {"seal-login": files})
 
 
-def with_acme(acme: Pebble) -> Filled:
+def with_acme(acme: Pebble) -> Replacements:
     """Return the directory and the authorities of an ACME server."""
     trusted = {"ca.crt": acme.authority.pem.decode(), "pki-ca.crt": acme.issuer().decode()}
     text = {"https://acme.example.com/directory": acme.directory}
-    return Filled(text, {"acme-authorities": trusted})
+    return Replacements(text, {"acme-authorities": trusted})
 
 
 def test_at_least_half_of_the_samples_run_here() -> None:

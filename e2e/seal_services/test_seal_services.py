@@ -17,7 +17,7 @@ from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
 from e2e.harness.plugins import PluginRegistry
-from e2e.harness.stores import Ground
+from e2e.harness.stores import ServerHost
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig, RigError
 from e2e.rig.versions import KMS_PLUGIN_PROGRAM
@@ -35,13 +35,13 @@ def namespace(make_namespace: MakeNamespace, operator: Operator) -> str:
 
 @pytest.fixture(scope="module")
 def kmip(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KmipKey]:
-    with kmip_server(Ground.of_rig(rig), tmp_path_factory.mktemp("kmip")) as key:
+    with kmip_server(ServerHost.of_rig(rig), tmp_path_factory.mktemp("kmip")) as key:
         yield key
 
 
 @pytest.fixture(scope="module")
 def kms(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KmsKey]:
-    with aws_kms(Ground.of_rig(rig), tmp_path_factory.mktemp("kms")) as key:
+    with aws_kms(ServerHost.of_rig(rig), tmp_path_factory.mktemp("kms")) as key:
         yield key
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from e2e.harness import certificates
-from e2e.harness.stores import Ground, s3_store
+from e2e.harness.stores import ServerHost, s3_store
 from e2e.harness.waiting import until
 from e2e.rig.progress import to_stderr
 
@@ -20,9 +20,9 @@ SOURCE_PORT, STORE_PORT = 18_200, 19_000
 TIMEOUT = 900.0
 
 
-def _run_once(program: str, place: dict[str, Any]) -> dict[str, float]:
+def _run_once(program: str, settings: dict[str, Any]) -> dict[str, float]:
     done = subprocess.run(
-        [sys.executable, "-m", "e2e.stream.contestant", program, json.dumps(place)],
+        [sys.executable, "-m", "e2e.stream.programs", program, json.dumps(settings)],
         capture_output=True, text=True, check=True, timeout=TIMEOUT,
     )  # fmt: skip
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
@@ -72,20 +72,20 @@ def main(mebibytes: int, runs: int) -> None:
 
 def _run_all(folder: Path, runs: int) -> dict[str, list[dict[str, float]]]:
     runs_by_program: dict[str, list[dict[str, float]]] = {"bare": [], "ours": []}
-    with s3_store(Ground.loopback(to_stderr()), folder / "store", port=STORE_PORT) as store:
+    with s3_store(ServerHost.loopback(to_stderr()), folder / "store", port=STORE_PORT) as store:
         credentials = folder / "credentials"
         credentials.mkdir()
         for name, content in store.secret().items():
             (credentials / name).write_text(content)
         target = store.target()
-        place = {
+        settings = {
             "bucket": target["bucket"], "endpoint": target["endpoint"], "port": SOURCE_PORT,
             "credentials": str(credentials), "authority": str(folder / "ca.crt"),
         }  # fmt: skip
         until("the source accepts connections", _accepts, 60.0, tolerate=(OSError,))
         for _ in range(runs):
             for program, figures in runs_by_program.items():
-                figures.append(_run_once(program, place))
+                figures.append(_run_once(program, settings))
                 for key in store.keys(""):
                     store.delete(key)
     return runs_by_program

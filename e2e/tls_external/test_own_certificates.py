@@ -8,7 +8,7 @@ import pytest
 from contracts.api.group import CLUSTERS
 from contracts.naming import names
 from e2e.harness import certificates
-from e2e.harness.certificates import Signed, data, secret
+from e2e.harness.certificates import SignedCertificate, data, secret
 from e2e.harness.clusters import Cluster
 from e2e.harness.handshake import served_serial
 from e2e.harness.kubernetes import Api
@@ -27,9 +27,9 @@ SERVER_NAME = names.raft_server_name(NAME)
 class Pki:
     """A root CA, an intermediate CA, and the server certificate."""
 
-    root: Signed
-    between: Signed
-    served: Signed
+    root: SignedCertificate
+    between: SignedCertificate
+    served: SignedCertificate
 
     def files(self) -> dict[str, bytes]:
         """The entries of the server's Secret."""
@@ -72,7 +72,9 @@ def serials(cluster: Cluster) -> set[int]:
 
 
 @pytest.mark.timeout(600)
-def test_own_certificates(api: Api, reloading_operator: Operator, namespace: str) -> None:
+def test_external_certificates_are_installed_and_invalid_ones_refused(
+    api: Api, reloading_operator: Operator, namespace: str
+) -> None:
     server_secret, ca_secret = names.tls_server_secret(NAME), names.tls_ca_secret(NAME)
     first = pki()
     nameless = certificates.leaf(first.between, ("bao.example.com",))

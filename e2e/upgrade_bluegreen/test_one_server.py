@@ -36,8 +36,8 @@ from e2e.harness.takeover import (
     claims_of,
     events,
     hook,
+    is_idle,
     members,
-    rests,
     serving_pool,
     stateful_sets,
     taking_over,
@@ -129,9 +129,9 @@ def test_after_a_hook_fails_a_failed_rollback_waits_for_a_user(cluster: Cluster)
     with taking_over(cluster) as takeover, patient(cluster) as writer:
         change(cluster, {"version": SECOND})
         operation = takeover.await_phase(SYNCING)["operationID"]
-        takeover.await_that("the hook Job is created", lambda: judges(cluster), 30.0)
+        takeover.await_state("the hook Job is created", lambda: judges(cluster), 30.0)
         change(cluster, {"upgrade": {"jwtAuthRole": "nobody"}})
-        glass = takeover.await_that(
+        glass = takeover.await_state(
             "break glass is active", lambda: active_break_glass(cluster), 60.0
         )
         cluster.await_condition("Degraded", "True", GLASS, seconds=10.0)
@@ -142,7 +142,7 @@ def test_after_a_hook_fails_a_failed_rollback_waits_for_a_user(cluster: Cluster)
         )
         assert {name_of(pod) for pod in cluster.pods()} == pods == both(takeover.pools)
         change(cluster, {"upgrade": {"jwtAuthRole": None}, "breakGlassAck": glass["nonce"]})
-        takeover.await_rest()
+        takeover.await_idle()
         pools = takeover.pools
     print(f"  {pools.timeline()}\n  {writer.describe()}")
     phases = [phase.name for phase in pools.phases()]
@@ -177,7 +177,7 @@ def test_an_upgrade_whose_green_cannot_start_is_rolled_back(
     blocked_upgrade: BlockedUpgrade,
 ) -> None:
     takeover, writer = blocked_upgrade.takeover, blocked_upgrade.writer
-    takeover.await_rest(PULL_SECONDS)
+    takeover.await_idle(PULL_SECONDS)
     pools, cluster = takeover.pools, takeover.cluster
     print(f"\n  {pools.timeline()}\n  {writer.describe()}")
     assert [phase.name for phase in pools.phases()] == [DEPLOYING, ROLLBACK_CLEANUP, IDLE]
@@ -219,7 +219,7 @@ def assert_blue_alone_is_left(cluster: Cluster, pools: TwoPools) -> None:
     cluster.await_condition("Upgrading", "False", "UpgradeRollback", seconds=10.0)
     cluster.await_condition("Available", seconds=10.0)
     assert events(cluster, "RollbackStarted")
-    throughout("the upgrade is not retried", lambda: rests(cluster), STILL_SECONDS)
+    throughout("the upgrade is not retried", lambda: is_idle(cluster), STILL_SECONDS)
 
 
 @pytest.mark.timeout(300)
@@ -230,7 +230,7 @@ def test_read_replicas_are_upgraded_last(cluster: Cluster, requests: Requests) -
         unjudged = {"blueGreen": {"verification": None}, "requests": {"retry": "unjudged"}}
         change(cluster, {"version": SECOND, "upgrade": unjudged})
         takeover.await_phase(DEPLOYING)
-        takeover.await_rest()
+        takeover.await_idle()
         cluster.await_available(30.0)
         requests.await_silence()
         pools = takeover.pools

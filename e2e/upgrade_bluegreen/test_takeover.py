@@ -34,15 +34,15 @@ from e2e.harness.operator import NO_ELECTION, Launcher, Operator
 from e2e.harness.service_writer import ServiceWriter, steady_voters
 from e2e.harness.takeover import (
     Takeover,
-    all_of,
     await_cost,
     blue_before_cleanup,
     claims_of,
     events,
+    green_pool,
     hook,
+    is_idle,
     members,
-    rests,
-    second,
+    pod_names,
     serving_pool,
     stateful_sets,
     taking_over,
@@ -72,7 +72,7 @@ HOLD = "BlueGreenHold"
 
 
 @dataclass(slots=True)
-class Helm:
+class Operators:
     """The operator of the cluster, which is replaced by another one after a crash."""
 
     launcher: Launcher
@@ -93,19 +93,21 @@ class Helm:
 
 
 @pytest.fixture(scope="module")
-def helm(rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity) -> Iterator[Helm]:
+def operators(
+    rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity
+) -> Iterator[Operators]:
     """An operator that can be killed; fails if the API server refuses a request of any of them."""
     mark = audit.mark()
-    helm = Helm(launcher, controller, rig.load_operator_image())
-    helm.start()
-    yield helm
-    (last,) = helm.at_work
+    operators = Operators(launcher, controller, rig.load_operator_image())
+    operators.start()
+    yield operators
+    (last,) = operators.at_work
     assert last.alive, last.tail()
     assert not (no := refusals(audit.since(mark, controller.user))), "\n".join(map(str, no))
 
 
 @pytest.fixture(scope="module")
-def cluster(rig: Rig, api: Api, make_namespace: MakeNamespace, helm: Helm) -> Cluster:
+def cluster(rig: Rig, api: Api, make_namespace: MakeNamespace, operators: Operators) -> Cluster:
     """Three voters of the first version with retained volumes, and a login for clients."""
     rig.load_openbao(OPENBAO_UPGRADES)
     judged = {"verification": {"prePromotionHook": hook(0)}}
@@ -127,11 +129,11 @@ def test_a_green_pool_takes_over_and_no_write_is_lost(cluster: Cluster, requests
         operation = takeover.await_phase(SYNCING)["operationID"]
         assert len(cluster.pods()) == 2 * SIZE
         ids = cluster.cluster_ids()
-        takeover.await_that(
+        takeover.await_state(
             "the removal of blue is held", lambda: cluster_waiting_for_approval(cluster), 90.0
         )
         change(cluster, {"upgrade": {"requests": {"rollback": "refused"}}})
-        takeover.await_that("the refusal", lambda: refusal(cluster), 20.0)
+        takeover.await_state("the refusal", lambda: refusal(cluster), 20.0)
         change(cluster, {"upgrade": {"requests": {"cleanup": "approved"}}})
         cost = await_cost(takeover, writer, requests, mark, f"{SECOND}, with a hook")
     print("\n" + table.plain(HEADERS, [row(cost.figures, cost.pools)]))
@@ -172,8 +174,8 @@ def assert_blue_stays_until_cleanup(pools: TwoPools) -> None:
     cleanup = pools.began(CLEANUP)
     assert cleanup is not None
     blue, green = pools.lives(pools.blue), pools.lives(pools.green)
-    assert {life.name for life in blue} == all_of(pools.blue, SIZE)
-    assert {life.name for life in green} == all_of(pools.green, SIZE)
+    assert {life.name for life in blue} == pod_names(pools.blue, SIZE)
+    assert {life.name for life in green} == pod_names(pools.green, SIZE)
     assert len(blue) == len(green) == SIZE
     for life in blue:
         assert (life.created_at, life.restarts) == (None, 0), life
@@ -187,9 +189,9 @@ def assert_green_alone_is_left(cluster: Cluster, pools: TwoPools, version: str) 
     """Only green has voters, and the status reports a completed upgrade."""
     blue, green = pools.blue, pools.green
     assert stateful_sets(cluster) == {green.stateful_set}
-    assert members(cluster) == dict.fromkeys(all_of(green, SIZE), True)
+    assert members(cluster) == dict.fromkeys(pod_names(green, SIZE), True)
     pods = cluster.pods()
-    assert {name_of(pod) for pod in pods} == all_of(green, SIZE)
+    assert {name_of(pod) for pod in pods} == pod_names(green, SIZE)
     assert {image_of(pod) for pod in pods} == {openbao_reference(version)}
     assert {cluster.server(name_of(pod)).health()["version"] for pod in pods} == {version}
     kept = claims_of(cluster, blue)
@@ -210,14 +212,14 @@ def assert_green_alone_is_left(cluster: Cluster, pools: TwoPools, version: str) 
 
 
 @pytest.mark.timeout(200)
-def test_afterwards_nothing_is_written(cluster: Cluster, requests: Requests) -> None:
+def test_nothing_is_written_after_the_upgrade(cluster: Cluster, requests: Requests) -> None:
     requests.settle(cluster)
     requests.assert_silent(QUIET_SECONDS)
 
 
 @pytest.mark.timeout(600)
 def test_green_waits_for_approval_despite_spec_edits_and_a_crash(
-    cluster: Cluster, requests: Requests, helm: Helm
+    cluster: Cluster, requests: Requests, operators: Operators
 ) -> None:
     """An early approval has no effect; edits of the spec, and a restarted operator, wait."""
     by_hand = {"autoPromote": False, "autoCleanup": False}
@@ -228,22 +230,22 @@ def test_green_waits_for_approval_despite_spec_edits_and_a_crash(
         change(cluster, {"version": THIRD})
         takeover.await_phase(DEPLOYING)
         change(cluster, {"upgrade": {"requests": {"promote": "too-early"}}})
-        takeover.await_that(
+        takeover.await_state(
             "the early request is handled", lambda: promotion_request(cluster, "too-early"), 20
         )
-        takeover.await_that(
+        takeover.await_state(
             "the upgrade is held", lambda: cluster_waiting_for_approval(cluster), 60.0
         )
         change(cluster, {"replicas": SIZE + 2, "image": ABSENT})
         assert_held_still(takeover, requests, SYNCING)
-        helm.crash()
-        helm.start()
+        operators.crash()
+        operators.start()
         assert_held_still(takeover, requests, SYNCING)
         change(cluster, {"upgrade": {"requests": {"promote": "now"}}})
         takeover.await_phase(DEMOTING)
         change(cluster, {"replicas": SIZE, "image": None})
-        takeover.await_that("blue is kept", lambda: blue_before_cleanup(cluster), 60.0)
-        takeover.await_that(
+        takeover.await_state("blue is kept", lambda: blue_before_cleanup(cluster), 60.0)
+        takeover.await_state(
             "its removal is held", lambda: cluster_waiting_for_approval(cluster), 60.0
         )
         assert_held_still(takeover, requests, DEMOTING)
@@ -259,8 +261,8 @@ def test_green_waits_for_approval_despite_spec_edits_and_a_crash(
     assert_clients_switch_once(pools)
     assert_no_server_of_blue_was_touched(pools)
     assert members(cluster) == {
-        **dict.fromkeys(all_of(blue, SIZE), False),
-        **dict.fromkeys(all_of(green, SIZE), True),
+        **dict.fromkeys(pod_names(blue, SIZE), False),
+        **dict.fromkeys(pod_names(green, SIZE), True),
     }
     assert writer.lost() == []
     assert writer.missed == []
@@ -273,10 +275,10 @@ def test_a_rollback_is_possible_while_blue_is_retained(
     """Green leads by then and serves all clients. The upgrade is not retried without a request."""
     watch = Stopwatch()
     with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
-        blue, green = serving_pool(cluster), second(cluster)
+        blue, green = serving_pool(cluster), green_pool(cluster)
         change(cluster, {"upgrade": {"requests": {"rollback": "back-1"}}})
         takeover.await_phase(ROLLBACK_CLEANUP)
-        takeover.await_rest()
+        takeover.await_idle()
         pools = takeover.pools
     print(f"\n  rolled back in {watch.seconds:.1f} s: {pools.timeline()}\n  {writer.describe()}")
     assert [phase.name for phase in pools.phases()][-3:] == [ROLLING_BACK, ROLLBACK_CLEANUP, IDLE]
@@ -284,8 +286,8 @@ def test_a_rollback_is_possible_while_blue_is_retained(
     assert turns == [{green.revision}, {blue.revision}]
     assert_no_server_of_blue_was_touched(pools)
     assert stateful_sets(cluster) == {blue.stateful_set}
-    assert {name_of(pod) for pod in cluster.pods()} == all_of(blue, SIZE)
-    assert members(cluster) == dict.fromkeys(all_of(blue, SIZE), True)
+    assert {name_of(pod) for pod in cluster.pods()} == pod_names(blue, SIZE)
+    assert members(cluster) == dict.fromkeys(pod_names(blue, SIZE), True)
     until("the volumes of green are gone", lambda: not claims_of(cluster, green), 10.0)
     status = cluster.live()["status"]
     assert status["upgradeRequests"]["lastHandledRollback"] == "back-1"
@@ -295,7 +297,7 @@ def test_a_rollback_is_possible_while_blue_is_retained(
     cluster.await_condition("Upgrading", "False", "UpgradeRollback", seconds=10.0)
     assert events(cluster, "RollbackStarted")
     requests.await_silence()
-    throughout("the upgrade is not retried", lambda: rests(cluster), STILL_SECONDS)
+    throughout("the upgrade is not retried", lambda: is_idle(cluster), STILL_SECONDS)
     assert writer.lost() == []
     assert writer.missed == []
 
@@ -345,7 +347,7 @@ def assert_held_still(takeover: Takeover, requests: Requests, phase: str) -> Non
 def assert_no_server_of_blue_was_touched(pools: TwoPools) -> None:
     """The blue pods are the same as before, and none of them was restarted."""
     blue_pods = pools.lives(pools.blue)
-    assert {life.name for life in blue_pods} == all_of(pools.blue, SIZE)
+    assert {life.name for life in blue_pods} == pod_names(pools.blue, SIZE)
     for life in blue_pods:
         assert (life.created_at, life.restarts, life.terminating_at) == (None, 0, None), life
 

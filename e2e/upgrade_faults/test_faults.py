@@ -41,7 +41,9 @@ REASONS = ("PodNotReady", "HealthCheckFailed")
 
 
 @pytest.fixture(scope="module")
-def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator, store: Store) -> Cluster:
+def cluster(
+    api: Api, make_namespace: MakeNamespace, short_deadline_operator: Operator, store: Store
+) -> Cluster:
     """Three voters with a backup target."""
     namespace = make_namespace()
     make_credentials(api, namespace, store)
@@ -52,7 +54,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator, store:
 
 
 @pytest.mark.timeout(400)
-def test_it_stops_at_a_full_volume_and_continues_once_space_is_free(
+def test_an_upgrade_stops_at_a_full_volume_and_continues_once_space_is_free(
     cluster: Cluster, requests: Requests
 ) -> None:
     """The first upgrade of the cluster: in one that was upgraded before, no server failed."""
@@ -77,7 +79,7 @@ def test_it_stops_at_a_full_volume_and_continues_once_space_is_free(
 
 
 @pytest.mark.timeout(300)
-def test_with_an_absent_image_it_stops_at_the_first_pod_and_the_others_serve(
+def test_an_upgrade_to_an_absent_image_stops_at_the_first_pod(
     cluster: Cluster, requests: Requests
 ) -> None:
     requests.settle(cluster)
@@ -104,7 +106,7 @@ def test_a_backup_works_while_the_upgrade_is_stopped(cluster: Cluster) -> None:
 
 
 @pytest.mark.timeout(400)
-def test_a_new_target_repairs_it_and_the_leader_stays_until_its_step_down_succeeds(
+def test_a_new_target_continues_the_upgrade_and_the_leader_waits_for_its_step_down(
     cluster: Cluster, requests: Requests
 ) -> None:
     """The step-down Job logs in with a role that does not exist, until a retry.

@@ -11,7 +11,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.operator import Operator
 from e2e.harness.service_writer import steady_voters
 from e2e.harness.upgrade_history import CLUSTERS
-from e2e.harness.upgrades import Requests, under_a_client
+from e2e.harness.upgrades import Requests, upgrade_under_load
 from e2e.rig import Rig
 from e2e.rig.images import openbao_reference
 from e2e.rig.versions import OPENBAO_UPGRADES
@@ -33,8 +33,8 @@ def cluster(
 
 
 @pytest.mark.timeout(300)
-def test_it_is_announced_and_nothing_is_lost(cluster: Cluster, requests: Requests) -> None:
-    done = under_a_client(cluster, requests, VERSION, "one server")
+def test_the_outage_is_announced_and_no_write_is_lost(cluster: Cluster, requests: Requests) -> None:
+    done = upgrade_under_load(cluster, requests, VERSION, "one server")
     history = done.history
     old, new = history.lives()
     assert (old.name, new.name) == (names.pod(NAME, 0), names.pod(NAME, 0))

@@ -35,7 +35,7 @@ def cluster(
 
 
 @pytest.mark.timeout(400)
-def test_no_server_is_touched_before_the_snapshot_is_kept(
+def test_no_server_is_replaced_before_the_snapshot_is_stored(
     cluster: Cluster, store: Store, requests: Requests
 ) -> None:
     requests.settle(cluster)

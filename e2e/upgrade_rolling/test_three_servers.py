@@ -13,7 +13,7 @@ from e2e.harness.manifests import STEADFAST
 from e2e.harness.operator import Operator
 from e2e.harness.service_writer import ServiceWriter, steady_voters
 from e2e.harness.upgrade_history import HEADERS, History
-from e2e.harness.upgrades import Requests, move_lead, under_a_client
+from e2e.harness.upgrades import Requests, move_leadership, upgrade_under_load
 from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.images import openbao_reference
@@ -44,8 +44,8 @@ def cluster(
 def test_the_leader_is_replaced_last_and_no_write_is_lost(
     cluster: Cluster, requests: Requests
 ) -> None:
-    move_lead(cluster, LEADER)
-    done = under_a_client(cluster, requests, SECOND, f"{SECOND}, leader {LEADER}")
+    move_leadership(cluster, LEADER)
+    done = upgrade_under_load(cluster, requests, SECOND, f"{SECOND}, leader {LEADER}")
     history, cost = done.history, done.figures
     print("\n" + table.plain(HEADERS, [cost.row()]))
     assert_each_pod_is_new_once(history, SECOND)
@@ -129,6 +129,6 @@ def _behind(cluster: Cluster) -> set[str]:
 
 
 @pytest.mark.timeout(200)
-def test_afterwards_nothing_is_written(cluster: Cluster, requests: Requests) -> None:
+def test_nothing_is_written_after_the_upgrade(cluster: Cluster, requests: Requests) -> None:
     requests.settle(cluster)
     requests.assert_silent(QUIET_SECONDS)

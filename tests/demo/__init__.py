@@ -1,1 +1,1 @@
-"""The pure parts of e2e.demo and e2e.measure; the rest is tested by running it."""
+"""The pure modules of e2e.demo and e2e.measure; the demo itself tests the others."""

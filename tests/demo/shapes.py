@@ -21,7 +21,7 @@ def condition(kind: str, status: str, reason: str = "", message: str = "") -> Ob
 
 
 def cluster(*conditions: Object, name: str = "bao", generation: int = 1) -> Object:
-    """An OpenBaoCluster that the operator has seen at generation 1."""
+    """An OpenBaoCluster that the operator has reconciled at generation 1."""
     return {
         "metadata": {"name": name, "namespace": NAMESPACE, "uid": name, "generation": generation},
         "status": {"observedGeneration": 1, "conditions": list(conditions)},
@@ -43,7 +43,7 @@ def pod(
 
 
 def ready_pod(name: str) -> Object:
-    """A pod that serves."""
+    """A ready pod."""
     return pod(name, {"type": "Ready", "status": "True"}, state={"running": {}})
 
 
@@ -54,5 +54,5 @@ def child(name: str, **spec: Any) -> Object:
 
 
 def journal_entry(at: float, kind: str, obj: Object, change: Change = "MODIFIED") -> JournalEntry:
-    """A change at a time."""
+    """A journal entry at a time."""
     return JournalEntry(at, kind, change, obj)

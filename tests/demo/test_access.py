@@ -1,4 +1,4 @@
-"""Reaching a server: kubectl's words, and TLS that is verified."""
+"""Requests to a server: the output of kubectl, and verified TLS."""
 
 import http.server
 import ssl
@@ -25,7 +25,7 @@ NAME = "server.local"
         ("", None),
     ],
 )
-def test_the_port_is_read_from_what_kubectl_says(line: str, expected: int | None) -> None:
+def test_the_port_is_parsed_from_the_output_of_kubectl(line: str, expected: int | None) -> None:
     assert parse_port(line) == expected
 
 
@@ -38,19 +38,19 @@ class _Answers(http.server.BaseHTTPRequestHandler):
         self.wfile.write(content if self.path != "/text" else b"no json")
 
     def do_POST(self) -> None:
-        """Send the request's body back."""
+        """Echo the body of the request."""
         content = self.rfile.read(int(self.headers["Content-Length"]))
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b'{"token": "%s", "sent": %s}' % (self.headers["X-T"].encode(), content))
 
     def log_message(self, *_: object) -> None:
-        """Keep still."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of NAME, its authority and its key, in one file."""
+    """A certificate for NAME, its CA and its key, in one file."""
     now = SystemClock().now()
     authority = make_authority("x", now)
     pair = issue_server(authority, (NAME,), (), now)
@@ -75,36 +75,36 @@ def port(certificate: Path) -> Iterator[int]:
 
 
 def call(port: int, certificate: Path, **changes: object) -> Call:
-    """A call that the server answers, unless changed."""
+    """A call that succeeds, with changes."""
     text = certificate.read_text()
     authority = text[: text.index("-----BEGIN PRIVATE")]
     given = {"server_name": NAME, "authority": authority, "method": "GET", "path": "/"}
     return Call(host="127.0.0.1", port=port, **{**given, **changes})  # type: ignore[arg-type]
 
 
-def test_any_status_is_an_answer_with_its_body(port: int, certificate: Path) -> None:
+def test_any_status_is_returned_with_its_body(port: int, certificate: Path) -> None:
     answer = perform(call(port, certificate))
     assert (answer.status, answer.body, answer.error) == (429, {"standby": True}, "")
 
 
-def test_headers_and_body_arrive(port: int, certificate: Path) -> None:
-    ask = call(port, certificate, method="POST", headers={"X-T": "s"}, body={"a": 1})
-    assert perform(ask).body == {"token": "s", "sent": {"a": 1}}
+def test_headers_and_body_are_sent(port: int, certificate: Path) -> None:
+    request = call(port, certificate, method="POST", headers={"X-T": "s"}, body={"a": 1})
+    assert perform(request).body == {"token": "s", "sent": {"a": 1}}
 
 
-def test_a_server_of_another_name_is_not_believed(port: int, certificate: Path) -> None:
+def test_a_certificate_for_another_name_is_rejected(port: int, certificate: Path) -> None:
     answer = perform(call(port, certificate, server_name="other.local"))
     assert answer.status == 0
     assert "CERTIFICATE_VERIFY_FAILED" in answer.error
 
 
-def test_nobody_listening_is_an_answer_too(certificate: Path) -> None:
+def test_a_refused_connection_is_returned(certificate: Path) -> None:
     answer = perform(call(1, certificate))
     assert answer.status == 0
     assert "ConnectionRefusedError" in answer.error
 
 
 @pytest.mark.parametrize("path", ["/text", "/list"])
-def test_a_body_that_is_no_object_is_left_out(port: int, certificate: Path, path: str) -> None:
+def test_a_body_that_is_not_an_object_is_omitted(port: int, certificate: Path, path: str) -> None:
     answer = perform(call(port, certificate, path=path))
     assert (answer.status, answer.body) == (429, {})

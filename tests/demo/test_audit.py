@@ -15,7 +15,7 @@ LATER = START + timedelta(seconds=10)
 
 
 def line(identity: str, **changes: Any) -> bytes:
-    """One line of a log as kube-apiserver 1.36 writes it, cut to what is read."""
+    """One line of a log as kube-apiserver 1.36 writes it, with the parsed fields only."""
     event: dict[str, Any] = {
         "kind": "Event",
         "auditID": identity,
@@ -32,7 +32,7 @@ def line(identity: str, **changes: Any) -> bytes:
     return orjson.dumps({key: item for key, item in event.items() if item is not None}) + b"\n"
 
 
-def test_a_request_is_read() -> None:
+def test_a_request_is_parsed() -> None:
     (request,) = parse([line("1", objectRef={"resource": "pods", "subresource": "status"})])
     assert request == Request(
         id="1",
@@ -45,7 +45,7 @@ def test_a_request_is_read() -> None:
     )
 
 
-def test_a_request_about_no_resource_is_named_by_its_path() -> None:
+def test_a_request_without_a_resource_has_its_path() -> None:
     (request,) = parse([line("1", objectRef=None, requestURI="/openid/v1/jwks?x=1", verb="get")])
     assert request.resource == "/openid/v1/jwks"
 
@@ -60,8 +60,8 @@ def test_a_watch_that_started_and_ended_is_one_request() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 40])
-def test_a_reader_that_begins_inside_of_a_line_leaves_it_out(tmp_path: Path, size: int) -> None:
-    """A long line arrives in pieces, and a reader may begin between two of them."""
+def test_a_reader_skips_a_line_that_began_before_it(tmp_path: Path, size: int) -> None:
+    """A long line is written in parts, and a reader may start between two of them."""
     log, late = tmp_path / "audit.log", line("2")
     log.write_bytes(line("1") + late[:size])
     reader = AuditReader(log)
@@ -70,7 +70,7 @@ def test_a_reader_that_begins_inside_of_a_line_leaves_it_out(tmp_path: Path, siz
     assert reader.count(START, LATER).total == (1 if size else 2)
 
 
-def test_a_line_that_is_still_being_written_is_left_for_later() -> None:
+def test_an_incomplete_line_is_ignored() -> None:
     assert [item.id for item in parse([line("1"), line("2")[:-20]])] == ["1"]
 
 
@@ -95,12 +95,12 @@ def test_requests_are_counted_by_kind() -> None:
     "changes",
     [
         pytest.param({"objectRef": {"resource": "leases"}, "verb": "update"}, id="a lease"),
-        pytest.param({"user": {"username": "admin"}, "userAgent": "kubectl"}, id="somebody else"),
+        pytest.param({"user": {"username": "admin"}, "userAgent": "kubectl"}, id="another user"),
         pytest.param({"requestReceivedTimestamp": "2026-01-01T11:59:59.999999Z"}, id="before"),
         pytest.param({"requestReceivedTimestamp": "2026-01-01T12:00:10.000000Z"}, id="after"),
     ],
 )
-def test_what_is_not_the_operators_work_in_that_time_is_left_out(changes: dict[str, Any]) -> None:
+def test_requests_of_others_and_of_other_times_are_not_counted(changes: dict[str, Any]) -> None:
     assert tally(parse([line("1", **changes)]), START, LATER).total == 0
 
 
@@ -113,7 +113,7 @@ def test_what_is_not_the_operators_work_in_that_time_is_left_out(changes: dict[s
         ("system:serviceaccount:kube-system:openbao-operator-controller", "other", False),
     ],
 )
-def test_the_operator_is_known_by_its_account_or_its_agent(
+def test_the_operator_is_identified_by_its_account_or_user_agent(
     user: str, agent: str, expected: bool
 ) -> None:
     request = Request("1", START, user, agent, "get", "pods", 200)

@@ -1,4 +1,4 @@
-"""e2e.demo.journal: a reader who waits for what lists show already."""
+"""e2e.demo.journal: a reader that waits for the changes that lists already contain."""
 
 import queue
 from collections.abc import Iterator, Mapping
@@ -54,7 +54,7 @@ def pod(name: str, version: int) -> Object:
     ],
     ids=["changed", "new", "gone", "newer than the list"],
 )
-def test_it_waits_for_the_event_of_what_a_list_shows(
+def test_catch_up_waits_for_the_watch_events_of_a_list(
     version: int, items: dict[str, int], change: tuple[Change, str, int]
 ) -> None:
     api = Lists()

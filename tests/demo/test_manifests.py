@@ -1,4 +1,4 @@
-"""The operator's manifests, adjusted to a place."""
+"""The operator's manifests, adjusted to an environment."""
 
 import pytest
 import yaml
@@ -26,20 +26,20 @@ def deployment(wishes: Installation = WISHES) -> Object:
     return one_of_kind(operator_objects(DEPLOYMENT, wishes), "Deployment")
 
 
-def test_the_deployment_of_the_base_is_the_one_that_is_meant() -> None:
+def test_the_names_match_the_deployment_of_the_base() -> None:
     manifest = deployment()
     assert manifest["metadata"]["name"] == OPERATOR_DEPLOYMENT
     assert manifest["spec"]["selector"]["matchLabels"] == OPERATOR_SELECTOR
 
 
-def test_image_pull_policy_and_replicas_are_as_wished() -> None:
+def test_image_pull_policy_and_replicas_are_set() -> None:
     manifest = deployment()
     (container,) = manifest["spec"]["template"]["spec"]["containers"]
     assert (container["image"], container["imagePullPolicy"]) == ("localhost/operator:1", "Never")
     assert manifest["spec"]["replicas"] == 2
 
 
-def test_the_repository_of_the_server_image_is_set_once_and_other_variables_stay() -> None:
+def test_the_repository_of_the_server_image_replaces_only_its_variable() -> None:
     text = DEPLOYMENT.replace("env:", "env:\n            - {name: RELATED_IMAGE_OPENBAO, value: x}")
     manifest = one_of_kind(operator_objects(text, WISHES), "Deployment")
     (container,) = manifest["spec"]["template"]["spec"]["containers"]
@@ -52,7 +52,7 @@ def test_the_repository_of_the_server_image_is_set_once_and_other_variables_stay
     assert "POD_NAME" in {variable["name"] for variable in container["env"]}
 
 
-def test_new_content_behind_the_same_tag_makes_new_pods() -> None:
+def test_another_image_with_the_same_tag_replaces_the_pods() -> None:
     template = deployment()["spec"]["template"]
     assert template["metadata"]["annotations"][CONTENT_ANNOTATION] == "sha256:abc"
     plain = deployment(Installation("i", "Always", "r"))["spec"]["template"]
@@ -70,10 +70,10 @@ def test_a_base_without_a_deployment_is_refused() -> None:
         operator_objects("kind: Service\n", WISHES)
 
 
-def test_empty_documents_are_left_out() -> None:
+def test_empty_documents_are_omitted() -> None:
     assert documents("---\n---\nkind: A\n---\n") == [{"kind": "A"}]
 
 
-def test_several_of_a_kind_are_not_one() -> None:
+def test_several_objects_of_a_kind_are_refused() -> None:
     with pytest.raises(DemoError, match="found 2"):
         one_of_kind(documents(yaml.safe_dump_all([{"kind": "A"}, {"kind": "A"}])), "A")

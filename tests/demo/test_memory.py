@@ -7,7 +7,7 @@ from e2e.demo.memory import Memory, parse
 STATUS = "Name:\tpython3\nVmPeak:\t  999999 kB\nVmHWM:\t  100000 kB\nVmRSS:\t   80000 kB\n"
 
 
-def test_resident_memory_is_read_now_and_at_its_highest() -> None:
+def test_the_current_and_the_peak_resident_memory_are_parsed() -> None:
     assert parse("pod-a", STATUS) == Memory("pod-a", now=81.92, peak=102.4)
 
 

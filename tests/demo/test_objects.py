@@ -1,4 +1,4 @@
-"""Reading objects: what counts as true, ready and current."""
+"""Conditions and readiness of objects."""
 
 import pytest
 
@@ -12,18 +12,20 @@ AVAILABLE = condition("Available", "True")
     ("obj", "expected"),
     [
         pytest.param(cluster(AVAILABLE), True, id="true and current"),
-        pytest.param(cluster(), False, id="not said"),
+        pytest.param(cluster(), False, id="no such condition"),
         pytest.param(cluster(condition("Available", "False")), False, id="false"),
         pytest.param(cluster(condition("Available", "Unknown")), False, id="unknown"),
-        pytest.param(cluster(AVAILABLE, generation=2), False, id="said of an older spec"),
+        pytest.param(cluster(AVAILABLE, generation=2), False, id="of an older generation"),
         pytest.param({"metadata": {"name": "new", "generation": 1}}, False, id="no status"),
     ],
 )
-def test_a_condition_holds_when_it_is_true_of_the_present_spec(obj: Object, expected: bool) -> None:
+def test_a_condition_holds_if_it_is_true_for_the_current_generation(
+    obj: Object, expected: bool
+) -> None:
     assert holds(obj, "Available") is expected
 
 
-def test_a_ready_pod_is_ready_until_it_is_told_to_go() -> None:
+def test_a_terminating_pod_is_not_ready() -> None:
     obj = ready_pod("bao-0")
     assert is_ready(obj)
     obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"

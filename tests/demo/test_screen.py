@@ -1,4 +1,4 @@
-"""What is printed where nobody sits at a terminal."""
+"""The output without a terminal."""
 
 import io
 
@@ -17,7 +17,7 @@ from e2e.demo.screen import Screen, duration, fit
         (65, "1 min 05 s"),
     ],
 )
-def test_seconds_are_written_as_a_person_says_them(seconds: float, expected: str) -> None:
+def test_durations_are_formatted_in_minutes_and_seconds(seconds: float, expected: str) -> None:
     assert duration(seconds) == expected
 
 
@@ -29,17 +29,17 @@ def test_a_line_is_cut_to_its_width(text: str, width: int, expected: str) -> Non
     assert fit(text, width) == expected
 
 
-def test_no_escape_goes_into_a_file() -> None:
+def test_a_file_gets_no_escape_sequences() -> None:
     out = io.StringIO()
     with Screen(out) as screen, screen.step("A step"):
         screen.waiting("for something")
         screen.say("a note")
-        screen.trouble("a trouble")
+        screen.error("an error")
     assert "\x1b" not in out.getvalue()
     assert "\r" not in out.getvalue()
 
 
-def test_a_step_has_its_title_before_and_its_duration_behind() -> None:
+def test_a_step_shows_its_title_and_then_its_duration() -> None:
     out = io.StringIO()
     with Screen(out) as screen:
         with screen.step("A step"):
@@ -51,7 +51,7 @@ def test_a_step_has_its_title_before_and_its_duration_behind() -> None:
     assert "done in" in lines[3]
 
 
-def test_a_step_that_fails_is_not_done() -> None:
+def test_a_failed_step_is_not_marked_as_done() -> None:
     out = io.StringIO()
     with Screen(out) as screen:
         with pytest.raises(RuntimeError), screen.step("A step"):
@@ -60,7 +60,7 @@ def test_a_step_that_fails_is_not_done() -> None:
     assert "done" not in out.getvalue()
 
 
-def test_the_same_words_are_not_said_twice() -> None:
+def test_a_repeated_message_is_printed_once() -> None:
     out = io.StringIO()
     with Screen(out) as screen, screen.step("A step"):
         for _ in range(5):

@@ -1,14 +1,21 @@
-"""A watched bring-up becomes a script that needs no operator."""
+"""A recorded bring-up is converted to a script that needs no operator."""
 
 import pytest
 
 from contracts.naming import labels
 from e2e.demo.errors import DemoError
 from e2e.demo.objects import Object, name_of
-from e2e.measure.template import MANAGER, SECRETS, Kind, Move, bare, script
+from e2e.measure.template import (
+    MANAGER,
+    SECRETS,
+    Kind,
+    NamespaceChange,
+    script,
+    without_server_fields,
+)
 from tests.demo.shapes import child, journal_entry
 
-MOVE = Move("home", "away")
+CHANGE = NamespaceChange("home", "away")
 SERVICES = Kind("v1", "Service", "services")
 SECRET: Object = {**child("bao-tls-ca"), "data": {"ca.crt": "x"}}
 SIGHTS = [
@@ -21,38 +28,40 @@ SIGHTS = [
 ]
 
 
-def test_one_server_comes_first_and_then_all_of_them() -> None:
-    steps = script(SIGHTS, [(SECRETS, SECRET)], "bao", MOVE)
+def test_the_script_starts_one_server_and_then_scales_out() -> None:
+    steps = script(SIGHTS, [(SECRETS, SECRET)], "bao", CHANGE)
     names = [name_of(obj) for _, obj in steps.first]
     assert names == ["bao-tls-ca", "bao-config", "bao-config-init", "bao"]
     assert steps.first[-1][1]["spec"] == {"replicas": 1, "template": "with init"}
     assert steps.then[1]["spec"] == {"replicas": 3, "template": "without"}
 
 
-def test_without_a_scale_out_there_is_no_script() -> None:
+def test_a_bring_up_without_a_scale_out_is_refused() -> None:
     with pytest.raises(DemoError, match="scale out"):
-        script(SIGHTS[:3], [], "bao", MOVE)
+        script(SIGHTS[:3], [], "bao", CHANGE)
 
 
-def test_what_the_server_or_an_owner_gave_is_taken_away() -> None:
+def test_metadata_of_the_server_and_owner_references_are_removed() -> None:
     obj = child("bao")
     obj["metadata"] |= {"resourceVersion": "1", "ownerReferences": [{}], "managedFields": []}
     obj["status"] = {"replicas": 1}
-    manifest = bare(obj, Kind("apps/v1", "StatefulSet", "statefulsets"), MOVE)
+    manifest = without_server_fields(obj, Kind("apps/v1", "StatefulSet", "statefulsets"), CHANGE)
     assert manifest["metadata"].keys() == {"name", "labels"}
     assert "status" not in manifest
     assert (manifest["apiVersion"], manifest["kind"]) == ("apps/v1", "StatefulSet")
 
 
-def test_no_operator_feels_responsible_wherever_the_label_stands() -> None:
+def test_the_managed_by_label_is_replaced_everywhere() -> None:
     selector = {labels.MANAGED_BY: labels.OPERATOR, labels.CLUSTER: "bao"}
-    manifest = bare(child("bao", selector=selector), SERVICES, MOVE)
+    manifest = without_server_fields(child("bao", selector=selector), SERVICES, CHANGE)
     assert manifest["metadata"]["labels"][labels.MANAGED_BY] == MANAGER
     assert manifest["spec"]["selector"] == {labels.MANAGED_BY: MANAGER, labels.CLUSTER: "bao"}
 
 
-def test_every_text_that_names_the_namespace_names_the_other_one() -> None:
-    manifest = bare(child("bao", hosts=["bao-0.bao.home.svc"], empty=None), SERVICES, MOVE)
+def test_the_namespace_is_replaced_in_every_string() -> None:
+    manifest = without_server_fields(
+        child("bao", hosts=["bao-0.bao.home.svc"], empty=None), SERVICES, CHANGE
+    )
     assert manifest["spec"] == {"hosts": ["bao-0.bao.away.svc"]}
 
 
@@ -67,11 +76,11 @@ def test_every_text_that_names_the_namespace_names_the_other_one() -> None:
         ),
     ],
 )
-def test_a_service_keeps_no_address_of_another(fields: Object, expected: Object) -> None:
-    assert bare(child("bao", **fields), SERVICES, MOVE)["spec"] == expected
+def test_the_cluster_ip_of_a_service_is_removed(fields: Object, expected: Object) -> None:
+    assert without_server_fields(child("bao", **fields), SERVICES, CHANGE)["spec"] == expected
 
 
-def test_paths_follow_the_group() -> None:
+def test_paths_depend_on_the_api_group() -> None:
     assert SERVICES.path("x", "y") == "/api/v1/namespaces/x/services/y"
     roles = Kind("rbac.authorization.k8s.io/v1", "Role", "roles")
     assert roles.path("x") == "/apis/rbac.authorization.k8s.io/v1/namespaces/x/roles"

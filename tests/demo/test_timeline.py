@@ -1,4 +1,4 @@
-"""Milestones of a bring-up from what watches reported."""
+"""Milestones of a bring-up, from watch events."""
 
 from contracts.naming import labels
 from e2e.demo.timeline import Milestone, bring_up, creation_time, seconds_to
@@ -24,7 +24,7 @@ SIGHTS = [
 ]
 
 
-def test_each_milestone_has_the_time_at_which_it_was_first_seen() -> None:
+def test_each_milestone_has_the_time_of_its_first_observation() -> None:
     seconds = {
         milestone.name: round(milestone.seconds, 1)
         for milestone in bring_up(SIGHTS, "bao", 3, 100.0)
@@ -43,7 +43,7 @@ def test_each_milestone_has_the_time_at_which_it_was_first_seen() -> None:
     }
 
 
-def test_another_cluster_of_the_namespace_does_not_count() -> None:
+def test_another_cluster_of_the_namespace_is_ignored() -> None:
     other = [
         journal_entry(
             1.0, "openbaoclusters", cluster(condition("Available", "True"), name="other")
@@ -55,7 +55,7 @@ def test_another_cluster_of_the_namespace_does_not_count() -> None:
     assert creation_time(other, "bao") is None
 
 
-def test_an_object_that_goes_reaches_nothing() -> None:
+def test_a_deleted_object_reaches_no_milestone() -> None:
     gone = [
         journal_entry(1.0, "pods", ready_pod("bao-0"), "DELETED"),
         journal_entry(1.0, "secrets", child("bao-tls-ca"), "DELETED"),
@@ -63,13 +63,13 @@ def test_an_object_that_goes_reaches_nothing() -> None:
     assert bring_up(gone, "bao", 1, 0.0) == []
 
 
-def test_one_server_has_no_scale_out() -> None:
+def test_a_cluster_of_one_server_has_no_scale_out() -> None:
     names = [milestone.name for milestone in bring_up(SIGHTS, "bao", 1, 100.0)]
     assert "scaled out" not in names
     assert "pod 1 Ready" not in names
 
 
-def test_the_start_is_when_the_cluster_was_first_seen() -> None:
+def test_the_start_is_the_first_observation_of_the_cluster() -> None:
     assert creation_time(SIGHTS, "bao") == 100.0
 
 

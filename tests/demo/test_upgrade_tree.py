@@ -1,4 +1,4 @@
-"""e2e.demo_upgrade.tree: what is drawn of a moment."""
+"""e2e.demo_upgrade.tree: the tree of a state of an upgrade."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def moment(**status: Any) -> Object:
     return cluster
 
 
-def test_the_step_the_servers_and_the_job() -> None:
+def test_the_tree_shows_step_servers_and_job() -> None:
     pods = [server("bao-1", "2.4.1"), server("bao-0", "2.4.0", **{labels.SERVER_ACTIVE: "true"})]
     job = shapes.child("upgrade-bao-x")
     assert tree(moment(upgrade=ROLLING), pods, [job]) == [
@@ -43,7 +43,7 @@ def test_the_step_the_servers_and_the_job() -> None:
     ]
 
 
-def test_a_failure_takes_the_place_of_the_step() -> None:
+def test_a_failure_replaces_the_step() -> None:
     failed = {**ROLLING, "failure": {"reason": "PodNotReady", "message": "bao-0 is not back"}}
     assert tree(moment(upgrade=failed), [], []) == [
         "bao 2.4.0 > 2.4.1  PodNotReady, 1 of 2 upgraded"
@@ -53,7 +53,7 @@ def test_a_failure_takes_the_place_of_the_step() -> None:
 @pytest.mark.parametrize(
     ("version", "line"), [("2.4.0", "bao 2.4.0: the lock is held"), ("2.4.1", "bao 2.4.1")]
 )
-def test_what_keeps_it_from_beginning_is_told_and_forgotten_at_its_end(
+def test_the_reason_of_a_delay_is_shown_until_the_upgrade_is_complete(
     version: str, line: str
 ) -> None:
     waits = shapes.condition("Upgrading", "False", "OperationLockBlocked", "the lock is held")
@@ -63,7 +63,7 @@ def test_what_keeps_it_from_beginning_is_told_and_forgotten_at_its_end(
 @pytest.mark.parametrize(
     ("kind", "words"), [("Complete", "is done"), ("Failed", "failed: too late")]
 )
-def test_how_a_job_ended(kind: str, words: str) -> None:
+def test_the_result_of_a_job_is_shown(kind: str, words: str) -> None:
     job = shapes.child("upgrade-bao-x")
     job["status"] = {"conditions": [{"type": kind, "status": "True", "message": "too late"}]}
     assert tree(moment(), [], [job])[-1] == f"`- Job upgrade-bao-x {words}"

@@ -1,1 +1,1 @@
-"""The harness of the scenarios: what it decides by itself."""
+"""Tests of the harness of the scenarios."""

@@ -1,4 +1,4 @@
-"""e2e.harness.audit: what was logged after a mark, wherever in the log the mark is."""
+"""e2e.harness.audit: the entries after a mark, at any position of the log."""
 
 from pathlib import Path
 
@@ -14,8 +14,8 @@ def line(verb: str) -> bytes:
 
 
 @pytest.mark.parametrize("size", [0, 1, 20, len(line("get")) - 1])
-def test_a_line_that_began_before_the_mark_belongs_before_it(tmp_path: Path, size: int) -> None:
-    """A long line arrives in pieces, and a mark may fall between two of them."""
+def test_a_line_that_began_before_the_mark_is_not_after_it(tmp_path: Path, size: int) -> None:
+    """A long line is written in parts, and a mark may be between two of them."""
     path, late = tmp_path / "audit.log", line("get")
     path.write_bytes(line("create") + late[:size])
     log = AuditLog(path)
@@ -26,7 +26,7 @@ def test_a_line_that_began_before_the_mark_belongs_before_it(tmp_path: Path, siz
     assert verbs == (["patch"] if size else ["get", "patch"])
 
 
-def test_without_a_mark_it_is_the_whole_log_but_for_a_line_in_the_making(tmp_path: Path) -> None:
+def test_the_whole_log_is_read_except_an_incomplete_line(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     log = AuditLog(path)
     mark = log.mark()

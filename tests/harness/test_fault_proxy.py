@@ -1,4 +1,4 @@
-"""e2e.harness.fault_proxy: each fault does what its name says, in front of a small server."""
+"""e2e.harness.fault_proxy: each fault, with a small server behind the proxy."""
 
 import http.client
 import threading
@@ -20,30 +20,30 @@ from e2e.harness.fault_proxy import (
     removes,
 )
 from e2e.harness.object_access import Endpoint, S3Objects
-from e2e.harness.stores import Ground, Store
+from e2e.harness.stores import ServerHost, Store
 from tests.integration.bao_server import free_port
 
 BODY = b"x" * 300_000
 
 
 class Quiet(ThreadingHTTPServer):
-    """Connections that a fault ends are no news."""
+    """Ignores errors of connections that a fault ended."""
 
     daemon_threads = True
     block_on_close = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Keep quiet."""
+        """Log nothing."""
 
 
 class Kept(BaseHTTPRequestHandler):
-    """Keeps what is put, in memory."""
+    """Stores objects in memory."""
 
     protocol_version = "HTTP/1.1"
     objects: ClassVar[dict[str, bytes]] = {}
 
     def do_PUT(self) -> None:
-        """Keep it, once it is whole."""
+        """Store a complete object."""
         length = int(self.headers["Content-Length"])
         content = self.rfile.read(length)
         if len(content) == length:
@@ -51,11 +51,11 @@ class Kept(BaseHTTPRequestHandler):
             self._answer(200, b"")
 
     def do_GET(self) -> None:
-        """Give it back."""
+        """Return an object."""
         self._answer(200, self.objects[self.path])
 
     def do_DELETE(self) -> None:
-        """Forget it."""
+        """Delete an object."""
         del self.objects[self.path]
         self._answer(204, b"")
 
@@ -66,7 +66,7 @@ class Kept(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Keep quiet."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def proxy(tmp_path: Path) -> Iterator[FaultProxy]:
     endpoint = f"http://127.0.0.1:{server.server_address[1]}"
     store = Store("s3", endpoint, S3Objects(Endpoint(endpoint), "a", "b"), {})
     try:
-        with fault_proxy(Ground.loopback(), store, tmp_path, port=free_port()) as proxy:
+        with fault_proxy(ServerHost.loopback(), store, tmp_path, port=free_port()) as proxy:
             yield proxy
     finally:
         server.shutdown()
@@ -87,7 +87,7 @@ def proxy(tmp_path: Path) -> Iterator[FaultProxy]:
 
 
 def ask(proxy: FaultProxy, method: str, path: str, body: bytes = b"") -> int:
-    """The status of the answer; 0 when the connection ended without a whole one."""
+    """The status of the response; 0 if the connection ended before it was complete."""
     host = proxy.store.endpoint.removeprefix("http://")
     connection = http.client.HTTPConnection(host, timeout=10.0)
     try:
@@ -102,7 +102,7 @@ def ask(proxy: FaultProxy, method: str, path: str, body: bytes = b"") -> int:
         connection.close()
 
 
-def test_without_a_fault_everything_goes_through(proxy: FaultProxy) -> None:
+def test_without_a_fault_all_requests_are_forwarded(proxy: FaultProxy) -> None:
     assert ask(proxy, "PUT", "/b/k?partNumber=1", BODY) == 200
     assert ask(proxy, "GET", "/b/k?partNumber=1") == 200
     assert Kept.objects == {"/b/k?partNumber=1": BODY}
@@ -110,32 +110,32 @@ def test_without_a_fault_everything_goes_through(proxy: FaultProxy) -> None:
     assert proxy.requests[0] == request
 
 
-def test_a_cut_ends_in_the_middle_and_goes_on_ending(proxy: FaultProxy) -> None:
+def test_a_cut_ends_the_connection_and_all_later_ones(proxy: FaultProxy) -> None:
     with proxy.inject(Cut(after=len(BODY) + 10)):
         assert [ask(proxy, "PUT", f"/b/{n}", BODY) for n in range(3)] == [200, 0, 0]
     assert set(Kept.objects) == {"/b/0"}
     assert ask(proxy, "PUT", "/b/3", BODY) == 200
 
 
-def test_an_answer_can_be_cut_too(proxy: FaultProxy) -> None:
+def test_a_response_can_be_cut(proxy: FaultProxy) -> None:
     ask(proxy, "PUT", "/b/k", BODY)
     with proxy.inject(Cut(after=1000, way="down")):
         assert ask(proxy, "GET", "/b/k") == 0
 
 
-def test_an_error_comes_instead(proxy: FaultProxy) -> None:
+def test_an_error_replaces_the_response(proxy: FaultProxy) -> None:
     with proxy.inject(Answer(503, "SlowDown")):
         assert ask(proxy, "PUT", "/b/k", BODY) == 503
     assert Kept.objects == {}
 
 
-def test_a_store_that_keeps_all_still_takes(proxy: FaultProxy) -> None:
+def test_a_store_that_refuses_deletions_accepts_uploads(proxy: FaultProxy) -> None:
     with proxy.inject(KEEPS_ALL):
         assert ask(proxy, "PUT", "/b/l", BODY) == 200
         assert ask(proxy, "DELETE", "/b/l") == 403
 
 
-def test_a_slow_store_takes_what_it_takes(proxy: FaultProxy) -> None:
+def test_a_slow_store_delays_an_upload(proxy: FaultProxy) -> None:
     with proxy.inject(Slow(bytes_per_second=2 * len(BODY))):
         sender = threading.Thread(target=ask, args=(proxy, "PUT", "/b/k", BODY), daemon=True)
         sender.start()
@@ -155,5 +155,5 @@ def test_a_slow_store_takes_what_it_takes(proxy: FaultProxy) -> None:
         (Request("GET", "/b/k"), False),
     ],
 )
-def test_giving_an_upload_up_removes_nothing(request_: Request, removing: bool) -> None:
+def test_the_abort_of_an_upload_is_not_a_removal(request_: Request, removing: bool) -> None:
     assert removes(request_) is removing

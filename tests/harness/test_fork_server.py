@@ -44,7 +44,9 @@ def output(forks: ForkedProcesses, log: str = "log") -> list[str]:
     return (forks.folder / log).read_text().splitlines()
 
 
-def test_arguments_environment_and_exit_status(forks: ForkedProcesses) -> None:
+def test_arguments_environment_and_exit_status_are_those_of_a_module(
+    forks: ForkedProcesses,
+) -> None:
     assert run(forks, "3", "--flag").wait(30.0) == 3
     first, descriptors = output(forks)
     assert first == f"__main__ ['3', '--flag'] ['ONLY'] {forks.folder}"
@@ -52,12 +54,12 @@ def test_arguments_environment_and_exit_status(forks: ForkedProcesses) -> None:
     assert descriptors == "[0, 1, 2, 3]"
 
 
-def test_an_exception_is_logged_and_ends_with_one(forks: ForkedProcesses) -> None:
+def test_an_exception_is_logged_and_exits_with_1(forks: ForkedProcesses) -> None:
     assert run(forks, "raise").wait(30.0) == 1
     assert output(forks)[-1] == "ValueError: broken"
 
 
-def test_it_finds_the_packages_of_its_python_path(forks: ForkedProcesses) -> None:
+def test_packages_in_pythonpath_are_found(forks: ForkedProcesses) -> None:
     package = forks.folder / "packages"
     package.mkdir()
     (package / "brought.py").write_text("import sys; sys.exit(4)")
@@ -79,7 +81,7 @@ def test_signals_reach_the_process_and_not_the_server(forks: ForkedProcesses) ->
     assert other.wait(30.0) == -signal.SIGTERM
 
 
-def test_the_code_is_loaded_once_and_processes_end_with_the_server(
+def test_the_code_is_loaded_once_and_processes_are_killed_with_the_server(
     forks: ForkedProcesses, capfd: pytest.CaptureFixture[str]
 ) -> None:
     process = run(forks, "sleep")

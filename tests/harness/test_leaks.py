@@ -1,4 +1,4 @@
-"""e2e.harness.leaks: what is looked for."""
+"""e2e.harness.leaks: the values that are searched for."""
 
 import base64
 
@@ -26,11 +26,11 @@ def secret(**data: bytes) -> Object:
         (PEM, b'{"msg":"MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\\nAAAA"}'),
     ],
 )
-def test_a_secret_is_found_in_each_form(value: bytes, said: bytes) -> None:
+def test_a_secret_is_found_in_each_encoding(value: bytes, said: bytes) -> None:
     assert any(marker.text in said for marker in markers([secret(value=value)]))
 
 
-def test_what_is_public_or_short_is_not_looked_for() -> None:
+def test_public_or_short_values_are_ignored() -> None:
     public = secret(ca_crt=PEM, username=b"a-name-of-some-length", pin=b"1234")
     assert [
         marker for marker in markers([public]) if b"1234" in marker.text or b"name" in marker.text
@@ -38,6 +38,6 @@ def test_what_is_public_or_short_is_not_looked_for() -> None:
     assert list(markers([secret(ca_crt=PEM)])) == []
 
 
-def test_the_place_is_named_and_the_secret_is_not() -> None:
+def test_a_leak_is_reported_without_the_secret() -> None:
     (source,) = {marker.source for marker in markers([secret(token=TOKEN)])}
     assert source == "Secret x, token"

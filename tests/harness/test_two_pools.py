@@ -1,4 +1,4 @@
-"""e2e.harness.two_pools: what is concluded of two pools of servers from what watches reported."""
+"""e2e.harness.two_pools: the history of two pools of servers, from watch events."""
 
 from contracts.builders.validation_hook_job import OPERATION_ID
 from contracts.naming import labels
@@ -69,7 +69,7 @@ def sets(entries: list[JournalEntry] = SEEN) -> TwoPools:
     return TwoPools(History(NAME, [pod(BLUE)], entries), [service(BLUE.selector)])
 
 
-def test_which_pools_and_which_phases() -> None:
+def test_pools_and_phases_are_reported() -> None:
     pools = sets()
     assert (pools.blue, pools.green) == (BLUE, GREEN)
     phases = [(phase.name, phase.at) for phase in pools.phases()]
@@ -78,12 +78,12 @@ def test_which_pools_and_which_phases() -> None:
     assert pools.timeline() == "DeployingGreen 4.0 s, DemotingBlue 2.0 s"
 
 
-def test_a_service_that_was_narrowed_in_time_has_turned_once() -> None:
+def test_a_service_switches_once() -> None:
     turns = [selection.revisions for selection in sets().selections(SERVICE)]
     assert turns == [{""}, {GREEN.revision}]
 
 
-def test_what_is_gone_is_sent_no_clients() -> None:
+def test_a_deleted_pool_gets_no_clients() -> None:
     wide = [*SEEN, entry(9.5, service(labels.voters(NAME)), SERVICES)]
     assert [selection.revisions for selection in sets(wide).selections(SERVICE)] == [
         {""},
@@ -91,13 +91,13 @@ def test_what_is_gone_is_sent_no_clients() -> None:
     ]
 
 
-def test_a_service_that_was_never_narrowed_sent_clients_to_both() -> None:
+def test_a_service_without_a_pool_selector_selects_both_pools() -> None:
     late = [journal_entry for journal_entry in SEEN if journal_entry.at != 2.0]
     turns = [selection.revisions for selection in sets(late).selections(SERVICE)]
     assert turns == [{"", GREEN.revision}, {GREEN.revision}]
 
 
-def test_green_servers_that_were_there_before_count_from_the_start() -> None:
+def test_existing_green_servers_are_selected_from_the_start() -> None:
     history = History(NAME, [pod(BLUE), pod(GREEN)], SEEN)
     turns = TwoPools(history, [service(BLUE.selector)]).selections(SERVICE)
     assert [selection.revisions for selection in turns] == [
@@ -107,13 +107,13 @@ def test_green_servers_that_were_there_before_count_from_the_start() -> None:
     ]
 
 
-def test_a_service_that_turned_back_is_seen_to() -> None:
+def test_a_service_that_switches_back_is_reported() -> None:
     back = [*SEEN[:-2], entry(7.8, service(OF_BLUE), SERVICES)]
     turns = [selection.revisions for selection in sets(back).selections(SERVICE)]
     assert turns == [{""}, {GREEN.revision}, {""}]
 
 
-def test_pods_jobs_and_stateful_sets_are_told_apart() -> None:
+def test_pods_jobs_and_stateful_sets_are_assigned_to_their_pools() -> None:
     pools = sets()
     assert [life.name for life in pools.lives(BLUE)] == [BLUE.pod(0)]
     assert [life.name for life in pools.lives(GREEN)] == [GREEN.pod(0)]
@@ -122,7 +122,7 @@ def test_pods_jobs_and_stateful_sets_are_told_apart() -> None:
     assert pools.stateful_sets(BLUE) == []
 
 
-def test_how_often_a_hook_ran() -> None:
+def test_the_runs_of_a_hook_are_counted() -> None:
     marks = labels.component(NAME, "upgrade")
     notes = {OPERATION_ID: "this"}
     hook = {"metadata": {"name": "hook", "uid": "h", "labels": marks, "annotations": notes}}

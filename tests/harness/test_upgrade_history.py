@@ -1,4 +1,4 @@
-"""e2e.harness.upgrade_history: what is concluded from what watches reported."""
+"""e2e.harness.upgrade_history: the history of an upgrade, from watch events."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def job(*, complete: bool = False, failed: bool = False, part: str = "upgrade") 
 
 
 def at(seconds: float, arrival: float | None = None) -> Moment:
-    """When something was written, and when that was observed, if not at once."""
+    """The time of a write, and the time of its observation, if later."""
     return Moment(round(10 * seconds), seconds if arrival is None else arrival)
 
 
@@ -61,14 +61,14 @@ def entry(
 BEFORE = [server(0, "a0", leads=True), server(1, "a1")]
 ROLL = [
     entry(1.0, server(1, "a1", ending=True)),
-    # The same news again is no second end.
+    # A repeated event is not a second deletion.
     entry(1.5, server(1, "a1", ending=True, ready=False)),
     entry(2.0, server(1, "a1", ending=True), change="DELETED"),
     entry(2.1, server(1, "b1", NEW, ready=False), change="ADDED"),
     entry(4.0, server(1, "b1", NEW)),
     entry(5.0, job(), JOBS, "ADDED"),
     entry(6.0, server(1, "b1", NEW, leads=True)),
-    # The old leader keeps its label for a moment, and loses it.
+    # The old leader keeps its label for a moment.
     entry(6.1, server(0, "a0", leads=True)),
     entry(6.2, server(0, "a0")),
     entry(6.5, job(complete=True), JOBS),
@@ -79,7 +79,7 @@ ROLL = [
 ]
 
 
-def test_each_pod_has_one_life_and_its_times() -> None:
+def test_each_pod_has_one_life_with_its_times() -> None:
     lives = {life.uid: life for life in History(CLUSTER, BEFORE, ROLL).lives()}
     assert set(lives) == {"a0", "a1", "b0", "b1"}
     old, new = lives["a1"], lives["b1"]
@@ -98,7 +98,7 @@ def test_each_pod_has_one_life_and_its_times() -> None:
     assert (lives["b1"].restarts, lives["b0"].restarts) == (0, 1)
 
 
-def test_the_order_the_leaders_and_the_jobs() -> None:
+def test_the_order_of_pods_leaders_and_jobs() -> None:
     history = History(CLUSTER, BEFORE, ROLL)
     assert history.replaced() == ["bao-1", "bao-0"]
     assert history.leaders() == ["bao-0", "bao-1"]
@@ -106,7 +106,7 @@ def test_the_order_the_leaders_and_the_jobs() -> None:
     assert history.first_touch() == at(1.0)
 
 
-def test_a_leader_that_is_elected_again_counts_once_and_its_next_pod_again() -> None:
+def test_a_reelected_leader_counts_once_and_its_next_pod_separately() -> None:
     lost = [entry(1.0, server(0, "a0")), entry(2.0, server(0, "a0", leads=True))]
     assert History(CLUSTER, BEFORE, lost).leaders() == ["bao-0"]
     elsewhere = [lost[0], entry(1.5, server(1, "a1", leads=True)), lost[1]]
@@ -115,7 +115,7 @@ def test_a_leader_that_is_elected_again_counts_once_and_its_next_pod_again() -> 
     assert History(CLUSTER, BEFORE, replaced).leaders() == ["bao-0", "bao-0"]
 
 
-def test_a_pod_that_vanishes_unannounced_is_touched_and_leads_no_more() -> None:
+def test_a_pod_deleted_without_notice_is_touched_and_no_longer_leads() -> None:
     gone = [entry(3.0, server(0, "a0", leads=True), change="DELETED")]
     history = History(CLUSTER, BEFORE, gone)
     assert history.first_touch() == at(3.0)
@@ -126,7 +126,9 @@ def test_a_pod_that_vanishes_unannounced_is_touched_and_leads_no_more() -> None:
     ("last", "ended", "succeeded"),
     [(job(), None, False), (job(failed=True), at(2.0), False), (job(complete=True), at(2.0), True)],
 )
-def test_how_a_job_ended(last: Object, ended: Moment | None, succeeded: bool) -> None:
+def test_the_result_of_a_job_is_reported(
+    last: Object, ended: Moment | None, succeeded: bool
+) -> None:
     entries = [entry(1.0, job(), JOBS), entry(2.0, last, JOBS)]
     (step_down,) = History(CLUSTER, [], entries).step_downs()
     assert (step_down.created_at, step_down.ended_at, step_down.succeeded) == (
@@ -136,7 +138,7 @@ def test_how_a_job_ended(last: Object, ended: Moment | None, succeeded: bool) ->
     )
 
 
-def test_jobs_and_pods_of_others_are_left_out() -> None:
+def test_other_jobs_and_pods_are_ignored() -> None:
     pod = {"metadata": {"name": "x", "uid": "x", "labels": labels.component(CLUSTER, "upgrade")}}
     backup = job(part="backup")
     history = History(CLUSTER, [], [entry(1.0, pod), entry(1.0, backup, JOBS)])
@@ -172,12 +174,12 @@ def upgraded_cluster(**status: Any) -> Object:
         {"conditions": []},
     ],
 )
-def test_what_is_left_is_no_end(fields: Object) -> None:
+def test_an_upgrade_with_remaining_work_is_not_complete(fields: Object) -> None:
     assert is_complete(upgraded_cluster(), "2.4.1")
     assert not is_complete(upgraded_cluster(**fields), "2.4.1")
 
 
-def test_when_something_was_first_so() -> None:
+def test_the_first_time_of_a_state() -> None:
     entries = [entry(when, upgraded_cluster(currentVersion=version), CLUSTERS) for when, version in
             ((1.0, "2.4.0"), (2.0, "2.4.1"), (3.0, "2.4.1"))]  # fmt: skip
     history = History(CLUSTER, [], entries)
@@ -186,7 +188,7 @@ def test_when_something_was_first_so() -> None:
     assert history.first(PODS, lambda _: True) is None
 
 
-def test_two_kinds_are_ordered_by_what_was_stored_first_not_by_what_arrived_first() -> None:
+def test_changes_of_two_kinds_are_ordered_by_write_time() -> None:
     touched = entry(at(3.0, arrival=3.000), server(0, "a0", ending=True))
     accepted = entry(at(2.0, arrival=3.001), upgraded_cluster(), CLUSTERS)
     history = History(CLUSTER, BEFORE, [touched, accepted])

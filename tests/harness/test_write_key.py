@@ -19,19 +19,19 @@ def body(name: str) -> bytes:
         ("backup-nightly-x", "backup-nightly-x"),
     ],
 )
-def test_a_job_is_made(name: str, lasting: str) -> None:
+def test_the_creation_of_a_job(name: str, lasting: str) -> None:
     uri = f"{JOBS}?fieldManager=me"
     key = WriteKey("create", "jobs", "", lasting, "me")
     assert of_request("POST", uri, body(name)) == key
 
 
-def test_an_event_has_no_name() -> None:
+def test_the_key_of_an_event_has_no_name() -> None:
     uri = "/apis/events.k8s.io/v1/namespaces/x/events"
     key = WriteKey("create", "events", "", "", "")
     assert of_request("POST", uri, body("bao.17")) == key
 
 
-def test_a_status_and_a_pod() -> None:
+def test_the_keys_of_a_status_and_a_pod() -> None:
     status = "/apis/openbao.org/v1alpha1/namespaces/x/openbaoclusters/bao/status?fieldManager=m"
     key = WriteKey("patch", "openbaoclusters", "status", "bao", "m")
     assert of_request("PATCH", status, None) == key

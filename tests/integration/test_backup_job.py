@@ -20,7 +20,7 @@ from baoctl.jobs.store.store import open_store
 from contracts.hcl.render import ConfigInput, render_config
 from contracts.jobs.snapshot_manifest import read_manifest
 from contracts.naming.snapshot_keys import BackupKey, manifest_key
-from e2e.harness.stores import Ground, Store, s3_store
+from e2e.harness.stores import ServerHost, Store, s3_store
 from e2e.rig.versions import OPENBAO
 from runtime.clock import SystemClock
 from tests.gen.snapshots import snapshot
@@ -49,7 +49,9 @@ async def source(bao: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIt
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with s3_store(Ground.loopback(), tmp_path_factory.mktemp("store"), port=free_port()) as started:
+    with s3_store(
+        ServerHost.loopback(), tmp_path_factory.mktemp("store"), port=free_port()
+    ) as started:
         yield started
 
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from e2e.harness.object_access import StoreError
-from e2e.harness.stores import Ground, Store, azure_store, gcs_store, s3_store
+from e2e.harness.stores import ServerHost, Store, azure_store, gcs_store, s3_store
 from tests.integration.bao_server import free_port
 
 Make = Callable[..., AbstractContextManager[Store]]
@@ -19,7 +19,7 @@ def store(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Store]:
     folder = tmp_path_factory.mktemp(request.param)
-    with MAKE[request.param](Ground.loopback(), folder, port=free_port()) as server:
+    with MAKE[request.param](ServerHost.loopback(), folder, port=free_port()) as server:
         yield server
 
 

@@ -42,7 +42,7 @@ def kind(
         return
     start = {"s3": real.s3_store, "gcs": real.gcs_store, "azure": real.azure_store}[request.param]
     with ExitStack() as running:
-        server = running.enter_context(start(real.Ground.loopback(), folder, port=free_port()))
+        server = running.enter_context(start(real.ServerHost.loopback(), folder, port=free_port()))
         target = server.target()
         credentials = folder / "credentials"
         credentials.mkdir()

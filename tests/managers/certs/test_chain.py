@@ -5,7 +5,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from e2e.harness import certificates
-from e2e.harness.certificates import Signed
+from e2e.harness.certificates import SignedCertificate
 from managers.certs.chain import (
     LONGEST_CHAIN,
     SAME_SUBJECT_MAX,
@@ -26,7 +26,7 @@ OTHER = certificates.authority("Other")
 IMPOSTOR = certificates.authority("Root")
 
 
-def pem(*certificates_: Signed) -> bytes:
+def pem(*certificates_: SignedCertificate) -> bytes:
     return b"".join(certificate.pem for certificate in certificates_)
 
 

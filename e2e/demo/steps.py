@@ -8,6 +8,7 @@ from e2e.demo import speed, table
 from e2e.demo.api import Api
 from e2e.demo.bao import OpenBao
 from e2e.demo.data_check import DataCheck
+from e2e.demo.environment import Environment
 from e2e.demo.errors import DemoError
 from e2e.demo.frame import operator_in, print_commands, print_durations
 from e2e.demo.install import apply, leader, operator_pods
@@ -15,7 +16,6 @@ from e2e.demo.journal import Journal, cluster_views
 from e2e.demo.manifests import OPERATOR_NAMESPACE
 from e2e.demo.memory import Memory, of_pod
 from e2e.demo.objects import name_of
-from e2e.demo.place import Place
 from e2e.demo.sample import SAMPLE, Sample, prepare_namespace, remove, with_mark
 from e2e.demo.screen import Screen, duration
 from e2e.demo.timeline import Milestone, bring_up, creation_time, seconds_to
@@ -34,30 +34,30 @@ class Numbers:
     memory: list[Memory] = field(default_factory=list)
 
 
-def run(place: Place, screen: Screen, quiet: float) -> None:
+def run(environment: Environment, screen: Screen, quiet: float) -> None:
     """Run the demo. Raises DemoError, RigError, ApiError, OSError."""
-    with operator_in(place, screen, "a demo") as (api, sample):
-        Story(place, screen, api, sample).tell(quiet)
+    with operator_in(environment, screen, "a demo") as (api, sample):
+        Steps(environment, screen, api, sample).run(quiet)
 
 
 @dataclass(slots=True)
-class Story:
+class Steps:
     """The steps after the installation of the operator."""
 
-    place: Place
+    environment: Environment
     screen: Screen
     api: Api
     sample: Sample
     numbers: Numbers = field(default_factory=Numbers)
 
-    def tell(self, quiet: float) -> None:
+    def run(self, quiet: float) -> None:
         """Run the steps and print the results. Raises DemoError, ApiError, OSError."""
-        sample, screen, kubectl = self.sample, self.screen, self.place.kubectl
+        sample, screen, kubectl = self.sample, self.screen, self.environment.kubectl
         with screen.step("Clean up"):
             prepare_namespace(kubectl, self.api, sample.namespace)
             if not remove(kubectl, self.api, sample.home, sample.name, screen):
                 screen.say("no objects of an earlier demo")
-        reader = speed.AuditReader(self.place.audit_log)
+        reader = speed.AuditReader(self.environment.audit_log)
         with Journal(self.api, cluster_views(sample.home)) as journal:
             self._bring_up(journal, reader)
             self._check_data(journal)
@@ -71,7 +71,7 @@ class Story:
         since = datetime.now(UTC)
         title = f"{sample.replicas} servers, from apply to Available ({SAMPLE.name})"
         with screen.step(title):
-            apply(self.place.kubectl, [sample.account, with_mark(sample.cluster)])
+            apply(self.environment.kubectl, [sample.account, with_mark(sample.cluster)])
             until_condition(journal, screen, sample.name, "Available", AVAILABLE_SECONDS)
         until = datetime.now(UTC)
         with screen.step("All servers are voters"):
@@ -87,9 +87,9 @@ class Story:
 
     def _check_data(self, journal: Journal) -> None:
         sample, screen = self.sample, self.screen
-        access = self.place.access(self.api)
+        access = self.environment.access(self.api)
         bao = OpenBao.of_cluster(access, self.api, sample.home, sample.name)
-        check = DataCheck(sample, self.place.kubectl, journal, screen, bao)
+        check = DataCheck(sample, self.environment.kubectl, journal, screen, bao)
         with screen.step("An application writes a secret"):
             value = check.write_secret()
         with screen.step("Kill the leader"):
@@ -119,7 +119,7 @@ class Story:
     def _memory(self) -> None:
         try:
             pods = [
-                of_pod(self.place.kubectl, OPERATOR_NAMESPACE, name_of(pod))
+                of_pod(self.environment.kubectl, OPERATOR_NAMESPACE, name_of(pod))
                 for pod in operator_pods(self.api)
             ]
         except (DemoError, KeyError) as error:
@@ -132,7 +132,7 @@ class Story:
         screen, numbers = self.screen, self.numbers
         screen.heading("Objects")
         kinds = "openbaocluster,pods,svc,pvc"
-        screen.plain(self.place.kubectl("get", kinds, "-n", self.sample.home).rstrip())
+        screen.plain(self.environment.kubectl("get", kinds, "-n", self.sample.home).rstrip())
         print_durations(screen)
         screen.heading("Speed and memory")
         screen.plain(
@@ -153,13 +153,13 @@ class Story:
     def _print_next_steps(self) -> None:
         screen, home, name = self.screen, self.sample.home, self.sample.name
         lines = [
-            *self.place.environment_lines(),
+            *self.environment.environment_lines(),
             f"kubectl -n {home} get openbaocluster {name} -o yaml      # read the conditions",
             f"kubectl -n {home} delete service {name}-public           # it is recreated",
             f"kubectl -n {OPERATOR_NAMESPACE} logs deployment/openbao-operator --all-pods -f",
         ]
         print_commands(screen, "Next steps", lines)
-        print_commands(screen, "Clean up afterwards", self.place.stop_lines(home, name))
+        print_commands(screen, "Clean up afterwards", self.environment.stop_lines(home, name))
         available = seconds_to(self.numbers.milestones, "Available")
         took = f"Available after {duration(available)}, " if available is not None else ""
         screen.heading(f"Succeeded: {took}everything in {duration(screen.elapsed)}.")

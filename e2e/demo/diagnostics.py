@@ -12,9 +12,9 @@ from e2e.demo.install import leader, operator_pods
 from e2e.demo.kubectl import Kubectl
 from e2e.demo.manifests import OPERATOR_NAMESPACE
 from e2e.demo.objects import Object, by_name, name_of, status_of
+from e2e.demo.progress import pod_state, reason_and_message
 from e2e.demo.sample import cluster_path
 from e2e.demo.screen import Screen
-from e2e.demo.words import pod_words, reason_and_message
 
 LOG_LINES = 15
 EVENTS = 10
@@ -70,7 +70,7 @@ def _pods(api: Api, namespace: str) -> str:
         containers = status_of(pod).get("containerStatuses") or ()
         restarts = sum(int(container.get("restartCount", 0)) for container in containers)
         again = f", {restarts} restarts" if restarts else ""
-        lines.append(f"  {name_of(pod)} {pod_words(pod)}{again}")
+        lines.append(f"  {name_of(pod)} {pod_state(pod)}{again}")
     return "\n".join(lines) or "  (none)"
 
 

@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 from contracts.naming import labels
 from e2e.demo import audit, speed, table
 from e2e.demo.api import Api
+from e2e.demo.environment import RigEnvironment
 from e2e.demo.errors import DemoError
 from e2e.demo.frame import operator_in, print_commands, print_durations
 from e2e.demo.install import apply
 from e2e.demo.journal import Journal, Moment, View, cluster_views
 from e2e.demo.objects import Object, condition, labels_of
-from e2e.demo.place import OnRig
 from e2e.demo.sample import Sample, prepare_namespace, remove, with_mark
 from e2e.demo.screen import Screen, duration
-from e2e.demo.waiting import Patience, cluster_pods, until_condition
+from e2e.demo.waiting import WaitLimit, cluster_pods, until_condition
 from e2e.demo_upgrade.tree import tree
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api as Administrator
@@ -38,11 +38,11 @@ _POLL_SECONDS = 0.25
 
 def run(rig: Rig, screen: Screen, strategy: str) -> None:
     """Run the demo. Raises the errors of e2e.demo."""
-    place = OnRig(rig)
-    with operator_in(place, screen, "a demo of an upgrade") as (api, sample):
+    environment = RigEnvironment(rig)
+    with operator_in(environment, screen, "a demo of an upgrade") as (api, sample):
         with screen.step("The OpenBao images"):
             rig.load_openbao((FROM, TO))
-        Story(place, screen, api, _with_client_login(sample, strategy)).tell()
+        Steps(environment, screen, api, _with_client_login(sample, strategy)).run()
 
 
 def _with_client_login(sample: Sample, strategy: str) -> Sample:
@@ -57,21 +57,21 @@ def _with_client_login(sample: Sample, strategy: str) -> Sample:
 
 
 @dataclass(slots=True)
-class Story:
+class Steps:
     """The steps after the installation of the operator."""
 
-    place: OnRig
+    environment: RigEnvironment
     screen: Screen
     api: Api
     sample: Sample
 
-    def tell(self) -> None:
+    def run(self) -> None:
         """Run the steps and print the figures. Raises DemoError, ApiError, OSError."""
-        sample, screen, kubectl = self.sample, self.screen, self.place.kubectl
+        sample, screen, kubectl = self.sample, self.screen, self.environment.kubectl
         with screen.step("Clean up"):
             prepare_namespace(kubectl, self.api, sample.namespace)
             remove(kubectl, self.api, sample.home, sample.name, screen)
-        cluster = Cluster(Administrator(self.place.rig), sample.home, sample.name)
+        cluster = Cluster(Administrator(self.environment.rig), sample.home, sample.name)
         jobs = View(JOBS, f"/apis/batch/v1/namespaces/{sample.home}/jobs")
         with Journal(self.api, (*cluster_views(sample.home), jobs)) as journal:
             with screen.step(f"{sample.replicas} servers of {FROM}"):
@@ -80,7 +80,7 @@ class Story:
                 may_write(cluster)
                 for kind in ("Available", "RaftMembershipReady"):
                     until_condition(journal, screen, sample.name, kind, AVAILABLE_SECONDS)
-            reader = speed.AuditReader(self.place.audit_log)
+            reader = speed.AuditReader(self.environment.audit_log)
             with screen.step(f"From {FROM} to {TO}, while a client writes ten times a second"):
                 self._upgrade(cluster, journal, reader)
         self._print_next_steps()
@@ -105,7 +105,7 @@ class Story:
         """Draw the tree whenever it changes, until the cluster has the version."""
         name, screen = self.sample.name, self.screen
         shown: list[str] = []
-        patience = Patience.of(UPGRADE_SECONDS)
+        limit = WaitLimit.of(UPGRADE_SECONDS)
         while True:
             cluster = journal.find(CLUSTERS, name)
             if cluster is not None:
@@ -116,7 +116,7 @@ class Story:
                 if is_complete(cluster, TO):
                     screen.waiting("")
                     return
-            patience.check(cluster, f"at {TO}", _words(cluster))
+            limit.check(cluster, f"at {TO}", _words(cluster))
             screen.waiting(_words(cluster))
             journal.wait(_POLL_SECONDS)
 
@@ -146,12 +146,12 @@ class Story:
         screen, home, name = self.screen, self.sample.home, self.sample.name
         print_durations(screen)
         commands = (
-            *self.place.environment_lines(),
+            *self.environment.environment_lines(),
             f"kubectl -n {home} get openbaocluster {name} -o yaml   # status.release",
             f"kubectl -n {home} get jobs   # the Jobs of the upgrade",
         )
         print_commands(screen, "Next steps", commands)
-        print_commands(screen, "Clean up afterwards", self.place.stop_lines(home, name))
+        print_commands(screen, "Clean up afterwards", self.environment.stop_lines(home, name))
         screen.heading(f"Succeeded: {FROM} to {TO}, everything in {duration(screen.elapsed)}.")
 
 

@@ -11,17 +11,17 @@ from contracts.naming import labels, names
 from e2e.demo.api import Api
 from e2e.demo.bao import DeniedError, OpenBao
 from e2e.demo.data_check import SECRET_PATH, DataCheck
+from e2e.demo.environment import RigEnvironment
 from e2e.demo.errors import DemoError
 from e2e.demo.frame import operator_in, print_commands, print_durations
 from e2e.demo.install import apply
 from e2e.demo.journal import Journal, cluster_views
 from e2e.demo.objects import Object, name_of
-from e2e.demo.place import OnRig
 from e2e.demo.sample import Sample, delete, prepare_namespace, remove, with_mark
 from e2e.demo.screen import Screen, duration
 from e2e.demo.waiting import until_condition
 from e2e.demo_backup.runs import Runs
-from e2e.harness.stores import CREDENTIALS, Ground, Store, s3_store
+from e2e.harness.stores import CREDENTIALS, ServerHost, Store, s3_store
 from e2e.rig import Rig
 
 # Once a year: the demo requests its snapshots by OpenBaoBackups.
@@ -33,28 +33,28 @@ _POLL_SECONDS = 0.25
 
 def run(rig: Rig, screen: Screen, folder: Path) -> None:
     """Run the demo; the store keeps its files in the folder. Raises as e2e.demo does."""
-    place = OnRig(rig)
+    environment = RigEnvironment(rig)
     title = "a demo of backup and restore"
     with (
-        operator_in(place, screen, title) as (api, sample),
-        s3_store(Ground.of_rig(rig), folder) as store,
+        operator_in(environment, screen, title) as (api, sample),
+        s3_store(ServerHost.of_rig(rig), folder) as store,
     ):
-        Story(place, screen, api, sample, store).tell()
+        Steps(environment, screen, api, sample, store).run()
 
 
 @dataclass(slots=True)
-class Story:
+class Steps:
     """The steps that need the API and the store."""
 
-    place: OnRig
+    environment: RigEnvironment
     screen: Screen
     api: Api
     sample: Sample
     store: Store
 
-    def tell(self) -> None:
+    def run(self) -> None:
         """Run the steps and print their durations. Raises DemoError, ApiError, OSError."""
-        sample, screen, kubectl = self.sample, self.screen, self.place.kubectl
+        sample, screen, kubectl = self.sample, self.screen, self.environment.kubectl
         with screen.step("Clean up, and start a store"):
             prepare_namespace(kubectl, self.api, sample.namespace)
             remove(kubectl, self.api, sample.home, sample.name, screen)
@@ -92,14 +92,14 @@ class Story:
     def _bring_up(self, journal: Journal) -> None:
         cluster = copy.deepcopy(self.sample.cluster)
         cluster["spec"]["backup"] = {"schedule": YEARLY, "target": self.store.target()}
-        apply(self.place.kubectl, [self.sample.account, with_mark(cluster)])
+        apply(self.environment.kubectl, [self.sample.account, with_mark(cluster)])
         until_condition(journal, self.screen, self.sample.name, "Available", AVAILABLE_SECONDS)
         self.sample = Sample(self.sample.namespace, self.sample.account, cluster)
 
     def _check(self, journal: Journal) -> DataCheck:
-        access = self.place.access(self.api)
+        access = self.environment.access(self.api)
         bao = OpenBao.of_cluster(access, self.api, self.sample.home, self.sample.name)
-        return DataCheck(self.sample, self.place.kubectl, journal, self.screen, bao)
+        return DataCheck(self.sample, self.environment.kubectl, journal, self.screen, bao)
 
     def _back_up(self, runs: Runs, name: str) -> None:
         snapshot = runs.run(BACKUP_KIND, name, {"cluster": self.sample.name})["snapshot"]
@@ -120,7 +120,7 @@ class Story:
     def _destroy(self) -> None:
         sample, screen = self.sample, self.screen
         live = self.api.get(sample.path)
-        delete(self.place.kubectl, self.api, live, "DeleteAll", screen)
+        delete(self.environment.kubectl, self.api, live, "DeleteAll", screen)
         selector = f"labelSelector={labels.CLUSTER}%3D{sample.name}"
         claims = f"/api/v1/namespaces/{sample.home}/persistentvolumeclaims?{selector}"
         # The operator removes the finalizer of the cluster once each PVC is terminating; Kubernetes
@@ -135,7 +135,7 @@ class Story:
         screen.say("all servers and volumes are deleted")
 
     def _rebuild(self, journal: Journal, key: Object) -> None:
-        apply(self.place.kubectl, [key])
+        apply(self.environment.kubectl, [key])
         self._bring_up(journal)
         check = self._check(journal)
         check.log_in()
@@ -151,12 +151,12 @@ class Story:
         print_durations(screen)
         home = self.sample.home
         commands = (
-            *self.place.environment_lines(),
+            *self.environment.environment_lines(),
             f"kubectl -n {home} get openbaobackups,openbaorestores",
             f"kubectl -n {home} get openbaocluster {self.sample.name} -o yaml   # status.backup",
         )
         print_commands(screen, "Next steps (the store stopped with the demo)", commands)
-        stop_lines = self.place.stop_lines(home, self.sample.name)
+        stop_lines = self.environment.stop_lines(home, self.sample.name)
         print_commands(screen, "Clean up afterwards", stop_lines)
         screen.heading(f"Succeeded: data restored, everything in {duration(screen.elapsed)}.")
 

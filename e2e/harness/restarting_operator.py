@@ -1,6 +1,6 @@
 """An operator that crashes after each write, and is restarted until it is stopped.
 
-    python -m e2e.harness.mortal_operator --kubeconfig FILE --port 0 --no-leader-elect WRITES
+    python -m e2e.harness.restarting_operator --kubeconfig FILE --port 0 --no-leader-elect WRITES
 
 WRITES gets one JSON line per crash: method and path of the last write. The code of the operator is
 loaded once; each run is a separate process (a fork). The crash is `os._exit`: no handlers, no

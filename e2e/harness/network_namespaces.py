@@ -1,4 +1,4 @@
-"""Pods that do nothing: the test acts from inside their network, with their address and labels.
+"""Idle pods, from whose network namespaces a test connects, with their addresses and labels.
 
 A NetworkPolicy selects pods by label and namespace, whatever they run. A socket belongs to the
 network namespace of the thread that created it (setns(2)), so a test enters that of a pod only to
@@ -26,13 +26,13 @@ Protocol = Literal["TCP", "UDP"]
 _CLONE_NEWNET = 0x40000000
 _LIBC = ctypes.CDLL(None, use_errno=True)
 # Timeout for dropped packets; a refusal arrives immediately, as an ICMP message.
-_PATIENCE = 3.0
+_TIMEOUT_SECONDS = 3.0
 # A query for the name `version.bind`, to which every DNS server responds (RFC 1035).
 _QUESTION = bytes.fromhex("0001010000010000000000000776657273696f6e0462696e640000100003")
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class NetworkNamespace:
     """The network of a pod, or of the node of a rig."""
 
     name: str
@@ -42,7 +42,7 @@ class Seat:
 
     @contextmanager
     def enter(self) -> Iterator[None]:
-        """Create the sockets of this thread there."""
+        """Create the sockets of this thread in this network during the context."""
         with open("/proc/thread-self/ns/net") as before:
             with open(self.netns) as there:
                 _enter(there.fileno())
@@ -52,10 +52,10 @@ class Seat:
                 _enter(before.fileno())
 
     def inside(self, *argv: str) -> list[str]:
-        """Return `argv` as a command that runs there."""
+        """Return `argv` as a command that runs in this network."""
         return ["nsenter", f"--net={self.netns}", *argv]
 
-    def connect(self, address: str, port: int, seconds: float = _PATIENCE) -> socket.socket:
+    def connect(self, address: str, port: int, seconds: float = _TIMEOUT_SECONDS) -> socket.socket:
         """Connect by TCP. Raises OSError."""
         with self.enter():
             sock = socket.socket()
@@ -82,7 +82,7 @@ class Seat:
         with self.enter():
             sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         with sock:
-            sock.settimeout(_PATIENCE)
+            sock.settimeout(_TIMEOUT_SECONDS)
             sock.connect((address, port))
             sock.send(_QUESTION)
             sock.recv(512)
@@ -107,11 +107,11 @@ class Seat:
 
 
 @contextmanager
-def echo_datagrams(seat: Seat, port: int) -> Iterator[None]:
+def echo_datagrams(network: NetworkNamespace, port: int) -> Iterator[None]:
     """Answer every datagram at a port, with itself."""
-    with seat.enter():
+    with network.enter():
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sock.bind((seat.address, port))
+    sock.bind((network.address, port))
 
     def answer() -> None:
         while received := sock.recvfrom(512):
@@ -126,7 +126,7 @@ def echo_datagrams(seat: Seat, port: int) -> Iterator[None]:
         yield
     finally:
         # An empty datagram from its own address stops it.
-        sock.sendto(b"", (seat.address, port))
+        sock.sendto(b"", (network.address, port))
         thread.join(5.0)
         sock.close()
 
@@ -137,17 +137,17 @@ def _enter(descriptor: int) -> None:
         raise OSError(number, os.strerror(number))
 
 
-def node(rig: Rig) -> Seat:
+def node(rig: Rig) -> NetworkNamespace:
     """The network of the node itself."""
-    return Seat("the node", str(rig.layout.slot.node), str(rig.netns))
+    return NetworkNamespace("the node", str(rig.layout.slot.node), str(rig.netns))
 
 
-def seat_of(rig: Rig, pod: Object) -> Seat:
+def network_of(rig: Rig, pod: Object) -> NetworkNamespace:
     """The network of a running pod."""
     metadata = pod["metadata"]
     pid = until(f"pod {metadata['name']} runs", lambda: _process_of(rig, metadata["uid"]), 20.0)
     name = f"{metadata['namespace']}/{metadata['name']}"
-    return Seat(name, str(pod["status"]["podIP"]), f"/proc/{pid}/ns/net")
+    return NetworkNamespace(name, str(pod["status"]["podIP"]), f"/proc/{pid}/ns/net")
 
 
 def _process_of(rig: Rig, uid: str) -> int | None:
@@ -161,8 +161,8 @@ def _process_of(rig: Rig, uid: str) -> int | None:
     return None
 
 
-def make_seat(api: Api, namespace: str, name: str, labels: Mapping[str, str]) -> None:
-    """Create such a pod."""
+def make_idle_pod(api: Api, namespace: str, name: str, labels: Mapping[str, str]) -> None:
+    """Create an idle pod."""
     container = {
         "name": "nothing",
         "image": PAUSE_IMAGE,
@@ -184,11 +184,11 @@ def make_seat(api: Api, namespace: str, name: str, labels: Mapping[str, str]) ->
     api.create(POD, {"metadata": metadata, "spec": spec})
 
 
-def take_seat(api: Api, namespace: str, name: str) -> Seat:
-    """Wait until such a pod has its address, and return its network."""
+def await_network(api: Api, namespace: str, name: str) -> NetworkNamespace:
+    """Wait until the pod has its address, and return its network."""
 
     def pod_with_address() -> Object | None:
         pod = api.get(POD, namespace, name)
         return pod if (pod.get("status") or {}).get("podIP") else None
 
-    return seat_of(api.rig, until(f"pod {name} has an address", pod_with_address, 60.0))
+    return network_of(api.rig, until(f"pod {name} has an address", pod_with_address, 60.0))

@@ -16,13 +16,13 @@ from e2e.demo.timeline import bring_up, creation_time, seconds_to
 from e2e.demo.waiting import until_condition
 from e2e.measure.bring_up import READY_SECONDS, Bench
 
-CROWD = 5
-CROWD_NAMESPACE = "openbao-measure"
+CLUSTERS = 5
+CONCURRENT_NAMESPACE = "openbao-measure"
 SETTLE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class CrowdRun:
+class ConcurrentRun:
     """Seconds from the first apply to Available, by cluster, and the requests until the last."""
 
     seconds: dict[str, float]
@@ -30,21 +30,21 @@ class CrowdRun:
 
 
 def single(sample: Sample, number: int) -> Object:
-    """Return the sample as a cluster of one server, in the namespace of the crowd."""
+    """Return the sample as a cluster of one server, in the namespace of these clusters."""
     cluster = copy.deepcopy(sample.cluster)
     cluster["metadata"]["name"] = f"one-{number}"
-    cluster["metadata"]["namespace"] = CROWD_NAMESPACE
+    cluster["metadata"]["namespace"] = CONCURRENT_NAMESPACE
     cluster["spec"]["replicas"] = 1
     return cluster
 
 
-def at_once(bench: Bench) -> CrowdRun:
+def create_clusters(bench: Bench) -> ConcurrentRun:
     """Apply all clusters together, wait for the last. Raises DemoError, ApiError, OSError."""
     namespace = copy.deepcopy(bench.sample.namespace)
-    namespace["metadata"]["name"] = CROWD_NAMESPACE
-    clusters = [with_mark(single(bench.sample, number + 1)) for number in range(CROWD)]
+    namespace["metadata"]["name"] = CONCURRENT_NAMESPACE
+    clusters = [with_mark(single(bench.sample, number + 1)) for number in range(CLUSTERS)]
     prepare_namespace(bench.kubectl, bench.api, namespace)
-    with Journal(bench.api, cluster_views(CROWD_NAMESPACE)) as journal:
+    with Journal(bench.api, cluster_views(CONCURRENT_NAMESPACE)) as journal:
         since = datetime.now(UTC)
         apply(bench.kubectl, clusters)
         for cluster in clusters:
@@ -63,7 +63,7 @@ def at_once(bench: Bench) -> CrowdRun:
         if reached is None:
             raise DemoError(f"cluster {name_of(cluster)} was not seen to become Available")
         seconds[name_of(cluster)] = reached
-    return CrowdRun(seconds, bench.reader.count(since, until))
+    return ConcurrentRun(seconds, bench.reader.count(since, until))
 
 
 def quiet(bench: Bench, seconds: float) -> Tally:
@@ -82,8 +82,8 @@ def _sleep(bench: Bench, seconds: float, words: str) -> None:
     bench.screen.waiting("")
 
 
-def dissolve(bench: Bench) -> None:
+def delete_clusters(bench: Bench) -> None:
     """Delete the clusters with their data. Raises DemoError, ApiError, OSError."""
-    for number in range(CROWD):
+    for number in range(CLUSTERS):
         name = name_of(single(bench.sample, number + 1))
-        remove(bench.kubectl, bench.api, CROWD_NAMESPACE, name, bench.screen)
+        remove(bench.kubectl, bench.api, CONCURRENT_NAMESPACE, name, bench.screen)

@@ -1,9 +1,9 @@
-"""Progress lines: what is waited for, in the words of conditions and pods."""
+"""Progress lines, from conditions and pods."""
 
 import pytest
 
 from e2e.demo.objects import Object
-from e2e.demo.words import pod_words, progress
+from e2e.demo.progress import pod_state, progress
 from tests.demo.shapes import cluster, condition, pod, ready_pod
 
 FIRST_BOOT = condition("Ready", "False", "FirstBoot", "the first server starts")
@@ -29,27 +29,29 @@ STARTING = pod("bao-0", state={"waiting": {"reason": "ContainerCreating"}})
             cluster(FIRST_BOOT, VOTERS),
             [STARTING],
             "FirstBoot: the first server starts; bao-0 waits: ContainerCreating",
-            id="Ready tells why not, and the pod what it does",
+            id="the reason of Ready and the state of the pod",
         ),
         pytest.param(
             cluster(FIRST_BOOT),
             [ready_pod("bao-1"), ready_pod("bao-0")],
             "FirstBoot: the first server starts",
-            id="pods that are ready are not worth a word",
+            id="ready pods are omitted",
         ),
         pytest.param(
-            cluster(READY, VOTERS), [], "VotersMissing: 1 of 3 are voters", id="the condition asked"
+            cluster(READY, VOTERS), [], "VotersMissing: 1 of 3 are voters", id="another condition"
         ),
         pytest.param(
-            cluster(READY), [], "RaftMembershipReady is not known yet", id="not said at all"
+            cluster(READY), [], "RaftMembershipReady is not known yet", id="a missing condition"
         ),
     ],
 )
-def test_a_line_says_what_is_missing(obj: Object | None, pods: list[Object], expected: str) -> None:
+def test_a_progress_line_shows_the_unmet_condition(
+    obj: Object | None, pods: list[Object], expected: str
+) -> None:
     assert progress(obj, pods, "RaftMembershipReady") == expected
 
 
-def test_pods_come_in_the_order_of_their_names() -> None:
+def test_pods_are_sorted_by_name() -> None:
     line = progress(None, [pod("bao-2"), pod("bao-0")], "Available")
     assert line.endswith("; bao-0 is pending; bao-2 is pending")
 
@@ -65,7 +67,7 @@ def _stopping() -> Object:
     [
         pytest.param(ready_pod("bao-0"), "is ready", id="ready"),
         pytest.param(_stopping(), "is stopping", id="stopping"),
-        pytest.param(pod("bao-0"), "is pending", id="nothing known but the phase"),
+        pytest.param(pod("bao-0"), "is pending", id="only a phase"),
         pytest.param(
             pod("bao-0", {"type": "PodScheduled", "status": "False", "message": "no\n node"}),
             "waits for a node: no node",
@@ -84,11 +86,11 @@ def _stopping() -> Object:
         ),
     ],
 )
-def test_a_pod_says_what_it_does(obj: Object, expected: str) -> None:
-    assert pod_words(obj) == expected
+def test_the_state_of_a_pod_is_described(obj: Object, expected: str) -> None:
+    assert pod_state(obj) == expected
 
 
-def test_a_long_message_is_cut() -> None:
+def test_a_long_message_is_truncated() -> None:
     line = progress(cluster(condition("Ready", "False", "X", "y" * 5000)), [], "Ready")
     assert line.endswith("...")
     assert len(line) < 200

@@ -27,17 +27,17 @@ PART, CONCURRENCY = 10 << 20, 3
 KEY = "ns/c/2026-01-01T03-00-00Z-0a1b2c3d.snap"
 
 
-async def bare(place: dict[str, Any]) -> None:
+async def bare(settings: dict[str, Any]) -> None:
     """The bare library, with the same part size, without checks and without egress proxy."""
-    credentials = Path(place["credentials"])
+    credentials = Path(settings["credentials"])
     store = S3Store(
-        place["bucket"], endpoint=place["endpoint"], region="us-east-1",
+        settings["bucket"], endpoint=settings["endpoint"], region="us-east-1",
         access_key_id=(credentials / "accessKeyId").read_text(),
         secret_access_key=(credentials / "secretAccessKey").read_text(),
         client_options={"root_certificate": (credentials / "caCert").read_text()},
     )  # fmt: skip
-    trust = ssl.create_default_context(cafile=place["authority"])
-    url = f"https://127.0.0.1:{place['port']}/v1/{SNAPSHOT}"
+    trust = ssl.create_default_context(cafile=settings["authority"])
+    url = f"https://127.0.0.1:{settings['port']}/v1/{SNAPSHOT}"
     endless = aiohttp.ClientTimeout(total=None)
     async with (
         aiohttp.ClientSession(timeout=endless) as session,
@@ -49,35 +49,35 @@ async def bare(place: dict[str, Any]) -> None:
         )  # fmt: skip
 
 
-async def ours(place: dict[str, Any]) -> None:
+async def ours(settings: dict[str, Any]) -> None:
     """The job: login, egress proxy, digest, archive, upload, check, manifest."""
 
     async def loopback(host: str) -> str:
         return "127.0.0.1"
 
-    token = Path(place["credentials"], "accessKeyId")
+    token = Path(settings["credentials"], "accessKeyId")
     env = BackupEnv(
         run=RunEnv("openbaobackups", "ns", "n", "u"),
         store=StoreEnv(
-            "s3", place["bucket"], place["endpoint"], use_path_style=True, part_size=PART,
-            concurrency=CONCURRENCY, credentials_path=place["credentials"],
+            "s3", settings["bucket"], settings["endpoint"], use_path_style=True, part_size=PART,
+            concurrency=CONCURRENCY, credentials_path=settings["credentials"],
         ),
         server=ServerEnv(
-            "ns", "c", ("c-0",), server_name="127.0.0.1", ca_path=place["authority"],
+            "ns", "c", ("c-0",), server_name="127.0.0.1", ca_path=settings["authority"],
             auth="token", token_path=str(token),
         ),
         key=KEY, backup_name="n", cluster_uid="u",
     )  # fmt: skip
     policy = EgressPolicy(permitted=(ipaddress.ip_network("127.0.0.0/8"),))
     await back_up(
-        env, JobContext(SystemClock(), {}, policy, ServerAddresses(loopback, place["port"]))
+        env, JobContext(SystemClock(), {}, policy, ServerAddresses(loopback, settings["port"]))
     )
 
 
-def run(program: str, place: dict[str, Any]) -> None:
+def run(program: str, settings: dict[str, Any]) -> None:
     """Run one of the programs once, and print its figures."""
     began = time.monotonic()
-    asyncio.new_event_loop().run_until_complete({"bare": bare, "ours": ours}[program](place))
+    asyncio.new_event_loop().run_until_complete({"bare": bare, "ours": ours}[program](settings))
     used = resource.getrusage(resource.RUSAGE_SELF)
     figures = {
         "seconds": time.monotonic() - began,

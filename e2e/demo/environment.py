@@ -1,4 +1,4 @@
-"""Where the demo runs: on a rig that it creates, or on an existing cluster."""
+"""The environment of the demo: a rig that it creates, or an existing cluster."""
 
 import os
 import shlex
@@ -18,7 +18,7 @@ from e2e.rig import Rig, images
 OPENBAO_ON_RIG = "localhost/openbao"
 
 
-class Place(Protocol):
+class Environment(Protocol):
     """A Kubernetes cluster, and the access to its Services."""
 
     @property
@@ -58,7 +58,7 @@ class Place(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class OnRig:
+class RigEnvironment:
     """One machine, one rig."""
 
     rig: Rig
@@ -108,7 +108,7 @@ class OnRig:
 
 
 @dataclass(frozen=True, slots=True)
-class OnCluster:
+class ClusterEnvironment:
     """An existing cluster, from KUBECONFIG."""
 
     installation: Installation

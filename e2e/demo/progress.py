@@ -22,7 +22,7 @@ def progress(cluster: Object | None, pods: Sequence[Object], waits_for: str) -> 
     The text is that of the condition Ready while it is not True, otherwise that of ``waits_for``,
     followed by each pod that is not ready.
     """
-    rest = [f"{name_of(pod)} {pod_words(pod)}" for pod in by_name(pods) if not is_ready(pod)]
+    rest = [f"{name_of(pod)} {pod_state(pod)}" for pod in by_name(pods) if not is_ready(pod)]
     return "; ".join([_about_cluster(cluster, waits_for), *rest])
 
 
@@ -49,7 +49,7 @@ def reason_and_message(condition: Object) -> str:
     )
 
 
-def pod_words(pod: Object) -> str:
+def pod_state(pod: Object) -> str:
     """Return the state of a pod as text."""
     if is_terminating(pod):
         return "is stopping"
