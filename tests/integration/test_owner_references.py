@@ -18,7 +18,7 @@ from e2e.harness.installation import apply_rights, identity, install
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.modes import CLUSTER_ROLE as KIND
-from e2e.harness.rights import Grain, without
+from e2e.harness.rights import Permission, without
 from e2e.harness.waiting import until
 from e2e.rbac_minimal.mutation import (
     CLUSTER_ROLE,
@@ -126,7 +126,7 @@ def test_an_owned_object_takes_the_right_on_the_finalizers_of_its_owner(
     # The plugin discovers new kinds every ten seconds.
     code, words = until("the plugin knows the kind", dry_run_result, 30.0)
     assert code == 201, words
-    finalizers = Grain(owner.group, f"{owner.plural}/finalizers", "update")
+    finalizers = Permission(owner.group, f"{owner.plural}/finalizers", "update")
     roles[owner].write(api, without(roles[owner].rules, finalizers))
     assert operator.loses(finalizers, namespace)
     code, words = operator.send("POST", f"{path}{DRY}", body)
@@ -147,7 +147,7 @@ def test_a_retained_key_needs_permission_to_delete_it(
     assert "delete" in words
     apply_rights(control_plane, "owner-references")
     try:
-        assert operator.gains(Grain("", SECRET.plural, "delete", KEY), namespace)
+        assert operator.gains(Permission("", SECRET.plural, "delete", KEY), namespace)
         code, words = operator.send("PATCH", where, ORPHAN)
         assert code == 200, words
     finally:
