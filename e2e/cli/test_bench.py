@@ -145,7 +145,7 @@ def token_of(cluster: Cluster, account: str) -> str:
     return cluster.server().login(account, jwt)
 
 
-def words(cluster: Cluster, account: str, *more: str) -> list[str]:
+def bench_arguments(cluster: Cluster, account: str, *more: str) -> list[str]:
     return ["bench", NAME, "-n", cluster.namespace, "--service-account", account, *more]
 
 
@@ -153,7 +153,7 @@ def bench(
     cluster: Cluster, account: str, *more: str, **environ: str
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "baoctl", *words(cluster, account, *more)],
+        [sys.executable, "-m", "baoctl", *bench_arguments(cluster, account, *more)],
         cwd=REPOSITORY,
         env={**cluster.api.rig.environment(), **environ},
         stdin=subprocess.DEVNULL,
@@ -233,7 +233,7 @@ def test_a_killed_run_leaves_a_short_token_and_a_named_engine(
 @contextmanager
 def run_bench(cluster: Cluster, account: str, *more: str) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "baoctl", *words(cluster, account, *more)],
+        [sys.executable, "-m", "baoctl", *bench_arguments(cluster, account, *more)],
         cwd=REPOSITORY,
         env=cluster.api.rig.environment(),
         stdin=subprocess.DEVNULL,
@@ -321,7 +321,7 @@ def test_a_user_at_a_terminal_must_type_the_name(cluster: Cluster, typed: str, s
     ours, theirs = pty.openpty()
     os.write(ours, f"{typed}\n".encode())
     done = subprocess.run(
-        [sys.executable, "-m", "baoctl", *words(cluster, MOUNTER, *SHORT)],
+        [sys.executable, "-m", "baoctl", *bench_arguments(cluster, MOUNTER, *SHORT)],
         cwd=REPOSITORY,
         env=cluster.api.rig.environment(),
         stdin=theirs,

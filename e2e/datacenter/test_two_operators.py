@@ -53,7 +53,7 @@ def image(rig: Rig) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Two:
+class OperatorPair:
     """Two ServiceAccounts with the same rights, and the audit log of their requests."""
 
     launcher: Launcher
@@ -62,7 +62,7 @@ class Two:
     other: Identity
 
     @property
-    def both(self) -> tuple[Identity, Identity]:
+    def accounts(self) -> tuple[Identity, Identity]:
         """Both ServiceAccounts."""
         return self.first, self.other
 
@@ -81,15 +81,15 @@ class Two:
 
 
 @pytest.fixture
-def two(
+def pair(
     api: Api, audit: AuditLog, launcher: Launcher, controller: Identity, tmp_path: Path
-) -> Iterator[Two]:
+) -> Iterator[OperatorPair]:
     """The ServiceAccount of the operator, and another one; the Lease is deleted."""
     install_datacenters(api.rig)
     add_account(api, RIVAL)
     allow_datacenters(api, RIVAL)
     api.delete(LEASE, NAMESPACE, LEASE_NAME)
-    yield Two(launcher, audit, controller, identity(api.rig, api, tmp_path, RIVAL))
+    yield OperatorPair(launcher, audit, controller, identity(api.rig, api, tmp_path, RIVAL))
     launcher.stop_all()
 
 
@@ -156,17 +156,17 @@ def creations(entries: list[Entry]) -> Counter[tuple[str, str]]:
 
 @pytest.mark.timeout(300)
 def test_the_standby_continues_the_work_of_a_killed_leader(
-    two: Two, make: MakeDatacenter, image: str
+    pair: OperatorPair, make: MakeDatacenter, image: str
 ) -> None:
     """No object is created twice, no event repeated; in each term only one process writes."""
-    begin = two.audit.mark()
-    leader = two.start(two.first)
+    begin = pair.audit.mark()
+    leader = pair.start(pair.first)
     leader.await_leading()
-    standby = two.start(two.other)
-    two.await_requests(two.other, begin, (LEASES, "get"))
+    standby = pair.start(pair.other)
+    pair.await_requests(pair.other, begin, (LEASES, "get"))
 
     datacenter = make(*services(image, delay=FRONT_DELAY))
-    kill_halfway(two, datacenter, leader, begin)
+    kill_halfway(pair, datacenter, leader, begin)
     watch = Stopwatch()
     before = datacenter.identities()
     print("\n".join(f"  {request}" for request in sorted(before)))
@@ -195,16 +195,18 @@ def test_the_standby_continues_the_work_of_a_killed_leader(
     assert reasons[FRONT].pop("Started", 0) <= 1
     assert reasons.pop(FRONT) == {"Succeeded": 1, "Retired": 1}
     assert reasons == {name: {"Started": 1, "Succeeded": 1, "Retired": 1} for name in (BASE, AGENT)}
-    entries = two.audit.since(begin)
-    one_writer_per_term(entries, two)
+    entries = pair.audit.since(begin)
+    one_writer_per_term(entries, pair)
     assert creations(entries) == dict.fromkeys(expected_requests(datacenter), 1)
 
 
-def kill_halfway(two: Two, datacenter: DatacenterUnderTest, leader: Operator, mark: int) -> None:
+def kill_halfway(
+    pair: OperatorPair, datacenter: DatacenterUnderTest, leader: Operator, mark: int
+) -> None:
     """Kill the leader when the first service runs and the second has just been created."""
 
     def halfway() -> bool:
-        entries = writes_to(datacenter, two.audit.since(mark, two.first.user))
+        entries = writes_to(datacenter, pair.audit.since(mark, pair.first.user))
         return (DEPLOYMENT.plural, datacenter.child(FRONT)) in creations(entries)
 
     until("the second service is created", halfway, 30.0, every=0.02)
@@ -216,36 +218,36 @@ def kill_halfway(two: Two, datacenter: DatacenterUnderTest, leader: Operator, ma
     leader.faults_expected = True
     leader.kill()
     print(
-        f"\n  killed after: {tally(writes_to(datacenter, two.audit.since(mark, two.first.user)))}"
+        f"\n  killed after: {tally(writes_to(datacenter, pair.audit.since(mark, pair.first.user)))}"
     )
 
 
-def one_writer_per_term(entries: list[Entry], two: Two) -> None:
+def one_writer_per_term(entries: list[Entry], pair: OperatorPair) -> None:
     """Check that the first process writes before the second gets the Lease, and never after."""
     leases = [
         entry for entry in entries if entry.resource == LEASES and entry.writes and entry.code < 400
     ]
-    began = min(entry.at for entry in leases if entry.user == two.other.user)
+    began = min(entry.at for entry in leases if entry.user == pair.other.user)
     late = [
-        entry for entry in writes(entries) if entry.user == two.first.user and entry.at >= began
+        entry for entry in writes(entries) if entry.user == pair.first.user and entry.at >= began
     ]
     early = [
-        entry for entry in writes(entries) if entry.user == two.other.user and entry.at <= began
+        entry for entry in writes(entries) if entry.user == pair.other.user and entry.at <= began
     ]
     assert [str(entry) for entry in (*late, *early)] == []
-    assert {entry.user for entry in writes(entries)} >= {account.user for account in two.both}
+    assert {entry.user for entry in writes(entries)} >= {account.user for account in pair.accounts}
 
 
 @pytest.mark.timeout(300)
 def test_two_active_leaders_create_one_set_of_objects(
-    two: Two, make: MakeDatacenter, image: str
+    pair: OperatorPair, make: MakeDatacenter, image: str
 ) -> None:
     """Both create, change and retire at the same time; afterwards neither writes."""
-    mark = two.audit.mark()
-    for account in two.both:
-        two.start(account, NO_ELECTION)
-    for account in two.both:
-        two.await_requests(account, mark, *((kind, "watch") for kind in WATCHED))
+    mark = pair.audit.mark()
+    for account in pair.accounts:
+        pair.start(account, NO_ELECTION)
+    for account in pair.accounts:
+        pair.await_requests(account, mark, *((kind, "watch") for kind in WATCHED))
     datacenter, watch = make(*services(image)), Stopwatch()
     datacenter.await_running()
     print(f"\n  {watch.seconds:.1f} s: all services run")
@@ -256,11 +258,11 @@ def test_two_active_leaders_create_one_set_of_objects(
     until("there are two pods", lambda: len(datacenter.pods(FRONT)) == 2, 30.0)
     datacenter.await_running()
     print(f"  {watch.seconds:.1f} s: changed")
-    assert_no_writes(two)
+    assert_no_writes(pair)
     assert datacenter.identities() == first
 
-    entries = writes_to(datacenter, two.audit.since(mark))
-    for account in two.both:
+    entries = writes_to(datacenter, pair.audit.since(mark))
+    for account in pair.accounts:
         sent = [entry for entry in entries if entry.user == account.user]
         print(f"  {tally(sent)}; codes {dict(Counter(entry.code for entry in sent))}")
         assert sent
@@ -276,14 +278,14 @@ def test_two_active_leaders_create_one_set_of_objects(
     until("all objects are deleted", lambda: not datacenter.belongings(), 60.0)
 
 
-def assert_no_writes(two: Two) -> None:
+def assert_no_writes(pair: OperatorPair) -> None:
     """Check that neither process writes."""
-    both = [Requests(two.audit, account.user) for account in two.both]
-    for requests in both:
+    counters = [Requests(pair.audit, account.user) for account in pair.accounts]
+    for requests in counters:
         requests.await_silence()
-    mark = two.audit.mark()
+    mark = pair.audit.mark()
 
     def silent() -> bool:
-        return not any(requests.writes_since(mark) for requests in both)
+        return not any(requests.writes_since(mark) for requests in counters)
 
     throughout("neither operator writes", silent, QUIET_SECONDS, every=1.0)

@@ -78,11 +78,11 @@ def test_a_stateful_set_that_was_scaled_is_scaled_back(cluster: Cluster) -> None
     before = cluster.pod_uids()
     cluster.api.patch(STATEFUL_SET, cluster.namespace, NAME, {"spec": {"replicas": 4}})
 
-    def three() -> bool:
+    def has_three_replicas() -> bool:
         live = cluster.api.get(STATEFUL_SET, cluster.namespace, NAME)
         return bool(live["spec"]["replicas"] == 3)
 
-    until("the StatefulSet has three replicas", three, WITHIN, every=0.05)
+    until("the StatefulSet has three replicas", has_three_replicas, WITHIN, every=0.05)
     until("the fourth pod is gone", lambda: not still_exists(cluster, names.pod(NAME, 3)), 30.0)
     assert cluster.pod_uids() == before
     cluster.await_available()

@@ -52,7 +52,7 @@ def test_a_new_operator_reverts_the_edits_and_writes_nothing_else(
     second = launcher.start(controller, NO_ELECTION)
     until("all edits are reverted", lambda: not remaining(), WITHIN)
     print(f"\n{len(edits)} objects reverted {watch.seconds:.1f} s after the start")
-    assert len(mine(audit, mark, controller, namespace)) == len(edits)
+    assert len(writes_of_operator(audit, mark, controller, namespace)) == len(edits)
     assert second.stop() == 0
 
     mark = audit.mark()
@@ -64,13 +64,15 @@ def test_a_new_operator_reverts_the_edits_and_writes_nothing_else(
     )
     throughout(
         "the operator writes nothing",
-        lambda: not mine(audit, mark, controller, namespace),
+        lambda: not writes_of_operator(audit, mark, controller, namespace),
         5.0,
         every=0.5,
     )
 
 
-def mine(audit: AuditLog, mark: int, controller: Identity, namespace: str) -> list[Entry]:
+def writes_of_operator(
+    audit: AuditLog, mark: int, controller: Identity, namespace: str
+) -> list[Entry]:
     """Return what the operator wrote in a namespace since the mark."""
     return [e for e in writes(audit.since(mark, controller.user)) if e.namespace == namespace]
 

@@ -31,7 +31,7 @@ MOST = 40
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Crashing:
+class CrashingProvisioner:
     """A sequence of provisioners."""
 
     process: Operator
@@ -44,15 +44,15 @@ class Crashing:
         return ends.count("end: died")
 
 
-def start_crashing(launcher: Launcher, who: Identity, controller: str) -> Crashing:
+def start_crashing(launcher: Launcher, account: Identity, controller: str) -> CrashingProvisioner:
     """Start them; `controller` is the account that gets the permissions."""
     process = launcher.start(
-        who,
+        account,
         module=("e2e.harness.crashing_provisioner",),
         environment={"OPERATOR_SERVICE_ACCOUNT_NAME": controller},
     )
     process.faults_expected = True
-    return Crashing(process)
+    return CrashingProvisioner(process)
 
 
 def set_trap() -> None:

@@ -112,11 +112,11 @@ class DatacenterUnderTest:
     ) -> Object:
         """Wait for a condition; a failure has the full status."""
 
-        def look() -> Object | None:
+        def matching_condition() -> Object | None:
             return self.condition(kind, status, reason)
 
         try:
-            return until(f"condition {kind} is {status} {reason}", look, seconds)
+            return until(f"condition {kind} is {status} {reason}", matching_condition, seconds)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.describe()}") from error
 
@@ -207,7 +207,7 @@ class DatacenterUnderTest:
 def cleanup_of(api: Api, datacenter: DatacenterUnderTest) -> Callable[[], None]:
     """Return a cleanup that deletes a datacenter even if no operator runs."""
 
-    def away() -> None:
+    def clean_up() -> None:
         free = {"metadata": {"finalizers": None}}
         with missing_ok():
             datacenter.delete()
@@ -219,4 +219,4 @@ def cleanup_of(api: Api, datacenter: DatacenterUnderTest) -> Callable[[], None]:
         with missing_ok():
             api.patch(DATACENTERS, None, datacenter.name, free)
 
-    return away
+    return clean_up

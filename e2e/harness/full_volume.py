@@ -31,7 +31,7 @@ class FullVolume:
         used = _run("du", "--summarize", "--block-size=1", str(self._folder)).split()[0]
         self._resize(used)
 
-    def make_room(self) -> None:
+    def free_space(self) -> None:
         """Free the space again."""
         self._resize(_ROOM)
 

@@ -53,7 +53,7 @@ def account(namespace: str, name: str, **extra: str) -> User:
 class ImpersonatingClient:
     """Requests as another user. Raises ApiError with the full response if refused."""
 
-    def __init__(self, rig: Rig, who: User | None = None) -> None:
+    def __init__(self, rig: Rig, impersonated: User | None = None) -> None:
         config = orjson.loads(rig.kubeconfig.read_bytes())
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         authority = b64decode(cluster["certificate-authority-data"]).decode()
@@ -65,7 +65,7 @@ class ImpersonatingClient:
             self._context.load_cert_chain(pair.name)
         address = urlsplit(cluster["server"])
         self._address = address.hostname or "", address.port or 443
-        self._who = who
+        self._impersonated = impersonated
 
     def get(self, resource: Resource, namespace: str | None, name: str) -> Object:
         """Read one object."""
@@ -106,7 +106,7 @@ class ImpersonatingClient:
             connection.putrequest(method, path)
             for key, value in (
                 ("User-Agent", "impersonation"),
-                *(self._who.headers() if self._who else ()),
+                *(self._impersonated.headers() if self._impersonated else ()),
             ):
                 connection.putheader(key, value)
             if data:

@@ -36,7 +36,7 @@ def provisioner_identity(rig: Rig, api: Api, folder: Path) -> Identity:
 
 def start_provisioner(
     launcher: Launcher,
-    who: Identity,
+    account: Identity,
     controller: str,
     environment: Mapping[str, str] | None = None,
     *,
@@ -44,7 +44,7 @@ def start_provisioner(
 ) -> Operator:
     """Start `baoctl provision`; `controller` is the account that gets the permissions."""
     return launcher.start(
-        who,
+        account,
         *(() if elect else (NO_ELECTION,)),
         module=("baoctl", "provision"),
         environment={"OPERATOR_SERVICE_ACCOUNT_NAME": controller, **(environment or {})},

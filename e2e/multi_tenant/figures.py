@@ -34,7 +34,7 @@ class Observer:
     rig: Rig
     api: Api
     audit: AuditLog
-    who: Identity
+    account: Identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,9 @@ def bring_up(
     cluster.await_available()
     seconds, end = watch.seconds, datetime.now(UTC)
     everything = observer.audit.since(mark)
-    requests = counted_requests([entry for entry in everything if entry.user == observer.who.user])
+    requests = counted_requests(
+        [entry for entry in everything if entry.user == observer.account.user]
+    )
     own = _own_seconds([entry for entry in everything if entry.namespace == namespace], begin, end)
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
     return cluster, BringUp(seconds, own, requests)
@@ -112,7 +114,7 @@ def settle(observer: Observer) -> None:
     def silent() -> bool:
         mark = observer.audit.mark()
         time.sleep(SETTLED_SECONDS)
-        return not writes(observer.audit.since(mark, observer.who.user))
+        return not writes(observer.audit.since(mark, observer.account.user))
 
     until(f"the operator writes nothing for {SETTLED_SECONDS:g} s", silent, 60.0)
 
@@ -121,7 +123,7 @@ def quiet(observer: Observer, seconds: float) -> list[Entry]:
     """Return all requests of `seconds` without any change."""
     mark = observer.audit.mark()
     time.sleep(seconds)
-    return [e for e in observer.audit.since(mark, observer.who.user) if e.resource != "leases"]
+    return [e for e in observer.audit.since(mark, observer.account.user) if e.resource != "leases"]
 
 
 def status_delay(observer: Observer, cluster: Cluster) -> tuple[float, float]:
@@ -160,7 +162,7 @@ def _seconds_until_counted(cluster: Cluster, ready: int) -> float:
 
 def refusals_since(observer: Observer, mark: int) -> str:
     """Return the refused requests since the mark, as lines."""
-    return "\n".join(map(str, refusals(observer.audit.since(mark, observer.who.user))))
+    return "\n".join(map(str, refusals(observer.audit.since(mark, observer.account.user))))
 
 
 def watched_kinds(entries: list[Entry]) -> set[str]:

@@ -60,17 +60,17 @@ class World:
     tenants: Identity
     provisioner: Identity
 
-    def observer(self, who: Identity) -> Observer:
+    def observer(self, account: Identity) -> Observer:
         """Return an observer of the requests of one account."""
-        return Observer(self.rig, self.api, self.audit, who)
+        return Observer(self.rig, self.api, self.audit, account)
 
-    def start(self, who: Identity, environment: Mapping[str, str] | None = None) -> Operator:
+    def start(self, account: Identity, environment: Mapping[str, str] | None = None) -> Operator:
         """Start an operator and wait for its first requests."""
         mark = self.audit.mark()
-        operator = self.launcher.start(who, NO_ELECTION, environment=environment)
+        operator = self.launcher.start(account, NO_ELECTION, environment=environment)
         until(
             "the operator sends requests",
-            lambda: operator.alive and self.audit.since(mark, who.user),
+            lambda: operator.alive and self.audit.since(mark, account.user),
             90.0,
         )
         return operator

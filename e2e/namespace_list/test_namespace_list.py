@@ -23,13 +23,13 @@ from runtime.builtin_kinds import NAMESPACE
 
 
 @pytest.fixture(scope="module")
-def who(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Identity:
+def account(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Identity:
     """The controller, with rights only in its own namespace."""
     return namespace_controller(rig, api, tmp_path_factory.mktemp("namespaces"))
 
 
 @pytest.fixture
-def later(api: Api) -> Iterator[str]:
+def late_namespace(api: Api) -> Iterator[str]:
     """The name of a namespace that does not exist yet."""
     name = f"e2e-{uuid.uuid4().hex[:8]}"
     yield name
@@ -37,10 +37,10 @@ def later(api: Api) -> Iterator[str]:
         sweep(api, name)
 
 
-def start(api: Api, launcher: Launcher, who: Identity, namespaces: str) -> Operator:
+def start(api: Api, launcher: Launcher, account: Identity, namespaces: str) -> Operator:
     """Start an operator for a list of namespaces."""
     environment = {"WATCH_NAMESPACE": namespaces, **as_in_a_pod(api)}
-    return launcher.start(who, NO_ELECTION, environment=environment)
+    return launcher.start(account, NO_ELECTION, environment=environment)
 
 
 def make(api: Api, namespace: str, name: str) -> Cluster:
@@ -54,39 +54,41 @@ def make(api: Api, namespace: str, name: str) -> Cluster:
 def test_only_listed_namespaces_are_watched(
     api: Api,
     launcher: Launcher,
-    who: Identity,
+    account: Identity,
     audit: AuditLog,
     make_namespace: MakeNamespace,
-    later: str,
+    late_namespace: str,
 ) -> None:
     first, other = make_namespace(), make_namespace()
     bind_namespace(api, first)
     mark = audit.mark()
     # One namespace twice, and one that does not exist yet.
-    operator = start(api, launcher, who, f"{first},{later},{first}")
+    operator = start(api, launcher, account, f"{first},{late_namespace},{first}")
     here, there = make(api, first, "here"), make(api, other, "there")
     here.await_available()
     print("\nthe first namespace does not wait for the second")
 
-    api.make_namespace(later)
-    bind_namespace(api, later)
-    cluster = make(api, later, "made")
+    api.make_namespace(late_namespace)
+    bind_namespace(api, late_namespace)
+    cluster = make(api, late_namespace, "made")
     cluster.await_available()
     print("a namespace that is created later is watched")
     assert there.live().get("status") is None
     assert "finalizers" not in there.live()["metadata"]
 
-    api.delete(CLUSTERS, later, "made")
+    api.delete(CLUSTERS, late_namespace, "made")
     until("the cluster is gone", lambda: cluster.find() is None, 60.0)
-    api.delete(NAMESPACE, None, later)
-    until("the namespace is gone", lambda: api.find(NAMESPACE, None, later) is None, 60.0)
+    api.delete(NAMESPACE, None, late_namespace)
+    until("the namespace is gone", lambda: api.find(NAMESPACE, None, late_namespace) is None, 60.0)
     api.patch(CLUSTERS, first, "here", {"spec": {"replicas": 3}})
     here.await_available()
     print("a deleted namespace does not block the others")
 
-    requests = audit.since(mark, who.user)
+    requests = audit.since(mark, account.user)
     assert other not in {entry.namespace for entry in requests}
-    assert {e.namespace for e in refusals(requests)} <= {later}, "before and after its rights"
+    assert {e.namespace for e in refusals(requests)} <= {late_namespace}, (
+        "before and after its rights"
+    )
     api.delete(CLUSTERS, first, "here")
     until("the first cluster is gone", lambda: here.find() is None, 60.0)
     assert operator.stop() == 0
@@ -96,17 +98,17 @@ def test_only_listed_namespaces_are_watched(
 def test_only_the_one_namespace_is_watched(
     api: Api,
     launcher: Launcher,
-    who: Identity,
+    account: Identity,
     audit: AuditLog,
     make_namespace: MakeNamespace,
 ) -> None:
     namespace = make_namespace()
     bind_namespace(api, namespace)
     mark = audit.mark()
-    operator = start(api, launcher, who, namespace)
+    operator = start(api, launcher, account, namespace)
     cluster = make(api, namespace, "alone")
     cluster.await_available()
     api.delete(CLUSTERS, namespace, "alone")
     until("the cluster is gone", lambda: cluster.find() is None, 60.0)
     assert operator.stop() == 0
-    assert not refusals(audit.since(mark, who.user))
+    assert not refusals(audit.since(mark, account.user))

@@ -40,7 +40,7 @@ def cluster(
 
 
 @pytest.fixture(scope="module")
-def good(cluster: Cluster) -> Run:
+def snapshot(cluster: Cluster) -> Run:
     """The snapshot of the tested cluster."""
     run = backup_now(cluster, GOOD)
     run.await_phase("Completed")
@@ -103,57 +103,59 @@ def changed_objects(store: Store, **contents: bytes | None) -> Iterator[None]:
 
 
 def test_each_snapshot_is_restored_and_compared(
-    cluster: Cluster, good: Run, record_property: Callable[[str, object], None]
+    cluster: Cluster, snapshot: Run, record_property: Callable[[str, object], None]
 ) -> None:
     watch = Stopwatch()
-    result = await_result(good)
+    result = await_result(snapshot)
     record_property("seconds to a result", round(watch.seconds, 2))
-    assert (result["outcome"], result["reason"]) == ("Passed", "Restored"), describe(good)
+    assert (result["outcome"], result["reason"]) == ("Passed", "Restored"), describe(snapshot)
     checks = {line.partition(":")[0]: line for line in result["checks"]}
     assert checks["canary"] == f"canary: secret/{CANARY} is unchanged"
     assert checks["mounts"] == "mounts: sys/mounts is unchanged"
     assert checks["login"].startswith("login: with role openbao-operator-backup")
-    assert f"as cluster {good.status['snapshot']['clusterID']}" in checks["unsealed"]
-    assert result["digest"] == good.status["snapshot"]["digest"]
+    assert f"as cluster {snapshot.status['snapshot']['clusterID']}" in checks["unsealed"]
+    assert result["digest"] == snapshot.status["snapshot"]["digest"]
 
 
-def test_the_cluster_reports_the_result_and_is_not_disturbed(cluster: Cluster, good: Run) -> None:
-    await_result(good)
+def test_the_cluster_reports_the_result_and_is_not_disturbed(
+    cluster: Cluster, snapshot: Run
+) -> None:
+    await_result(snapshot)
     cluster.await_condition("BackupProven", "True", "RestoreTestPassed", seconds=20.0)
     known = recorded(cluster)["restoreTest"]
-    assert (known["passed"], known["last"]["key"]) == (1, good.status["key"])
-    assert known["lastSuccessTime"] == good.status["proof"]["at"]
+    assert (known["passed"], known["last"]["key"]) == (1, snapshot.status["key"])
+    assert known["lastSuccessTime"] == snapshot.status["proof"]["at"]
     (pod,) = cluster.pods()
     assert pod["status"]["containerStatuses"][0]["restartCount"] == 0
     assert Reader.of(cluster).read(CANARY) == VALUE
-    assert cluster.cluster_ids() == {good.status["snapshot"]["clusterID"]}
+    assert cluster.cluster_ids() == {snapshot.status["snapshot"]["clusterID"]}
 
 
-def test_a_restore_test_leaves_only_its_job_for_an_hour(cluster: Cluster, good: Run) -> None:
+def test_a_restore_test_leaves_only_its_job_for_an_hour(cluster: Cluster, snapshot: Run) -> None:
     (job,) = cluster.api.list(JOB, cluster.namespace, "openbao.org/component=restore-test")
     assert job["spec"]["ttlSecondsAfterFinished"] == 3600
     names = {role["metadata"]["name"] for role in cluster.api.list(ROLE, cluster.namespace)}
     assert job["metadata"]["name"] not in names
     (owner,) = job["metadata"]["ownerReferences"]
-    assert (owner["kind"], owner["name"]) == ("OpenBaoBackup", good.name)
+    assert (owner["kind"], owner["name"]) == ("OpenBaoBackup", snapshot.name)
     pod = job["spec"]["template"]["spec"]
     assert pod["serviceAccountName"] == "kept-backup-serviceaccount"
     # It mounts no volume of the servers of the cluster.
     assert not any("persistentVolumeClaim" in volume for volume in pod["volumes"])
 
 
-def test_a_changed_byte_is_reported(store: Store, cluster: Cluster, good: Run) -> None:
-    key = good.status["key"]
+def test_a_changed_byte_is_reported(store: Store, cluster: Cluster, snapshot: Run) -> None:
+    key = snapshot.status["key"]
     changed = bytearray(store.read(key))
     changed[len(changed) // 2] ^= 1
     with changed_objects(store, **{key: bytes(changed)}):
-        result = request_test(good, "changed")
+        result = request_test(snapshot, "changed")
     assert (result["outcome"], result["reason"]) == ("Failed", "SnapshotCorrupt")
     cluster.await_condition("BackupProven", "False", "RestoreTestFailed", seconds=20.0)
 
 
-def test_the_unchanged_snapshot_still_passes(cluster: Cluster, good: Run) -> None:
-    result = request_test(good, "again")
+def test_the_unchanged_snapshot_still_passes(cluster: Cluster, snapshot: Run) -> None:
+    result = request_test(snapshot, "again")
     assert (result["outcome"], result["reason"]) == ("Passed", "Restored")
     cluster.await_condition("BackupProven", "True", "RestoreTestPassed", seconds=20.0)
     known = recorded(cluster)["restoreTest"]

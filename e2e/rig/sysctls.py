@@ -25,7 +25,7 @@ _WRITTEN_BY_KUBELET = (
 
 
 @dataclass(slots=True)
-class _Kept:
+class _SavedSettings:
     rigs: list[str] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
 
@@ -33,25 +33,25 @@ class _Kept:
 def remember(cache: Cache, rig: str, progress: Progress) -> None:
     """Record that ``rig`` runs a kubelet; for the first rig, save the settings of the host."""
     with hold_lock(cache.locks / "sysctls.lock", progress, "settings of the machine"):
-        kept = _load(cache)
-        if not kept.rigs:
-            kept.values = {name: (_ROOT / name).read_text() for name in _WRITTEN_BY_KUBELET}
-        if rig not in kept.rigs:
-            kept.rigs.append(rig)
-            write_atomically(_file(cache), orjson.dumps(asdict(kept)))
+        saved = _load(cache)
+        if not saved.rigs:
+            saved.values = {name: (_ROOT / name).read_text() for name in _WRITTEN_BY_KUBELET}
+        if rig not in saved.rigs:
+            saved.rigs.append(rig)
+            write_atomically(_file(cache), orjson.dumps(asdict(saved)))
 
 
 def restore(cache: Cache, rig: str, progress: Progress) -> None:
     """Record that ``rig`` was removed; after the last rig, restore the settings."""
     with hold_lock(cache.locks / "sysctls.lock", progress, "settings of the machine"):
-        kept = _load(cache)
-        if rig not in kept.rigs:
+        saved = _load(cache)
+        if rig not in saved.rigs:
             return
-        kept.rigs.remove(rig)
-        if kept.rigs:
-            write_atomically(_file(cache), orjson.dumps(asdict(kept)))
+        saved.rigs.remove(rig)
+        if saved.rigs:
+            write_atomically(_file(cache), orjson.dumps(asdict(saved)))
             return
-        for name, value in kept.values.items():
+        for name, value in saved.values.items():
             (_ROOT / name).write_text(value)
         _file(cache).unlink()
 
@@ -60,7 +60,7 @@ def _file(cache: Cache) -> Path:
     return cache.rigs / "sysctls.json"
 
 
-def _load(cache: Cache) -> _Kept:
+def _load(cache: Cache) -> _SavedSettings:
     if not _file(cache).exists():
-        return _Kept()
-    return _Kept(**orjson.loads(_file(cache).read_bytes()))
+        return _SavedSettings()
+    return _SavedSettings(**orjson.loads(_file(cache).read_bytes()))

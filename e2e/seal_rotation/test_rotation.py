@@ -119,12 +119,12 @@ def test_every_server_unseals_without_the_old_key_after_a_power_failure(rotation
     for pod in cluster.pods():
         cluster.api.delete(POD, cluster.namespace, pod["metadata"]["name"])
 
-    def back() -> bool:
+    def are_replaced() -> bool:
         pods = cluster.pods()
         new = not before & {pod["metadata"]["uid"] for pod in pods}
         return new and len(pods) == 3 and all(map(is_ready, pods))
 
-    until("three new pods are ready", back, BACK, tolerate=(ApiError,))
+    until("three new pods are ready", are_replaced, BACK, tolerate=(ApiError,))
     cluster.await_condition("Ready", seconds=BACK)
     secret = until("the secret is read", rotation.read, 60.0, tolerate=(OSError, BaoError))
     assert secret == {"a": "before"}

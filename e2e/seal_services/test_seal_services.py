@@ -126,9 +126,9 @@ def restart(cluster: Cluster) -> None:
     watch = Stopwatch()
     cluster.api.delete(POD, cluster.namespace, pod["metadata"]["name"])
 
-    def back() -> bool:
+    def is_replaced() -> bool:
         return any(uid_of(other) != uid_of(pod) and is_ready(other) for other in cluster.pods())
 
-    until("another pod is ready", back, 120.0)
+    until("another pod is ready", is_replaced, 120.0)
     cluster.await_available()
     print(f"\n  {watch.seconds:.1f} s: unsealed after a restart")

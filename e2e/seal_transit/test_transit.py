@@ -67,11 +67,11 @@ def test_the_server_is_unsealed_at_each_start(api: Api, sealer: Sealer, cluster:
     (victim,) = cluster.pods()
     api.delete(POD, cluster.namespace, victim["metadata"]["name"])
 
-    def back() -> bool:
+    def is_replaced() -> bool:
         pod = api.find(POD, cluster.namespace, victim["metadata"]["name"])
         return bool(pod and uid_of(pod) != uid_of(victim) and is_ready(pod))
 
-    until("a new pod is unsealed", back, 120.0)
+    until("a new pod is unsealed", is_replaced, 120.0)
     cluster.await_available()
     for pod in cluster.pods():
         assert sealer.token not in str(pod), "the token is only in the Secret"

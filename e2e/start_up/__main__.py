@@ -83,18 +83,18 @@ def _cpu_seconds() -> float:
     return children.ru_utime + children.ru_stime
 
 
-def nowhere(folder: Path) -> Path:
+def unreachable_kubeconfig(folder: Path) -> Path:
     """Write a kubeconfig whose API server refuses connections; as usual it contains a CA."""
-    name = {"name": "nowhere"}
-    authority = base64.b64encode(certificates.authority("nowhere").pem).decode()
+    name = {"name": "unreachable"}
+    authority = base64.b64encode(certificates.authority("unreachable").pem).decode()
     cluster = {"server": "https://127.0.0.1:1", "certificate-authority-data": authority}
     config = {
         "apiVersion": "v1",
         "kind": "Config",
-        "current-context": "nowhere",
+        "current-context": "unreachable",
         "clusters": [{**name, "cluster": cluster}],
         "users": [{**name, "user": {"token": "x"}}],
-        "contexts": [{**name, "context": {"cluster": "nowhere", "user": "nowhere"}}],
+        "contexts": [{**name, "context": {"cluster": "unreachable", "user": "unreachable"}}],
     }
     path = folder / "kubeconfig"
     path.write_bytes(orjson.dumps(config))
@@ -107,7 +107,7 @@ def start_up(runs: int) -> None:
     """Print the table; each value is the median of some runs."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        kubeconfig = nowhere(Path(folder))
+        kubeconfig = unreachable_kubeconfig(Path(folder))
         for words, verb in verbs(main):
             if verb.hidden:
                 continue

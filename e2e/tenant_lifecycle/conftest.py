@@ -35,7 +35,7 @@ class World:
     api: Api
     audit: AuditLog
     launcher: Launcher
-    who: Identity
+    account: Identity
     controller: Identity
     make_namespace: MakeNamespace
 
@@ -45,10 +45,10 @@ class World:
         Requests of an earlier provisioner may be logged only now; they arrived before this start.
         """
         mark, begun = self.audit.mark(), datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        provisioner = start_provisioner(self.launcher, self.who, CONTROLLER, environment)
+        provisioner = start_provisioner(self.launcher, self.account, CONTROLLER, environment)
 
         def watches() -> bool:
-            requests = self.audit.since(mark, self.who.user)
+            requests = self.audit.since(mark, self.account.user)
             resources = {
                 request.resource
                 for request in requests
@@ -105,7 +105,7 @@ def world(
     """Accounts of the provisioner and the controller; tenants of an earlier run are deleted."""
     folder = tmp_path_factory.mktemp("tenants")
     controller = tenant_controller(rig, api, folder)
-    who = provisioner_identity(rig, api, folder)
+    account = provisioner_identity(rig, api, folder)
     for live in api.list(TENANTS, None):
         metadata = live["metadata"]
         api.patch(
@@ -113,5 +113,5 @@ def world(
         )
         api.delete(TENANTS, metadata["namespace"], metadata["name"])
     mark = audit.mark()
-    yield World(api, audit, launcher, who, controller, make_namespace)
-    assert not (no := refusals(audit.since(mark, who.user))), "\n".join(map(str, no))
+    yield World(api, audit, launcher, account, controller, make_namespace)
+    assert not (no := refusals(audit.since(mark, account.user))), "\n".join(map(str, no))

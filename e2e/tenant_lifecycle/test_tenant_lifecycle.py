@@ -184,7 +184,7 @@ def test_a_provisioner_continues_after_a_crash_between_any_two_writes(world: Wor
     namespace = world.make_namespace()
     make_tenant(world.api, namespace)
     world.create_paused(namespace, "x", tls=EXTERNAL)
-    crashing = start_crashing(world.launcher, world.who, CONTROLLER)
+    crashing = start_crashing(world.launcher, world.account, CONTROLLER)
     deaths = crashing.await_end(90.0)
     print(f"  {deaths} processes crashed")
     assert deaths >= WRITES_OF_ONE
@@ -194,7 +194,7 @@ def test_a_provisioner_continues_after_a_crash_between_any_two_writes(world: Wor
     await_reason(world.api, namespace, "Provisioned")
     assert world.rules_of(namespace, tenancy.READER_ROLE) >= {"their-server", "their-ca"}
     assert last.stop() == 0
-    written = writes(world.audit.since(mark, world.who.user))
+    written = writes(world.audit.since(mark, world.account.user))
     assert not written, tally(written)
 
 
@@ -209,7 +209,7 @@ class TestAsShipped:
         time.sleep(1.0)
         mark = world.audit.mark()
         time.sleep(QUIET_SECONDS)
-        requests = work(world.audit.since(mark, world.who.user))
+        requests = work(world.audit.since(mark, world.account.user))
         assert not requests, tally(requests)
         assert as_shipped.alive
 

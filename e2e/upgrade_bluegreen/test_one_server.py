@@ -100,7 +100,7 @@ def clusters(
     return clusters
 
 
-def patient(cluster: Cluster) -> ServiceWriter:
+def client_without_failures(cluster: Cluster) -> ServiceWriter:
     """Return a client that must see no failed write."""
     return ServiceWriter(cluster, reads_back=True, patience=PATIENCE)
 
@@ -109,7 +109,7 @@ def patient(cluster: Cluster) -> ServiceWriter:
 def blocked_upgrade(clusters: dict[str, Cluster]) -> Iterator[BlockedUpgrade]:
     """Start the upgrade of that cluster, which continues during the other tests."""
     cluster = clusters[DOOMED]
-    with taking_over(cluster) as takeover, patient(cluster) as writer:
+    with taking_over(cluster) as takeover, client_without_failures(cluster) as writer:
         change(cluster, {"version": SECOND, "image": ABSENT})
         takeover.await_phase(DEPLOYING)
         yield BlockedUpgrade(takeover, writer)
@@ -126,7 +126,7 @@ def test_after_a_hook_fails_a_failed_rollback_waits_for_a_user(cluster: Cluster)
     """Green has no vote yet. The Job that removes it from the raft cluster cannot log in."""
     judged = {"verification": {"prePromotionHook": hook(1, JUDGING_SECONDS)}}
     change(cluster, {"upgrade": with_blue_green(maxJobFailures=1, **judged)})
-    with taking_over(cluster) as takeover, patient(cluster) as writer:
+    with taking_over(cluster) as takeover, client_without_failures(cluster) as writer:
         change(cluster, {"version": SECOND})
         operation = takeover.await_phase(SYNCING)["operationID"]
         takeover.await_state("the hook Job is created", lambda: judges(cluster), 30.0)
@@ -140,7 +140,7 @@ def test_after_a_hook_fails_a_failed_rollback_waits_for_a_user(cluster: Cluster)
         throughout(
             "the operator waits", lambda: active_break_glass(cluster) == glass, STILL_SECONDS
         )
-        assert {name_of(pod) for pod in cluster.pods()} == pods == both(takeover.pools)
+        assert {name_of(pod) for pod in cluster.pods()} == pods == server_names(takeover.pools)
         change(cluster, {"upgrade": {"jwtAuthRole": None}, "breakGlassAck": glass["nonce"]})
         takeover.await_idle()
         pools = takeover.pools
@@ -167,7 +167,7 @@ def active_break_glass(cluster: Cluster) -> Object | None:
     return break_glass if break_glass.get("active") else None
 
 
-def both(pools: TwoPools) -> set[str]:
+def server_names(pools: TwoPools) -> set[str]:
     """Return the names of the server of each pool."""
     return {pools.blue.pod(0), pools.green.pod(0)}
 

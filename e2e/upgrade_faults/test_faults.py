@@ -70,7 +70,7 @@ def test_an_upgrade_stops_at_a_full_volume_and_continues_once_space_is_free(
         assert victim in failure["message"]
         assert surviving_pods(cluster, before) == set(PODS) - {victim}
         assert writer.leader_changes == 0
-        volume.make_room()
+        volume.free_space()
         with record_events(cluster) as record:
             change(cluster, {"upgrade": {"requests": {"retry": "there-is-room"}}})
             print(f"  finished after {record.await_finished(SECOND):.1f} s")

@@ -12,7 +12,7 @@ import pytest
 
 from baoctl.cli import main
 from e2e.rig.paths import REPOSITORY
-from e2e.start_up.__main__ import arguments, nowhere, verbs
+from e2e.start_up.__main__ import arguments, unreachable_kubeconfig, verbs
 
 VERBS: Final = {words: verb for words, verb in verbs(main) if not verb.hidden}
 TERMINAL_ONLY: Final = ("pygments", "rich")
@@ -114,7 +114,7 @@ def test_a_verb_imports_only_what_it_uses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first verb of a group imports all of its modules, and no other verb imports more."""
-    monkeypatch.setenv("KUBECONFIG", str(nowhere(tmp_path)))
+    monkeypatch.setenv("KUBECONFIG", str(unreachable_kubeconfig(tmp_path)))
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     differences = {
         name: sorted(set(modules).symmetric_difference(found))
