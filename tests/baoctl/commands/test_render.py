@@ -106,7 +106,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         manifest(replicas="3"),
         "spec.replicas: must be a whole number; remove the quotes (got 3)",
     ),
-    "a rule rule": (manifest(replicas=3, storage={"size": "none"}), "InvalidSpec"),
+    "a violated rule": (manifest(replicas=3, storage={"size": "none"}), "InvalidSpec"),
     "a field of another type": (manifest(replicas="many"), "spec.replicas"),
     "contradicting names": (manifest(image="example.com/bao:1.0.0"), "ImageVersionMismatch"),
     "a misspelled field": (manifest(replica=5), "spec.replica (did you mean replicas"),
