@@ -1,4 +1,4 @@
-"""The output of `baoctl` to a full disk, to a closed, and to nothing."""
+"""The output of `baoctl` to a full disk, to a closed pipe, and to nothing."""
 
 from __future__ import annotations
 

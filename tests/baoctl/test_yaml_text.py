@@ -15,7 +15,7 @@ READ: dict[str, tuple[str | bytes, list[Any]]] = {
     "bytes": (b"a: \xc3\xa9", [{"a": "é"}]),
     "an alias": ("a: &x {b: 1}\nc: *x", [{"a": {"b": 1}, "c": {"b": 1}}]),
     "a merge": ("a: &x {b: 1}\nc: {<<: *x, d: 2}", [{"a": {"b": 1}, "c": {"b": 1, "d": 2}}]),
-    "an merge with a key that exists": (
+    "a merge with a key that exists": (
         "a: &x {b: 1}\nc: {<<: *x, b: 2}", [{"a": {"b": 1}, "c": {"b": 2}}],
     ),
     "two merges": ("a: &x {b: 1}\nc: {<<: *x, <<: *x}", [{"a": {"b": 1}, "c": {"b": 1}}]),
