@@ -84,7 +84,7 @@ ATTACKS: tuple[Attack, ...] = (
             "tests/managers/cluster/test_attack_names.py::"
             "test_attack_t04_nothing_of_another_namespace_can_be_named",
             "tests/managers/networking/test_exposure.py::"
-            "test_attack_t04_nothing_is_written_into_the_namespace_of_the_gateway",
+            "test_attack_t04_nothing_is_written_to_the_namespace_of_the_gateway",
             f"{RUNS}::test_attack_t04_no_field_names_another_namespace",
         ),
     ),
@@ -123,7 +123,7 @@ ATTACKS: tuple[Attack, ...] = (
         "the same rules; our keys are dropped",
         (
             "tests/managers/workload/objects/test_scheduling.py::"
-            "test_attack_t07_there_is_no_field_for_a_way_around_the_template",
+            "test_attack_t07_no_field_bypasses_the_template",
         ),
     ),
     Attack(
@@ -147,9 +147,9 @@ ATTACKS: tuple[Attack, ...] = (
         (
             f"{FUZZ}::test_attack_t09_every_url_is_refused_twice_in_every_field",
             "tests/managers/images/test_attack_hosts.py::"
-            "test_attack_t09_no_host_of_the_table_is_connected_to",
+            "test_attack_t09_no_host_of_the_table_is_contacted",
             "tests/managers/images/test_attack_hosts.py::"
-            "test_attack_t09_a_name_that_leads_to_a_metadata_service_is_not_followed",
+            "test_attack_t09_a_name_that_resolves_to_a_metadata_service_is_not_contacted",
             f"{RUNS}::test_attack_t09_a_restore_refuses_every_url_of_the_table",
             "tests/baoctl/jobs/store/test_egress_proxy.py::test_every_address_of_a_name_is_checked",
             "tests/baoctl/jobs/store/test_egress_proxy.py::test_a_name_is_resolved_for_each_connection",

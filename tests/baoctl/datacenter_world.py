@@ -21,7 +21,7 @@ from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.kinds import Kind, custom
 from runtime.testing.api_server.wire import client_of
 from runtime.testing.simulation import Simulation, simulate
-from tests.managers.datacenter.kubernetes_bench import Counting, Objects
+from tests.managers.datacenter.kubernetes_bench import CountingWire, Objects
 
 SOON = 2.0
 """Seconds in which all reconciles after an event complete; every timer is longer."""
@@ -42,7 +42,7 @@ class World(Objects):
         for resource in (BACKUPS, RESTORES, DEFINITION):
             self.api.serve(custom(resource))
         self.api.serve(Kind(INGRESS, status=True))
-        self.wire = Counting(self.api, simulation.rng)
+        self.wire = CountingWire(self.api, simulation.rng)
 
     @asynccontextmanager
     async def operator(self, seed: int = 1) -> AsyncIterator[Parts]:

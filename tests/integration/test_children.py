@@ -310,7 +310,7 @@ class TestSecrets:
             after = await client.get(SECRET, ObjectKey(restricted_namespace, name))
             assert (after == before[name]) is not renewed, name
 
-    async def test_a_drawn_key_cannot_be_overwritten(
+    async def test_a_generated_key_cannot_be_overwritten(
         self, client: Client, restricted_namespace: str
     ) -> None:
         here = within(SPECS["minimal"], restricted_namespace)

@@ -295,7 +295,9 @@ BINDINGS_REFUSED: dict[str, Change] = {
     "to the account of restores": lambda binding: binding["subjects"][0].update(
         name=names.job_service_account(CLUSTER, "restore")
     ),
-    "to an account elsewhere": lambda binding: binding["subjects"][0].update(namespace="default"),
+    "to an account of another namespace": lambda binding: binding["subjects"][0].update(
+        namespace="default"
+    ),
     "to a user": lambda binding: binding.update(
         subjects=[{"kind": "User", "name": "tina", "apiGroup": kinds.ROLE.group}]
     ),

@@ -258,7 +258,7 @@ BODIES: dict[Resource, dict[str, Callable[[str], Object]]] = {
         "a binding for a user": partial(
             _binding, subject={"apiGroup": kinds.ROLE.group, "kind": "User", "name": "eve"}
         ),
-        "a binding for an account elsewhere": partial(
+        "a binding for an account of another namespace": partial(
             _binding,
             subject={"kind": "ServiceAccount", "name": ACCOUNT, "namespace": "default"},
         ),

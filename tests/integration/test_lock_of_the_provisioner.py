@@ -100,7 +100,7 @@ BEYOND_GRANTS: dict[str, Act] = {
         what: _creates(kinds.ROLE_BINDING, partial(_binding, **more))
         for what, more in BINDINGS.items()
     },
-    "a binding for an account elsewhere": _creates(
+    "a binding for an account of another namespace": _creates(
         kinds.ROLE_BINDING, lambda at: _binding(at, subjects=_to("ServiceAccount", CONTROLLER, at))
     ),
     "another quota": _creates(

@@ -1,1 +1,1 @@
-"""Tests of what the operator knows: tables over facts, and effects over a server in a dict."""
+"""Unit tests of `managers`: tables of decisions, and effects on a fake API server."""

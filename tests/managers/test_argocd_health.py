@@ -42,8 +42,8 @@ def stored(generation: int, status: Object) -> Object:
 
 # sentence: (cluster, its world, outcome of the reconcile, health)
 CASES: dict[str, tuple[gen.Cluster, gen.World, Outcome | None, str]] = {
-    "all serve": (CLUSTER, FINE, None, "Healthy"),
-    "a roll": (CLUSTER, FINE, Wait("RollingOut", "1 of 3"), "Progressing"),
+    "all servers are ready": (CLUSTER, FINE, None, "Healthy"),
+    "a rollout": (CLUSTER, FINE, Wait("RollingOut", "1 of 3"), "Progressing"),
     "a user has to act": (CLUSTER, FINE, Blocked("UnsealKeyMissing", "it is gone"), "Degraded"),
     "a server is down": (CLUSTER, FINE.with_pods(LEADER, SECOND), None, "Degraded"),
     "no leader": (

@@ -30,10 +30,10 @@ _BROKEN: Broken = {
         "an audit volume of nothing": storage("ManagedPVC", size="0")
     },
     ("audit-storage-existingclaimname-existingpvc", f"{STORAGE}.existingClaimName"): {
-        "a claim that nobody named": storage("ExistingPVC")
+        "an existing claim without a name": storage("ExistingPVC")
     },
     ("audit-storage-existingclaimname-managedpvc", f"{STORAGE}.existingClaimName"): {
-        "a claim of the user in the operator's mode": storage(
+        "a claim of the user in mode ManagedPVC": storage(
             "ManagedPVC", size="1Gi", existingClaimName="mine"
         )
     },

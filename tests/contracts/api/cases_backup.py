@@ -53,7 +53,7 @@ _BROKEN: Broken = {
         "a volume for another store": backup({"pvc": {"claimName": "v"}})
     },
     ("backup-claim", "spec.backup.target.pvc"): {
-        "a volume that nobody names": backup({"provider": "pvc", "endpoint": None})
+        "a volume without a claim name": backup({"provider": "pvc", "endpoint": None})
     },
     ("backup-volume", "spec.backup.target"): {
         "a volume with an address": backup({"provider": "pvc", "pvc": {"claimName": "v"}}),

@@ -53,7 +53,7 @@ _BROKEN: Broken = {
         "Hardened with a root token": hardened_spec(selfInit=None)
     },
     ("hardened-generate-root", "spec.configuration.listener.unauthenticatedGenerateRoot"): {
-        "Hardened with root tokens for who has no login": hardened_spec(
+        "Hardened with unauthenticated generate-root": hardened_spec(
             version="2.5.3", configuration={"listener": {"unauthenticatedGenerateRoot": True}}
         )
     },
@@ -84,12 +84,12 @@ _BROKEN: Broken = {
         }
     },
     ("hardened-transit-check", "spec.unseal.transit.tlsSkipVerify"): {
-        "Hardened with a sealing server that nobody checks": _seal(
+        "Hardened with a transit server without TLS verification": _seal(
             "transit", "transit", {**TRANSIT, "tlsSkipVerify": True}
         )
     },
     ("hardened-kmip-check", "spec.unseal.kmip.tlsSkipVerify"): {
-        "Hardened with a KMIP server that nobody checks": _seal(
+        "Hardened with a KMIP server without TLS verification": _seal(
             "kmip",
             "kmip",
             {

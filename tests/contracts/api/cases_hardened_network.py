@@ -101,10 +101,10 @@ _BROKEN: Broken = {
         "Hardened with the node's identity at the store": _backup({"credentialsSecretRef": None})
     },
     ("hardened-backup-check", "spec.backup.target.insecureSkipVerify"): {
-        "Hardened with a store that nobody checks": _backup({"insecureSkipVerify": True})
+        "Hardened with a store without TLS verification": _backup({"insecureSkipVerify": True})
     },
     ("hardened-gateway-backend", "spec.gateway.backendTLS.enabled"): {
-        "Hardened with a Gateway that checks nothing": hardened_spec(
+        "Hardened with a Gateway without backend TLS": hardened_spec(
             gateway={
                 "enabled": True,
                 "gatewayRef": {"name": "g"},

@@ -97,10 +97,10 @@ _BROKEN_IN_CODE: Broken = {
         "two keys in one": policy(publicKey=KEY * 2),
     },
     ("operatorImageVerification-key", "spec.operatorImageVerification.publicKey"): {
-        "a reference to a key elsewhere": helper_policy(publicKey="k8s://namespace/key")
+        "a reference to an external key": helper_policy(publicKey="k8s://namespace/key")
     },
     ("imageVerification-pattern", "spec.imageVerification.subjectRegExp"): {
-        "a pattern that goes back": policy(
+        "a pattern with a backreference": policy(
             issuerRegExp="^https://issuer$", subjectRegExp="^(a)\\1$"
         )
     },

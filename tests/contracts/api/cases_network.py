@@ -8,7 +8,7 @@ _BROKEN: Broken = {
         "an API server range with a leading zero": {"network": {"apiServerCIDR": "10.0.0.0/08"}},
     },
     ("api-server-endpoint-ips", "spec.network.apiServerEndpointIPs[0]"): {
-        "an API server address that is none": {"network": {"apiServerEndpointIPs": ["10.0.0.256"]}}
+        "an invalid API server address": {"network": {"apiServerEndpointIPs": ["10.0.0.256"]}}
     },
     ("dns-endpoint-ips", "spec.network.dnsEndpointIPs[0]"): {
         "an invalid DNS address": {"network": {"dnsEndpointIPs": ["1.2.3"]}},
@@ -17,7 +17,7 @@ _BROKEN: Broken = {
         },
     },
     ("ip-block-trustedIngressPeers", "spec.network.trustedIngressPeers[0].ipBlock"): {
-        "a trusted range that is none": {
+        "an invalid trusted range": {
             "network": {"trustedIngressPeers": [{"ipBlock": {"cidr": "1.2.3.4/64"}}]}
         }
     },
@@ -34,12 +34,12 @@ _BROKEN: Broken = {
         },
     },
     ("ip-block-ingressRules", "spec.network.ingressRules[0].from[0].ipBlock"): {
-        "an ingress range that is none": {
+        "an invalid ingress range": {
             "network": {"ingressRules": [{"from": [{"ipBlock": {"cidr": "::1/129"}}]}]}
         }
     },
     ("peer-trustedIngressPeers", "spec.network.trustedIngressPeers[0]"): {
-        "a trusted peer that is nobody": {"network": {"trustedIngressPeers": [{}]}}
+        "an empty trusted peer": {"network": {"trustedIngressPeers": [{}]}}
     },
     ("peer-egressRules", "spec.network.egressRules[0].to[1]"): {
         "a destination that is an address and pods": {
@@ -56,7 +56,7 @@ _BROKEN: Broken = {
         }
     },
     ("peer-ingressRules", "spec.network.ingressRules[0].from[0]"): {
-        "a source that is nobody": {"network": {"ingressRules": [{"from": [{}]}]}}
+        "an empty source": {"network": {"ingressRules": [{"from": [{}]}]}}
     },
 }
 

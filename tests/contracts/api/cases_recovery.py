@@ -29,7 +29,7 @@ CASES: dict[str, Case] = {
         "spec.recoveryKeys.initial",
         {**_WHOLE, "selfInit": None, "recoveryKeys": recovery(1, 1, {})},
     ),
-    "recovery keys beside a key in a Secret": Case(
+    "recovery keys with a static seal": Case(
         "recovery-needs-seal",
         "spec.recoveryKeys.initial",
         {**_WHOLE, "unseal": None, "recoveryKeys": recovery(1, 1, {})},

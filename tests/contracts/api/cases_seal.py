@@ -30,7 +30,7 @@ def _runtime(**lists: Any) -> dict[str, Any]:
 
 _BROKEN: Broken = {
     ("static-key-file", "spec.unseal.static.currentKey"): {
-        "a file of a Secret that nobody named": {
+        "a key file without a credentials Secret": {
             "unseal": {"static": {"currentKey": "file:///etc/bao/unseal/other"}}
         }
     },
@@ -50,7 +50,7 @@ _BROKEN: Broken = {
         "the settings of two seals": {
             "unseal": {"type": "awskms", "awskms": _AWS, "transit": _TRANSIT}
         },
-        "settings of a seal beside the static one": {"unseal": {"awskms": _AWS}},
+        "settings of another seal with the static one": {"unseal": {"awskms": _AWS}},
     },
     ("transit-client", "spec.unseal.transit"): {
         "a transit certificate without a key": transit(tlsClientCert="/etc/bao/seal-creds/tls.crt")

@@ -45,7 +45,7 @@ _BROKEN: Broken = {
         }
     },
     ("jwt-needs-mount", "spec.selfInit.requests[0].path"): {
-        "a role of a JWT login that nobody enables": {
+        "a role of a JWT login that is not enabled": {
             "selfInit": with_request(path="auth/jwt/role/x")
         }
     },

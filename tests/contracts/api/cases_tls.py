@@ -40,7 +40,7 @@ _BROKEN: Broken = {
         "ACME with both spellings of the domain": _acme(domain="a.example.com", domains=["b.c"])
     },
     ("acme-cache-mode", _CACHE): {
-        "a shared cache that nobody uses": {
+        "a shared cache without mode ACME": {
             "tls": {"acme": _settings(sharedCache={"mode": "ManagedPVC"})}
         }
     },
@@ -64,7 +64,7 @@ _BROKEN: Broken = {
         )
     },
     ("external-mode", "spec.tls.external"): {
-        "Secrets of your own that nobody uses": {
+        "Secrets of the user without mode External": {
             "tls": {"external": {"serverSecretRef": {"name": "mine"}}}
         }
     },

@@ -27,8 +27,8 @@ STORES: dict[str, tuple[str, dict[str, Any], Provider | None]] = {
     "s3 with a Secret uses none": ("s3", SECRET, None),
     "gcs with a Secret uses none": ("gcs", SECRET, None),
     "azure with a Secret uses none": ("azure", SECRET, None),
-    "a role is taken with a token": ("s3", {"roleArn": "arn:aws:iam::1:role/x"}, None),
-    "a role of the webhook as well": (
+    "a role uses a token": ("s3", {"roleArn": "arn:aws:iam::1:role/x"}, None),
+    "a role of the webhook uses a token": (
         "s3",
         {"workloadIdentity": {"serviceAccountAnnotations": {"eks.amazonaws.com/role-arn": "a"}}},
         None,

@@ -37,7 +37,7 @@ def test_a_terminating_volume_may_hold_data() -> None:
 DOUBTS: dict[str, tuple[tuple[gen.Pod, ...], bool]] = {
     "one leads": ((gen.pod(0).ready(leading=True), gen.pod(1).ready()), False),
     "two lead": ((gen.pod(0).ready(leading=True), gen.pod(1).ready(leading=True)), True),
-    "nobody leads": ((gen.pod(0).ready(), gen.pod(1).ready()), True),
+    "no leader": ((gen.pod(0).ready(), gen.pod(1).ready()), True),
     "a single server without a leader label": ((gen.pod(0).ready(),), False),
     "the second is terminating": (
         (gen.pod(0).ready(leading=True), gen.pod(1).ready(leading=True).terminating()),

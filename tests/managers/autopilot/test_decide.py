@@ -36,13 +36,13 @@ def settings(replicas: int = 3, **asked: Any) -> dict[str, Any]:
 # sentence: (replicas, settings of the spec, cleanup, min_quorum; None: not set)
 ROWS: dict[str, tuple[int, dict[str, Any], bool, int | None]] = {
     "one server is never cleaned up": (1, {}, False, None),
-    "two are not either": (2, {}, False, None),
+    "two servers are never cleaned up": (2, {}, False, None),
     "three keep three": (3, {}, True, 3),
     "seven keep a majority": (7, {}, True, 4),
-    "a person may switch it off": (5, {"cleanupDeadServers": False}, False, None),
-    "a person may switch it on": (1, {"cleanupDeadServers": True}, True, 3),
-    "a person's number counts": (5, {"minQuorum": 4}, True, 4),
-    "a person's number counts even without": (1, {"minQuorum": 3}, False, 3),
+    "a user may disable the cleanup": (5, {"cleanupDeadServers": False}, False, None),
+    "a user may enable the cleanup": (1, {"cleanupDeadServers": True}, True, 3),
+    "the minimum of the spec counts": (5, {"minQuorum": 4}, True, 4),
+    "the minimum of the spec counts without the cleanup": (1, {"minQuorum": 3}, False, 3),
 }
 
 
@@ -84,8 +84,8 @@ CHANGED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     ),
     "switched off": ({"cleanup_dead_servers": False}, ("cleanup_dead_servers",)),
     "two at once": ({"min_quorum": 0, "max_trailing_logs": 1}, ("max_trailing_logs", "min_quorum")),
-    "nothing that can be read": ({"last_contact_threshold": None}, ("last_contact_threshold",)),
-    "something that we do not set": ({"a_newer_setting": 1}, ()),
+    "an unreadable value": ({"last_contact_threshold": None}, ("last_contact_threshold",)),
+    "a setting that the operator does not manage": ({"a_newer_setting": 1}, ()),
 }
 
 

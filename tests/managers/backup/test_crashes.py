@@ -21,7 +21,7 @@ class Crash(BaseException):
     """The process was killed."""
 
 
-class Crashing(FakeApi):
+class CrashingApi(FakeApi):
     """Kills the process at its nth write: before it, or after it and before the response."""
 
     def __init__(self, nth: int, *, after: bool) -> None:
@@ -43,7 +43,7 @@ class Crashing(FakeApi):
             raise Crash
 
 
-class LosesTheAnswer(FakeApi):
+class TimeoutApi(FakeApi):
     """Creates the Job, and answers that it ran out of time, as etcd does."""
 
     async def answering(self, call: Call) -> None:
@@ -59,7 +59,7 @@ class TestCrashes:
     @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
     @pytest.mark.parametrize("nth", range(1, WRITES + 2))
     async def test_a_crash_around_any_write(self, nth: int, after: bool) -> None:
-        api = Crashing(nth, after=after)
+        api = CrashingApi(nth, after=after)
         bench = Bench(None, by_hand(), api=api)
         reported = False
         crashed = False
@@ -96,7 +96,7 @@ async def test_two_leaders_create_one_job() -> None:
 
 
 async def test_a_job_whose_creation_failed_for_the_operator_runs_with_the_lock() -> None:
-    bench = Bench(None, by_hand(), api=LosesTheAnswer())
+    bench = Bench(None, by_hand(), api=TimeoutApi())
     with pytest.raises(ServerError):
         await bench.run()
     assert (bench.jobs, bench.holder) == ([JOB_NAME], "openbaobackup/by-hand")
@@ -109,7 +109,7 @@ async def test_a_target_that_changed_before_the_job_was_created_causes_a_new_key
     prefix: str,
 ) -> None:
     """The Job would reject a key without its prefix, and the backup would fail."""
-    bench = Bench(None, by_hand(), api=Crashing(2, after=True))
+    bench = Bench(None, by_hand(), api=CrashingApi(2, after=True))
     with pytest.raises(Crash):
         await bench.run()
     assert bench.status()["key"].startswith("prod/")

@@ -1,6 +1,6 @@
-"""An OpenBao of a few routes over real TLS in this process: for answers no healthy server gives.
+"""A fake OpenBao with a few routes over real TLS, for responses that no healthy server gives.
 
-What OpenBao itself answers is tried on the rig (e2e).
+The rig (e2e) tests the responses of OpenBao itself.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ ADDRESS = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One request as it arrived."""
+class RecordedRequest:
+    """One received request."""
 
     method: str
     path: str
@@ -35,11 +35,11 @@ class Asked:
 
 @dataclass(slots=True)
 class Server:
-    """Answers by path; a path that is not there answers 404 as OpenBao does."""
+    """Responds by path; with 404 for an unknown path, as OpenBao does."""
 
     authority: KeyPair
     answers: dict[str, tuple[int, Any]] = field(default_factory=dict)
-    requests: list[Asked] = field(default_factory=list)
+    requests: list[RecordedRequest] = field(default_factory=list)
     peers: set[object] = field(default_factory=set)
     """Where connections came from."""
     port: int = 0
@@ -50,11 +50,11 @@ class Server:
         return Bao(trusted, name, self.port, guard=allow_writes)
 
     async def handle(self, request: web.Request) -> web.Response:
-        """Note the request and answer it."""
+        """Record the request and respond."""
         body = await request.json() if request.can_read_body else None
         token = request.headers.get("X-Vault-Token", "")
         self.peers.add(request.transport and request.transport.get_extra_info("peername"))
-        self.requests.append(Asked(request.method, request.path, token, body))
+        self.requests.append(RecordedRequest(request.method, request.path, token, body))
         code, answer = self.answers.get(request.path.removeprefix("/v1/"), (404, {"errors": []}))
         if code in (301, 307):
             return web.Response(status=code, headers={"Location": str(answer)})

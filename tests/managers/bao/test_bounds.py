@@ -1,6 +1,6 @@
-"""managers.bao.client: a server may be an image of a tenant, and none of its answers is a load.
+"""managers.bao.client: a server may run an image of a tenant, so its responses are limited.
 
-An answer that breaks a bound is an error of that one server, which names the bound. What is counted
+A response beyond a limit is an error of that one server, which names the limit. The tests count
 are bytes: those that were read, and those that the server got rid of.
 """
 
@@ -48,7 +48,7 @@ HEALTHY = b'{"initialized":true,"sealed":false,"standby":false}'
 async def asking(
     folder: Path, first: bytes, forever: bytes = b""
 ) -> AsyncIterator[tuple[Bao, Pouring]]:
-    """A session of the operator with a server that sends just this."""
+    """A session of the operator with a server that sends these bytes."""
     authority = make_authority("x", SystemClock().now())
     async with (
         pouring(first, forever, tls=tls(folder, authority)) as server,
@@ -58,11 +58,11 @@ async def asking(
 
 
 def health_of_size(size: int) -> bytes:
-    """A healthy answer of exactly so many bytes."""
+    """A healthy response of exactly this number of bytes."""
     return HEALTHY + b" " * (size - len(HEALTHY))
 
 
-async def test_a_packed_answer_is_refused_and_not_unpacked(tmp_path: Path) -> None:
+async def test_a_compressed_response_is_refused_without_decompression(tmp_path: Path) -> None:
     async with asking(tmp_path, bomb(8 << 20)) as (bao, server):
         with pytest.raises(BaoError, match=rf"sys/health of {ADDRESS}.*Content-Encoding gzip"):
             await bao.health(ADDRESS)
@@ -70,7 +70,9 @@ async def test_a_packed_answer_is_refused_and_not_unpacked(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("code", [200, 403, 500])
-async def test_a_packed_error_is_not_unpacked_either(tmp_path: Path, code: int) -> None:
+async def test_a_compressed_error_is_refused_without_decompression(
+    tmp_path: Path, code: int
+) -> None:
     packed = bomb(1 << 20).replace(b"200 OK", b"%d X" % code)
     async with asking(tmp_path, packed) as (bao, _):
         with pytest.raises(BaoError, match="gzip"):
@@ -78,13 +80,15 @@ async def test_a_packed_error_is_not_unpacked_either(tmp_path: Path, code: int) 
                 pass
 
 
-async def test_an_answer_of_the_greatest_length_is_read(tmp_path: Path) -> None:
+async def test_a_response_of_the_maximum_length_is_read(tmp_path: Path) -> None:
     async with asking(tmp_path, answer(health_of_size(BOUND))) as (bao, _):
         assert (await bao.health(ADDRESS)).initialized
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-async def test_one_byte_more_is_refused(tmp_path: Path, chunked: bool) -> None:
+async def test_a_response_above_the_maximum_length_is_refused(
+    tmp_path: Path, chunked: bool
+) -> None:
     body = health_of_size(BOUND + 1)
     whole = ENDLESS + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if chunked else answer(body)
     async with asking(tmp_path, whole) as (bao, _):
@@ -92,7 +96,7 @@ async def test_one_byte_more_is_refused(tmp_path: Path, chunked: bool) -> None:
             await bao.health(ADDRESS)
 
 
-async def test_an_answer_without_end_is_cut_off(tmp_path: Path) -> None:
+async def test_an_endless_response_is_cut_off(tmp_path: Path) -> None:
     async with asking(tmp_path, ENDLESS, CHUNK) as (bao, server):
         with pytest.raises(BaoError, match=f"longer than {BOUND} bytes"):
             await bao.health(ADDRESS)
@@ -101,13 +105,13 @@ async def test_an_answer_without_end_is_cut_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", WRONG.values(), ids=WRONG.keys())
-async def test_a_head_beyond_its_bounds_is_refused(tmp_path: Path, first: bytes) -> None:
+async def test_headers_beyond_their_limits_are_refused(tmp_path: Path, first: bytes) -> None:
     async with asking(tmp_path, first) as (bao, _):
         with pytest.raises(BaoError, match=rf"sys/health of {ADDRESS}.*({HEAD}|Payload)"):
             await bao.health(ADDRESS)
 
 
-async def test_an_answer_of_sixty_four_levels_is_read(tmp_path: Path) -> None:
+async def test_a_response_of_sixty_four_levels_is_read(tmp_path: Path) -> None:
     async with asking(tmp_path, answer(nested_json(LEVELS))) as (bao, _):
         assert await bao.autopilot_settings(ADDRESS, "token") == {}
 
@@ -118,28 +122,28 @@ DEEP = {65: "nested deeper than 64 levels", 9000: "nested deeper than 64 levels"
 @pytest.mark.parametrize(
     ("levels", "message"), {**DEEP, 100_000: "made of more than 10000 values"}.items()
 )
-async def test_a_deeper_answer_is_refused(tmp_path: Path, levels: int, message: str) -> None:
+async def test_a_deeper_response_is_refused(tmp_path: Path, levels: int, message: str) -> None:
     async with asking(tmp_path, answer(nested_json(levels))) as (bao, _):
         with pytest.raises(BaoError, match=message):
             await bao.autopilot_settings(ADDRESS, "token")
 
 
 @pytest.mark.parametrize("levels", [*DEEP, 100_000])
-async def test_content_that_is_compared_is_not_deeper_either(tmp_path: Path, levels: int) -> None:
+async def test_deeper_content_of_a_restore_test_is_refused(tmp_path: Path, levels: int) -> None:
     async with asking(tmp_path, answer(nested_json(levels))) as (bao, _):
         with pytest.raises(BaoError, match=f"nested deeper than {LEVELS} levels"):
             await bao.read(ADDRESS, "token", "secret/canary")
 
 
-async def test_content_that_is_compared_keeps_its_numbers(tmp_path: Path) -> None:
-    """Digests of snapshots were made of them, to the last digit."""
+async def test_content_of_a_restore_test_keeps_its_numbers(tmp_path: Path) -> None:
+    """Digests of snapshots contain them, to the last digit."""
     text = b'{"data":{"count":123456789012345678901234567890}}'
     async with asking(tmp_path, answer(text)) as (bao, _):
         response = await bao.read(ADDRESS, "token", "secret/canary")
     assert response == {"count": 123456789012345678901234567890}
 
 
-async def test_content_may_be_longer_than_what_the_server_says_of_itself(tmp_path: Path) -> None:
+async def test_content_may_be_longer_than_other_responses(tmp_path: Path) -> None:
     """A cluster with a thousand secret engines: sys/mounts lists each twice."""
     mounts = {f"team-{number}/": {"type": "kv", "uuid": "u" * 36} for number in range(10_000)}
     text = orjson.dumps({"data": mounts})
@@ -148,7 +152,7 @@ async def test_content_may_be_longer_than_what_the_server_says_of_itself(tmp_pat
         assert len(await bao.read(ADDRESS, "token", "sys/mounts")) == 10_000
 
 
-async def test_an_answer_of_very_many_values_is_refused(tmp_path: Path) -> None:
+async def test_a_response_with_too_many_values_is_refused(tmp_path: Path) -> None:
     """Two bytes of text become sixty in memory."""
     text = b'{"data":[' + b"[]," * VALUES + b"[]]}"
     assert len(text) < BOUND
@@ -157,7 +161,7 @@ async def test_an_answer_of_very_many_values_is_refused(tmp_path: Path) -> None:
             await bao.members(ADDRESS, "token")
 
 
-async def test_recovery_shares_of_many_people_are_read(tmp_path: Path) -> None:
+async def test_recovery_shares_of_many_recipients_are_read(tmp_path: Path) -> None:
     """255 messages for keys of 4096 bits, each in hexadecimal digits and in base64."""
     marks = [f"{number:040x}" for number in range(255)]
     keys = {mark: ["a" * 1400] for mark in marks}
@@ -169,10 +173,10 @@ async def test_recovery_shares_of_many_people_are_read(tmp_path: Path) -> None:
     assert len(recovery_shares.keys_base64) == 255
 
 
-async def test_a_server_that_took_a_snapshot_says_so_in_time(
+async def test_the_response_to_a_restore_has_a_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing else bounds the time of a transfer."""
+    """Nothing else limits the time of a transfer."""
 
     async def snapshot() -> AsyncIterator[bytes]:
         yield b"a snapshot"
@@ -184,10 +188,10 @@ async def test_a_server_that_took_a_snapshot_says_so_in_time(
 
 
 class TestMoreThanTheAnswer:
-    """What a server sends that nobody asked for costs nothing either."""
+    """Unsolicited data of a server costs nothing."""
 
-    async def test_what_comes_while_nothing_is_asked_is_not_kept(self, tmp_path: Path) -> None:
-        """Each of these would be kept for the next question, a kilobyte for forty bytes."""
+    async def test_unsolicited_responses_are_not_buffered(self, tmp_path: Path) -> None:
+        """Each would be buffered for the next request, a kilobyte for forty bytes."""
         async with asking(tmp_path, answer(HEALTHY), answer(b"")) as (bao, server):
             server.go.clear()
             assert (await bao.health(ADDRESS)).initialized
@@ -195,27 +199,27 @@ class TestMoreThanTheAnswer:
             await asyncio.wait_for(server.cut.wait(), 20)
             assert server.bytes_sent < BUFFERS
 
-    async def test_a_second_answer_is_not_taken_for_the_next_one(self, tmp_path: Path) -> None:
+    async def test_a_second_response_is_not_used_for_the_next_request(self, tmp_path: Path) -> None:
         sealed = HEALTHY.replace(b'"sealed":false', b'"sealed":true')
         async with asking(tmp_path, answer(HEALTHY) + answer(sealed)) as (bao, server):
             for _ in range(3):
                 assert not (await bao.health(ADDRESS)).sealed
             assert len(server.requests) == 3
 
-    async def test_interim_answers_without_end_are_cut_off(self, tmp_path: Path) -> None:
+    async def test_endless_interim_responses_are_cut_off(self, tmp_path: Path) -> None:
         async with asking(tmp_path, b"", b"HTTP/1.1 103 Early Hints\r\n\r\n") as (bao, server):
             with pytest.raises(BaoError, match="interim"):
                 await bao.health(ADDRESS)
             await asyncio.wait_for(server.cut.wait(), 10)
             assert server.bytes_sent < BUFFERS
 
-    async def test_an_interim_answer_is_passed_over(self, tmp_path: Path) -> None:
+    async def test_an_interim_response_is_ignored(self, tmp_path: Path) -> None:
         first = b"HTTP/1.1 103 Early Hints\r\n\r\n" + answer(HEALTHY)
         async with asking(tmp_path, first) as (bao, _):
             assert (await bao.health(ADDRESS)).initialized
 
     async def test_a_connection_is_used_again(self, tmp_path: Path) -> None:
-        """The pulse of a cluster asks every five seconds."""
+        """The health poller sends a request every five seconds."""
         async with serving(tmp_path, {"sys/health": (200, orjson.loads(HEALTHY))}) as server:
             async with server.client() as bao:
                 for _ in range(3):
@@ -223,7 +227,7 @@ class TestMoreThanTheAnswer:
             assert len(server.peers) == 1
 
 
-# sentence: (answer of sys/health, what is said)
+# sentence: (response of sys/health, the error)
 TEXTS: dict[str, tuple[dict[str, object], str]] = {
     "a long cluster id": ({"cluster_id": "c" * 65}, "cluster_id.*64 characters"),
     "a long version": ({"version": "2" * 65}, "version.*64 characters"),
@@ -232,7 +236,7 @@ TEXTS: dict[str, tuple[dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize(("fields", "message"), TEXTS.values(), ids=TEXTS.keys())
-async def test_texts_of_an_answer_are_short(
+async def test_texts_in_a_response_are_limited(
     tmp_path: Path, fields: dict[str, object], message: str
 ) -> None:
     body = {**orjson.loads(HEALTHY), **fields}
@@ -243,7 +247,7 @@ async def test_texts_of_an_answer_are_short(
 
 
 @pytest.mark.parametrize("node_id", ["n" * 254, "n" * 100_000])
-async def test_a_member_has_no_long_name(tmp_path: Path, node_id: str) -> None:
+async def test_the_name_of_a_member_is_limited(tmp_path: Path, node_id: str) -> None:
     body = {"data": {"config": {"servers": [{"node_id": node_id}]}}}
     async with serving(tmp_path, {MEMBERS: (200, body)}) as server, server.client() as bao:
         with pytest.raises(BaoError, match=r"node_id.*253 characters") as raised:
@@ -252,7 +256,7 @@ async def test_a_member_has_no_long_name(tmp_path: Path, node_id: str) -> None:
 
 
 @pytest.mark.parametrize("token", ["t" * 10_000, "a\r\nX-Evil: b", "", "tøken"])
-async def test_a_token_fits_into_a_header(tmp_path: Path, token: str) -> None:
+async def test_a_token_that_does_not_fit_a_header_is_refused(tmp_path: Path, token: str) -> None:
     body = {"auth": {"client_token": token, "lease_duration": 60}}
     async with serving(tmp_path, {LOGIN: (200, body)}) as server, server.client() as bao:
         with pytest.raises(BaoError, match="client_token") as raised:
@@ -260,7 +264,7 @@ async def test_a_token_fits_into_a_header(tmp_path: Path, token: str) -> None:
     assert token[:100] not in str(raised.value) or not token
 
 
-async def test_settings_of_the_autopilot_are_short_values(tmp_path: Path) -> None:
+async def test_autopilot_settings_are_limited(tmp_path: Path) -> None:
     """They are compared, and one of them is written back."""
     data = {"a": True, "b": 5, "c": "24h", "d": "1" * 257, "e": [[]], "f": {}, "g": None}
     answers = {SETTINGS: (200, {"data": data})}
@@ -271,10 +275,10 @@ async def test_settings_of_the_autopilot_are_short_values(tmp_path: Path) -> Non
 
 SHARE: dict[str, object] = {
     "no base64": {"a" * 40: ["?"]},
-    "half of one": {"a" * 40: ["QUJ"]},
+    "truncated base64": {"a" * 40: ["QUJ"]},
     "padding in the middle": {"a" * 40: ["QU=J"]},
     "nothing": {"a" * 40: [""]},
-    "no name of a key": {"../x": ["QUJD"]},
+    "an invalid key id": {"../x": ["QUJD"]},
     "a long name": {"a" * 65: ["QUJD"]},
     "no list": {"a" * 40: "QUJD"},
     "no text": {"a" * 40: [5]},
@@ -290,19 +294,19 @@ async def test_shares_are_base64_under_the_name_of_a_key(tmp_path: Path, keys: o
             await bao.recovery_shares(ADDRESS, "token")
 
 
-# sentence: (errors, what is said)
+# sentence: (errors, the message)
 ERRORS: dict[str, tuple[object, str]] = {
     "no list": (5, "no reason given"),
     "a text": ("permission denied", "no reason given"),
     "lists": ([["permission denied"], "and this"], "403: and this$"),
     "lines and colours": (["one\r\ntwo \x1b[31mred"], r"403: one two \\x1b\[31mred$"),
-    "very many": (["a"] * 9000, "403: a; a; a"),
-    "one that is long": (["a" * 100_000], "403: aaa"),
+    "too many": (["a"] * 9000, "403: a; a; a"),
+    "a long one": (["a" * 100_000], "403: aaa"),
 }
 
 
 @pytest.mark.parametrize(("errors", "message"), ERRORS.values(), ids=ERRORS.keys())
-async def test_the_reasons_of_a_server_are_one_short_line(
+async def test_errors_of_a_server_are_one_short_line(
     tmp_path: Path, errors: object, message: str
 ) -> None:
     body = {"errors": errors}
@@ -313,7 +317,7 @@ async def test_the_reasons_of_a_server_are_one_short_line(
     assert str(raised.value).isprintable()
 
 
-async def test_what_a_session_refused_to_read_is_kept_for_whoever_tells_it(tmp_path: Path) -> None:
+async def test_a_session_records_the_response_that_it_refused(tmp_path: Path) -> None:
     async with asking(tmp_path, bomb(1 << 20)) as (bao, _):
         assert bao.unusable == ""
         with pytest.raises(BaoError):

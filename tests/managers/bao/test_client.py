@@ -1,4 +1,4 @@
-"""managers.bao.client: every answer is a value, a Denied or a BaoError, and no secret is told."""
+"""managers.bao.client: every response is a value, a Denied or a BaoError, without secrets."""
 
 import ssl
 from collections.abc import Awaitable, Callable
@@ -35,13 +35,13 @@ def health_body(**fields: Any) -> dict[str, Any]:
     return {"initialized": True, "sealed": False, "standby": False, **fields}
 
 
-# sentence: (code, body, fields of the answer)
+# sentence: (code, body, fields of the result)
 HEALTH: dict[str, tuple[int, Any, dict[str, Any]]] = {
     "the active one": (200, health_body(cluster_id="c"), {"sealed": False, "cluster_id": "c"}),
     "a standby": (429, health_body(standby=True), {"standby": True}),
-    "one that is not initialised": (501, health_body(initialized=False), {"initialized": False}),
-    "one that is sealed": (503, health_body(sealed=True), {"sealed": True, "cluster_id": ""}),
-    "one with fields of a newer version": (200, health_body(brand_new=1), {"initialized": True}),
+    "an uninitialized server": (501, health_body(initialized=False), {"initialized": False}),
+    "a sealed server": (503, health_body(sealed=True), {"sealed": True, "cluster_id": ""}),
+    "a server of a newer version": (200, health_body(brand_new=1), {"initialized": True}),
 }
 
 
@@ -85,22 +85,22 @@ async def test_a_list_without_members_is_empty(tmp_path: Path, answer: Any) -> N
         assert await members(bao) == ()
 
 
-# sentence: (what is asked, its path, code, body, the error)
+# sentence: (call, path, code, body, error)
 TROUBLES: dict[str, tuple[Ask, str, int, Any, type[Exception]]] = {
-    "a token that ended": (members, MEMBERS, 403, {"errors": ["permission denied"]}, Denied),
-    "a role that is not there": (login, LOGIN, 400, {"errors": ["role not found"]}, Denied),
-    "a mount that is not there": (login, LOGIN, 404, {"errors": []}, Denied),
+    "an expired token": (members, MEMBERS, 403, {"errors": ["permission denied"]}, Denied),
+    "a missing role": (login, LOGIN, 400, {"errors": ["role not found"]}, Denied),
+    "a missing mount": (login, LOGIN, 404, {"errors": []}, Denied),
     "a refusal without a body": (login, LOGIN, 403, b"", Denied),
-    "a refusal in another shape": (login, LOGIN, 403, ["no"], Denied),
-    "a server in trouble": (members, MEMBERS, 500, {"errors": ["internal error"]}, BaoError),
+    "a refusal with an invalid body": (login, LOGIN, 403, ["no"], Denied),
+    "a server error": (members, MEMBERS, 500, {"errors": ["internal error"]}, BaoError),
     "a sealed server": (members, MEMBERS, 503, {"errors": ["sealed"]}, BaoError),
-    "a code of the future": (health, "sys/health", 299, health_body(), BaoError),
+    "an unknown code": (health, "sys/health", 299, health_body(), BaoError),
     "a health without a body": (health, "sys/health", 200, b"", BaoError),
     "a health of garbage": (health, "sys/health", 200, b"<html>", BaoError),
     "a health that is a list": (health, "sys/health", 200, [], BaoError),
     "a health of other types": (health, "sys/health", 200, health_body(sealed="perhaps"), BaoError),
     "a login without a token": (login, LOGIN, 200, {"auth": {}}, BaoError),
-    "a login without anything": (login, LOGIN, 200, {}, BaoError),
+    "a login without a body": (login, LOGIN, 200, {}, BaoError),
     "members without names": (
         members,
         MEMBERS,
@@ -108,15 +108,15 @@ TROUBLES: dict[str, tuple[Ask, str, int, Any, type[Exception]]] = {
         {"data": {"config": {"servers": [{}]}}},
         BaoError,
     ),
-    "members of another shape": (
+    "members of another type": (
         members,
         MEMBERS,
         200,
         {"data": {"config": {"servers": {"a": 1}}}},
         BaoError,
     ),
-    "data of another shape": (members, MEMBERS, 200, {"data": []}, BaoError),
-    "a config of another shape": (members, MEMBERS, 200, {"data": {"config": "no"}}, BaoError),
+    "data of another type": (members, MEMBERS, 200, {"data": []}, BaoError),
+    "a config of another type": (members, MEMBERS, 200, {"data": {"config": "no"}}, BaoError),
     "a redirect, even to itself": (members, MEMBERS, 307, f"/v1/{MEMBERS}", BaoError),
 }
 
@@ -124,7 +124,7 @@ TROUBLES: dict[str, tuple[Ask, str, int, Any, type[Exception]]] = {
 @pytest.mark.parametrize(
     ("ask", "path", "code", "body", "error"), TROUBLES.values(), ids=TROUBLES.keys()
 )
-async def test_trouble(
+async def test_a_failed_request_is_an_error_without_secrets(
     tmp_path: Path, ask: Ask, path: str, code: int, body: Any, error: type[Exception]
 ) -> None:
     async with serving(tmp_path, {path: (code, body)}) as server, server.client() as bao:
@@ -135,7 +135,7 @@ async def test_trouble(
         assert secret not in f"{raised.value!r} {raised.value.__cause__!r}"
 
 
-async def test_the_reason_of_a_refusal_is_told_and_cut(tmp_path: Path) -> None:
+async def test_the_message_of_a_refusal_is_reported_and_truncated(tmp_path: Path) -> None:
     answer = {"errors": ["permission denied " + "x" * 500]}
     async with serving(tmp_path, {MEMBERS: (403, answer)}) as server, server.client() as bao:
         with pytest.raises(Denied, match=f"{MEMBERS} answered 403: permission denied") as raised:
@@ -143,7 +143,7 @@ async def test_the_reason_of_a_refusal_is_told_and_cut(tmp_path: Path) -> None:
     assert len(str(raised.value)) < 300
 
 
-async def test_the_sessions_with_a_cluster_share_what_they_trust(tmp_path: Path) -> None:
+async def test_sessions_with_the_same_ca_share_a_tls_context(tmp_path: Path) -> None:
     """The context of one CA never serves a session with another one."""
     authorities = [make_authority(name, SystemClock().now()) for name in ("x", "y")]
     pems = [authority.certificate.decode() for authority in authorities]
@@ -160,7 +160,7 @@ async def test_the_sessions_with_a_cluster_share_what_they_trust(tmp_path: Path)
 async def test_a_proxy_in_the_environment_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would see tokens; the servers are in the cluster."""
+    """A proxy would see tokens, and the servers are in the cluster."""
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     async with (
@@ -171,11 +171,11 @@ async def test_a_proxy_in_the_environment_is_not_used(
 
 
 class TestIdentity:
-    """Only a server of the cluster's own authority and name is spoken to."""
+    """The client accepts only servers with the CA and the name of the cluster."""
 
     ANSWERS = ("sys/health", (200, health_body()))
 
-    async def test_another_authority_is_not_spoken_to(self, tmp_path: Path) -> None:
+    async def test_a_server_with_another_ca_is_refused(self, tmp_path: Path) -> None:
         other = make_authority("x", SystemClock().now())
         async with serving(tmp_path, dict([self.ANSWERS])) as server:
             async with server.client(authority=other) as bao:
@@ -183,7 +183,9 @@ class TestIdentity:
                     await members(bao)
             assert server.requests == []
 
-    async def test_another_cluster_of_the_authority_is_not_spoken_to(self, tmp_path: Path) -> None:
+    async def test_a_server_of_another_cluster_with_the_same_ca_is_refused(
+        self, tmp_path: Path
+    ) -> None:
         async with serving(
             tmp_path, dict([self.ANSWERS]), name="openbao-cluster-y.local"
         ) as server:
@@ -192,19 +194,19 @@ class TestIdentity:
                     await health(bao)
             assert server.requests == []
 
-    async def test_a_server_that_is_not_there(self, tmp_path: Path) -> None:
+    async def test_an_unreachable_server_is_a_bao_error(self, tmp_path: Path) -> None:
         async with serving(tmp_path, {}) as server:
             client = server.client()
         async with client as bao:
             with pytest.raises(BaoError, match=ADDRESS):
                 await health(bao)
 
-    async def test_an_authority_that_is_none(self) -> None:
+    async def test_an_invalid_ca_is_an_error(self) -> None:
         with pytest.raises(ssl.SSLError):
             Bao("garbage", "x", guard=allow_writes)
 
 
-async def test_an_address_that_is_none_is_a_bug() -> None:
+async def test_an_invalid_address_is_a_bug() -> None:
     authority = make_authority("x", SystemClock().now()).certificate.decode()
     async with Bao(authority, "x", guard=allow_writes) as bao:
         with pytest.raises(ValueError, match="evil"):

@@ -1,4 +1,4 @@
-"""No request that changes anything reaches a server of OpenBao once the lease may be lost."""
+"""No write reaches a server of OpenBao once the Lease may be lost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Ask = Callable[[Bao], Awaitable[object]]
 
 
 def raises(error: Exception) -> Callable[[], None]:
-    """A guard that lets nothing pass."""
+    """A guard that refuses everything."""
 
     def guard() -> None:
         raise error
@@ -40,7 +40,7 @@ LEASE_SECONDS = 7.0
 
 @dataclass(slots=True)
 class Lease:
-    """A guard by the clock, as that of the elector: renewed when it is made."""
+    """A guard with a clock, like that of the elector; renewed at its creation."""
 
     clock: ManualClock
     ends: float = 0.0
@@ -78,9 +78,7 @@ def session(server: Server, guard: Callable[[], None]) -> Bao:
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
-async def test_a_write_is_refused_before_it_looks_for_a_connection(
-    tmp_path: Path, write: Ask
-) -> None:
+async def test_without_the_lease_a_write_opens_no_connection(tmp_path: Path, write: Ask) -> None:
     async with serving(tmp_path, {}) as server:
         async with session(server, raises(LeaseLost("gone"))) as bao:
             with pytest.raises(LeaseLost):
@@ -90,10 +88,10 @@ async def test_a_write_is_refused_before_it_looks_for_a_connection(
 
 @pytest.mark.parametrize("error", [LeaseLost("gone"), ClusterPausedError()], ids=repr)
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
-async def test_a_write_is_refused_when_its_bytes_are_about_to_leave(
+async def test_without_the_lease_no_byte_of_a_write_is_sent(
     tmp_path: Path, write: Ask, error: Exception
 ) -> None:
-    """The first question is answered with yes; then a handshake takes its time."""
+    """The first check succeeds; the TLS handshake outlives the Lease."""
     answers = iter([None])
 
     def guard() -> None:
@@ -108,7 +106,7 @@ async def test_a_write_is_refused_when_its_bytes_are_about_to_leave(
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
-async def test_a_write_that_may_go_is_asked_for_twice(tmp_path: Path, write: Ask) -> None:
+async def test_the_lease_is_checked_twice_per_write(tmp_path: Path, write: Ask) -> None:
     looks: list[bool] = []
     async with serving(tmp_path, {}) as server:
         async with session(server, lambda: looks.append(bool(server.requests))) as bao:
@@ -118,7 +116,7 @@ async def test_a_write_that_may_go_is_asked_for_twice(tmp_path: Path, write: Ask
         assert len(server.requests) == 1
 
 
-async def test_a_question_is_not_guarded(tmp_path: Path) -> None:
+async def test_reads_do_not_check_the_lease(tmp_path: Path) -> None:
     answer = {"initialized": True, "sealed": False, "standby": False}
     async with (
         serving(tmp_path, {"sys/health": (200, answer)}) as server,
@@ -129,7 +127,7 @@ async def test_a_question_is_not_guarded(tmp_path: Path) -> None:
 
 @pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> list[Server]:
-    """Sessions of the operator go to the port of the server in this list."""
+    """The operator connects to the port of the server in this list."""
     there: list[Server] = []
 
     def opened(authority: str, name: str, *, guard: Callable[[], None]) -> Bao:
@@ -139,8 +137,8 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> list[Server]:
     return there
 
 
-class Freezing(FakeApi):
-    """Its process stands still after the answer to a patch has come."""
+class FreezingApi(FakeApi):
+    """Freezes the process after the response to a patch."""
 
     def __init__(self, clock: ManualClock, seconds: float) -> None:
         super().__init__()
@@ -156,9 +154,9 @@ class Freezing(FakeApi):
 
 
 async def remove(there: list[Server], folder: Path, frozen: float, *, claim: bool) -> Server:
-    """Run the effect that removes a member, with a standstill after the mark on the volume."""
+    """Run the effect that removes a peer, with a freeze after the volume is marked."""
     clock = ManualClock()
-    outside = Outside(Freezing(clock, frozen).with_objects((PVC, CLAIM)))
+    outside = Outside(FreezingApi(clock, frozen).with_objects((PVC, CLAIM)))
     granted = {"auth": {"client_token": "t1", "lease_duration": 3600}}
     answers = {
         "auth/jwt-operator/login": (200, granted),
@@ -180,14 +178,14 @@ async def remove(there: list[Server], folder: Path, frozen: float, *, claim: boo
 
 
 @pytest.mark.parametrize("claim", [True, False], ids=["a marked volume", "no volume of ours"])
-async def test_a_leader_that_stood_still_after_its_mark_removes_nobody(
+async def test_a_leader_that_was_frozen_after_the_annotation_removes_no_peer(
     tmp_path: Path, servers: list[Server], claim: bool
 ) -> None:
     server = await remove(servers, tmp_path, 60.0, claim=claim)
     assert (server.requests, server.peers) == ([], set())
 
 
-async def test_a_leader_that_goes_on_at_once_removes_it(
+async def test_a_leader_that_continues_immediately_removes_the_peer(
     tmp_path: Path, servers: list[Server]
 ) -> None:
     server = await remove(servers, tmp_path, 1.0, claim=True)
@@ -199,7 +197,7 @@ async def test_a_leader_that_goes_on_at_once_removes_it(
     )
 
 
-async def test_a_write_whose_connection_breaks_is_not_sent_again() -> None:
+async def test_a_write_is_not_repeated_when_its_connection_breaks() -> None:
     """aiohttp would repeat a PUT over a connection that was used before."""
     lines: list[bytes] = []
 
@@ -222,7 +220,7 @@ async def test_a_write_whose_connection_breaks_is_not_sent_again() -> None:
     assert lines.count(b"PUT") == 1
 
 
-def test_a_write_that_was_let_out_ends_before_anybody_else_may_lead() -> None:
+def test_a_write_ends_before_another_process_can_lead() -> None:
     options = LeaderOptions()
     let_out_until = options.renew_deadline - options.write_timeout
     assert exchange.TIMEOUT.total is not None

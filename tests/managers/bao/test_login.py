@@ -1,4 +1,4 @@
-"""managers.bao.login: one login for many passes, and what happens when it no longer works."""
+"""managers.bao.login: one login for many reconciles, and its replacement when it fails."""
 
 import asyncio
 from dataclasses import replace
@@ -31,15 +31,15 @@ AUDIENCE = f"openbao-internal/{gen.NAMESPACE}"
 REQUEST = "create/token ServiceAccount the-operator"
 
 
-class Strict(Servers):
-    """Servers that may stop to trust the tokens of the API server."""
+class StrictServers(Servers):
+    """Servers that may stop trusting the tokens of the API server."""
 
     def __init__(self) -> None:
         super().__init__()
         self.trusts = True
 
     async def login(self, address: str, mount: str, role: str, token: str) -> LoginToken:
-        # Others get their turn, as while a real server is asked.
+        # Other tasks run, as during a real request.
         await yield_to_loop()
         if not self.trusts:
             self.logins += 1
@@ -51,7 +51,7 @@ class Bench:
     """One cluster with a login of the operator, and the API server that gives it tokens."""
 
     def __init__(self, cluster: gen.Cluster = WISHING) -> None:
-        self.api, self.clock, self.servers = FakeApi(), ManualClock(), Strict()
+        self.api, self.clock, self.servers = FakeApi(), ManualClock(), StrictServers()
         self.logins = Logins(self.api, self.clock, gen.INSTALLATION)
         self.cluster = cluster
 
@@ -62,7 +62,7 @@ class Bench:
         return await self.login().token(self.servers, AT)
 
 
-async def test_b35_a_login_lasts_for_many_passes_of_every_reconciler() -> None:
+async def test_b35_a_login_is_reused_by_all_reconcilers() -> None:
     """The lease is the server's `lease_duration`, and the login is kept per cluster."""
     bench = Bench()
     for _ in range(5):
@@ -74,7 +74,7 @@ async def test_b35_a_login_lasts_for_many_passes_of_every_reconciler() -> None:
     assert bench.servers.logins == 2
 
 
-async def test_a_cluster_costs_one_request_for_a_token_in_eight_minutes_at_most() -> None:
+async def test_a_cluster_requests_at_most_one_token_per_eight_minutes() -> None:
     bench = Bench()
     hour = 3600.0
     for _ in range(60):
@@ -85,13 +85,13 @@ async def test_a_cluster_costs_one_request_for_a_token_in_eight_minutes_at_most(
     assert len(requests) <= hour / RENEW_AFTER
 
 
-async def test_two_that_ask_at_the_same_time_cost_one_login() -> None:
+async def test_concurrent_callers_share_one_login() -> None:
     bench = Bench()
     assert {*await asyncio.gather(bench.token(), bench.token())} == {"t1"}
     assert bench.api.requests == [REQUEST]
 
 
-async def test_every_cluster_has_an_audience_of_its_own() -> None:
+async def test_every_cluster_has_its_own_audience() -> None:
     bench, other = Bench(), Bench(gen.cluster("y").self_init(login=True))
     await bench.token()
     await other.token()
@@ -100,8 +100,8 @@ async def test_every_cluster_has_an_audience_of_its_own() -> None:
     assert other.api.body_of(REQUEST)["spec"]["audiences"] == [f"{AUDIENCE}/y"]
 
 
-class Former(Servers):
-    """Servers whose roles another operator made: they accept the second token that is asked for."""
+class FormerServers(Servers):
+    """Servers with roles of another operator: they accept only the second requested token."""
 
     async def login(self, address: str, mount: str, role: str, token: str) -> LoginToken:
         if token != "jwt-2":
@@ -110,10 +110,10 @@ class Former(Servers):
 
 
 @pytest.mark.parametrize("shared", [True, False])
-async def test_the_audience_of_all_clusters_is_used_where_an_administrator_allows_it(
+async def test_the_shared_audience_is_a_fallback_if_an_administrator_allows_it(
     shared: bool,
 ) -> None:
-    bench, servers = Bench(), Former()
+    bench, servers = Bench(), FormerServers()
     bench.logins.installation = replace(gen.INSTALLATION, shared_audience=shared)
     login = bench.login()
     if not shared:
@@ -127,8 +127,8 @@ async def test_the_audience_of_all_clusters_is_used_where_an_administrator_allow
     assert audiences == [[f"{AUDIENCE}/x"], ["openbao-internal"]]
 
 
-async def test_a_login_that_is_refused_falls_back_to_a_token_that_still_lives() -> None:
-    """So that OpenBao can be told of the new keys that the refusal comes from."""
+async def test_a_refused_login_falls_back_to_a_valid_token() -> None:
+    """The operator can then write the new keys, whose absence caused the refusal."""
     bench = Bench()
     first = await bench.token()
     bench.servers.trusts = False
@@ -139,7 +139,7 @@ async def test_a_login_that_is_refused_falls_back_to_a_token_that_still_lives() 
         await bench.token()
 
 
-async def test_a_token_that_a_server_refused_is_never_used_again() -> None:
+async def test_a_refused_token_is_never_used_again() -> None:
     bench = Bench()
     await bench.token()
     bench.servers.trusts = False
@@ -148,8 +148,8 @@ async def test_a_token_that_a_server_refused_is_never_used_again() -> None:
         await bench.token()
 
 
-async def test_an_older_token_that_is_refused_is_replaced_and_a_new_one_is_not() -> None:
-    """The API server may sign with another key by now; a request at every try would help nobody."""
+async def test_only_an_older_refused_token_is_replaced() -> None:
+    """The API server may use another key by now; a request per attempt would not help."""
     bench = Bench()
     bench.servers.trusts = False
     for _ in range(3):
@@ -164,14 +164,14 @@ async def test_an_older_token_that_is_refused_is_replaced_and_a_new_one_is_not()
     assert bench.servers.requests[-1].endswith("jwt-2")
 
 
-async def test_a_right_that_is_missing_is_a_refusal_that_names_the_audience() -> None:
+async def test_a_missing_permission_is_a_refusal_that_names_the_audience() -> None:
     bench = Bench()
     bench.api.refuse(REQUEST, api_error(403))
     with pytest.raises(NoToken, match=f"operators/the-operator.*{AUDIENCE}/x"):
         await bench.token()
 
 
-async def test_an_api_server_that_is_away_ends_no_login_that_lives() -> None:
+async def test_an_unavailable_api_server_does_not_end_a_valid_login() -> None:
     bench = Bench()
     first = await bench.token()
     await bench.clock.advance(TOKEN_SECONDS + 1)
@@ -183,14 +183,14 @@ async def test_an_api_server_that_is_away_ends_no_login_that_lives() -> None:
         await bench.token()
 
 
-async def test_who_leads_no_more_asks_for_no_token() -> None:
+async def test_a_former_leader_requests_no_token() -> None:
     bench = Bench()
     bench.api.refuse(REQUEST, LeaseLost("not the leader"))
     with pytest.raises(LeaseLost):
         await bench.token()
 
 
-async def test_nothing_that_is_kept_shows_a_token() -> None:
+async def test_no_representation_shows_a_token() -> None:
     bench = Bench()
     token = await bench.token()
     shown = f"{bench.login()!r} {bench.logins!r}"
@@ -198,19 +198,21 @@ async def test_nothing_that_is_kept_shows_a_token() -> None:
     assert "jwt-1" not in shown
 
 
-# sentence: what somebody put in the place of the root token
+# sentence: invalid root tokens
 NO_TOKEN: dict[str, bytes] = {
     "bytes": b"\xff\xfe",
     "a line end": b"hvs.abc\n",
     "letters of another language": "é".encode(),
     "nothing": b"",
-    "much more than a token": b"a" * (TOKEN_CHARACTERS_MAX + 1),
+    "a text that is too long": b"a" * (TOKEN_CHARACTERS_MAX + 1),
 }
 
 
 @pytest.mark.parametrize("content", NO_TOKEN.values(), ids=NO_TOKEN.keys())
-async def test_a_secret_without_a_root_token_is_a_refusal_that_names_it(content: bytes) -> None:
-    """A refusal is a finding; any other error would end each pass."""
+async def test_a_secret_without_a_root_token_is_a_refusal_that_names_the_secret(
+    content: bytes,
+) -> None:
+    """A refusal is reported; any other error would end each reconcile."""
     bench = Bench(gen.cluster())
     secret = secret_object(bench.cluster.owner(), "x-root-token", {"token": content})
     bench.api.with_objects((SECRET, secret))
@@ -224,7 +226,7 @@ async def test_a_secret_without_a_root_token_is_a_refusal_that_names_it(content:
         await request_with_token(bench.servers, AT, source, bench.servers.members)
 
 
-async def test_a_secret_that_is_not_there_has_no_version() -> None:
+async def test_a_missing_secret_has_no_version() -> None:
     bench = Bench(gen.cluster())
     assert await bench.logins.root_token_version(bench.cluster.owner()) == ""
     assert await bench.logins.root_token(bench.cluster.owner()) is None
@@ -239,14 +241,14 @@ async def test_the_version_of_the_root_token_is_read_without_the_token() -> None
 
 
 FAILED = {"reason": "RootTokenMissing", "problem": "p"}
-# sentence: (cluster, whether the operator has a login there)
+# sentence: (cluster, whether the operator has a login)
 HAS_LOGIN: dict[str, tuple[gen.Cluster, bool]] = {
-    "made by the first boot": (WISHING, True),
-    "a first boot that made none": (gen.cluster().self_init(), False),
+    "created by the first boot": (WISHING, True),
+    "a first boot without a login": (gen.cluster().self_init(), False),
     "not set up yet": (gen.cluster(), True),
     "set up": (gen.cluster().with_status(adminOps={"operatorLogin": {"keys": "k"}}), True),
     "never set up": (gen.cluster().with_status(adminOps={"operatorLogin": FAILED}), False),
-    "taken away": (
+    "removed": (
         gen.cluster().with_status(adminOps={"operatorLogin": {**FAILED, "keys": "k"}}),
         True,
     ),
@@ -254,7 +256,7 @@ HAS_LOGIN: dict[str, tuple[gen.Cluster, bool]] = {
 
 
 @pytest.mark.parametrize(("cluster", "has"), HAS_LOGIN.values(), ids=HAS_LOGIN.keys())
-def test_a_login_is_there_or_not(cluster: gen.Cluster, has: bool) -> None:
+def test_which_clusters_have_a_login(cluster: gen.Cluster, has: bool) -> None:
     bench = Bench(cluster)
     source = bench.logins.for_cluster(cluster.read(), cluster.owner())
     assert (source is not None) is has

@@ -1,4 +1,4 @@
-"""Breakers before silent servers, and the time that one pass may wait for servers."""
+"""Circuit breakers for unresponsive servers, and the time budget of a reconcile for servers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HEALTH = "sys/health"
 
 
 class World:
-    """Servers that are silent, refuse, or answer, and the passes that ask them."""
+    """Servers that time out, refuse or respond, and the reconciles that query them."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
@@ -44,13 +44,13 @@ class World:
         self.reached: list[str] = []
 
     def begin(self, namespace: str = "ns") -> RequestBudget:
-        """A pass."""
+        """Begin a reconcile."""
         return RequestBudget(self.clock, self.breakers, namespace, lambda _: self.pods)
 
     async def ask(
         self, patience: RequestBudget, how: str, address: str = IP, line: str = "api"
     ) -> float:
-        """Ask once; `how`: "silent", "refuses" or the answer. Raises BaoError."""
+        """Send one request; `how`: "silent", "refuses" or the response. Raises BaoError."""
         with patience.request_timeout(address, HEALTH, 5.0, line) as seconds:
             self.reached.append(address)
             if how == "silent":
@@ -63,7 +63,7 @@ class World:
     async def record_timeout(
         self, patience: RequestBudget, *addresses: str, seconds: float = 5.0
     ) -> None:
-        """Ask servers at the same time, none of which answers within `seconds`."""
+        """Query servers concurrently, none of which responds within `seconds`."""
         asking = [asyncio.create_task(self.ask(patience, "silent", to)) for to in addresses]
         await self.clock.settle()
         await self.clock.advance(seconds)
@@ -71,7 +71,7 @@ class World:
         assert {type(error) for error in errors} == {UnansweredError}
 
     async def pass_of(self, how: str, namespace: str = "ns", line: str = "api") -> str:
-        """One pass with one question; the class and text of its error, "" for none."""
+        """One reconcile with one request; the class and text of its error, "" for none."""
         asking = asyncio.create_task(self.ask(self.begin(namespace), how, line=line))
         await self.clock.settle()
         if not asking.done():
@@ -85,7 +85,7 @@ class World:
 
 
 async def silent_server() -> World:
-    """A server that was silent twice."""
+    """A server that has timed out twice."""
     world = World()
     for _ in range(2):
         assert (await world.pass_of("silent")).startswith(("UnansweredError", "BreakerOpenError"))
@@ -93,7 +93,7 @@ async def silent_server() -> World:
     return world
 
 
-async def test_after_two_silences_a_server_is_not_asked_and_the_error_says_why() -> None:
+async def test_after_two_timeouts_the_breaker_opens_and_the_error_says_why() -> None:
     world = await silent_server()
     assert await world.pass_of("answers") == (
         "BreakerOpenError: sys/health of 10.0.0.1: the server has not answered since "
@@ -101,13 +101,13 @@ async def test_after_two_silences_a_server_is_not_asked_and_the_error_says_why()
     )
     assert world.reached == []
     assert (world.gauge("open"), world.gauge("opened_total")) == (1, 1)
-    # Another line of the server, and that address in another namespace, do not close it.
+    # Another path of the server, or the same address in another namespace, does not close it.
     assert await world.pass_of("answers", line=TLS) == ""
     assert await world.pass_of("answers", "other") == ""
     assert (await world.pass_of("answers")).startswith("BreakerOpenError")
 
 
-async def test_each_time_one_question_is_let_through_after_twice_as_long() -> None:
+async def test_an_open_breaker_allows_one_probe_after_a_doubling_interval() -> None:
     world = await silent_server()
     pauses = []
     for _ in range(6):
@@ -122,7 +122,7 @@ async def test_each_time_one_question_is_let_through_after_twice_as_long() -> No
     assert world.gauge("opened_total") == 1
 
 
-async def test_while_a_question_is_let_through_no_other_one_is() -> None:
+async def test_a_breaker_allows_one_probe_at_a_time() -> None:
     world = await silent_server()
     await world.clock.advance(FIRST)
     probe = asyncio.create_task(world.ask(world.begin(), "silent"))
@@ -132,11 +132,11 @@ async def test_while_a_question_is_let_through_no_other_one_is() -> None:
     assert world.reached == [IP]
     probe.cancel()
     await world.clock.advance(5.0)
-    assert await world.pass_of("answers") == "", "one that was cancelled keeps nobody away"
+    assert await world.pass_of("answers") == "", "a cancelled probe does not block others"
 
 
-async def test_the_text_stays_the_same_as_long_as_the_server_is_silent() -> None:
-    """A status that holds it is not written anew."""
+async def test_the_message_is_stable_while_the_server_does_not_respond() -> None:
+    """A status with this message is not written again."""
     world, texts = World(), set[str]()
     await world.pass_of("silent")
     for _ in range(400):
@@ -146,7 +146,7 @@ async def test_the_text_stays_the_same_as_long_as_the_server_is_silent() -> None
 
 
 @pytest.mark.parametrize("how", ["answers", "refuses"])
-async def test_an_answer_and_a_refused_connection_close(how: str) -> None:
+async def test_a_response_or_a_refused_connection_closes_the_breaker(how: str) -> None:
     world = await silent_server()
     await world.clock.advance(FIRST)
     await world.pass_of(how)
@@ -155,7 +155,7 @@ async def test_an_answer_and_a_refused_connection_close(how: str) -> None:
     assert (await world.pass_of("silent")).startswith("UnansweredError")
 
 
-async def test_a_server_that_is_being_started_refuses_and_never_opens() -> None:
+async def test_refused_connections_never_open_the_breaker() -> None:
     world = World()
     for _ in range(50):
         await world.pass_of("refuses")
@@ -163,14 +163,14 @@ async def test_a_server_that_is_being_started_refuses_and_never_opens() -> None:
     assert world.gauge("opened_total") == 0
 
 
-async def test_a_pod_that_changed_is_asked_at_once() -> None:
+async def test_a_changed_pod_is_queried_immediately() -> None:
     world = await silent_server()
     world.pods[IP] = "second"
     assert await world.pass_of("answers") == ""
     assert world.gauge("open") == 0
 
 
-async def test_what_is_asked_side_by_side_is_one_silence() -> None:
+async def test_concurrent_timeouts_count_once() -> None:
     world = World()
     passes = [asyncio.create_task(world.ask(world.begin(), "silent")) for _ in range(4)]
     await world.clock.settle()
@@ -180,7 +180,7 @@ async def test_what_is_asked_side_by_side_is_one_silence() -> None:
     assert world.gauge("opened_total") == 0
 
 
-async def test_a_pass_waits_for_all_of_its_servers_together_as_long_as_for_one() -> None:
+async def test_a_reconcile_has_one_time_budget_for_all_servers() -> None:
     world = World()
     patience = world.begin()
     await world.record_timeout(patience, IP, OTHER_IP)
@@ -191,7 +191,7 @@ async def test_a_pass_waits_for_all_of_its_servers_together_as_long_as_for_one()
     assert await world.ask(world.begin(), "answers", "10.0.0.4") == 5.0
 
 
-async def test_what_little_is_left_of_the_time_of_a_pass_is_no_silence() -> None:
+async def test_a_timeout_of_the_remaining_budget_does_not_count() -> None:
     world = World()
     for number in range(3):
         patience = world.begin()
@@ -202,7 +202,7 @@ async def test_what_little_is_left_of_the_time_of_a_pass_is_no_silence() -> None
     assert await world.pass_of("answers") == ""
 
 
-async def test_time_between_questions_is_not_counted() -> None:
+async def test_time_between_requests_is_not_counted() -> None:
     world = World()
     patience = world.begin()
     for _ in range(5):
@@ -210,7 +210,7 @@ async def test_time_between_questions_is_not_counted() -> None:
         assert await world.ask(patience, "answers") == 5.0
 
 
-async def test_servers_that_nobody_asks_any_more_are_forgotten() -> None:
+async def test_breakers_of_unused_servers_are_dropped() -> None:
     world = await silent_server()
     await world.clock.advance(2 * MOST)
     assert world.gauge("open") == 0
@@ -219,7 +219,7 @@ async def test_servers_that_nobody_asks_any_more_are_forgotten() -> None:
     assert len(world.breakers._silent) == 1
 
 
-async def test_each_pass_has_a_patience_of_its_own_and_without_one_nothing_is_bounded() -> None:
+async def test_each_reconcile_has_its_own_budget_and_other_code_has_none() -> None:
     world = World()
     given: list[float] = []
 
@@ -248,7 +248,7 @@ async def _run(patient: BudgetedReconciler) -> None:
     await patient(Request("ns", "x"))
 
 
-def test_a_life_ends_with_the_pod_its_container_its_readiness_and_its_labels() -> None:
+def test_a_breaker_resets_when_the_pod_its_container_or_its_labels_change() -> None:
     one = gen.pod(0).ready()
     lives: list[Mapping[str, Any]] = [
         pod_states([each.object()])
@@ -263,10 +263,10 @@ def test_a_life_ends_with_the_pod_its_container_its_readiness_and_its_labels() -
     assert pod_states([{"metadata": {"name": "x"}, "status": {}}]) == {}
 
 
-async def test_over_tls_a_server_that_accepts_and_never_answers_opens_its_breaker(
+async def test_a_server_that_accepts_and_never_responds_opens_its_breaker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two passes ask it, the third does not; a refusal of the server is an answer."""
+    """Two reconciles query it, the third does not; a refusal is a response."""
     monkeypatch.setattr(exchange, "_QUESTION", 0.05)
     monkeypatch.setattr("managers.bao.breakers.SILENCE", 0.0)
     never, reached = asyncio.Event(), 0

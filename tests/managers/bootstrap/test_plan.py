@@ -132,7 +132,7 @@ def test_row(
         assert isinstance(plan.outcome, Blocked)
 
 
-def test_a_key_is_never_drawn_while_data_may_exist() -> None:
+def test_no_key_is_generated_while_data_may_exist() -> None:
     """Rules I02 and I03, for every combination of the inputs."""
     drawn = 0
     for cluster, claims, secrets in itertools.product(
@@ -212,7 +212,7 @@ def test_no_cluster_is_initialized_while_volumes_of_an_old_one_exist() -> None:
     ],
     ids=["the first key", "a later key", "one of two keys"],
 )
-def test_b05_a_key_that_data_needs_is_never_made_anew(
+def test_b05_a_key_that_data_needs_is_never_regenerated(
     template: str, there: tuple[SecretFacts, ...], gone: str
 ) -> None:
     world = gen.world().with_set(gen.stateful_set().with_keys(template)).with_secrets(*there)

@@ -56,7 +56,7 @@ def test_a_log_file_below_the_logs_of_the_system_has_the_same_volume(
     assert {"name": "logs", **EMPTY} in pod_part.volumes
 
 
-def test_b11_a_plugin_folder_is_named_only_where_it_is() -> None:
+def test_b11_a_plugin_folder_is_configured_only_if_it_exists() -> None:
     """The server does not start if plugin_directory names a directory that does not exist."""
     cases: tuple[tuple[dict[str, Any], bool, bool], ...] = (
         ({}, False, False),
@@ -97,7 +97,7 @@ def test_audit_files_are_on_their_pvc(storage: dict[str, Any], claim: str) -> No
         ({"enabled": True, "metricsOnlyListener": {"port": 9000}}, None),
     ],
 )
-def test_the_port_of_metrics_is_open_when_something_listens(
+def test_the_metrics_port_is_open_only_with_a_listener(
     metrics: dict[str, Any], number: int | None
 ) -> None:
     spec = {"version": "2.5.5", "observability": {"metrics": metrics}}

@@ -53,7 +53,7 @@ WRONG: dict[str, tuple[SecretFacts, SecretFacts, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("server", "authority", "words"), WRONG.values(), ids=WRONG.keys())
-def test_b27_what_is_wrong_is_named_and_the_pods_are_left_alone(
+def test_b27_an_invalid_certificate_is_reported_and_no_pod_is_replaced(
     server: SecretFacts, authority: SecretFacts, words: tuple[str, ...]
 ) -> None:
     plan = plan_certificates(server, authority)
@@ -82,13 +82,13 @@ def test_an_expired_certificate_of_the_chain_is_an_error() -> None:
     assert isinstance(plan.outcome, Blocked)
 
 
-def test_b27_good_ones_are_used_whoever_owns_them_and_nothing_is_written() -> None:
+def test_b27_valid_certificates_of_any_owner_are_used() -> None:
     plan = plan_certificates(SERVER, AUTHORITY)
     assert isinstance(plan.outcome, Done)
     assert (plan.intents, plan.effects, plan.gate) == ((), (), False)
 
 
-def test_a_star_matches_the_first_label() -> None:
+def test_a_wildcard_matches_the_first_label() -> None:
     assert isinstance(
         plan_certificates(leaf(dns_names=frozenset({"*.local"})), AUTHORITY).outcome, Done
     )

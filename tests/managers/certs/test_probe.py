@@ -153,16 +153,16 @@ async def test_a_known_server_that_is_dropped_during_a_probe_is_still_reported()
     assert await certificates_of(served, known, pending) == ["new", "new"]
 
 
-def test_judgement() -> None:
+def test_which_pods_serve_an_old_certificate() -> None:
     new, old = replace(POD, serves="new"), replace(POD, serves="old")
     waiting = replace(POD, ready=False)
     assert all_serve((new,), "new")
     assert not all_serve((new, old), "new")
-    # What it serves once it is up nobody can tell.
+    # The certificate of an unready pod is unknown.
     assert not all_serve((new, waiting), "new")
     assert pods_not_serving((new, old, waiting), "new") == (old,)
     assert pods_not_serving((replace(old, ready=False),), "new") == (), (
-        "it may serve anything once it is up"
+        "an unready pod may serve any certificate"
     )
-    assert pods_not_serving((POD,), "new") == (), "nobody looked"
+    assert pods_not_serving((POD,), "new") == (), "an unprobed pod"
     assert pods_not_serving((replace(POD, serves=""),), "new") != ()

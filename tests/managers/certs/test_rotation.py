@@ -40,7 +40,7 @@ ASKED = gen.cluster().with_spec(tls={"caOverlap": "1h", "rotateCAAt": "now"})
 
 
 @dataclass
-class Farm:
+class RotatingCluster:
     """One cluster with three pods; `served` and `bundles` are the files that each pod has read."""
 
     resolved: Resolved = field(default_factory=lambda: gen.resolved(CLUSTER))
@@ -101,15 +101,15 @@ class Farm:
         )
 
 
-async def farm() -> Farm:
-    farm = Farm()
-    await farm.settle()
-    farm.reload(0, 1, 2)
-    return farm
+async def rotating_cluster() -> RotatingCluster:
+    bench = RotatingCluster()
+    await bench.settle()
+    bench.reload(0, 1, 2)
+    return bench
 
 
-async def test_b28_an_authority_is_replaced_with_an_overlap() -> None:
-    bench = await farm()
+async def test_b28_a_ca_is_replaced_with_an_overlap() -> None:
+    bench = await rotating_cluster()
     old = bench.files_of(CA)
     bench.resolved = gen.resolved(ASKED)
 
@@ -152,20 +152,20 @@ async def test_b28_an_authority_is_replaced_with_an_overlap() -> None:
 
 
 async def test_a_ca_near_its_expiry_is_rotated_automatically() -> None:
-    bench = await farm()
+    bench = await rotating_cluster()
     await bench.outside.clock.advance(timedelta(days=9 * 365).total_seconds())
     assert "prepare-authority" in await bench.settle()
 
 
-async def test_b28_an_authority_that_has_ended_is_replaced_at_once() -> None:
-    bench = await farm()
+async def test_b28_an_expired_ca_is_replaced_immediately() -> None:
+    bench = await rotating_cluster()
     await bench.outside.clock.advance(timedelta(days=3651).total_seconds())
     done = await bench.settle()
     assert done[:3] == ["prepare-authority", "promote-authority", IssueServerCertificate.name]
 
 
 async def test_no_ca_is_promoted_before_every_pod_has_the_bundle() -> None:
-    bench = await farm()
+    bench = await rotating_cluster()
     bench.resolved = gen.resolved(ASKED)
     await bench.settle()
     bench.reload(0, 1)
@@ -176,7 +176,7 @@ async def test_no_ca_is_promoted_before_every_pod_has_the_bundle() -> None:
 
 
 async def test_a_timer_is_set_for_the_end_of_the_overlap() -> None:
-    bench = await farm()
+    bench = await rotating_cluster()
     bench.resolved = gen.resolved(ASKED)
     await bench.settle()
     bench.reload(0, 1, 2)
@@ -185,8 +185,8 @@ async def test_a_timer_is_set_for_the_end_of_the_overlap() -> None:
 
 
 async def test_the_first_ca_fulfils_an_older_request() -> None:
-    farm = Farm(resolved=gen.resolved(ASKED))
-    assert await farm.settle() == ["issue-authority", IssueServerCertificate.name]
+    bench = RotatingCluster(resolved=gen.resolved(ASKED))
+    assert await bench.settle() == ["issue-authority", IssueServerCertificate.name]
 
 
 @pytest.mark.parametrize("dies_after", range(6))
@@ -194,7 +194,7 @@ async def test_a_new_process_continues_the_rotation(
     dies_after: int,
 ) -> None:
     """Each effect is one write, and the next step is derived from the stored state."""
-    bench = await farm()
+    bench = await rotating_cluster()
     bench.resolved = gen.resolved(ASKED)
     for step in range(6):
         if step == dies_after:
@@ -219,7 +219,7 @@ def _new_process(old: Outside) -> Outside:
 async def test_a_replaced_ca_is_not_changed(
     effect: type[EffectByUid],
 ) -> None:
-    bench = await farm()
+    bench = await rotating_cluster()
     before = bench.files_of(CA)
     with pytest.raises(Transient, match="was replaced"):
         await run(bench.outside.context, bench.resolved, effect(CA.name, "uid-of-a-former-one"))
@@ -228,7 +228,7 @@ async def test_a_replaced_ca_is_not_changed(
 
 @pytest.mark.parametrize("effect", [PromoteAuthority, DropAuthority])
 async def test_a_step_without_its_entries_changes_nothing(effect: type[EffectByUid]) -> None:
-    bench = await farm()
+    bench = await rotating_cluster()
     before = bench.files_of(CA)
     uid = bench.secrets()[CA.name].uid
     with pytest.raises(Transient):
@@ -237,7 +237,7 @@ async def test_a_step_without_its_entries_changes_nothing(effect: type[EffectByU
 
 
 async def test_a_second_ca_is_never_overwritten() -> None:
-    bench = await farm()
+    bench = await rotating_cluster()
     uid = bench.secrets()[CA.name].uid
     await run(bench.outside.context, bench.resolved, PrepareAuthority(CA.name, uid))
     before = bench.files_of(CA)
@@ -251,6 +251,6 @@ async def run(context: Context, resolved: Resolved, effect: Effect) -> None:
 
 
 async def test_no_step_without_certificates() -> None:
-    bench = await farm()
+    bench = await rotating_cluster()
     nothing = gen.secret("x-tls-ca")
     assert next_step(bench.resolved, bench.facts(), nothing, nothing).action is None

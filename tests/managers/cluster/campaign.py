@@ -33,7 +33,7 @@ ROUND_SECONDS = 20.0
 
 
 @dataclass(slots=True)
-class Harm:
+class CallFault:
     """One failing call: the n-th one named `call`, and the next ones, `times` in total."""
 
     call: str
@@ -55,37 +55,37 @@ class Harm:
         return TransportError("timed out")
 
 
-class MoodyApi(FakeApi):
+class FaultyApi(FakeApi):
     """An API server in a dict that fails one call."""
 
-    def __init__(self, harm: Harm | None = None) -> None:
+    def __init__(self, call_fault: CallFault | None = None) -> None:
         super().__init__()
-        self.harm = harm
+        self.call_fault = call_fault
         self.call_counts: Counter[str] = Counter()
         self.creation_counts: Counter[str] = Counter()
         self._afterwards = False
 
     def _note(self, call: Call) -> None:
         self.call_counts[str(call)] += 1
-        if self.harm is not None and self.harm.strikes(str(call)):
-            if self.harm.fault != LOST_AFTER:
-                raise self.harm.error()
+        if self.call_fault is not None and self.call_fault.strikes(str(call)):
+            if self.call_fault.fault != LOST_AFTER:
+                raise self.call_fault.error()
             self._afterwards = True
         super()._note(call)
 
     async def answering(self, call: Call) -> None:
         if call.verb.startswith("create"):
             self.creation_counts[str(call)] += 1
-        if self._afterwards and self.harm is not None:
+        if self._afterwards and self.call_fault is not None:
             self._afterwards = False
-            raise self.harm.error()
+            raise self.call_fault.error()
 
 
 @dataclass(slots=True)
 class Life:
     """A cluster from its first reconcile on, round by round."""
 
-    api: MoodyApi
+    api: FaultyApi
     bench: Bench = field(init=False)
     rounds: int = 0
     errors: int = 0
@@ -193,7 +193,7 @@ def leads(pod: Object) -> bool:
     return bool(pod["metadata"]["labels"].get(labels.SERVER_ACTIVE) == "true")
 
 
-class Obliging(Servers):
+class SteppingServers(Servers):
     """Servers of a life, which step down on request."""
 
     def __init__(self, life: Life) -> None:
@@ -210,4 +210,4 @@ class Obliging(Servers):
 
 def let_servers_answer(monkeypatch: pytest.MonkeyPatch, life: Life) -> None:
     """Connect every session to the servers of this life."""
-    monkeypatch.setattr(login, "Bao", lambda authority, name, guard: Obliging(life))
+    monkeypatch.setattr(login, "Bao", lambda authority, name, guard: SteppingServers(life))

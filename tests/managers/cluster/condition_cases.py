@@ -75,7 +75,7 @@ ROWS: dict[str, Row] = {
         "Stalled=False Ready",
         after=ROLLING,
     ),
-    "a blocked pass, while the servers serve": row(
+    "a blocked reconcile with ready servers": row(
         OLD,
         FINE,
         "Ready=False UnsealKeyMissing",
@@ -97,12 +97,12 @@ ROWS: dict[str, Row] = {
     "a field has no effect": row(
         OLD.with_spec(reconcilePolicies=True), FINE, "UnsupportedFields=True UnsupportedFields"
     ),
-    "the definitions are older": row(
+    "older CRDs": row(
         OLD,
         replace(FINE, missing_fields=("OpenBaoCluster.status.unseal",)),
         "SchemaOutdated=True SchemaOutdated",
     ),
-    "somebody is in the way": row(
+    "an ownership conflict": row(
         OLD,
         FINE,
         "Conflict=True ForeignObject",
@@ -113,7 +113,7 @@ ROWS: dict[str, Row] = {
         FINE.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().ready().with_restarts()),
         "OpenBaoInitialized=False SelfInitFailed",
     ),
-    "nobody has looked at the image": row(
+    "an unverified image": row(
         OLD.with_spec(imageVerification={"enabled": True, "publicKey": KEY}),
         FINE,
         "ImageVerified=Unknown Unknown",
@@ -122,25 +122,25 @@ ROWS: dict[str, Row] = {
 
 # Servers: ready, degraded, sealed, leading, members.
 ROWS |= {
-    "one is not ready": row(OLD, TWO_READY, "Ready=False NotReady"),
-    "one is ready": row(OLD, pods(LEADER), "Available=False NotReady"),
-    "there is no server": row(
+    "one server is unready": row(OLD, TWO_READY, "Ready=False NotReady"),
+    "one server is ready": row(OLD, pods(LEADER), "Available=False NotReady"),
+    "no server": row(
         OLD, pods(), "Available=False NoReplicasReady", "OpenBaoSealed=Unknown Unknown"
     ),
-    "all are ready and none leads": row(
+    "all servers are ready without a leader": row(
         OLD,
         pods(LEADER.with_server_labels(active="false"), SECOND, THIRD),
         "Ready=False LeaderUnknown",
         "OpenBaoLeader=Unknown LeaderUnknown",
     ),
-    "several lead": row(
+    "several leaders": row(
         OLD,
         TWO_LEADERS,
         "Ready=False MultipleLeaders",
         "Degraded=True MultipleLeaders",
         "OpenBaoLeader=False MultipleLeaders",
     ),
-    "who leads in its first boot is told when that is done": row(
+    "the leader is unknown during the first boot": row(
         NEW, gen.world().with_pods(LEADER.unready()), "OpenBaoLeader=False NotInitialized"
     ),
     "members of two clusters": row(
@@ -150,22 +150,24 @@ ROWS |= {
         "Degraded=True SplitBrain",
         "RaftMembershipReady=False SplitBrain",
     ),
-    "a server that is lost": row(OLD, TWO_READY, "Degraded=True NotReady", after=NOT_READY),
-    "a server that is replaced": row(OLD, TWO_READY, "Degraded=False Ready", after=ROLLING),
-    "a roll that lasts too long": row(
+    "a lost server": row(OLD, TWO_READY, "Degraded=True NotReady", after=NOT_READY),
+    "a replaced server": row(OLD, TWO_READY, "Degraded=False Ready", after=ROLLING),
+    "a stuck rollout": row(
         OLD, TWO_READY, "Degraded=True NotReady", after=Wait("RolloutStuck", "one to go")
     ),
     "servers reload": row(OLD, FINE, "Degraded=False Ready", after=Wait("Reloading", "three")),
     "a server without a vote": row(raft(2), TWO_READY, "Degraded=False Ready", after=NOT_READY),
-    "a voter that is lost": row(raft(3), TWO_READY, "Degraded=True NotReady", after=NOT_READY),
-    "it never ran": row(NEW, pods(), "Degraded=False Ready", after=Wait("FirstBoot", "it boots")),
-    "one says it is sealed": row(
+    "a lost voter": row(raft(3), TWO_READY, "Degraded=True NotReady", after=NOT_READY),
+    "never started": row(NEW, pods(), "Degraded=False Ready", after=Wait("FirstBoot", "it boots")),
+    "one server is sealed": row(
         OLD,
         pods(LEADER, SECOND.with_server_labels(sealed="true"), THIRD),
         "OpenBaoSealed=True Sealed",
     ),
-    "one tells no seal": row(OLD, pods(LEADER, gen.pod(1)), "OpenBaoSealed=Unknown Unknown"),
-    "what is going away is not asked for its seal": row(
+    "one server without a seal label": row(
+        OLD, pods(LEADER, gen.pod(1)), "OpenBaoSealed=Unknown Unknown"
+    ),
+    "a terminating pod without a seal label": row(
         OLD,
         pods(LEADER, SECOND, THIRD.with_server_labels(sealed="true").terminating()),
         "OpenBaoSealed=False Unsealed",
@@ -196,8 +198,10 @@ ROWS |= {
         "OpenBaoLeader=Unknown Hibernated",
         "RaftMembershipReady=Unknown Hibernated",
     ),
-    "asleep without its key": row(ASLEEP, EMPTIED, "Stalled=True UnsealKeyMissing", after=BLOCKED),
-    "falling asleep": row(
+    "hibernated without its key": row(
+        ASLEEP, EMPTIED, "Stalled=True UnsealKeyMissing", after=BLOCKED
+    ),
+    "hibernation in progress": row(
         ASLEEP,
         TWO_READY,
         "Hibernated=False Hibernating",
@@ -205,7 +209,7 @@ ROWS |= {
         "Degraded=False Ready",
         after=Wait("Hibernating", "they stop"),
     ),
-    "no sleep before there is data": row(
+    "no hibernation before the first boot": row(
         NEW.with_spec(hibernate=True),
         gen.world(),
         "Hibernated=False NotInitialized",
@@ -228,35 +232,35 @@ ROWS |= {
         "Degraded=False Ready",
         "OpenBaoSealed=False Unsealed",
     ),
-    "one more than the fenced one is away": row(
+    "a missing server next to a fenced one": row(
         FENCED,
         pods(LEADER, SECOND.unready(), gen.pod(2).with_gates()),
         "Degraded=True NotReady",
         "Available=False NotReady",
     ),
-    "a fence that is not in place": row(
+    "a fence that is not effective yet": row(
         FENCED, FINE, "PodsFenced=False Fencing", "Reconciling=True Fencing", after=FENCING
     ),
-    "a pod that goes is not fenced yet": row(
+    "a terminating fenced pod": row(
         FENCED,
         pods(LEADER, SECOND, gen.pod(2).with_gates().terminating()),
         "PodsFenced=False Fencing",
         after=FENCING,
     ),
-    "a fence that is refused": row(
+    "a refused fence": row(
         FENCED,
         FINE,
         "PodsFenced=False FencingRefused",
         "Stalled=True FencingRefused",
         after=Blocked("FencingRefused", "the others need it"),
     ),
-    "a roll waits for the fence": row(
+    "a rollout held by a fence": row(
         FENCED, AT_THE_GATE, "Ready=False PodsFenced", after=Wait("PodsFenced", "a roll waits")
     ),
     "in maintenance": row(
         MAINTAINED, FINE, "Maintenance=True Maintenance", "Ready=True AllReplicasReady"
     ),
-    "a roll waits for the end of maintenance": row(
+    "a rollout held by maintenance": row(
         MAINTAINED, FINE, "Reconciling=True Maintenance", after=Wait("Maintenance", "a roll waits")
     ),
 }
@@ -267,19 +271,19 @@ ROLLED = {**BEGUN, "phase": "Rolling"}
 FAILED = {"reason": "PodNotReady", "message": "x-2 is not back", "at": "2030-01-01T00:00:00Z"}
 ROWS |= {
     "a paused upgrade": row(PAUSED.with_status(upgrade=ROLLED), FINE, "Upgrading=Unknown Paused"),
-    "an upgrade that stopped": row(
+    "a failed upgrade": row(
         OLD.with_status(upgrade={**BEGUN, "failure": FAILED}),
         FINE,
         "Degraded=True PodNotReady",
     ),
-    "an upgrade that goes on": row(OLD.with_status(upgrade=ROLLED), FINE, "Degraded=False Ready"),
-    "a server that is away for an upgrade": row(
+    "an upgrade in progress": row(OLD.with_status(upgrade=ROLLED), FINE, "Degraded=False Ready"),
+    "a server that is replaced by an upgrade": row(
         OLD.with_status(upgrade=ROLLED),
         TWO_READY,
         "Degraded=False Ready",
         after=Wait("UpgradeInProgress", "one of three"),
     ),
-    "a server that is away while an upgrade waits": row(
+    "a missing server while an upgrade waits": row(
         OLD, TWO_READY, "Degraded=True NotReady", after=Wait("ClusterNotReady", "two of three")
     ),
     "servers of another operator": row(
@@ -304,32 +308,32 @@ def keys(**status: Any) -> gen.Cluster:
 
 
 ROWS |= {
-    "no certificate is there": row(
+    "no certificate": row(
         OLD, FINE.without_secrets("x-tls-server"), "TLSReady=False TLSSecretMissing"
     ),
-    "a certificate cannot be read": row(
+    "an unreadable certificate": row(
         OLD,
         FINE.with_secrets(gen.secret("x-tls-server", problem="garbage")),
         "TLSReady=False TLSSecretInvalid",
     ),
-    "a certificate of somebody else, and another trouble comes first": row(
+    "a foreign certificate after another problem": row(
         OLD, FINE.with_secrets(THEIRS), "TLSReady=False ForeignObject", after=BLOCKED
     ),
-    "the authority is gone": row(
+    "the CA is missing": row(
         OLD, FINE, "TLSReady=False CASecretMissing", after=Blocked("CASecretMissing", "gone")
     ),
-    "a seal of a cloud without anything": row(
+    "a cloud seal without credentials": row(
         OLD.with_spec(unseal=CLOUD), FINE, "CloudUnsealIdentityReady=Unknown AmbientIdentityAssumed"
     ),
-    "a seal of a cloud without its Secret": row(
+    "a cloud seal without its Secret": row(
         OLD.with_spec(unseal={**CLOUD, "credentialsSecretRef": {"name": "mine"}}),
         FINE,
         "CloudUnsealIdentityReady=False CredentialsSecretMissing",
     ),
-    "a root token that is gone": row(
+    "a missing root token": row(
         OLD, FINE.without_secrets("x-root-token"), "UserAccessBootstrap=Unknown RootTokenMissing"
     ),
-    "the operator alone has a login, whose keys were not compared": row(
+    "only the operator has a login with uncompared keys": row(
         LOGIN, FINE, "UserAccessBootstrap=False NoUserLogin", "OperatorLoginReady=Unknown Unknown"
     ),
     "no login": row(OLD.self_init(), FINE, "OperatorLoginReady=False OperatorLoginMissing"),
@@ -339,10 +343,10 @@ ROWS |= {
     "the login was set up with the root token": row(
         login(OLD, rootTokenSecret="uid/1"), FINE, "OperatorLoginReady=True OperatorLoginTrusted"
     ),
-    "the keys of the operator's login went stale": row(
+    "the keys of the operator's login are outdated": row(
         login(keys="k", problem="denied"), FINE, "OperatorLoginReady=False OperatorLoginOutdated"
     ),
-    "OpenBao does not let the operator in": row(
+    "OpenBao refuses the login of the operator": row(
         login(reason="OperatorLoginRefused", problem="denied"),
         FINE,
         "OperatorLoginReady=False OperatorLoginRefused",
@@ -352,7 +356,7 @@ ROWS |= {
         gen.world(),
         "RecoveryKeysReady=False NotInitialized",
     ),
-    "recovery keys are requested, and their shares not fetched": row(
+    "recovery keys whose shares were not fetched": row(
         keys(),
         FINE,
         "RecoveryKeysReady=False Reconciling",
@@ -361,7 +365,7 @@ ROWS |= {
     "recovery keys were stored": row(
         keys(recoveryKeys={"stored": True}), FINE, "RecoveryKeysReady=True RecoveryKeysStored"
     ),
-    "there is no copy of recovery keys": row(
+    "no copy of recovery keys": row(
         keys(recoveryKeys={"reason": "RecoveryKeysMissing"}),
         FINE,
         "RecoveryKeysReady=False RecoveryKeysMissing",

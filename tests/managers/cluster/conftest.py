@@ -1,4 +1,4 @@
-"""What the tests of this package begin with: a cluster that runs, or one that is upgraded."""
+"""Fixtures: a running cluster, and one that is being upgraded."""
 
 from functools import partial
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests import gen
 from tests.managers.cluster.bench import Bench, running_bench
-from tests.managers.cluster.lost_status import Watched, healthy
+from tests.managers.cluster.lost_status import WatchedCluster, healthy
 from tests.managers.cluster.takeover_paths import Begin, begin_takeover
 
 
@@ -17,7 +17,7 @@ async def bench() -> Bench:
 
 
 @pytest.fixture
-async def seen(monkeypatch: pytest.MonkeyPatch) -> Watched:
+async def seen(monkeypatch: pytest.MonkeyPatch) -> WatchedCluster:
     """A running cluster of three with a complete status, before it changes."""
     return await healthy(monkeypatch)
 

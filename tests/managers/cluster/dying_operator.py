@@ -12,7 +12,7 @@ from tests.gen.api import FakeApi
 WRITES = ("create", "apply", "json_patch", "delete", "evict")
 
 
-class Dying:
+class CrashingOperator:
     """Makes the operator crash at one write, and counts all writes except events.
 
     A token request is no write: a crash leaves nothing of it.

@@ -10,7 +10,7 @@ from tests.contracts.api.cases_images import KEY
 POLICY = {"enabled": True, "publicKey": KEY, "ignoreTlog": True}
 
 
-class Asked(ImageVerifier):
+class RecordingVerifier(ImageVerifier):
     """Returns these verdicts, and records the requests."""
 
     def __init__(self, answers: Mapping[str, ImageVerdict] | None = None) -> None:

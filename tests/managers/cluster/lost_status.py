@@ -17,10 +17,10 @@ from tests import gen
 from tests.managers.cluster.bench import KEY
 from tests.managers.upgrade.life import NEW, OLD, SIZE, UpgradeLife, serving
 
-__all__ = ["KEY", "NEW", "OLD", "SIZE", "Watched", "healthy"]
+__all__ = ["KEY", "NEW", "OLD", "SIZE", "WatchedCluster", "healthy"]
 
 
-class Watched:
+class WatchedCluster:
     """A life, and its objects before the status was changed."""
 
     def __init__(self, life: UpgradeLife) -> None:
@@ -135,13 +135,13 @@ def version_of(image: str) -> str:
     return image.rpartition(":")[2]
 
 
-async def healthy(monkeypatch: pytest.MonkeyPatch, **spec: Any) -> Watched:
+async def healthy(monkeypatch: pytest.MonkeyPatch, **spec: Any) -> WatchedCluster:
     """Three servers of the old version with their volumes, and a complete status."""
     life = await serving(monkeypatch, **spec)
     for ordinal in range(SIZE):
         life.api.with_objects((PVC, gen.claim(names.data_claim("x", ordinal))))
     await life.until_quiet()
-    return Watched(life)
+    return WatchedCluster(life)
 
 
 def pod_key(ordinal: int) -> tuple[Any, ObjectKey]:

@@ -119,7 +119,7 @@ SEALS: dict[str, tuple[gen.Cluster, Object, tuple[str, ...]]] = {
         secret("mine", credentials_json=key_files.deep_json(900)),
         ("32 levels", "reduce the nesting"),
     ),
-    "JSON that is deeper than any decoder goes": (
+    "JSON that is deeper than the limit of decoders": (
         GOOGLE,
         secret("mine", credentials_json=key_files.deep_json(9_000)),
         ("9000 values", "up to 1000"),
@@ -173,7 +173,7 @@ async def test_attack_t10_a_file_of_a_server_is_refused_and_named(
         assert word in message
 
 
-async def test_attack_t10_authorities_of_one_name_are_tried_a_few_times() -> None:
+async def test_attack_t10_cas_of_one_name_are_tried_a_few_times() -> None:
     """Each costs a signature check, and a chain may have eight links."""
     leaf = key_files.certificate(
         key_files.SIGNER.public_key(), "openbao-cluster-x.local", issuer="root"

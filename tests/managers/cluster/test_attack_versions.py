@@ -56,9 +56,9 @@ def refusal_reason(cluster: gen.Cluster) -> str:
     except InvalidClusterError:
         return "unreadable"
     observed = gen.running(OLD).facts()
-    course = decide_upgrade(read, observed, gen.INSTALLATION.pod_deadline)
-    if isinstance(course.outcome, Blocked):
-        return course.outcome.reason
+    decision = decide_upgrade(read, observed, gen.INSTALLATION.pod_deadline)
+    if isinstance(decision.outcome, Blocked):
+        return decision.outcome.reason
     answer = resolve(with_accepted_release(read), cluster.owner(), observed, gen.INSTALLATION)
     return answer.reason if isinstance(answer, Blocked) else ""
 

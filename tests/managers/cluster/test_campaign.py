@@ -12,7 +12,7 @@ import os
 
 import pytest
 
-from tests.managers.cluster.campaign import FAULTS, Harm, Life, MoodyApi, let_servers_answer
+from tests.managers.cluster.campaign import FAULTS, CallFault, FaultyApi, Life, let_servers_answer
 
 # Number of failures of a persistent fault: more than the status hides.
 WHILE = 6
@@ -22,10 +22,10 @@ MORE_WRITES = 2 * WHILE
 EVERYTHING = os.environ.get("CAMPAIGN") == "all"
 
 
-def run(harm: Harm | None = None) -> Life:
+def run(call_fault: CallFault | None = None) -> Life:
     """Run a whole life; raises AssertionError when it does not converge."""
     with pytest.MonkeyPatch.context() as patch:
-        life = Life(MoodyApi(harm))
+        life = Life(FaultyApi(call_fault))
         let_servers_answer(patch, life)
 
         async def live() -> None:
@@ -41,26 +41,26 @@ SOUND = run()
 CALLS = list(SOUND.api.call_counts)
 
 
-def harms() -> list[Harm]:
+def call_faults() -> list[CallFault]:
     """The faults of each call."""
     chosen = []
     for number, call in enumerate(CALLS):
         # Coprime to the number of faults, so that each kind of call meets all of them.
         faults = FAULTS if EVERYTHING else (FAULTS[(3 * number) % len(FAULTS)],)
-        chosen += [Harm(call, fault) for fault in faults]
+        chosen += [CallFault(call, fault) for fault in faults]
         faults = FAULTS if EVERYTHING else (FAULTS[(3 * number + 5) % len(FAULTS)],)
-        chosen += [Harm(call, fault, WHILE) for fault in faults]
+        chosen += [CallFault(call, fault, WHILE) for fault in faults]
     return chosen
 
 
-def harm_id(harm: Harm) -> str:
-    return f"{harm.call}: {harm.fault} x{harm.times}"
+def fault_id(call_fault: CallFault) -> str:
+    return f"{call_fault.call}: {call_fault.fault} x{call_fault.times}"
 
 
-@pytest.mark.parametrize("harm", harms(), ids=harm_id)
-def test_a_failing_call_only_costs_rounds(harm: Harm) -> None:
-    life = run(harm)
-    assert harm.done >= 1
+@pytest.mark.parametrize("call_fault", call_faults(), ids=fault_id)
+def test_a_failing_call_only_costs_rounds(call_fault: CallFault) -> None:
+    life = run(call_fault)
+    assert call_fault.done >= 1
     assert life.object_names() == SOUND.object_names()
     assert life.templates() == SOUND.templates()
     assert life.generation() == SOUND.generation()
@@ -75,7 +75,7 @@ def test_a_failing_call_only_costs_rounds(harm: Harm) -> None:
 def test_a_persistent_error_is_reported() -> None:
     """A persistent refusal is reported with its message, and cleared at its end."""
     for fault in (403, 422, 500):
-        life = run(Harm("apply Service x-public", fault, WHILE))
+        life = run(CallFault("apply Service x-public", fault, WHILE))
         reasons = {reason for _, reason in life.ready_reasons}
         assert reasons & {"TransientError", "Rejected"}, fault
 
@@ -84,5 +84,5 @@ def test_the_faults_reach_every_kind_of_call() -> None:
     verbs = {call.split()[0] for call in CALLS}
     assert verbs >= {"get", "peek", "create", "apply", "apply/status", "patch", "delete"}
     assert len(CALLS) > 30
-    met = {(harm.call.split()[0], harm.fault) for harm in harms()}
+    met = {(call_fault.call.split()[0], call_fault.fault) for call_fault in call_faults()}
     assert {fault for verb, fault in met if verb == "apply"} == set(FAULTS)

@@ -10,8 +10,8 @@ from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.errors import TransportError
 from tests import gen
 from tests.managers.cluster.bench import KEY, Bench
-from tests.managers.cluster.campaign import ROUND_SECONDS, Life, MoodyApi, let_servers_answer
-from tests.managers.cluster.dying_operator import Dying, OneWritePerLife
+from tests.managers.cluster.campaign import ROUND_SECONDS, FaultyApi, Life, let_servers_answer
+from tests.managers.cluster.dying_operator import CrashingOperator, OneWritePerLife
 from tests.managers.cluster.takeover import NEW, PHASES, Takeover
 from tests.managers.cluster.takeover_paths import WAY_THERE, begin_takeover, of
 
@@ -62,7 +62,7 @@ async def test_the_operator_may_crash_at_every_write(
 ) -> None:
     start, number = (await _before_writes(monkeypatch))[at]
     world = await start.copied(monkeypatch)
-    dying = Dying(world.api, number, after=after)
+    dying = CrashingOperator(world.api, number, after=after)
     await _complete_upgrade(world)
     assert dying.count >= number
     revision = world.status["blueGreen"].get("blueRevision", "")
@@ -105,7 +105,7 @@ async def settle(life: Life, operator: OneWritePerLife) -> None:
 
 async def test_the_life_of_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     """First boot, three servers, a change that replaces every pod, and five servers."""
-    life = Life(MoodyApi())
+    life = Life(FaultyApi())
     let_servers_answer(monkeypatch, life)
     operator = OneWritePerLife(life.api)
     await settle(life, operator)

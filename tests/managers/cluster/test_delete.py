@@ -51,7 +51,9 @@ class TestRetain:
         assert bench.secret("x-unseal-key")["metadata"]["ownerReferences"]
 
     @pytest.mark.parametrize(("ours", "is_read"), [(True, True), (False, False)])
-    async def test_only_our_set_tells_the_number_of_keys(self, ours: bool, is_read: bool) -> None:
+    async def test_only_our_stateful_set_gives_the_number_of_keys(
+        self, ours: bool, is_read: bool
+    ) -> None:
         live = gen.stateful_set().with_keys("a=key-40").object()
         if not ours:
             del live["metadata"]["ownerReferences"]
@@ -92,7 +94,7 @@ BLUE, GREEN, FORMER = "0" * 16, "1" * 16, "2" * 16
 
 
 @pytest.mark.parametrize("policy", DELETING)
-class TestSetsOfVoters:
+class TestVoterPools:
     async def test_all_stateful_sets_in_the_status_are_deleted(self, policy: str) -> None:
         bluegreen = {"blueRevision": BLUE, "greenRevision": GREEN}
         cluster = CLUSTER.with_spec(deletionPolicy=policy).with_status(blueGreen=bluegreen).read()
@@ -122,10 +124,10 @@ VOLUMES: dict[str, tuple[tuple[tuple[Resource, Object], ...], list[str]]] = {
         ((PVC, claim(0, owner="uid-of-an-earlier-one", name="x-audit")),),
         [],
     ),
-    "an audit volume of nobody": (((PVC, claim(0, owner="", name="x-audit")),), []),
+    "an audit volume without an owner": (((PVC, claim(0, owner="", name="x-audit")),), []),
     "a volume of an earlier cluster": (((PVC, claim(0, owner="uid-of-an-earlier-one")),), []),
-    "a volume of nobody": (((PVC, claim(1, annotations={})),), []),
-    "a volume that goes": (((PVC, claim(2, deletionTimestamp="2030-01-01T00:00:00Z")),), []),
+    "a volume without an owner": (((PVC, claim(1, annotations={})),), []),
+    "a terminating volume": (((PVC, claim(2, deletionTimestamp="2030-01-01T00:00:00Z")),), []),
     "volume of another cluster": (((PVC, claim(3, name="data-y-0", labels=labels.base("y"))),), []),
     "volumes of other names": (
         tuple((PVC, claim(0, name=name)) for name in ("scratch-x-0", "data-x-0123-0", "x-backup")),

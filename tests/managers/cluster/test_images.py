@@ -18,7 +18,7 @@ from tests import gen
 from tests.contracts.api.cases_images import IDENTITY
 from tests.gen.api import Outside, StillInformer
 from tests.gen.worlds import INSTALLATION
-from tests.managers.cluster.image_policy import POLICY, Asked
+from tests.managers.cluster.image_policy import POLICY, RecordingVerifier
 from tests.managers.cluster.parts import observer_of
 
 ASKING = gen.cluster().initialized().with_spec(imageVerification=POLICY)
@@ -101,7 +101,7 @@ def test_the_annotations_of_the_stateful_set_are_facts() -> None:
     assert gen.present(stateful_set_facts(live)).image_records == ("a b",)
 
 
-async def look(cluster: gen.Cluster, asked: Asked) -> Observed:
+async def look(cluster: gen.Cluster, asked: RecordingVerifier) -> Observed:
     installation = replace(gen.INSTALLATION, operator_image="registry.example.com/operator:1")
     caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
     observer = observer_of(Outside(), caches, installation, images=asked)
@@ -109,7 +109,7 @@ async def look(cluster: gen.Cluster, asked: Asked) -> Observed:
 
 
 async def test_only_images_with_a_policy_are_verified() -> None:
-    verifier = Asked({IMAGE: PROVEN})
+    verifier = RecordingVerifier({IMAGE: PROVEN})
     new = gen.cluster()
     assert (await look(new.with_spec(imageVerification=POLICY), verifier)).images == {IMAGE: PROVEN}
     assert [question.reference for question in verifier.questions] == [IMAGE]
@@ -132,11 +132,15 @@ def image_message(cluster: gen.Cluster, *verdicts: ImageVerdict) -> str:
 WARNED = ASKING.with_spec(imageVerification={**POLICY, "failurePolicy": "Warn"})
 TOLD: dict[str, tuple[gen.Cluster, tuple[ImageVerdict, ...], str]] = {
     "proven": (ASKING, (PROVEN,), f"True ImageVerified: Verified by a signature: {PINNED}"),
-    "not proven": (ASKING, (UNVERIFIED,), "False ImageVerificationFailed: it is not signed"),
-    "nobody to ask": (ASKING, (DOWN,), "Unknown ImageRegistryUnavailable: it is down"),
-    "used all the same": (WARNED, (UNVERIFIED,), "False ImageVerificationFailed: it is not signed"),
-    "used without asking": (WARNED, (DOWN,), "False ImageRegistryUnavailable: it is down"),
-    "not looked at": (ASKING, (), "Unknown Unknown: "),
+    "not verified": (ASKING, (UNVERIFIED,), "False ImageVerificationFailed: it is not signed"),
+    "registry unavailable": (ASKING, (DOWN,), "Unknown ImageRegistryUnavailable: it is down"),
+    "used despite the refusal": (
+        WARNED,
+        (UNVERIFIED,),
+        "False ImageVerificationFailed: it is not signed",
+    ),
+    "used without a verdict": (WARNED, (DOWN,), "False ImageRegistryUnavailable: it is down"),
+    "no verdict yet": (ASKING, (), "Unknown Unknown: "),
 }
 
 

@@ -9,7 +9,7 @@ from managers.cluster.observe.status_evidence import RELEASE_ASSUMED, STATUS_COR
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from runtime.builtin_kinds import STATEFUL_SET
 from tests import gen
-from tests.managers.cluster.lost_status import KEY, NEW, OLD, Watched, healthy, pod_key
+from tests.managers.cluster.lost_status import KEY, NEW, OLD, WatchedCluster, healthy, pod_key
 from tests.managers.upgrade.clusters import WITH_BACKUP
 
 OLDER = "2.3.9"
@@ -22,7 +22,7 @@ def whole(status: Any) -> None:
     status["adminOps"] = {"operatorLogin": {"rootTokenSecret": "uid-secret/1"}}
 
 
-async def test_a_lost_status_upgrades_no_server_without_the_lock(seen: Watched) -> None:
+async def test_a_lost_status_upgrades_no_server_without_the_lock(seen: WatchedCluster) -> None:
     seen.write_status(whole)
     seen.life.ask_for(version=NEW)
     await seen.passes(3)
@@ -45,7 +45,7 @@ async def test_a_lost_status_does_not_skip_the_snapshot(monkeypatch: pytest.Monk
     assert len(seen.life.backups()) == 1
 
 
-async def test_a_lost_status_allows_no_downgrade(seen: Watched) -> None:
+async def test_a_lost_status_allows_no_downgrade(seen: WatchedCluster) -> None:
     seen.write_status(whole)
     seen.life.ask_for(version=OLDER)
     await seen.passes()
@@ -68,14 +68,16 @@ WRONG: dict[str, dict[str, Any]] = {
             "fromVersion": "2.3.0",
         },
     },
-    "an upgrade that is prepared is said to roll": {
+    "a prepared upgrade in phase Rolling": {
         "upgrade": {"phase": "Rolling", "targetVersion": "2.9.9", "fromVersion": OLD}
     },
 }
 
 
 @pytest.mark.parametrize("values", WRONG.values(), ids=WRONG)
-async def test_a_release_that_nobody_runs_is_ignored(seen: Watched, values: dict[str, Any]) -> None:
+async def test_a_release_that_nobody_runs_is_ignored(
+    seen: WatchedCluster, values: dict[str, Any]
+) -> None:
     seen.edit(values)
     await seen.passes(20)
     assert (seen.broken, seen.life.gone, seen.life.version) == ([], [], OLD)
@@ -84,7 +86,7 @@ async def test_a_release_that_nobody_runs_is_ignored(seen: Watched, values: dict
     assert (status.upgrade, status.operation_lock) == (None, None)
 
 
-async def halfway(monkeypatch: pytest.MonkeyPatch) -> Watched:
+async def halfway(monkeypatch: pytest.MonkeyPatch) -> WatchedCluster:
     """One of three servers has the new version."""
     seen = await healthy(monkeypatch)
     seen.life.ask_for(version=NEW)
@@ -123,7 +125,7 @@ async def test_an_old_status_does_not_revert_a_rollout(monkeypatch: pytest.Monke
     assert seen.life.version == NEW
 
 
-async def test_a_template_of_another_writer_is_not_a_release(seen: Watched) -> None:
+async def test_a_template_of_another_writer_is_not_a_release(seen: WatchedCluster) -> None:
     live = copy.deepcopy(seen.api.objects[(STATEFUL_SET, KEY)])
     live["spec"]["template"]["spec"]["containers"][0]["image"] = "example.com/evil:2.9.9"
     seen.api.with_objects((STATEFUL_SET, live))
@@ -146,14 +148,16 @@ async def test_without_an_image_version_the_label_counts(monkeypatch: pytest.Mon
     assert (status.upgrade.from_version, status.upgrade.target_version) == (OLD, NEW)
 
 
-async def test_another_image_of_the_same_version_is_not_taken_from_a_status(seen: Watched) -> None:
+async def test_another_image_of_the_same_version_is_not_taken_from_a_status(
+    seen: WatchedCluster,
+) -> None:
     seen.edit({"release": {"version": OLD, "image": f"example.com/evil:{OLD}"}})
     await seen.passes()
     assert seen.life.gone == []
     assert gen.present(seen.life.status.release).image is None
 
 
-async def test_pods_alone_are_evidence_without_a_stateful_set(seen: Watched) -> None:
+async def test_pods_alone_are_evidence_without_a_stateful_set(seen: WatchedCluster) -> None:
     del seen.api.objects[(STATEFUL_SET, KEY)]
     seen.write_status(whole)
     seen.life.ask_for(version=NEW)
@@ -162,7 +166,9 @@ async def test_pods_alone_are_evidence_without_a_stateful_set(seen: Watched) -> 
     assert seen.api.objects[(STATEFUL_SET, KEY)]["spec"]["replicas"] == 3
 
 
-async def test_volumes_alone_start_with_the_release_of_the_spec_and_an_event(seen: Watched) -> None:
+async def test_volumes_alone_start_with_the_release_of_the_spec_and_an_event(
+    seen: WatchedCluster,
+) -> None:
     del seen.api.objects[(STATEFUL_SET, KEY)]
     for ordinal in range(3):
         del seen.api.objects[pod_key(ordinal)]
@@ -176,7 +182,7 @@ async def test_volumes_alone_start_with_the_release_of_the_spec_and_an_event(see
     assert RELEASE_ASSUMED in [reason for _, reason, _ in await seen.life.outside.flush_events()]
 
 
-async def test_a_correction_is_reported_once(seen: Watched) -> None:
+async def test_a_correction_is_reported_once(seen: WatchedCluster) -> None:
     seen.edit(LONG_AGO)
     await seen.passes(5)
     events = await seen.life.outside.flush_events()

@@ -17,7 +17,7 @@ from managers.cluster.observe.status_evidence import restore_uid
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from runtime.builtin_kinds import PVC
 from tests import gen
-from tests.managers.cluster.lost_status import OLD, Watched
+from tests.managers.cluster.lost_status import OLD, WatchedCluster
 from tests.managers.cluster.status_cases import MONTH_AGO, REVISION, ROWS, Row
 
 PAGE = Path(__file__).parents[3] / "docs" / "status-evidence.md"
@@ -33,7 +33,7 @@ def at(status: Any, path: str) -> Any:
 
 @pytest.mark.parametrize("how", ["lost", "edited", "a month old"])
 @pytest.mark.parametrize("field", ROWS)
-async def test_no_wrong_field_breaks_a_rule(seen: Watched, field: str, how: str) -> None:
+async def test_no_wrong_field_breaks_a_rule(seen: WatchedCluster, field: str, how: str) -> None:
     row = ROWS[field]
     before = copy.deepcopy(seen.life.cluster["status"])
     change(seen, field, row, how)
@@ -45,7 +45,7 @@ async def test_no_wrong_field_breaks_a_rule(seen: Watched, field: str, how: str)
         assert at(seen.life.cluster["status"], field) == at(before, field)
 
 
-def change(seen: Watched, field: str, row: Row, how: str) -> None:
+def change(seen: WatchedCluster, field: str, row: Row, how: str) -> None:
     """Corrupt one field in one of the three ways."""
     if how == "lost":
         seen.lose(field)
@@ -53,14 +53,14 @@ def change(seen: Watched, field: str, row: Row, how: str) -> None:
         seen.edit({field: row.edited if how == "edited" else row.old})
 
 
-async def test_a_whole_status_of_a_month_ago(seen: Watched) -> None:
+async def test_a_whole_status_of_a_month_ago(seen: WatchedCluster) -> None:
     unsafe = ("blueGreen", "breakGlass")
     seen.edit({field: row.old for field, row in ROWS.items() if field not in unsafe})
     await seen.passes(10)
     assert (seen.broken, seen.life.gone, seen.life.version) == ([], [], OLD)
 
 
-async def test_a_lock_without_an_upgrade_is_released(seen: Watched) -> None:
+async def test_a_lock_without_an_upgrade_is_released(seen: WatchedCluster) -> None:
     seen.edit({"operationLock": ROWS["operationLock"].edited})
     assert seen.life.status.operation_lock is not None
     assert seen.life.status.operation_lock.holder == UPGRADE_HOLDER
@@ -68,7 +68,7 @@ async def test_a_lock_without_an_upgrade_is_released(seen: Watched) -> None:
     assert seen.life.status.operation_lock is None
 
 
-async def test_the_lock_of_another_holder_is_kept(seen: Watched) -> None:
+async def test_the_lock_of_another_holder_is_kept(seen: WatchedCluster) -> None:
     seen.edit({"operationLock": ROWS["operationLock"].old})
     seen.life.ask_for(version="2.4.1")
     await seen.passes(6)
@@ -76,7 +76,7 @@ async def test_the_lock_of_another_holder_is_kept(seen: Watched) -> None:
     assert (seen.broken, seen.life.gone, seen.life.version) == ([], [], OLD)
 
 
-async def test_no_green_pool_is_created_on_volumes_of_an_earlier_pool(seen: Watched) -> None:
+async def test_no_green_pool_is_created_on_volumes_of_an_earlier_pool(seen: WatchedCluster) -> None:
     """With deletionPolicy Retain they have old data, and clients would be routed to it."""
     for ordinal in range(3):
         seen.api.with_objects((PVC, gen.claim(f"data-x-{REVISION}-{ordinal}")))
@@ -96,7 +96,7 @@ RESTORES: dict[str, tuple[dict[str, Any] | None, str, str, str]] = {
     "the status is older": ({**OVER, "uid": "r0"}, "r1", "r1", "r1"),
     "the status names one that no pod knows": ({**OVER, "uid": "r9"}, "", "", ""),
     "one has just replaced the data": ({"name": "r", "uid": "r2"}, "r1", "r1", "r2"),
-    "somebody took the mark of the template": ({**OVER, "uid": "r1"}, "", "r1", "r1"),
+    "the annotation of the template was removed": ({**OVER, "uid": "r1"}, "", "r1", "r1"),
 }
 
 

@@ -158,7 +158,7 @@ def _resume(cluster: gen.Cluster, at: datetime | None) -> gen.Cluster:
 @pytest.mark.parametrize("late", DEADLINES, ids=lambda case: case.__name__)
 def test_a_deadline_restarts_when_a_pause_ends(late: Late) -> None:
     assert late(None), "without a pause it has passed"
-    assert not late(NOW), "nobody had the time"
+    assert not late(NOW), "the deadline was not exhausted"
     assert late(NOW - WEEK), "and after the pause it counts again"
 
 
@@ -221,7 +221,7 @@ PAUSED = [{"type": "Paused", "status": "True", "reason": "Paused", "message": ""
 # sentence: (cluster, when the last pause ended)
 ENDS: dict[str, tuple[gen.Cluster, datetime | None]] = {
     "it was never paused": (gen.cluster(), None),
-    "it is paused, and nobody has said so": (gen.cluster(paused=True), NOW),
+    "paused without a condition": (gen.cluster(paused=True), NOW),
     "it is paused": (gen.cluster(paused=True).with_status(conditions=PAUSED), NOW),
     "it resumes at this moment": (gen.cluster().with_status(conditions=PAUSED), NOW),
     "it resumed": (_resume(gen.cluster(), NOW - WEEK), NOW - WEEK),

@@ -58,10 +58,10 @@ def as_green(observed: Observed) -> Observed:
 def meant(cluster: gen.Cluster, observed: Observed) -> Resolved:
     """The resolved spec of a reconcile, with the green pool."""
     read = cluster.read()
-    course = decide_upgrade(read, observed, timedelta(minutes=10))
+    decision = decide_upgrade(read, observed, timedelta(minutes=10))
     resolved = resolve(with_accepted_release(read), cluster.owner(), observed, HERE)
     assert isinstance(resolved, Resolved), resolved
-    return with_green_pool(resolved, read, observed, HERE, course)
+    return with_green_pool(resolved, read, observed, HERE, decision)
 
 
 def plan_cluster(cluster: gen.Cluster, observed: Observed) -> Desired:

@@ -19,7 +19,7 @@ from runtime.outcome import Done
 from tests import gen
 from tests.gen.api import Outside, StillInformer, api_error
 from tests.managers.cluster.apply.status_bench import StatusBench as Bench
-from tests.managers.cluster.image_policy import POLICY, Asked
+from tests.managers.cluster.image_policy import POLICY, RecordingVerifier
 from tests.managers.cluster.parts import observer_of
 from tests.managers.cluster.upgrade_phases import GREEN, PLAIN, STRATEGY, at
 
@@ -33,8 +33,8 @@ def status_of(cluster: gen.Cluster, seen: Observed | None = None) -> ClusterStat
     observed = seen or gen.running(gen.cluster().initialized()).facts()
     if read.spec.paused:
         return compute(ReconcileResult(read, observed, Done()))
-    course = decide_upgrade(read, observed, timedelta(minutes=10))
-    return compute(ReconcileResult(read, observed, course.outcome, decision=course))
+    decision = decide_upgrade(read, observed, timedelta(minutes=10))
+    return compute(ReconcileResult(read, observed, decision.outcome, decision=decision))
 
 
 class TestWritten:
@@ -139,7 +139,7 @@ IMAGES: dict[str, tuple[gen.Cluster, list[str]]] = {
 
 @pytest.mark.parametrize(("cluster", "versions"), IMAGES.values(), ids=IMAGES)
 async def test_images_are_verified_once(cluster: gen.Cluster, versions: list[str]) -> None:
-    verifier = Asked()
+    verifier = RecordingVerifier()
     caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
     observer = observer_of(Outside(), caches, images=verifier)
     asking = cluster.with_spec(imageVerification=POLICY)

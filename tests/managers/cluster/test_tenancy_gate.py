@@ -83,8 +83,11 @@ async def test_a_persistent_wait_is_reported_in_the_status() -> None:
 # sentence: (cluster, wait of the gate)
 SILENT: dict[str, tuple[gen.Cluster, Wait]] = {
     "no rights of a tenant": (gen.cluster(), CLOSED),
-    "it goes": (gen.cluster().with_metadata(deletionTimestamp="2030-01-01T00:00:00Z"), PENDING),
-    "it cannot be read": (gen.cluster(replicas="many"), PENDING),
+    "a terminating cluster": (
+        gen.cluster().with_metadata(deletionTimestamp="2030-01-01T00:00:00Z"),
+        PENDING,
+    ),
+    "an unreadable cluster": (gen.cluster(replicas="many"), PENDING),
 }
 
 

@@ -38,13 +38,13 @@ SLICES: dict[str, tuple[Object, ApiEndpoints]] = {
         ApiEndpoints(("192.0.2.1", "192.0.2.2"), 443),
     ),
     "IPv6": (endpoint_slice("fd00::1"), ApiEndpoints(("fd00::1",), 6443)),
-    "nobody listens": (endpoint_slice(), ApiEndpoints()),
+    "no ready endpoint": (endpoint_slice(), ApiEndpoints()),
     "one that is not ready": (
         endpoint_slice("192.0.2.1", conditions={"ready": False}),
         ApiEndpoints(),
     ),
     "a name is no address": (endpoint_slice("api.example.com"), ApiEndpoints()),
-    "no port means any, which is never meant": (
+    "no port": (
         endpoint_slice("192.0.2.1", port=None),
         ApiEndpoints(),
     ),
@@ -84,7 +84,9 @@ async def test_a_new_node_is_added_and_a_restarting_one_is_kept_for_an_hour() ->
     assert (await asker.endpoints()).addresses == ("192.0.2.1",)
     server.refuse(ASKED, api_error(500))
     await clock.advance(RECHECK)
-    assert (await asker.endpoints()).addresses == ("192.0.2.1",), "an outage takes nothing away"
+    assert (await asker.endpoints()).addresses == ("192.0.2.1",), (
+        "an outage keeps the known endpoints"
+    )
 
 
 @pytest.mark.parametrize("code", [401, 403, 404])

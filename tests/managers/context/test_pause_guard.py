@@ -32,14 +32,14 @@ RUNS, HELD = gen.cluster(), gen.cluster(paused=True)
 LEAVES = HELD.with_metadata(deletionTimestamp="2030-01-01T00:00:00Z")
 BROKEN: Object = {"metadata": {"name": "x"}, "spec": "no map"}
 
-# sentence: (cluster, is it paused)
+# sentence: (cluster, whether it is paused)
 CLUSTERS_SEEN: dict[str, tuple[Object | None, bool]] = {
-    "it is gone": (None, False),
+    "a deleted cluster": (None, False),
     "it runs": (RUNS.object(), False),
     "it is paused": (HELD.object(), True),
-    "it is deleted under a pause": (LEAVES.object(), False),
-    "nobody can read it": (BROKEN, False),
-    "a word that is no truth": (gen.cluster(paused="true").object(), False),
+    "a terminating paused cluster": (LEAVES.object(), False),
+    "an unreadable cluster": (BROKEN, False),
+    "an invalid value": (gen.cluster(paused="true").object(), False),
 }
 
 
@@ -84,11 +84,11 @@ class World:
 
 # sentence: (cluster at the start, cluster between the writes, what is written)
 PASSES: dict[str, tuple[gen.Cluster, gen.Cluster, list[str]]] = {
-    "nobody pauses it": (RUNS, RUNS, ["first", "second"]),
-    "it is paused between": (RUNS, HELD, ["first"]),
-    "it is paused and deleted between": (RUNS, LEAVES, ["first", "second"]),
-    "it was paused before: then the pass tells it": (HELD, HELD, ["first", "second"]),
-    "it resumes between": (HELD, RUNS, ["first", "second"]),
+    "no pause": (RUNS, RUNS, ["first", "second"]),
+    "paused between the writes": (RUNS, HELD, ["first"]),
+    "paused and deleted between the writes": (RUNS, LEAVES, ["first", "second"]),
+    "paused before the reconcile": (HELD, HELD, ["first", "second"]),
+    "resumed between the writes": (HELD, RUNS, ["first", "second"]),
 }
 
 

@@ -179,7 +179,7 @@ PUBLIC: dict[str, tuple[PublicKeyTypes, str]] = {
         rsa.RSAPublicNumbers((1 << 2047) + 1, (1 << 2048) - 1).public_key(),
         "2048 bits, and up to 31",
     ),
-    "a curve that no server takes": (
+    "an unsupported curve": (
         ec.generate_private_key(ec.BrainpoolP512R1()).public_key(),
         "P-256, P-384, P-521",
     ),
@@ -206,7 +206,7 @@ JSON: dict[str, tuple[bytes, bool, str]] = {
     "an object": (b' {"a": [1]}', True, ""),
     "as deep as allowed": (key_files.deep_json(JSON_LEVELS_MAX), True, ""),
     "deeper": (key_files.deep_json(JSON_LEVELS_MAX + 1), False, f"{JSON_LEVELS_MAX} levels"),
-    "deeper than a decoder goes": (
+    "deeper than the limit of decoders": (
         b'{"a":' + b"[" * (JSON_VALUES_MAX - 1),
         False,
         f"{JSON_LEVELS_MAX} levels",

@@ -1,6 +1,6 @@
-"""Small services, datacenters and records for tests of shared services.
+"""Small services, datacenters and records for tests of datacenters.
 
-Uses contracts.datacenter. Every body that is built here is one that the rules let pass.
+Uses contracts.datacenter. Every body that is built here breaks no rule.
 """
 
 from dataclasses import replace
@@ -27,7 +27,7 @@ def service(name: str, **changes: Any) -> BootstrapService:
 
 
 def openbao(name: str, **changes: Any) -> BootstrapService:
-    """A vault of its own for the datacenter."""
+    """A vault for the datacenter."""
     fields: dict[str, Any] = {"name": name, "kind": "OpenBaoCluster", "openbao": OPENBAO}
     return BootstrapService.model_validate({**fields, **changes})
 
@@ -48,7 +48,7 @@ def datacenter(name: str = "fra1", **changes: Any) -> DatacenterInfo:
 def desired_service(
     body: BootstrapService, source: str = DECLARED, priority: int = 0, redeploy: str = ""
 ) -> DesiredService:
-    """A desired service of that source."""
+    """A desired service from that source."""
     return DesiredService(body, ServiceSource(source, priority), redeploy)
 
 

@@ -1,4 +1,4 @@
-"""What the tests about datacenters begin with: a server and a process, or a service in memory."""
+"""Fixtures: an API server and a process, or a service in memory."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def server() -> Server:
 
 @pytest.fixture
 def operator(server: Server) -> Operator:
-    """A process that looks after the datacenters of the server."""
+    """A process that reconciles the datacenters of the server."""
     return Operator(server)
 
 

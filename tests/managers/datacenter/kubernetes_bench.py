@@ -1,8 +1,8 @@
-"""One API server in memory, and processes that look after its datacenters, pass by pass.
+"""One API server in memory, and processes that reconcile its datacenters step by step.
 
-Uses runtime.testing and managers.datacenter. What the controllers of Kubernetes and its garbage
-collector would do is done by `Objects.controllers`. A process sees what happened since only when it
-is told to `look`, so that a test sees the moments in between.
+Uses runtime.testing and managers.datacenter. `Objects.controllers` acts as the controllers and
+the garbage collector of Kubernetes. A process sees changes only after `look`, so that a test sees
+the steps in between.
 """
 
 import copy
@@ -43,7 +43,7 @@ OWN = (DATACENTERS, SERVICE_SETS, WORKLOADS)
 NAME, NAMESPACE = "fra1", "dc-fra1"
 KEY = ObjectKey("", NAME)
 PASSES = 40
-# What the parts of Kubernetes say of a workload that is well.
+# The status of a healthy workload.
 WELL: Mapping[str, Object] = {
     "Deployment": {"replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1},
     "DaemonSet": dict.fromkeys(
@@ -62,11 +62,11 @@ VAULT: Object = {"name": "vault", "kind": "OpenBaoCluster", "openbao": OPENBAO}
 
 
 body = services.service
-"""A service as people write it."""
+"""A service as a user writes it."""
 
 
 def datacenter(*bodies: Object, name: str = NAME, **spec: Any) -> Object:
-    """A Datacenter as people write it; without services it declares an empty list."""
+    """A Datacenter as a user writes it; without services it declares an empty list."""
     place = {"namespace": f"dc-{name}", "region": "eu-central", "labels": {"tier": "edge"}}
     return services.datacenter_object(*bodies, name=name, **place | spec)
 
@@ -76,8 +76,8 @@ def service_set(name: str, *bodies: Object, priority: int = 0, **selector: Any) 
     return services.set_object(*bodies, name=name, priority=priority, selector=selector)
 
 
-class Counting(FakeWire):
-    """The way of one process to the server; `sent` are its requests as words."""
+class CountingWire(FakeWire):
+    """The wire of one process; `requests` are its requests as words."""
 
     def __init__(self, server: FakeApiServer, rng: random.Random) -> None:
         super().__init__(server, rng, latency=(0.0, 0.0))
@@ -95,7 +95,7 @@ class Counting(FakeWire):
 
 
 class Objects:
-    """What all processes share: the objects on a server."""
+    """The objects on the server, which all processes share."""
 
     def __init__(self, clock: Clock) -> None:
         self.api = FakeApiServer(clock, random.Random(1))
@@ -105,20 +105,20 @@ class Objects:
             self.api.serve(kind)
 
     def put(self, resource: Resource, obj: Object) -> None:
-        """Let a person write an object; of one that is there, its finalizers and so on stay."""
+        """Write an object as a user; finalizers and other metadata of an existing one stay."""
         live = self.api.get(resource, key_of(obj))
         metadata = {**(live["metadata"] if live else {}), **obj["metadata"]}
         self.api.put(resource, {**obj, "metadata": metadata}, manager="somebody")
 
     def edit(self, name: str = NAME, **spec: Any) -> None:
-        """Let a person change fields of a Datacenter; None takes one out."""
+        """Change fields of a Datacenter as a user; None removes a field."""
         live = copy.deepcopy(self.live(DATACENTERS, name))
         changed = {**live["spec"], **spec}
         live["spec"] = {field: value for field, value in changed.items() if value is not None}
         self.api.put(DATACENTERS, live, manager="somebody")
 
     def delete(self, resource: Resource, name: str, namespace: str = "") -> None:
-        """Let a person delete an object."""
+        """Delete an object as a user."""
         self.api.remove(resource, ObjectKey(namespace, name))
 
     def live(self, resource: Resource, name: str, namespace: str = "") -> Object:
@@ -128,7 +128,7 @@ class Objects:
         return obj
 
     def names(self, *resources: Resource) -> list[str]:
-        """Kind and name of everything of these kinds that is there."""
+        """Kind and name of all objects of these kinds."""
         return sorted(
             f"{resource.kind} {key_of(obj).name}"
             for resource in resources
@@ -137,24 +137,24 @@ class Objects:
 
     @property
     def states(self) -> dict[str, str]:
-        """The state of each record, by its name, as its status tells."""
+        """The state in the status of each record, by its name."""
         records = self.api.objects(WORKLOADS)
         return {key_of(obj).name: (obj.get("status") or {}).get("state", "") for obj in records}
 
     def says(self, resource: Resource, name: str, **status: Any) -> None:
-        """Let the controller of a workload write its status."""
+        """Write the status of a workload as its controller."""
         live = self.live(resource, name, NAMESPACE)
         seen = {"observedGeneration": live["metadata"]["generation"]}
         self.write_status(resource, live, {**seen, **status})
 
     def write_status(self, resource: Resource, live: Object, status: Object) -> None:
-        """Let anybody write a status."""
+        """Write a status."""
         kind = COUNTED.get(resource) or custom(resource)
         target = WriteTarget(kind, key_of(live), "status", "controller")
         self.api.writes.update(target, {**live, "status": status})
 
     def controllers(self) -> None:
-        """Make every workload well, and end what was deleted and waits for that alone."""
+        """Make every workload healthy, and complete deletions."""
         for resource in COUNTED:
             for live in list(self.api.objects(resource)):
                 if is_terminating(live):
@@ -163,22 +163,22 @@ class Objects:
                     continue
                 desired = live["spec"].get("replicas", 1)
                 well = WELL[resource.kind].items()
-                events_sent = {field: desired if value == 1 else value for field, value in well}
-                self.says(resource, key_of(live).name, **events_sent)
+                status = {field: desired if value == 1 else value for field, value in well}
+                self.says(resource, key_of(live).name, **status)
 
     def condition(self, kind: str = "Ready", name: str = NAME) -> tuple[str, str, str]:
-        """Answer, reason and message of a condition of a Datacenter."""
+        """Status, reason and message of a condition of a Datacenter."""
         conditions = self.live(DATACENTERS, name)["status"]["conditions"]
         (condition,) = [each for each in conditions if each["type"] == kind]
         return condition["status"], condition["reason"], condition["message"]
 
     def ready(self, name: str = NAME) -> tuple[str, str]:
-        """Answer and reason of Ready."""
+        """Status and reason of Ready."""
         return self.condition("Ready", name)[:2]
 
 
 class Server(Objects):
-    """The same, with time that a test moves."""
+    """The same with a clock of the test."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
@@ -191,7 +191,7 @@ class Operator:
     def __init__(self, server: Server, seed: int = 1) -> None:
         self.server, self.clock = server, server.clock
         rng = random.Random(seed)
-        self.wire = Counting(server.api, rng)
+        self.wire = CountingWire(server.api, rng)
         self.lost = False
         client = client_of(self.wire, guard=self._guard)
         self.metrics = Metrics()
@@ -231,25 +231,25 @@ class Operator:
         EventReporter(self.recorder)(*event)
 
     def look(self) -> None:
-        """Let the caches hold what the server does."""
+        """Update the caches from the server."""
         for resource, cache in self.caches.items():
             selected = filter(cache.selection.matches, self.server.api.objects(resource))
-            # What was deleted was deleted at a version that no object has.
+            # A deletion has a version that no object has.
             cache._version = self.server.api.storage.revision
             cache.says(*map(cache.selection.shape, selected))
 
     async def tick(self, name: str = NAME) -> Outcome:
-        """One pass of a Datacenter with fresh caches."""
+        """Reconcile a Datacenter with current caches."""
         self.look()
         return await self.reconcile(Request("", name))
 
     async def record(self, service: str, name: str = NAME) -> Outcome:
-        """One pass of a record with fresh caches."""
+        """Reconcile a record with current caches."""
         self.look()
         return await self.drive(Request("", f"{name}.{service}"))
 
     async def round(self) -> None:
-        """One pass of everything; what is to be tried again is, the next time."""
+        """Reconcile everything once; failures are retried in the next round."""
         for resource, datacenter in ((DATACENTERS, self.reconcile), (WORKLOADS, self.drive)):
             for live in list(self.server.api.objects(resource)):
                 self.look()
@@ -260,23 +260,22 @@ class Operator:
         self.look()
 
     async def settle(self) -> None:
-        """Rounds until one of them sends nothing; workloads get ready before each."""
+        """Run rounds until one sends nothing; workloads become ready before each."""
         for _ in range(PASSES):
             self.server.controllers()
             self.wire.requests.clear()
             await self.round()
             if not self.wire.requests:
                 return
-        raise AssertionError(f"it never comes to rest: {self.wire.requests}")
+        raise AssertionError(f"the requests do not end: {self.wire.requests}")
 
-    @property
-    def names_of(self) -> list[str]:
-        """The requests since the last question."""
+    def take_requests(self) -> list[str]:
+        """Return the requests since the last call."""
         sent, self.wire.requests = self.wire.requests, []
         return sent
 
     async def events_sent(self) -> list[str]:
-        """Whom and what the events since the last question were about, in order."""
+        """Object and reason of the events since the last call, in order."""
         self.recorder.stop()
         await self.recorder.run()
         lines = [
@@ -285,6 +284,6 @@ class Operator:
             for call in self._noted.calls
         ]
         self._noted.calls.clear()
-        # Another one, that has not heard any of it: what is said twice is seen.
+        # A new recorder does not deduplicate, so repeated events are visible.
         self.recorder = self._new_recorder()
         return lines

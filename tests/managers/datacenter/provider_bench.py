@@ -1,7 +1,7 @@
-"""A provider over an API server in memory, with caches that a test brings up to date.
+"""A provider with an API server in memory, and caches that a test updates.
 
-Uses runtime.testing. What the controllers of Kubernetes and its garbage collector would do is done
-by `Bench.controllers`, so that a test sees the moments in between.
+Uses runtime.testing. `Bench.controllers` acts as the controllers and the garbage collector of
+Kubernetes, so that a test sees the steps in between.
 """
 
 import random
@@ -47,13 +47,13 @@ OPENBAO = f"{NAME}-openbao"
 VAULT = Vault("vault", "https://fra1-vault-public.dc-fra1.svc:8200", "fra1-vault-tls-ca")
 SPOOL = {"name": "spool", "mount_path": "/spool", "kind": "Persistent", "size": "1Gi"}
 _VOLATILE = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation")
-# Longer than what the client waits for by itself.
+# Longer than the retries of the client.
 LATER = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Refusing(Fault):
-    """A fault that is an answer of the server's own."""
+class RefusalFault(Fault):
+    """A fault that is an error response of the server."""
 
     answer: RefusedAnswer | None = None
 
@@ -61,13 +61,13 @@ class Refusing(Fault):
         return self.answer
 
 
-def refusing(code: int, reason: str, message: str = "told to") -> Fault:
-    """Let the server answer a call with this."""
-    return Refusing(FaultKind.INTERNAL, answer=RefusedAnswer(code, reason, message))
+def refusing(code: int, reason: str, message: str = "refused by the test") -> Fault:
+    """A fault with this error response."""
+    return RefusalFault(FaultKind.INTERNAL, answer=RefusedAnswer(code, reason, message))
 
 
 class Nth:
-    """Spoils the n-th of the calls that count, from 1; 0 for none."""
+    """Fails the n-th of the counted calls, from 1; 0 for none."""
 
     def __init__(self, counts: Callable[[HttpRequest], bool], number: int, fault: Fault) -> None:
         self._counts, self._left, self._fault = counts, number, fault
@@ -79,12 +79,12 @@ class Nth:
         return self._fault if self._left == 0 else None
 
     def struck(self) -> bool:
-        """Whether it has done so."""
+        """Whether the call has failed."""
         return self._left <= 0
 
 
 class Always:
-    """Spoils every call that the text occurs in."""
+    """Fails every call that contains the text."""
 
     def __init__(self, where: str, fault: Fault) -> None:
         self._where, self._fault = where, fault
@@ -94,7 +94,7 @@ class Always:
 
 
 class Bench:
-    """One provider; `asked` is what reached the server."""
+    """One provider with its API server."""
 
     def __init__(self, guard: Callable[[], None] | None = None) -> None:
         self.clock = ManualClock()
@@ -111,19 +111,18 @@ class Bench:
         self.sync()
 
     def restart(self) -> None:
-        """Forget what is remembered, as a new process does."""
+        """Drop all caches, as a new process does."""
         apply = owned_apply(self.client, self.caches, self.clock)
         self.provider = KubernetesProvider(self.client, self.caches, apply)
 
     def sync(self) -> None:
-        """Let the caches see what the server has."""
+        """Update the caches from the server."""
         for resource, cache in self.caches.items():
             selected = filter(cache.selection.matches, self.server.objects(resource))
             cache.says(*map(cache.selection.shape, selected))
 
-    @property
-    def names_of(self) -> list[str]:
-        """The calls as words, and from now on none."""
+    def take_requests(self) -> list[str]:
+        """Return the requests since the last call, as words."""
         words = []
         for call in self.server.requests:
             *_, plural, name = call.path.split("/")
@@ -136,7 +135,7 @@ class Bench:
         return self.server.get(resource, ObjectKey(NAMESPACE, name))
 
     def names(self) -> list[str]:
-        """Kind and name of everything that is there."""
+        """Kind and name of all objects."""
         return sorted(
             f"{resource.kind} {key_of(obj).name}"
             for resource in RESOURCES
@@ -144,11 +143,11 @@ class Bench:
         )
 
     def uids(self) -> set[str]:
-        """The UIDs of everything that is there."""
+        """The UIDs of all objects."""
         return {uid_of(obj) for resource in RESOURCES for obj in self.server.objects(resource)}
 
     def state(self) -> dict[str, Object]:
-        """Everything that is there, without what differs from run to run."""
+        """All objects without fields that differ between runs."""
         objects = {}
         for resource in RESOURCES:
             for obj in self.server.objects(resource):
@@ -158,13 +157,13 @@ class Bench:
         return objects
 
     def edit(self, resource: Resource, name: str, change: Callable[[Object], Object]) -> None:
-        """Let somebody else write an object."""
+        """Write an object as another manager."""
         live = self.live(resource, name)
         assert live is not None
         self.server.put(resource, change(live), manager="somebody")
 
     def says(self, resource: Resource, name: str, **status: Any) -> None:
-        """Let the controller of an object write its status."""
+        """Write the status of an object as its controller."""
         live = self.live(resource, name)
         assert live is not None
         seen = {"observedGeneration": live["metadata"]["generation"]}
@@ -172,7 +171,7 @@ class Bench:
         self.server.writes.update(target, {**live, "status": {**seen, **status}})
 
     def controllers(self) -> None:
-        """Look at each workload, and end what was deleted and waits for that alone."""
+        """Observe each workload, and complete deletions."""
         for resource in COUNTED:
             for live in list(self.server.objects(resource)):
                 if is_terminating(live):
@@ -182,7 +181,7 @@ class Bench:
                     self.says(resource, key_of(live).name)
 
     async def provision(self, record: ServiceRecord, *vaults: Vault) -> None:
-        """One call with caches that are up to date, before it and behind it."""
+        """Call provision, and update the caches before and after it."""
         self.sync()
         try:
             await self.provider.provision(record, vaults)
@@ -194,11 +193,11 @@ class Bench:
         return await self.provider.observe(record)
 
     async def bring(self, record: ServiceRecord, *vaults: Vault) -> None:
-        """Call until everything is created from the spec."""
+        """Call provision until all objects match the spec."""
         await self.until(record, lambda: False, *vaults)
 
     async def until(self, record: ServiceRecord, over: Callable[[], bool], *vaults: Vault) -> None:
-        """The same, or until a call in which something else came to be so."""
+        """The same, or until `over` is true after a call."""
         for _ in range(PASSES):
             try:
                 await self.provision(record, *vaults)
@@ -209,10 +208,10 @@ class Bench:
             self.controllers()
             if (await self.observe(record)).digest == record.desired.digest:
                 return
-        raise AssertionError("it never comes to rest")
+        raise AssertionError("the objects never match the spec")
 
     async def retire(self, record: ServiceRecord) -> None:
-        """Call until it is gone."""
+        """Call deprovision until all objects are deleted."""
         for _ in range(PASSES):
             self.sync()
             try:
@@ -221,11 +220,11 @@ class Bench:
             except ProviderError as error:
                 _pass_over(error)
             self.controllers()
-        raise AssertionError("it never goes")
+        raise AssertionError("the objects are never deleted")
 
 
 def _pass_over(error: ProviderError) -> None:
-    """Go on after an error that another attempt may get over."""
+    """Ignore an error that is not terminal."""
     if error.terminal:
         raise error
 
@@ -258,7 +257,7 @@ def with_volume(**changes: Any) -> ServiceRecord:
     return shipper(kind="StatefulSet", part={"volumes": (SPOOL,)}, **changes)
 
 
-def events_sent(**changes: Any) -> ServiceRecord:
+def vault_client(**changes: Any) -> ServiceRecord:
     return shipper(depends_on=("openbao:ready",), **changes)
 
 
@@ -268,7 +267,7 @@ def cluster(**spec: Any) -> ServiceRecord:
 
 
 def with_metadata(**fields: Any) -> Callable[[Object], Object]:
-    """A change that somebody makes to the metadata of an object."""
+    """A change of metadata fields of an object."""
     return lambda live: {**live, "metadata": {**live["metadata"], **fields}}
 
 

@@ -1,5 +1,4 @@
-"""The world of the tests about managers.datacenter.lifecycle.service: a store and a provider in
-memory.
+"""A store and a provider in memory for the tests of managers.datacenter.lifecycle.service.
 
 Uses managers.datacenter and tests.managers.datacenter.bodies.
 """
@@ -35,24 +34,24 @@ BROKEN = ProviderError("Rejected", "no image", terminal=True)
 DELETING = ReconcileOptions(deleting=True)
 
 
-class Given:
-    """A hook whose answer a test chooses."""
+class StaticHook:
+    """A hook with a fixed result."""
 
     def __init__(self, name: str, *bodies: BootstrapService, priority: int = 0) -> None:
         self.name, self.priority = name, priority
         self.bodies: Sequence[BootstrapService] = bodies
         self.error: Exception | None = None
-        self.names_of: list[DatacenterInfo] = []
+        self.datacenters: list[DatacenterInfo] = []
 
     async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> Iterable[Body]:
-        self.names_of.append(datacenter)
+        self.datacenters.append(datacenter)
         if self.error is not None:
             raise self.error
         return self.bodies if datacenter.region == "eu-central" else ()
 
 
 class Bench:
-    """A store, a provider and a registry that outlive the services which work on them."""
+    """A store, a provider and a registry that survive a restart of the service."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
@@ -66,7 +65,7 @@ class Bench:
         self.restart()
 
     def restart(self) -> None:
-        """A new process: nothing is remembered but what the store and the provider have."""
+        """A new process: only the store and the provider keep their state."""
         rng = random.Random(7)
         self.service = DatacenterService(
             self.store, self.providers, self.registry, self.clock, rng, self._tell
@@ -97,7 +96,7 @@ class Bench:
 
     @property
     def events(self) -> list[str]:
-        """Who was told of what since the last time, in order."""
+        """Name and reason of the events since the last call, in order."""
         lines = [f"{name} {reason}" for name, _, reason in self.events_sent]
         self.events_sent.clear()
         return lines

@@ -1,6 +1,6 @@
-"""What every store of records must do; test_stores runs this over each of them.
+"""The contract of every store of records; test_stores runs it for each.
 
-A subclass gives the fixture `store`, which begins empty.
+A subclass has the fixture `store`, which is empty at the start.
 """
 
 from dataclasses import replace
@@ -47,22 +47,22 @@ async def names(store: WorkloadStore) -> list[str]:
 
 
 async def live_record(store: WorkloadStore, record: ServiceRecord) -> ServiceRecord:
-    """The record as the store has it now."""
+    """The present record in the store."""
     service_record = await store.get_by_name(FRA, record.name)
     assert service_record is not None
     return service_record
 
 
 class StoreContract:
-    """The promises of managers.datacenter.interfaces.WorkloadStore."""
+    """The contract of managers.datacenter.interfaces.WorkloadStore."""
 
-    async def test_an_empty_store_knows_no_record(self, store: WorkloadStore) -> None:
+    async def test_an_empty_store_has_no_records(self, store: WorkloadStore) -> None:
         assert await store.list_by_datacenter(FRA) == ()
         assert await store.get("no-id") is None
         assert await store.get_by_name(FRA, "shipper") is None
 
     @pytest.mark.parametrize("service", [SHIPPER, DNS, VAULT], ids=lambda case: case.name)
-    async def test_a_record_comes_back_as_it_was_made(
+    async def test_an_inserted_record_is_read_back(
         self, store: WorkloadStore, service: DesiredService
     ) -> None:
         record = await store.insert(FRA, service)
@@ -85,21 +85,19 @@ class StoreContract:
             "ams1"
         ]
 
-    async def test_a_name_is_there_once(self, store: WorkloadStore) -> None:
+    async def test_a_name_is_unique(self, store: WorkloadStore) -> None:
         record = await store.insert(FRA, SHIPPER)
         with pytest.raises(StoreConflictError):
             await store.insert(FRA, desired_service(service("shipper", replicas=5)))
         assert await store.list_by_datacenter(FRA) == (record,)
 
-    async def test_the_datacenter_of_a_record_is_shown_as_it_is_now(
-        self, store: WorkloadStore
-    ) -> None:
+    async def test_a_record_has_the_present_datacenter(self, store: WorkloadStore) -> None:
         await store.insert(FRA, SHIPPER)
         now = replace(FRA, state="Draining", labels={"tier": "core"}, region="eu-west")
         (record,) = await store.list_by_datacenter(now)
         assert record.datacenter == now
 
-    async def test_a_record_stays_where_it_was_made(self, store: WorkloadStore) -> None:
+    async def test_a_record_keeps_its_namespace(self, store: WorkloadStore) -> None:
         record = await store.insert(FRA, SHIPPER)
         provider_changed = replace(FRA, namespace="elsewhere", provider="other")
         (waiting,) = await store.list_by_datacenter(provider_changed)
@@ -110,7 +108,7 @@ class StoreContract:
         where = service_record.datacenter
         assert (where.namespace, where.provider) == ("dc-fra1", "kubernetes")
 
-    async def test_an_update_changes_the_wish_alone(self, store: WorkloadStore) -> None:
+    async def test_an_update_changes_only_the_desired_service(self, store: WorkloadStore) -> None:
         record = await store.record(await store.insert(FRA, SHIPPER), RUNNING)
         changed = desired_service(service("shipper", replicas=3), "set/net", -3, "again-2")
         after = await store.update(record, changed)
@@ -122,13 +120,13 @@ class StoreContract:
         assert await names(store) == ["shipper"]
 
     @pytest.mark.parametrize("progress", [RUNNING, FAILED], ids=lambda case: str(case.state))
-    async def test_progress_comes_back_as_it_was_recorded(
+    async def test_recorded_progress_is_read_back(
         self, store: WorkloadStore, progress: ServiceProgress
     ) -> None:
         record = await store.record(await store.insert(FRA, SHIPPER), progress)
         assert record.progress == progress
         assert await live_record(store, record) == record
-        # The same progress is no write, and another one forgets what is over.
+        # Equal progress is no write, and other progress replaces all fields.
         assert await store.record(record, progress) == record
         other = await store.record(record, RUNNING)
         assert other.progress == (await live_record(store, record)).progress == RUNNING
@@ -154,7 +152,7 @@ class StoreContract:
         assert await names(store) == []
         assert await store.get(record.id) is None
 
-    async def test_a_retire_does_not_mind_what_changed(self, store: WorkloadStore) -> None:
+    async def test_a_stale_record_can_be_retired(self, store: WorkloadStore) -> None:
         stale = await store.insert(FRA, SHIPPER)
         await store.record(stale, RUNNING)
         await store.retire(stale)
@@ -163,7 +161,7 @@ class StoreContract:
         await store.retire(stale)
         await store.retire(once)
         assert await live_record(store, stale) == once
-        # A removal does.
+        # A removal requires the version.
         await store.record(once, FAILED)
         with pytest.raises(StoreConflictError):
             await store.remove(once)
@@ -176,13 +174,13 @@ class StoreContract:
         after = await store.record(await live_record(store, record), known)
         assert (after.progress, after.retiring) == (known, True)
 
-    async def test_a_wanted_record_is_not_removed(self, store: WorkloadStore) -> None:
+    async def test_a_record_that_is_not_retiring_is_not_removed(self, store: WorkloadStore) -> None:
         record = await store.insert(FRA, SHIPPER)
         with pytest.raises(StoreConflictError):
             await store.remove(record)
         assert await names(store) == ["shipper"]
 
-    async def test_removing_twice_is_no_news(self, store: WorkloadStore) -> None:
+    async def test_a_second_removal_has_no_effect(self, store: WorkloadStore) -> None:
         record = await store.insert(FRA, SHIPPER)
         await store.retire(record)
         going = await live_record(store, record)
@@ -194,7 +192,7 @@ class StoreContract:
         with pytest.raises(StoreConflictError):
             await store.update(record, SHIPPER)
 
-    async def test_a_successor_is_another_record(self, store: WorkloadStore) -> None:
+    async def test_a_recreated_record_has_another_id(self, store: WorkloadStore) -> None:
         record = await store.insert(FRA, SHIPPER)
         await store.retire(record)
         going = await live_record(store, record)

@@ -21,7 +21,7 @@ WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
 class Cluster:
-    """An API server, and a store with a cache that hears of its own writes alone."""
+    """An API server, and a store whose cache sees only its own writes."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
@@ -31,14 +31,14 @@ class Cluster:
         self.store = self.new_store()
 
     def new_store(self) -> KubernetesStore:
-        """A store of another process: its cache shows what is there now, and nothing later."""
+        """A store of another process; its cache has the present objects and no later ones."""
         wire = FakeWire(self.server, random.Random(2), latency=(0.0, 0.0))
         self.cache = StillInformer(WORKLOADS)
         self.look()
         return KubernetesStore(client_of(wire, guard=self._guard), self.cache, self.clock)
 
     def look(self) -> None:
-        """Let the cache see what is there."""
+        """Update the cache from the server."""
         self.cache.says(*copy.deepcopy(self.server.objects(WORKLOADS)))
 
     @property
@@ -49,7 +49,7 @@ class Cluster:
 
     @property
     def writes(self) -> list[HttpRequest]:
-        """The requests that change something."""
+        """The write requests."""
         return [call for call in self.server.requests if call.method in WRITES]
 
     async def record(self) -> ServiceRecord:

@@ -1,4 +1,4 @@
-"""What a whole process has to pass that looks after datacenters: when it tries, tells and is quiet.
+"""A complete process that reconciles datacenters: its retries, its events, and its idle state.
 
 The process runs in virtual time, on an API server in memory.
 """
@@ -17,7 +17,7 @@ from runtime.testing.api_server.faults import Fault, FaultKind, NoFaults
 from tests.baoctl.datacenter_world import World, play
 from tests.managers.datacenter.bodies import service
 from tests.managers.datacenter.kubernetes_bench import NAMESPACE, body, datacenter, service_set
-from tests.managers.datacenter.service_bench import Given
+from tests.managers.datacenter.service_bench import StaticHook
 
 ROW = "fra1.shipper"
 SHIPPER = body("shipper")
@@ -29,8 +29,8 @@ LONG = 721.0
 # --- retries --------------------------------------------------------------------------------------
 
 
-class Refused:
-    """Answers every write of a Deployment with an error, and notes when it came."""
+class RefusedWrites:
+    """Refuses every write of a Deployment, and records its time."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -43,11 +43,11 @@ class Refused:
         return Fault(FaultKind.INTERNAL)
 
 
-def test_retries_come_when_they_are_announced_and_no_sooner() -> None:
+def test_retries_run_at_the_announced_times() -> None:
     async def main(world: World) -> None:
         async with world.operator():
             await world.soon()
-            refused = world.wire.faults = Refused(world)
+            refused = world.wire.faults = RefusedWrites(world)
             world.put(DATACENTERS, datacenter(SHIPPER))
             planned = []
             for attempt in range(1, 10):
@@ -65,25 +65,25 @@ def test_retries_come_when_they_are_announced_and_no_sooner() -> None:
     play(main)
 
 
-# --- what is told, and how quiet it is ------------------------------------------------------------
+# --- events and writes ----------------------------------------------------------------------------
 
 
 def events_sent(world: World) -> dict[str, int]:
-    """How often each event was told, by what it is about."""
+    """The number of each event, by object and reason."""
     events = world.api.objects(EVENT)
     return Counter(f"{event['regarding']['name']} {event['reason']}" for event in events)
 
 
-def test_each_transition_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    hook = Given("net", service("agent"))
+def test_each_transition_causes_one_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    hook = StaticHook("net", service("agent"))
     monkeypatch.setattr(entry_points, "register_hooks", lambda registry: registry.register(hook))
 
     async def main(world: World) -> None:
         async with world.operator():
             await world.soon()
-            refused = world.wire.faults = Refused(world)
+            refused = world.wire.faults = RefusedWrites(world)
             world.put(DATACENTERS, datacenter(SHIPPER))
-            # Longer than the recorder keeps what is said twice to itself.
+            # Longer than the recorder deduplicates events.
             await world.rest(2.5 * REPEAT_SECONDS)
             assert len(refused.tried) > 16
             world.wire.faults = NoFaults()
@@ -114,11 +114,11 @@ def test_each_transition_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     play(main)
 
 
-def test_five_minutes_of_troubles_that_do_not_change_are_written_nowhere() -> None:
+def test_persistent_failures_cause_no_writes() -> None:
     async def main(world: World) -> None:
         async with world.operator():
             world.put(DATACENTERS, datacenter(SHIPPER, SHOP, body("rejected", kind="StatefulSet")))
-            # The one breaks a rule, the other wants a name that is taken.
+            # One breaks a rule, the other has a conflicting name.
             world.put(SERVICE_SETS, service_set("wrong", body("a", kind="DaemonSet", replicas=2)))
             world.put(SERVICE_SETS, service_set("rival", body("shipper", replicas=9)))
             metadata = {"name": "fra1-rejected", "namespace": NAMESPACE}

@@ -40,7 +40,7 @@ def test_delays_double_up_to_ten_minutes(attempts: int, after: int) -> None:
     assert delay(attempts, 0.75) == seconds(after) * 1.1
 
 
-def test_the_first_failure_says_all_there_is_to_know() -> None:
+def test_the_first_failure_is_recorded_completely() -> None:
     known = after_failure(ServiceProgress(ready="0/1"), "d1", BUSY, NOW, MIDDLE)
     assert known == ServiceProgress(
         state="Failed",
@@ -53,7 +53,7 @@ def test_the_first_failure_says_all_there_is_to_know() -> None:
     )
 
 
-def test_failures_at_one_goal_add_up_and_keep_when_they_began() -> None:
+def test_repeated_failures_are_counted_and_keep_their_start() -> None:
     known, moment = ServiceProgress(), NOW
     waited = []
     for _ in range(4):
@@ -66,7 +66,7 @@ def test_failures_at_one_goal_add_up_and_keep_when_they_began() -> None:
     assert known.failure == Failure("Unavailable", "the server is busy", NOW)
 
 
-def test_another_reason_has_its_own_time_and_goes_on_counting() -> None:
+def test_another_reason_has_its_own_start_and_continues_the_count() -> None:
     first = after_failure(ServiceProgress(), "d1", BUSY, NOW, MIDDLE)
     other = ProviderError("QuotaExceeded", "pods: 10 of 10")
     known = after_failure(first, "d1", other, NOW + seconds(5), MIDDLE)
@@ -74,14 +74,14 @@ def test_another_reason_has_its_own_time_and_goes_on_counting() -> None:
     assert known.failure == Failure("QuotaExceeded", "pods: 10 of 10", NOW + seconds(5))
 
 
-def test_another_goal_starts_over() -> None:
+def test_another_digest_resets_the_count() -> None:
     known = ServiceProgress(digest="d1", attempts=7, failure=Failure("Unavailable", "x", NOW))
     again = after_failure(known, "d2", BUSY, NOW, MIDDLE)
     assert (again.attempts, again.next_retry, again.digest) == (1, NOW + seconds(5), "d2")
 
 
 @pytest.mark.parametrize(("ran", "attempts"), [(599, 8), (600, 1)])
-def test_ten_minutes_of_running_start_over(ran: int, attempts: int) -> None:
+def test_ten_minutes_of_running_reset_the_count(ran: int, attempts: int) -> None:
     known = ServiceProgress("Running", digest="d1", attempts=7, running_since=NOW - seconds(ran))
     again = after_failure(known, "d1", BUSY, NOW, MIDDLE)
     assert again.attempts == attempts
@@ -96,19 +96,19 @@ def test_a_terminal_failure_waits_for_a_change() -> None:
 
 
 @pytest.mark.parametrize("attempts", [0, 3, 20])
-def test_missing_rights_are_tried_every_ten_minutes(attempts: int) -> None:
+def test_missing_permissions_are_retried_every_ten_minutes(attempts: int) -> None:
     before = ServiceProgress(digest="d1", attempts=attempts)
     known = after_failure(before, "d1", NO_RIGHT, NOW, MIDDLE)
     assert known.next_retry == NOW + seconds(600)
 
 
 @pytest.mark.parametrize(("late", "is_due"), [(-1, False), (0, True), (1, True)])
-def test_an_attempt_is_due_when_its_time_has_come(late: int, is_due: bool) -> None:
+def test_an_attempt_is_due_at_its_retry_time(late: int, is_due: bool) -> None:
     known = after_failure(ServiceProgress(), "d1", BUSY, NOW, MIDDLE)
     assert due(known, "d1", NOW + seconds(5 + late)) is is_due
 
 
-def test_a_failure_speaks_of_one_goal_alone() -> None:
+def test_a_failure_applies_to_one_digest() -> None:
     known = after_failure(ServiceProgress(), "d1", BUSY, NOW, MIDDLE)
     assert failure_of(known, "d1") == Failure("Unavailable", "the server is busy", NOW)
     assert failure_of(known, "d2") is None
@@ -116,13 +116,13 @@ def test_a_failure_speaks_of_one_goal_alone() -> None:
     assert due(ServiceProgress(), "d1", NOW), "it never failed"
 
 
-def test_a_retire_that_fails_stays_a_retire() -> None:
+def test_a_failed_deletion_stays_a_deletion() -> None:
     before = ServiceProgress("Running", digest="d1", attempts=5)
     known = after_failure(before, RETIRE, BUSY, NOW, MIDDLE)
     assert (known.state, known.digest, known.attempts) == ("Retiring", RETIRE, 1)
 
 
-def test_moments_are_whole_seconds_and_never_too_soon() -> None:
+def test_retry_times_are_rounded_up_to_seconds() -> None:
     now = NOW + timedelta(milliseconds=300)
     known = after_failure(ServiceProgress(), "d1", BUSY, now, MIDDLE)
     assert known.next_retry == NOW + seconds(6)
@@ -130,22 +130,22 @@ def test_moments_are_whole_seconds_and_never_too_soon() -> None:
     assert known.failure.at == NOW
 
 
-def test_words_of_a_provider_stay_on_one_line() -> None:
+def test_messages_of_a_provider_are_one_line() -> None:
     known = after_failure(ServiceProgress(), "d1", ProviderError("X" * 200, "a\nb"), NOW, MIDDLE)
     assert known.message == "a\\nb"
     assert known.failure == Failure("X" * 128, "a\\nb", NOW)
 
 
-def test_success_forgets_the_failure_and_keeps_the_count() -> None:
+def test_a_success_clears_the_failure_and_keeps_the_count() -> None:
     known = after_failure(ServiceProgress(digest="d1", attempts=2), "d1", BUSY, NOW, MIDDLE)
     healthy = after_success(known, "d1")
     assert (healthy.failure, healthy.next_retry, healthy.attempts) == (None, None, 3)
     assert healthy == replace(known, failure=None, next_retry=None)
     other = after_success(ServiceProgress(digest="d1", attempts=3), "d2")
-    assert (other.digest, other.attempts) == ("d2", 0), "a new goal has no count"
+    assert (other.digest, other.attempts) == ("d2", 0), "a new digest has no count"
 
 
-def test_the_goal_of_a_record_is_its_wish_until_it_is_to_go() -> None:
+def test_the_goal_is_the_desired_digest_unless_the_record_is_retiring() -> None:
     service_record = record(desired_service(service("shipper")))
     assert goal_of(service_record) == service_record.desired.digest
     assert goal_of(replace(service_record, retiring=True)) == RETIRE

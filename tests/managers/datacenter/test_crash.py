@@ -1,6 +1,6 @@
-"""Shared services through crashes: before and after every write, and two processes at once.
+"""Crashes before and after every write, and two concurrent processes.
 
-A write is one of the store, or a call of the provider that changes something. `LIFE` has every kind
+A write is one of the store, or a mutating call of the provider. `LIFE` has every kind
 of them; whatever happens, each of its steps ends as it does undisturbed.
 """
 
@@ -42,7 +42,7 @@ SHOP_3 = service("shop", depends_on=("dns",), replicas=3)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the datacenter asks from now on, and for how many passes; None: until all is quiet."""
+    """The desired services, and the number of reconciles; None: until nothing changes."""
 
     declared: tuple[BootstrapService, ...]
     extras: ReconcileOptions = ReconcileOptions()  # noqa: RUF009 - frozen
@@ -60,11 +60,11 @@ LIFE: Mapping[str, Step] = {
 
 
 class Crash(BaseException):
-    """The process is gone: nobody catches this."""
+    """The process has crashed; no code catches this."""
 
 
-class Fate:
-    """Ends the process, or lets a write fail, at the n-th write of all."""
+class CrashPlan:
+    """Crashes the process, or fails a write, at the n-th write."""
 
     def __init__(self, at: int = 0, *, applied: bool = False, error: bool = False) -> None:
         self.at, self.applied = at, applied
@@ -80,10 +80,10 @@ class Fate:
         raise self._error
 
 
-class MortalStore:
-    """A store whose writes are those of a process that may die."""
+class CrashingStore:
+    """A store in a process that may crash at its writes."""
 
-    def __init__(self, store: WorkloadStore, fate: Fate) -> None:
+    def __init__(self, store: WorkloadStore, fate: CrashPlan) -> None:
         self.list_by_datacenter = store.list_by_datacenter
         self.get = store.get
         self.get_by_name = store.get_by_name
@@ -107,10 +107,10 @@ class MortalStore:
         return await self._fate.write(lambda: self._store.remove(record))
 
 
-class MortalProvider(MemoryProvider):
-    """A provider whose changes are those of a process that may die; a name never runs twice."""
+class CrashingProvider(MemoryProvider):
+    """A provider in a process that may crash at its writes; it checks that no name runs twice."""
 
-    def __init__(self, fate: Fate) -> None:
+    def __init__(self, fate: CrashPlan) -> None:
         super().__init__()
         self._fate = fate
         self.names: dict[str, str] = {}
@@ -131,12 +131,12 @@ Kind = Literal["memory", "kubernetes"]
 
 
 class World(Bench):
-    """A bench on which the process may die."""
+    """A bench whose process may crash."""
 
-    def __init__(self, fate: Fate, kind: Kind) -> None:
+    def __init__(self, fate: CrashPlan, kind: Kind) -> None:
         self.fate, self.cluster = fate, Cluster() if kind == "kubernetes" else None
         super().__init__()
-        self.mortal = MortalProvider(fate)
+        self.mortal = CrashingProvider(fate)
         self.mortal.delay_deletion("shop", 1)
         self.provider = self.mortal
         self.providers = {"memory": self.mortal}
@@ -144,11 +144,11 @@ class World(Bench):
 
     def restart(self) -> None:
         inner: WorkloadStore = self.memory if self.cluster is None else self.cluster.new_store()
-        self.inner, self.store = inner, MortalStore(inner, self.fate)
+        self.inner, self.store = inner, CrashingStore(inner, self.fate)
         super().restart()
 
     async def live(self, step: Step) -> None:
-        """Pass after pass until all is quiet; a process that dies is followed by another one."""
+        """Reconcile until nothing changes; a crashed process is replaced."""
         for _ in range(step.passes or PASSES):
             try:
                 report = await self.run(step.declared, step.extras)
@@ -164,13 +164,13 @@ class World(Bench):
             running = all(record.progress.state == "Running" for record in report.records)
             if step.passes is None and not report.failures and desired == records and running:
                 return
-        assert step.passes is not None, "this step does not come to its end"
+        assert step.passes is not None, "this step does not end"
 
     async def snapshot(self) -> dict[str, tuple[Any, ...]]:
-        """What is there: records with their states and wishes, and what runs for them."""
+        """The records with their states and desired services, and their workloads."""
         records = await self.inner.list_by_datacenter(FRA)
         known = {record.id for record in records}
-        assert self.mortal.workloads.keys() <= known, "something runs for a record that is gone"
+        assert self.mortal.workloads.keys() <= known, "a workload without a record"
         return {
             record.name: (
                 record.progress.state,
@@ -184,8 +184,8 @@ class World(Bench):
         }
 
 
-async def steps_of_life(fate: Fate, kind: Kind) -> list[dict[str, tuple[Any, ...]]]:
-    """How each step of a life ends that is not cut short."""
+async def steps_of_life(fate: CrashPlan, kind: Kind) -> list[dict[str, tuple[Any, ...]]]:
+    """The result of each step."""
     world = World(fate, kind)
     ends = []
     for step in LIFE.values():
@@ -206,8 +206,8 @@ EXPECTED = [
 
 @lru_cache
 def writes_of_a_life(kind: Kind) -> int:
-    """How many writes there are when nothing goes wrong."""
-    fate = Fate()
+    """The number of writes without a failure."""
+    fate = CrashPlan()
     assert asyncio.run(steps_of_life(fate, kind)) == EXPECTED
     return fate.writes
 
@@ -215,11 +215,13 @@ def writes_of_a_life(kind: Kind) -> int:
 @pytest.mark.parametrize("kind", ["memory", "kubernetes"])
 @pytest.mark.parametrize("error", [False, True], ids=["crash", "error"])
 @pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
-def test_every_write_may_be_the_last_one(kind: Kind, applied: bool, error: bool) -> None:
+def test_a_crash_at_any_write_does_not_change_the_result(
+    kind: Kind, applied: bool, error: bool
+) -> None:
     count = writes_of_a_life(kind)
     assert count >= 25
     for at in range(1, count + 1):
-        fate = Fate(at, applied=applied, error=error)
+        fate = CrashPlan(at, applied=applied, error=error)
         assert asyncio.run(steps_of_life(fate, kind)) == EXPECTED, f"write {at} of {count}"
         assert fate.writes >= at
 
@@ -228,7 +230,7 @@ def test_every_write_may_be_the_last_one(kind: Kind, applied: bool, error: bool)
 @pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
 async def test_a_crash_in_the_provider_leaves_provisioning(kind: Kind, applied: bool) -> None:
     # The record is inserted, its state is recorded, and the third write is that of the provider.
-    world = World(Fate(3, applied=applied), kind)
+    world = World(CrashPlan(3, applied=applied), kind)
     with pytest.raises(Crash):
         await world.run([DNS])
     (record,) = await world.inner.list_by_datacenter(FRA)
@@ -240,7 +242,7 @@ async def test_a_crash_in_the_provider_leaves_provisioning(kind: Kind, applied: 
 
 
 class Slow:
-    """A store and a provider that give others their turn before and after each call."""
+    """A store and a provider that yield to other tasks before and after each call."""
 
     def __init__(self, inner: object) -> None:
         self._inner = inner
@@ -260,9 +262,9 @@ class Slow:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_two_processes_at_once_run_nothing_twice(seed: int) -> None:
+def test_two_concurrent_processes_create_no_duplicates(seed: int) -> None:
     async def main(simulation: Simulation) -> list[dict[str, tuple[Any, ...]]]:
-        world = World(Fate(), "memory")
+        world = World(CrashPlan(), "memory")
         store: Any = Slow(world.memory)
         providers: dict[str, Any] = {"memory": Slow(world.mortal)}
         both = [

@@ -1,4 +1,4 @@
-"""docs/datacenters.md says what the code does: manifests, examples, tables, names and numbers."""
+"""docs/datacenters.md matches the code: manifests, examples, tables, names and numbers."""
 
 import asyncio
 import re
@@ -42,7 +42,7 @@ from managers.datacenter.provider.other_kinds import ObjectsProvider
 from managers.datacenter.reconcile import DEGRADED_HOOK_INTERVAL, HOOK_INTERVAL
 from managers.datacenter.sources import entry_points, hooks
 from tests.house.documents import manifests
-from tests.managers.datacenter.service_bench import BUSY, FRA, SHIPPER, Bench, Given
+from tests.managers.datacenter.service_bench import BUSY, FRA, SHIPPER, Bench, StaticHook
 
 PAGE = (Path(__file__).parents[3] / "docs" / "datacenters.md").read_text(encoding="utf-8")
 WORDS = re.sub(r"\s+", " ", PAGE)
@@ -54,7 +54,7 @@ YES_NO: Final = {True: "yes", False: "no"}
 
 
 def rows_of(heading: str) -> list[list[str]]:
-    """The cells of the table under a first line that begins like this."""
+    """The cells of the table whose heading starts like this."""
     _, section, rest = PAGE.partition(f"\n| {heading}")
     assert section, heading
     lines = rest.partition("\n\n")[0].split("\n")[2:]
@@ -84,14 +84,14 @@ def test_the_set_is_valid() -> None:
 
 
 def _snippet(first: str) -> dict[str, Any]:
-    """The piece of YAML that begins like this."""
+    """The YAML snippet that starts like this."""
     blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     (match,) = [block for block in blocks if block.startswith(first)]
     read: dict[str, Any] = yaml.safe_load(match)
     return read
 
 
-def test_the_agent_of_a_node_gets_what_is_allowed_beside_it() -> None:
+def test_the_node_agent_uses_only_the_allowed_node_access() -> None:
     allowed = _snippet("# in spec of the Datacenter, by a user with the verb\n")["nodeAccess"]
     access = NodeAccess.model_validate(allowed, extra="forbid")
     (agent,) = read_services([_snippet("# in bootstrapServices, in a B")], "services")
@@ -99,7 +99,7 @@ def test_the_agent_of_a_node_gets_what_is_allowed_beside_it() -> None:
     assert len(list(node_access_violations(agent, NO_ACCESS, "fra1"))) == 2
 
 
-def test_the_objects_are_of_the_kinds_that_are_allowed_beside_them() -> None:
+def test_the_objects_have_only_allowed_kinds() -> None:
     kinds = TypeAdapter(tuple[ObjectKind, ...]).validate_python(
         _snippet("# in spec of the Datacenter, by a user with the verbs")["objectKinds"]
     )
@@ -111,7 +111,7 @@ def test_the_objects_are_of_the_kinds_that_are_allowed_beside_them() -> None:
     ] == []
 
 
-def test_the_hook_gives_what_the_operator_takes() -> None:
+def test_the_hook_returns_valid_services() -> None:
     namespace: dict[str, Any] = {}
     exec(CODE[0], namespace)  # noqa: S102 - the example of a page is run as its reader would
     hook = namespace["NetworkHook"]()
@@ -129,20 +129,20 @@ def test_the_hook_gives_what_the_operator_takes() -> None:
     assert "once four of its calls hang" in WORDS
 
 
-def test_the_embedded_service_runs_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_embedding_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     exec(CODE[1], {})  # noqa: S102 - the example of a page is run as its reader would
     assert capsys.readouterr().out.splitlines()[-1] == str(
         {"log-shipper": "Running", "resolver": "Running"}
     )
 
 
-def test_the_states_are_those_of_the_table() -> None:
-    events_sent = re.findall(r"^\| (\w+) \| (.+) \|$", state_machine.__doc__ or "", re.MULTILINE)
-    assert [tuple(row) for row in rows_of("state | meaning")] == events_sent[1:]
-    assert tuple(state for state, _ in events_sent[1:]) == state_machine.STATES
+def test_the_documented_states_are_those_of_the_table() -> None:
+    documented = re.findall(r"^\| (\w+) \| (.+) \|$", state_machine.__doc__ or "", re.MULTILINE)
+    assert [tuple(row) for row in rows_of("state | meaning")] == documented[1:]
+    assert tuple(state for state, _ in documented[1:]) == state_machine.STATES
 
 
-def test_the_gates_are_those_of_the_code() -> None:
+def test_the_documented_gates_are_those_of_the_code() -> None:
     gates = {state: tuple(cells) for state, *cells in rows_of("`spec.state`")}
     assert gates == {
         state: (
@@ -155,7 +155,7 @@ def test_the_gates_are_those_of_the_code() -> None:
     }
 
 
-def test_every_reason_stands_there_with_its_condition() -> None:
+def test_every_reason_is_documented_with_its_condition() -> None:
     reasons = {reason: (meaning, step) for _, reason, meaning, step in rows_of("condition")}
     assert reasons == {
         name: (reason.meaning, reason.next_step) for name, reason in DATACENTER_REASONS.items()
@@ -163,7 +163,7 @@ def test_every_reason_stands_there_with_its_condition() -> None:
     assert {kind for kind, *_ in rows_of("condition")} == {READY, SOURCES_READY, NO_CONFLICTS}
 
 
-def test_every_error_of_the_provider_stands_there() -> None:
+def test_every_error_of_the_provider_is_documented() -> None:
     promised = {
         word
         for method in (
@@ -178,13 +178,13 @@ def test_every_error_of_the_provider_stands_there() -> None:
     assert {reason for reason, *_ in rows_of("`lastError.reason`")} == promised | REFUSALS
 
 
-def test_every_metric_stands_there() -> None:
+def test_every_metric_is_documented() -> None:
     rows = {(name.strip("`"), label) for name, _, label, _ in rows_of("metric")}
     assert rows == {(metrics.SERVICES, "state"), (metrics.READY, "name"), (metrics.FAILED, "name")}
 
 
-def test_every_event_stands_there() -> None:
-    bench, loser, broken = Bench(), Given("loser", SHIPPER), Given("broken")
+def test_every_event_is_documented() -> None:
+    bench, loser, broken = Bench(), StaticHook("loser", SHIPPER), StaticHook("broken")
     broken.error = RuntimeError("away")
     for hook in (loser, broken):
         bench.registry.register(hook)
@@ -203,13 +203,13 @@ def test_every_event_stands_there() -> None:
     assert {(reason, kind, about) for reason, kind, about, _ in rows_of("event")} == events_sent
 
 
-def test_what_a_dependent_is_told_stands_there() -> None:
+def test_the_variables_of_dependents_are_documented() -> None:
     names = {name.strip("`") for name, _ in rows_of("variable")}
     assert names == {vault.ADDRESS, vault.AUTHORITY, vault.ROLES}
     assert f"`{vault.AUTHORITY_DIRECTORY}/ca.crt`" in PAGE
 
 
-def test_the_numbers_of_the_retries_are_those_of_the_code() -> None:
+def test_the_documented_retry_intervals_are_those_of_the_code() -> None:
     assert (BASE.seconds, (2 * BASE).seconds, (4 * BASE).seconds) == (5, 10, 20)
     assert (CAP.seconds, STABLE_AFTER.seconds, JITTER) == (600, 600, 0.2)
     assert "after 5 s, 10 s, 20 s and so on up to 10 min, with a jitter of 20 %" in WORDS

@@ -1,4 +1,4 @@
-"""managers.datacenter.metrics: what a scrape tells of datacenters, and for how long."""
+"""managers.datacenter.metrics: the series about datacenters, and their lifetime."""
 
 from typing import Any
 
@@ -18,9 +18,9 @@ UNREGISTERED = dict.fromkeys(
 
 
 def object_named(name: str, status: Any = None, version: int = 1) -> Object:
-    """An object with a status; None for one that has none yet."""
-    events_sent = {} if status is None else {"status": status}
-    return {"metadata": {"name": name, "uid": name, "resourceVersion": str(version)}, **events_sent}
+    """An object with a status; None for no status."""
+    fields = {} if status is None else {"status": status}
+    return {"metadata": {"name": name, "uid": name, "resourceVersion": str(version)}, **fields}
 
 
 def ready(answer: str, **more: Any) -> Object:
@@ -29,7 +29,7 @@ def ready(answer: str, **more: Any) -> Object:
 
 
 class Bench:
-    """The families over caches that a test fills."""
+    """The metrics of caches that a test fills."""
 
     def __init__(self) -> None:
         self.metrics = Metrics()
@@ -62,7 +62,7 @@ def test_services_are_counted_by_state_and_every_state_has_a_series(bench: Bench
     assert bench.series("services") == UNREGISTERED | counted
 
 
-def test_each_datacenter_has_two_series_for_as_long_as_it_is_there(bench: Bench) -> None:
+def test_each_existing_datacenter_has_two_series(bench: Bench) -> None:
     bench.datacenters.says(
         object_named("ams1", ready("Unknown")),
         object_named("fra1", ready("True", failed=0)),
@@ -79,7 +79,7 @@ def test_each_datacenter_has_two_series_for_as_long_as_it_is_there(bench: Bench)
 @pytest.mark.parametrize(
     "status", ["nonsense", [], {"conditions": "x", "failed": "many", "state": []}, {"state": "Odd"}]
 )
-def test_a_status_that_somebody_spoilt_fails_no_scrape(bench: Bench, status: Any) -> None:
+def test_an_invalid_status_does_not_fail_a_scrape(bench: Bench, status: Any) -> None:
     bench.datacenters.says(object_named("fra1", status))
     bench.records.says(object_named("fra1.shipper", status))
     assert bench.series("ready") == bench.series("failed_services") == {"fra1": 0.0}

@@ -1,4 +1,4 @@
-"""Defects of the Go package `bootstrap` that are not here, each test with the number of its defect.
+"""Defects of the Go package `bootstrap` that are not repeated, each test with its number.
 
 Each drives the operator's reconcilers over an API server in memory. Others are tested elsewhere:
 
@@ -12,7 +12,7 @@ Each drives the operator's reconcilers over an API server in memory. Others are 
 | 9: what exists already blocks a service | provider/test_kubernetes.py, test_kubernetes_faults.py |
 | 12: two servers do everything twice | test_reconcile_gates.py, test_crash.py, test_stores.py |
 | 14: the state of the datacenter is ignored | test_reconcile_gates.py |
-| 16: an order to redeploy is repeated | test_reconcile.py, sources/test_merge.py |
+| 16: a redeploy is repeated | test_reconcile.py, sources/test_merge.py |
 | 17: nobody validates what is requested | tests/contracts/datacenter, sources, test_reconcile.py |
 """
 
@@ -41,7 +41,7 @@ from tests.managers.datacenter.kubernetes_bench import (
     datacenter,
 )
 from tests.managers.datacenter.provider_bench import LATER, Nth, every, refusing
-from tests.managers.datacenter.service_bench import Given
+from tests.managers.datacenter.service_bench import StaticHook
 
 CHILDREN = (CLUSTERS, CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET)
 EVERYTHING = (DATACENTERS, WORKLOADS, *CHILDREN)
@@ -54,12 +54,12 @@ SERVING = [{"name": "main", "image": IMAGE, "ports": [{"name": "http", "port": 8
 
 
 def uid_and_writes(server: Server, resource: Resource = DEPLOYMENT) -> tuple[str, int]:
-    """Which object runs it, and how often its spec was written."""
+    """The UID of the workload, and the number of its spec writes."""
     metadata = server.live(resource, NAME, NAMESPACE)["metadata"]
     return metadata["uid"], metadata["generation"]
 
 
-# --- 1: an error of a hook tears its services down ------------------------------------------------
+# --- 1: an error of a hook deletes its services ---------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def uid_and_writes(server: Server, resource: Resource = DEPLOYMENT) -> tuple[str
 async def test_01_a_failing_hook_is_harmless(
     server: Server, operator: Operator, answer: Any
 ) -> None:
-    hook = Given("net", service("shipper"))
+    hook = StaticHook("net", service("shipper"))
     operator.registry.register(hook)
     server.put(DATACENTERS, datacenter())
     await operator.settle()
@@ -79,7 +79,7 @@ async def test_01_a_failing_hook_is_harmless(
         hook.error = answer
     else:
         hook.bodies = answer
-    # One that never heard a good answer knows no less.
+    # A new process without a result of the source behaves equally.
     restarted = Operator(server, seed=2)
     restarted.registry.register(hook)
     for process in (operator, restarted):
@@ -92,10 +92,10 @@ async def test_01_a_failing_hook_is_harmless(
     assert server.names(WORKLOADS, *CHILDREN) == []
 
 
-# --- 4: wanted again while it retires -------------------------------------------------------------
+# --- 4: added again while it retires --------------------------------------------------------------
 
 
-async def test_04_a_service_may_be_wanted_again_at_each_moment_of_its_end() -> None:
+async def test_04_a_service_may_be_added_again_at_each_step_of_its_deletion() -> None:
     desired = body("shipper", services=SERVING)
     ends = []
     for moment in range(PASSES):
@@ -116,7 +116,7 @@ async def test_04_a_service_may_be_wanted_again_at_each_moment_of_its_end() -> N
         assert server.states == {"fra1.dns": "Running", RECORD: "Running"}, moment
         assert server.names(DEPLOYMENT, SERVICE) == [f"Deployment {NAME}", f"Service {NAME}"]
         live = server.live(WORKLOADS, RECORD)
-        # Only one that had not begun to go is the same.
+        # Only a service whose deletion had not started is the same.
         assert (uid_of(live) == record) == (moment == 0)
         owners = server.live(DEPLOYMENT, NAME, NAMESPACE)["metadata"]["ownerReferences"]
         assert [owner["uid"] for owner in owners] == [uid_of(live)]
@@ -134,7 +134,7 @@ FAULTS["429"] = Fault(FaultKind.TOO_MANY, LATER)
 
 
 async def delete_datacenter(number: int, fault: Fault) -> tuple[bool, list[str], list[str]]:
-    """Delete a datacenter; whether the n-th call failed, what is left, and what was told."""
+    """Delete a datacenter; whether the n-th call failed, the remaining objects, and the events."""
     server = Server()
     operator = Operator(server)
     shop = body("shop", dependsOn=["dns"], services=SERVING)
@@ -146,7 +146,7 @@ async def delete_datacenter(number: int, fault: Fault) -> tuple[bool, list[str],
     for _ in range(PASSES):
         await operator.round()
         gone = DATACENTERS.kind + " fra1" not in server.names(DATACENTERS)
-        # Whoever is gone has left nothing.
+        # A deleted datacenter leaves no objects.
         assert not gone or server.names(*EVERYTHING) == []
         if gone:
             break
@@ -174,7 +174,7 @@ async def test_10_each_call_of_a_deletion_may_fail(fault: Fault) -> None:
 
 
 class Slow:
-    """A hook that gives one datacenter no answer for as long as anybody waits."""
+    """A hook that never returns for one datacenter."""
 
     name, priority = "slow", 0
 
@@ -187,7 +187,7 @@ class Slow:
         return [service("shipper")]
 
 
-def test_13_a_datacenter_that_is_slow_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_13_a_slow_datacenter_does_not_delay_others(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main(world: World) -> None:
         slow = Slow(world.simulation.clock)
         monkeypatch.setattr(
@@ -206,7 +206,7 @@ def test_13_a_datacenter_that_is_slow_delays_no_other(monkeypatch: pytest.Monkey
     play(main)
 
 
-# --- 15: what goes wrong is reported to nobody ----------------------------------------------------
+# --- 15: failures are not reported ----------------------------------------------------------------
 
 
 async def test_15_a_wrong_provider_is_corrected(server: Server, operator: Operator) -> None:
@@ -217,7 +217,7 @@ async def test_15_a_wrong_provider_is_corrected(server: Server, operator: Operat
     await operator.settle()
     assert server.ready() == ("True", "AllRunning")
     assert await operator.events_sent() == [f"BootstrapWorkload {RECORD} Succeeded"]
-    # Who made it takes it away.
+    # The provider that created it deletes it.
     server.edit(bootstrapServices=[])
     await operator.settle()
     assert server.names(WORKLOADS, *CHILDREN) == []
@@ -227,7 +227,7 @@ async def test_15_a_wrong_provider_is_corrected(server: Server, operator: Operat
 # --- 18: all services share one namespace ---------------------------------------------------------
 
 
-async def test_18_two_datacenters_never_meet(server: Server, operator: Operator) -> None:
+async def test_18_two_datacenters_never_share_objects(server: Server, operator: Operator) -> None:
     for name, namespace in (("fra1", "dc-fra1"), ("ams1", "dc-ams1"), ("lon1", "dc-fra1")):
         server.put(DATACENTERS, datacenter(SHIPPER, name=name, namespace=namespace))
     for _ in range(4):

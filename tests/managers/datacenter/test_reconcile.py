@@ -1,4 +1,4 @@
-"""From a Datacenter and its sets to what runs, and what is told of it."""
+"""The reconcile of a Datacenter and its sets: objects, status and events."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from tests.managers.datacenter.kubernetes_bench import (
     service_set,
 )
 from tests.managers.datacenter.provider_bench import Always, refusing
-from tests.managers.datacenter.service_bench import Given
+from tests.managers.datacenter.service_bench import StaticHook
 
 SHIPPER, DNS = body("shipper"), body("dns", kind="DaemonSet")
 READER = body("reader", dependsOn=["openbao:ready"])
@@ -32,10 +32,10 @@ EDGE: dict[str, Any] = {**PLACE, "labels": {"tier": "edge"}}
 CHILDREN = (CLUSTERS, DAEMON_SET, DEPLOYMENT)
 
 
-# --- the whole way ------------------------------------------------------------------------------
+# --- objects and status -------------------------------------------------------------------------
 
 
-async def test_from_objects_to_what_runs(server: Server, operator: Operator) -> None:
+async def test_declared_services_are_created_and_run(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     server.put(SERVICE_SETS, service_set("vaults", VAULT, READER, **EDGE))
     server.put(SERVICE_SETS, service_set("elsewhere", DNS, regions=["us-east"]))
@@ -68,7 +68,7 @@ async def test_from_objects_to_what_runs(server: Server, operator: Operator) -> 
     assert await operator.events_sent() == [
         "BootstrapWorkload fra1.shipper Started",
         "BootstrapWorkload fra1.vault Started",
-        # The vault was found ready before its own record was looked at.
+        # The vault was observed as ready before its own record was reconciled.
         "BootstrapWorkload fra1.reader Started",
         "BootstrapWorkload fra1.shipper Succeeded",
         "BootstrapWorkload fra1.vault Succeeded",
@@ -76,13 +76,16 @@ async def test_from_objects_to_what_runs(server: Server, operator: Operator) -> 
     ]
 
 
-async def test_the_first_write_holds_the_datacenter(server: Server, operator: Operator) -> None:
+async def test_the_first_write_adds_the_finalizer(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     assert await operator.tick() == Done(5.0)
-    assert operator.names_of == ["PATCH datacenters fra1", "POST v1alpha1 bootstrapworkloads"]
+    assert operator.take_requests() == [
+        "PATCH datacenters fra1",
+        "POST v1alpha1 bootstrapworkloads",
+    ]
 
 
-async def test_what_did_not_change_costs_no_request(server: Server, operator: Operator) -> None:
+async def test_an_unchanged_datacenter_costs_no_request(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER, DNS))
     server.put(SERVICE_SETS, service_set("vaults", VAULT, READER))
     await operator.settle()
@@ -91,15 +94,15 @@ async def test_what_did_not_change_costs_no_request(server: Server, operator: Op
         assert await operator.record(name) == Done(600.0)
     await server.clock.advance(3600.0)
     await operator.round()
-    assert operator.names_of == []
+    assert operator.take_requests() == []
     await operator.events_sent()
     restarted = Operator(server, seed=2)
     await restarted.round()
-    assert restarted.names_of == []
+    assert restarted.take_requests() == []
     assert await restarted.events_sent() == []
 
 
-async def test_a_service_that_is_taken_out_retires(server: Server, operator: Operator) -> None:
+async def test_a_removed_service_is_retired(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER, DNS))
     await operator.settle()
     await operator.events_sent()
@@ -112,7 +115,7 @@ async def test_a_service_that_is_taken_out_retires(server: Server, operator: Ope
     assert server.names(*CHILDREN) == ["Deployment fra1-shipper"]
     assert server.ready() == ("True", "AllRunning")
     assert await operator.events_sent() == ["BootstrapWorkload fra1.dns Retired"]
-    # No list leaves alone what there is, and an empty one retires it.
+    # Without a list the services are kept; an empty list retires them.
     server.edit(bootstrapServices=None)
     await operator.settle()
     assert server.states == {"fra1.shipper": "Running"}
@@ -122,7 +125,7 @@ async def test_a_service_that_is_taken_out_retires(server: Server, operator: Ope
     assert server.names(WORKLOADS, *CHILDREN) == []
 
 
-async def test_an_order_to_redeploy_is_carried_out_once(server: Server, operator: Operator) -> None:
+async def test_a_redeploy_token_restarts_the_pods_once(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     await operator.settle()
     server.edit(redeploy=[{"name": "shipper", "token": "again-1"}])
@@ -136,12 +139,12 @@ async def test_an_order_to_redeploy_is_carried_out_once(server: Server, operator
     assert same["metadata"]["generation"] == deployment["metadata"]["generation"]
 
 
-async def test_a_deleted_set_and_a_forgotten_source_retire(
+async def test_services_of_a_deleted_set_or_source_are_retired(
     server: Server, operator: Operator
 ) -> None:
     server.put(DATACENTERS, datacenter())
     server.put(SERVICE_SETS, service_set("net", DNS))
-    operator.registry.register(Given("net", service("shipper")))
+    operator.registry.register(StaticHook("net", service("shipper")))
     await operator.settle()
     operator.registry.unregister("net")
     server.delete(SERVICE_SETS, "net")
@@ -158,7 +161,7 @@ async def test_a_deleted_set_and_a_forgotten_source_retire(
 
 
 async def test_a_hook_that_fails_keeps_its_services(server: Server, operator: Operator) -> None:
-    hook = Given("net", service("shipper"))
+    hook = StaticHook("net", service("shipper"))
     operator.registry.register(hook)
     server.put(DATACENTERS, datacenter(DNS))
     await operator.settle()
@@ -176,7 +179,7 @@ async def test_a_hook_that_fails_keeps_its_services(server: Server, operator: Op
     assert await operator.events_sent() == ["Datacenter fra1 SourceDegraded"]
     await server.clock.advance(30.0)
     await operator.round()
-    assert operator.names_of == []
+    assert operator.take_requests() == []
     assert await operator.events_sent() == []
     hook.error = None
     await operator.tick()
@@ -186,7 +189,7 @@ async def test_a_hook_that_fails_keeps_its_services(server: Server, operator: Op
     assert await operator.events_sent() == ["Datacenter fra1 SourceDegraded"]
 
 
-async def test_two_sources_of_one_name_are_reported(server: Server, operator: Operator) -> None:
+async def test_conflicting_sources_are_reported(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     server.put(SERVICE_SETS, service_set("net", body("shipper", replicas=3), DNS))
     await operator.settle()
@@ -212,12 +215,12 @@ async def test_services_have_the_granted_node_access(server: Server, operator: O
     assert server.states == {"fra1.agent": "Running"}
 
 
-# --- what cannot be read ------------------------------------------------------------------------
+# --- invalid specs ------------------------------------------------------------------------------
 
 CIRCLE = [body("shipper", dependsOn=["dns"]), body("dns", dependsOn=["shipper"])]
 
 
-async def test_an_invalid_spec_keeps_what_there_is(server: Server, operator: Operator) -> None:
+async def test_an_invalid_spec_keeps_the_services(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     await operator.settle()
     server.edit(bootstrapServices=CIRCLE)
@@ -241,7 +244,9 @@ async def test_an_invalid_spec_keeps_what_there_is(server: Server, operator: Ope
     assert server.names(DATACENTERS, WORKLOADS, *CHILDREN) == []
 
 
-async def test_an_invalid_new_datacenter_is_not_held(server: Server, operator: Operator) -> None:
+async def test_an_invalid_new_datacenter_gets_no_finalizer(
+    server: Server, operator: Operator
+) -> None:
     server.put(DATACENTERS, datacenter(*CIRCLE))
     await operator.settle()
     assert server.ready() == ("False", "InvalidSpec")
@@ -264,7 +269,7 @@ async def test_an_invalid_spec_keeps_the_state(
     assert server.names(WORKLOADS) == ["BootstrapWorkload fra1.shipper"]
 
 
-# --- what goes wrong ----------------------------------------------------------------------------
+# --- errors -------------------------------------------------------------------------------------
 
 
 async def test_a_refused_write_of_a_record_is_reported(server: Server, operator: Operator) -> None:
@@ -281,7 +286,7 @@ async def test_a_refused_write_of_a_record_is_reported(server: Server, operator:
     operator.wire.faults = Always("nowhere", refused)
     await operator.settle()
     assert server.ready() == ("True", "AllRunning")
-    # One that cannot be changed does not pass for running.
+    # A service that cannot be changed is not Running.
     server.edit(bootstrapServices=[body("shipper", replicas=2)])
     operator.wire.faults = Always("bootstrapworkloads/fra1.shipper", refused)
     with pytest.raises(NotRecordedError, match="no right"):
@@ -290,7 +295,7 @@ async def test_a_refused_write_of_a_record_is_reported(server: Server, operator:
     assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/1"
 
 
-async def test_a_service_that_fails_is_told_of(server: Server, operator: Operator) -> None:
+async def test_a_failing_service_is_reported(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER, DNS))
     operator.wire.faults = Always("/daemonsets", refusing(403, "Forbidden", "no right"))
     await operator.settle()
@@ -304,12 +309,12 @@ async def test_a_service_that_fails_is_told_of(server: Server, operator: Operato
     assert events_sent.count("BootstrapWorkload fra1.dns Failed") == 1
 
 
-async def test_who_lost_the_lease_writes_nothing(server: Server, operator: Operator) -> None:
+async def test_without_the_lease_nothing_is_written(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     operator.lost = True
     with pytest.raises(LeaseLost):
         await operator.tick()
-    assert operator.names_of == []
+    assert operator.take_requests() == []
     operator.lost = False
     await operator.tick()
     operator.lost = True
@@ -318,7 +323,7 @@ async def test_who_lost_the_lease_writes_nothing(server: Server, operator: Opera
     assert server.names(*CHILDREN) == []
 
 
-async def test_what_is_gone_is_done(server: Server, operator: Operator) -> None:
+async def test_a_missing_object_needs_no_reconcile(server: Server, operator: Operator) -> None:
     assert await operator.tick("lost") == Done()
     assert await operator.record("lost") == Done()
     assert server.api.get(DATACENTERS, KEY) is None

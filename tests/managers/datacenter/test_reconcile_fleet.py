@@ -1,6 +1,4 @@
-"""managers.datacenter.reconcile where a fleet must be cheap: what is read again, what is told
-twice.
-"""
+"""managers.datacenter.reconcile with many datacenters: unchanged objects are not read again."""
 
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.workload_records import DatacenterInfo
@@ -15,7 +13,7 @@ SHIPPER, DNS = body("shipper"), body("dns", kind="DaemonSet")
 SERVICES = (service("dns"), service("shipper"), service("shop"))
 
 
-async def test_what_did_not_change_is_not_read_again() -> None:
+async def test_unchanged_objects_are_not_read_again() -> None:
     server = Server()
     for number in range(COUNT):
         live_datacenter = server.api.put(
@@ -27,7 +25,7 @@ async def test_what_did_not_change_is_not_read_again() -> None:
     operator = Operator(server)
 
     async def look() -> list[object]:
-        """Everything as both reconcilers read it."""
+        """Read all objects as both reconcilers do."""
         results: list[object] = []
         for live in operator.caches[DATACENTERS].list():
             desired = _read(live)
@@ -40,8 +38,8 @@ async def test_what_did_not_change_is_not_read_again() -> None:
     assert all(item is other for item, other in zip(first, second, strict=True))
 
 
-async def test_both_reconcilers_read_a_record_alike() -> None:
-    """Else each would undo what the other one remembers."""
+async def test_both_reconcilers_read_a_record_equally() -> None:
+    """Otherwise each would evict the cached value of the other."""
     server = Server()
     server.put(DATACENTERS, datacenter({"name": "dns", "services": [{"name": "a", "image": "a"}]}))
     operator = Operator(server)

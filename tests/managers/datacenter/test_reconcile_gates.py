@@ -1,4 +1,4 @@
-"""What the state of a datacenter lets happen, its end, and two of us."""
+"""The states of a datacenter, its deletion, and two processes."""
 
 import copy
 from typing import Any
@@ -28,10 +28,10 @@ EVERYTHING = (DATACENTERS, WORKLOADS, CLUSTERS, CONFIG_MAP, DAEMON_SET, DEPLOYME
 
 
 async def running(server: Server, operator: Operator, *services: Object, **spec: Any) -> None:
-    """A datacenter with everything in place, and nothing noted yet."""
+    """A running datacenter; earlier requests and events are dropped."""
     server.put(DATACENTERS, datacenter(*services, **spec))
     await operator.settle()
-    assert operator.names_of == []
+    assert operator.take_requests() == []
     operator.wire.namespaces.clear()
     await operator.events_sent()
 
@@ -45,7 +45,7 @@ async def test_in_maintenance_only_statuses_are_written(server: Server, operator
     server.says(DEPLOYMENT, "fra1-shipper", replicas=1, updatedReplicas=1)
     for _ in range(3):
         await operator.round()
-    sent = set(operator.names_of)
+    sent = set(operator.take_requests())
     assert sent == {"PATCH datacenters/status fra1", "PATCH bootstrapworkloads/status fra1.shipper"}
     assert operator.wire.namespaces == set()
     assert server.condition() == (
@@ -54,7 +54,7 @@ async def test_in_maintenance_only_statuses_are_written(server: Server, operator
         "spec.state is Maintenance: no service is changed (1 would be created, 1 would be updated, "
         "1 would be retired); set it to Active to continue",
     )
-    # What runs is looked at all the same.
+    # Running services are still observed.
     assert server.states == {"fra1.dns": "Running", "fra1.shipper": "Provisioning"}
     assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/2"
     server.edit(state="Active")
@@ -63,7 +63,9 @@ async def test_in_maintenance_only_statuses_are_written(server: Server, operator
     assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 2
 
 
-async def test_offline_nobody_asks_about_the_namespace(server: Server, operator: Operator) -> None:
+async def test_an_offline_datacenter_causes_no_requests_to_its_namespace(
+    server: Server, operator: Operator
+) -> None:
     await running(server, operator, SHIPPER, DNS)
     server.edit(state="Offline", bootstrapServices=[body("shipper", replicas=2)])
     server.delete(DAEMON_SET, "fra1-dns", NAMESPACE)
@@ -71,7 +73,7 @@ async def test_offline_nobody_asks_about_the_namespace(server: Server, operator:
         await operator.round()
         await server.clock.advance(700.0)
     assert operator.wire.namespaces == set()
-    assert set(operator.names_of) == {
+    assert set(operator.take_requests()) == {
         "PATCH datacenters/status fra1",
         "PATCH bootstrapworkloads/status fra1.dns",
         "PATCH bootstrapworkloads/status fra1.shipper",
@@ -86,7 +88,7 @@ async def test_offline_nobody_asks_about_the_namespace(server: Server, operator:
     assert server.names(DAEMON_SET) == ["DaemonSet fra1-dns"]
 
 
-async def test_draining_keeps_what_nobody_wants(server: Server, operator: Operator) -> None:
+async def test_draining_keeps_removed_services(server: Server, operator: Operator) -> None:
     await running(server, operator, SHIPPER, DNS)
     server.edit(state="Draining", bootstrapServices=[body("shipper", replicas=2), VAULT])
     await operator.settle()
@@ -94,14 +96,14 @@ async def test_draining_keeps_what_nobody_wants(server: Server, operator: Operat
     assert sorted(server.states) == ["fra1.dns", "fra1.shipper", "fra1.vault"]
     assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 2
     assert server.ready() == ("True", "AllRunning")
-    # What is only kept counts for nothing.
+    # Services that are only kept do not count.
     assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "2/2"
     server.edit(state="Active")
     await operator.settle()
     assert server.states == {"fra1.shipper": "Running", "fra1.vault": "Running"}
 
 
-# --- the end of a datacenter --------------------------------------------------------------------
+# --- deletion -----------------------------------------------------------------------------------
 
 
 async def test_a_deletion_removes_everything_in_order(server: Server, operator: Operator) -> None:
@@ -114,7 +116,7 @@ async def test_a_deletion_removes_everything_in_order(server: Server, operator: 
     assert server.condition() == ("False", "Deleting", message)
     assert server.condition("SourcesReady")[:2] == ("True", "AllSourcesReady")
     await operator.round()
-    # The vault is kept for as long as somebody reads from it.
+    # The vault is kept while a service depends on it.
     vault = server.live(WORKLOADS, "fra1.vault")["status"]
     assert vault["state"] == "Retiring"
     assert vault["message"] == "waiting for the deletion of these services: reader"
@@ -122,14 +124,14 @@ async def test_a_deletion_removes_everything_in_order(server: Server, operator: 
     assert server.names(*EVERYTHING) == []
     assert await operator.events_sent() == [
         "BootstrapWorkload fra1.shipper Retired",
-        # It has a ConfigMap that pods read for as long as there are any.
+        # Its ConfigMap is kept while its pods exist.
         "BootstrapWorkload fra1.reader Retired",
         "BootstrapWorkload fra1.vault Retired",
     ]
 
 
 @pytest.mark.parametrize("state", ["Maintenance", "Offline"])
-async def test_a_deletion_waits_for_the_state(
+async def test_a_deletion_waits_for_a_state_that_allows_it(
     server: Server, operator: Operator, state: str
 ) -> None:
     await running(server, operator, SHIPPER, DNS, state="Active")
@@ -167,18 +169,18 @@ async def test_a_deletion_waits_for_an_unreadable_record(
 
 
 @pytest.mark.parametrize("state", ["Active", "Draining", "Maintenance", "Offline"])
-async def test_an_empty_one_goes_in_every_state(
+async def test_an_empty_datacenter_is_deleted_in_every_state(
     server: Server, operator: Operator, state: str
 ) -> None:
     await running(server, operator, state=state)
     server.delete(DATACENTERS, "fra1")
     assert await operator.tick() == Done()
-    # Not told that it goes: a status would only make the finalizer miss.
-    assert operator.names_of == ["PATCH datacenters fra1"]
+    # No status write: it would only cause a conflict with the finalizer.
+    assert operator.take_requests() == ["PATCH datacenters fra1"]
     assert server.names(*EVERYTHING) == []
 
 
-async def test_a_deletion_that_lost_a_race_goes_on(server: Server, operator: Operator) -> None:
+async def test_a_deletion_continues_after_a_conflict(server: Server, operator: Operator) -> None:
     await running(server, operator)
     server.delete(DATACENTERS, "fra1")
     operator.look()
@@ -189,7 +191,9 @@ async def test_a_deletion_that_lost_a_race_goes_on(server: Server, operator: Ope
     assert server.names(DATACENTERS) == []
 
 
-async def test_records_of_a_torn_away_datacenter_end(server: Server, operator: Operator) -> None:
+async def test_records_without_their_datacenter_are_deleted(
+    server: Server, operator: Operator
+) -> None:
     await running(server, operator, SHIPPER)
     live = server.live(DATACENTERS, "fra1")
     server.api.put(DATACENTERS, {**live, "metadata": {**live["metadata"], "finalizers": []}})
@@ -200,7 +204,9 @@ async def test_records_of_a_torn_away_datacenter_end(server: Server, operator: O
     assert server.names(*EVERYTHING) == []
 
 
-async def test_a_conflict_is_told_of_a_namesake(server: Server, operator: Operator) -> None:
+async def test_a_conflict_is_reported_again_for_a_recreated_datacenter(
+    server: Server, operator: Operator
+) -> None:
     server.put(SERVICE_SETS, service_set("net", SHIPPER))
     await running(server, operator, SHIPPER)
     server.delete(DATACENTERS, "fra1")
@@ -213,8 +219,8 @@ async def test_a_conflict_is_told_of_a_namesake(server: Server, operator: Operat
 # --- two processes ------------------------------------------------------------------------------
 
 
-async def test_who_sees_an_old_world_does_no_harm(server: Server) -> None:
-    """One that was cut off goes on with what it saw; the other one has finished long ago."""
+async def test_a_process_with_stale_caches_does_no_harm(server: Server) -> None:
+    """A disconnected process continues with its caches after another process has finished."""
     old, new = Operator(server, seed=1), Operator(server, seed=2)
     server.put(DATACENTERS, datacenter(SHIPPER))
     await old.settle()

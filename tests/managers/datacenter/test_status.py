@@ -1,4 +1,4 @@
-"""managers.datacenter.status: what a pass makes of the status of a datacenter."""
+"""managers.datacenter.status: the status of a datacenter."""
 
 import re
 from dataclasses import replace
@@ -32,7 +32,7 @@ LIVE: Object = {
 def record(
     body: BootstrapService, state: str = "Running", message: str = "", **more: Any
 ) -> ServiceRecord:
-    """A record of which the present spec was attempted last."""
+    """A record whose last attempt was of the present spec."""
     desired_service = bodies.desired_service(body)
     progress = ServiceProgress(state=state, message=message, digest=desired_service.digest)  # type: ignore[arg-type]  # a word of a test's table
     return replace(bodies.record(desired_service, progress=progress), **more)
@@ -46,7 +46,7 @@ def merge_result(*services: BootstrapService, **more: Any) -> MergeResult:
 def report(
     *records: ServiceRecord, desired: MergeResult | None = None, **more: Any
 ) -> DatacenterReport:
-    """A pass that wanted just these records, unless told otherwise."""
+    """A report of a reconcile with these records; by default all are desired."""
     desired_state = desired or merge_result(*(record.desired.service for record in records))
     return replace(DatacenterReport(desired_state, RecordPlan(), records), **more)
 
@@ -56,13 +56,13 @@ FAILED = record(SHIPPER, "Failed", "Rejected: no image")
 
 # A report of an active datacenter, and its message.
 NOT_RUNNING: dict[str, tuple[DatacenterReport, str]] = {
-    "one is made": (
+    "one is provisioned": (
         report(record(DNS), record(SHIPPER, "Provisioning", "0 of 1 pods are ready")),
         "shipper: 0 of 1 pods are ready",
     ),
-    "one says nothing": (report(record(SHIPPER, "Pending")), "shipper: Pending"),
-    "one runs as it was asked before": (report(OLD), "dns: Running"),
-    "one goes": (
+    "one without a message": (report(record(SHIPPER, "Pending")), "shipper: Pending"),
+    "one runs with the former spec": (report(OLD), "dns: Running"),
+    "one is retiring": (
         report(record(DNS), record(SHIPPER, "Running", retiring=True), desired=merge_result(DNS)),
         "shipper: Running",
     ),
@@ -70,7 +70,7 @@ NOT_RUNNING: dict[str, tuple[DatacenterReport, str]] = {
         report(record(DNS), desired=merge_result(DNS, SHIPPER)),
         "shipper: not created yet",
     ),
-    "one has no record while another one is too many": (
+    "one has no record while another one is surplus": (
         report(record(DNS), record(bodies.service("old")), desired=merge_result(DNS, SHIPPER)),
         "shipper: not created yet",
     ),
@@ -90,7 +90,7 @@ FINDINGS: dict[str, tuple[DatacenterReport, Any, DatacenterCondition]] = {
         name: (not_running, "Active", DatacenterCondition("False", "ServicesNotRunning", message))
         for name, (not_running, message) in NOT_RUNNING.items()
     },
-    "nothing is wanted": (report(), "Active", RUNS),
+    "no services": (report(), "Active", RUNS),
     "all run": (report(record(SHIPPER), record(DNS)), "Active", RUNS),
     "one failed": (report(record(DNS, "Pending"), FAILED), "Active", REJECTED),
     "one failed in maintenance": (report(FAILED, planned=CLOSED), "Maintenance", REJECTED),
@@ -99,12 +99,12 @@ FINDINGS: dict[str, tuple[DatacenterReport, Any, DatacenterCondition]] = {
         "Maintenance",
         DatacenterCondition("False", "Maintenance", "closed"),
     ),
-    "draining that keeps some": (
+    "draining with kept services": (
         report(record(DNS), record(SHIPPER), desired=merge_result(DNS), planned=CLOSED),
         "Draining",
         RUNS,
     ),
-    "offline, whatever was": (report(FAILED), "Offline", DatacenterCondition("Unknown", "Offline")),
+    "offline": (report(FAILED), "Offline", DatacenterCondition("Unknown", "Offline")),
 }
 
 
@@ -115,19 +115,19 @@ def test_whether_a_datacenter_is_ready(
     assert summarize(report, state).ready == ready
 
 
-def test_no_more_than_five_services_are_named() -> None:
+def test_at_most_five_services_are_named() -> None:
     records = [record(bodies.service(f"s{n}"), "Pending") for n in range(9)]
     assert summarize(report(*records), "Active").ready.message == (
         "s0: Pending; s1: Pending; s2: Pending; s3: Pending; s4: Pending"
     )
 
 
-def test_a_finding_takes_no_reason_that_nobody_explains() -> None:
+def test_an_unknown_reason_is_an_error() -> None:
     with pytest.raises(ValueError, match="'Splendid' is not a reason of a Datacenter"):
         DatacenterCondition("True", "Splendid")
 
 
-def test_every_reason_says_what_it_means_and_what_to_do() -> None:
+def test_every_reason_has_a_meaning_and_a_next_step() -> None:
     for name, reason in DATACENTER_REASONS.items():
         assert re.fullmatch(r"[A-Z][A-Za-z]+", name)
         assert reason.meaning.endswith(".")
@@ -141,7 +141,7 @@ def source(name: str, digest: str = "d1", error: str = "", services: int = 1) ->
     return SourceReport(ServiceSource(name, 5), services, digest, error)
 
 
-def test_what_is_counted() -> None:
+def test_the_counts_of_services() -> None:
     failed, kept = record(bodies.service("a"), "Failed"), record(bodies.service("kept"))
     records = (record(SHIPPER), failed, OLD, kept)
     desired = merge_result(SHIPPER, bodies.service("a"), OLD.desired.service, bodies.service("new"))
@@ -171,7 +171,7 @@ def test_three_conditions_are_stated() -> None:
     assert {condition.last_transition_time for condition in status.conditions} == {NOW}
 
 
-def test_sources_that_fail_and_names_that_are_fought_over_are_named() -> None:
+def test_failing_sources_and_conflicts_are_named() -> None:
     conflict = NameConflict("shipper", "declared", "set/net")
     desired_state = merge_result(
         sources=(source("declared"), source("hook/a", "", "late")), conflicts=(conflict,)
@@ -186,11 +186,11 @@ def test_sources_that_fail_and_names_that_are_fought_over_are_named() -> None:
 
 
 def with_status(status: DatacenterStatus) -> Object:
-    """The datacenter once that status was written."""
+    """The datacenter with that status."""
     return {**LIVE, "status": status.to_object()}
 
 
-def test_what_stays_keeps_its_time() -> None:
+def test_unchanged_values_keep_their_time() -> None:
     desired_state = merge_result(sources=(source("declared"), source("hook/a", "")))
     first = compute(LIVE, DatacenterSummary(RUNS, (), desired_state), NOW)
     assert [view.last_good_time for view in first.sources] == [NOW, None]
@@ -200,7 +200,7 @@ def test_what_stays_keeps_its_time() -> None:
     second = compute(with_status(first), DatacenterSummary(busy, (), changed), LATER)
     assert [view.last_good_time for view in second.sources] == [LATER, LATER]
     assert [condition.last_transition_time for condition in second.conditions] == [LATER, NOW, NOW]
-    # Another reason of the same answer is no transition.
+    # Another reason with the same status is no transition.
     failed = DatacenterCondition("False", "ServicesFailed", "x")
     third = compute(
         with_status(second), DatacenterSummary(failed, (), changed), LATER + timedelta(minutes=1)
@@ -209,7 +209,7 @@ def test_what_stays_keeps_its_time() -> None:
     assert third.conditions[0].reason == "ServicesFailed"
 
 
-def test_a_source_that_fails_keeps_the_time_of_its_last_good_answer() -> None:
+def test_a_failing_source_keeps_the_time_of_its_last_success() -> None:
     good, failing = (
         DatacenterSummary(RUNS, (), merge_result(sources=(source("hook/a", error=error),)))
         for error in ("", "no route")
@@ -218,21 +218,21 @@ def test_a_source_that_fails_keeps_the_time_of_its_last_good_answer() -> None:
     assert (view.error, view.last_good, view.last_good_time) == ("no route", "d1", NOW)
 
 
-def test_whoever_asked_no_source_repeats_what_was_said_of_them() -> None:
-    events_sent = merge_result(sources=(source("hook/a", error="no route"),))
-    first = compute(LIVE, DatacenterSummary(RUNS, (), events_sent), NOW)
+def test_a_deletion_keeps_the_status_of_the_sources() -> None:
+    failing = merge_result(sources=(source("hook/a", error="no route"),))
+    first = compute(LIVE, DatacenterSummary(RUNS, (), failing), NOW)
     leaving = DatacenterCondition("False", "Deleting", "x")
     second = compute(with_status(first), DatacenterSummary(leaving, (record(SHIPPER),)), LATER)
     assert second.sources == first.sources
     assert second.conditions[1:] == first.conditions[1:]
     assert second.summary == "1/1"
-    # A new one has nothing to repeat.
+    # A new datacenter has no earlier status.
     assert [
         condition.type for condition in compute(LIVE, DatacenterSummary(leaving), NOW).conditions
     ] == [READY]
 
 
-def test_texts_of_others_are_cut_and_cleaned() -> None:
+def test_foreign_texts_are_truncated_and_sanitized() -> None:
     bad = source("hook/a", error="a\x00b" + "x" * 5000)
     many = tuple(source(f"hook/{n:03}") for n in range(1, SOURCES_MAX + 3))
     invalid = DatacenterCondition("False", "InvalidSpec", "c\nd")
@@ -244,13 +244,13 @@ def test_texts_of_others_are_cut_and_cleaned() -> None:
     assert [view.name for view in status.sources[1:]] == [
         report.source.name for report in many[: SOURCES_MAX - 1]
     ]
-    # Moments are whole seconds.
+    # Times are whole seconds.
     assert status.conditions[0].last_transition_time == NOW
     assert status.to_object()["sources"][1]["lastGoodTime"] == rfc3339(NOW)
 
 
 @pytest.mark.parametrize("status", ["nonsense", {"conditions": 7}, {"sources": [{"name": 1}]}])
-def test_a_status_that_cannot_be_read_is_written_anew(status: Any) -> None:
+def test_an_unreadable_status_is_replaced(status: Any) -> None:
     live = {**LIVE, "status": status}
     account = DatacenterSummary(RUNS, (), merge_result(sources=(source("a"),)))
     assert compute(live, account, NOW) == compute(LIVE, account, NOW)

@@ -1,4 +1,4 @@
-"""Both stores keep the contract; and what is special about each."""
+"""Both stores fulfil the contract, and tests of each store."""
 
 import copy
 from dataclasses import replace
@@ -62,7 +62,7 @@ async def test_a_record_is_an_object_that_its_datacenter_owns(cluster: Cluster) 
     assert identity == ["Datacenter", "fra1", "uid-fra1", True]
 
 
-async def test_the_status_is_applied_whole_by_a_manager_of_its_own(cluster: Cluster) -> None:
+async def test_the_status_is_applied_with_its_own_field_manager(cluster: Cluster) -> None:
     record = await cluster.store.record(await cluster.store.insert(FRA, SHIPPER), RUNNING)
     call = cluster.writes[-1]
     assert (call.method, call.path.rpartition("/")[2]) == ("PATCH", "status")
@@ -80,7 +80,7 @@ async def test_the_status_is_applied_whole_by_a_manager_of_its_own(cluster: Clus
     assert cluster.live["status"]["observedGeneration"] == 2
 
 
-async def test_a_quiet_record_costs_no_request(cluster: Cluster) -> None:
+async def test_an_unchanged_record_costs_no_request(cluster: Cluster) -> None:
     record = await cluster.store.record(await cluster.store.insert(FRA, SHIPPER), RUNNING)
     before = len(cluster.server.requests)
     await cluster.clock.advance(3600)
@@ -90,7 +90,7 @@ async def test_a_quiet_record_costs_no_request(cluster: Cluster) -> None:
     assert len(cluster.server.requests) == before
 
 
-async def test_what_another_process_wrote_is_not_overwritten(cluster: Cluster) -> None:
+async def test_a_write_of_another_process_is_not_overwritten(cluster: Cluster) -> None:
     await cluster.store.insert(FRA, SHIPPER)
     first, second = cluster.store, cluster.new_store()
     (mine,) = await first.list_by_datacenter(FRA)
@@ -116,7 +116,7 @@ async def test_a_record_that_another_process_removed_is_a_conflict(cluster: Clus
     await cluster.store.retire(record)
 
 
-async def test_a_lost_lease_is_no_conflict(cluster: Cluster) -> None:
+async def test_a_lost_lease_is_not_a_conflict(cluster: Cluster) -> None:
     record = await cluster.store.insert(FRA, SHIPPER)
     cluster.lost = True
     with pytest.raises(LeaseLost):
@@ -125,7 +125,7 @@ async def test_a_lost_lease_is_no_conflict(cluster: Cluster) -> None:
         await cluster.store.retire(record)
 
 
-async def test_a_finalizer_of_somebody_else_stays(cluster: Cluster) -> None:
+async def test_a_foreign_finalizer_is_kept(cluster: Cluster) -> None:
     await cluster.store.insert(FRA, SHIPPER)
     live = copy.deepcopy(cluster.live)
     live["metadata"]["finalizers"].insert(0, "example.com/audit")
@@ -140,7 +140,7 @@ async def test_a_finalizer_of_somebody_else_stays(cluster: Cluster) -> None:
 
 
 async def unreadable_record(cluster: Cluster) -> ServiceRecord:
-    """A record whose object somebody made unreadable."""
+    """A record whose object was made unreadable."""
     record = await cluster.store.insert(FRA, SHIPPER)
     live = copy.deepcopy(cluster.live)
     live["spec"]["service"]["services"] = "none"
@@ -149,7 +149,7 @@ async def unreadable_record(cluster: Cluster) -> ServiceRecord:
     return record
 
 
-async def test_an_unreadable_record_is_told_once_and_hides_no_other(cluster: Cluster) -> None:
+async def test_an_unreadable_record_is_logged_once_and_hides_no_other(cluster: Cluster) -> None:
     await unreadable_record(cluster)
     await cluster.store.insert(FRA, desired_service(service("dns")))
     with capture_logs() as log_lines:
@@ -161,7 +161,7 @@ async def test_an_unreadable_record_is_told_once_and_hides_no_other(cluster: Clu
     assert "spec.service.services" in log_lines[0]["detail"]
 
 
-async def test_an_unreadable_record_can_be_let_go(cluster: Cluster) -> None:
+async def test_an_unreadable_record_can_be_deleted(cluster: Cluster) -> None:
     record = await unreadable_record(cluster)
     await cluster.store.retire(record)
     going = await cluster.record()

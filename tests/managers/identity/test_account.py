@@ -32,9 +32,12 @@ def spared_objects(cluster: gen.Cluster, world: gen.World) -> list[tuple[str, st
 
 # sentence: (the existing account of the name, planned kinds)
 REUSE: dict[str, tuple[gen.World, set[Any]]] = {
-    "nothing: all three are made": (gen.world(), ALL),
-    "a person's own is used and only bound": (gen.world().with_account("mine"), ROLES),
-    "ours is kept up": (gen.world().with_account("mine", free=False), ALL),
+    "no account: all three objects are created": (gen.world(), ALL),
+    "an account of a user is only bound": (gen.world().with_account("mine"), ROLES),
+    "an account of the operator is kept up to date": (
+        gen.world().with_account("mine", free=False),
+        ALL,
+    ),
 }
 
 
@@ -54,13 +57,13 @@ def metadata(**more: Any) -> dict[str, Any]:
 
 CONTROLLER = {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "u", "controller": True}
 GUEST = {**CONTROLLER, "controller": False}
-# sentence: (metadata of the account, did a user create it)
+# sentence: (metadata of the account, whether a user created it)
 FREE: dict[str, tuple[dict[str, Any], bool]] = {
     "plain": ({}, True),
     "annotated for a cloud": ({"annotations": {"iam": "arn"}}, True),
     "owned, and not controlled": ({"ownerReferences": [GUEST]}, True),
     "controlled by something": ({"ownerReferences": [CONTROLLER]}, False),
-    "made for a cluster once": ({"annotations": {labels.OWNER_UID: "other"}}, False),
+    "created for another cluster": ({"annotations": {labels.OWNER_UID: "other"}}, False),
     "handed over to us": ({"annotations": {labels.ADOPT: "x"}}, False),
 }
 
@@ -80,9 +83,9 @@ def test_only_an_account_in_the_spec_is_read(name: str | None, own_name: str | N
 
 # sentence: (annotations of the account, status, reason)
 ANNOTATIONS: dict[str, tuple[Mapping[str, str], str, str]] = {
-    "they are there already": ({"iam": "arn", "more": "x"}, "True", "ServiceAccountReused"),
-    "they are missing": ({}, "False", "ServiceAccountAnnotationsMissing"),
-    "they differ": ({"iam": "other"}, "False", "ServiceAccountAnnotationsMissing"),
+    "annotations present": ({"iam": "arn", "more": "x"}, "True", "ServiceAccountReused"),
+    "annotations missing": ({}, "False", "ServiceAccountAnnotationsMissing"),
+    "annotations differ": ({"iam": "other"}, "False", "ServiceAccountAnnotationsMissing"),
 }
 
 
@@ -115,13 +118,13 @@ OLD_THREE = [
     ("Role", f"{OLD}-role"),
     ("RoleBinding", f"{OLD}-rolebinding"),
 ]
-# sentence: (pods and StatefulSet, what is kept)
+# sentence: (pods and StatefulSet, the kept objects)
 RENAMED: dict[str, tuple[gen.World, list[tuple[str, str]]]] = {
     "a pod still runs under the old name": (
         gen.world().with_pods(gen.pod(0).under("mine"), gen.pod(1).under(OLD)),
         OLD_THREE,
     ),
-    "a pod under the old name is on its way out": (
+    "a pod under the old name terminates": (
         gen.world().with_pods(gen.pod(1).under(OLD).terminating()),
         OLD_THREE,
     ),
@@ -129,12 +132,12 @@ RENAMED: dict[str, tuple[gen.World, list[tuple[str, str]]]] = {
         gen.world().with_set(gen.stateful_set().under(OLD)).with_pods(gen.pod(0).under("mine")),
         OLD_THREE,
     ),
-    "the last one is gone": (
+    "no pod under the old name": (
         gen.world().with_set(gen.stateful_set().under("mine")).with_pods(gen.pod(0).under("mine")),
         [],
     ),
-    "nobody knows under which": (gen.world().with_pods(gen.pod(0)), []),
-    "a name that cannot have been asked for": (
+    "pods with an unknown account": (gen.world().with_pods(gen.pod(0)), []),
+    "a name that no spec can have": (
         gen.world().with_pods(gen.pod(0).under("a" * 250)),
         [],
     ),
@@ -213,14 +216,14 @@ def cluster_with_lock(operation: str) -> gen.Cluster:
 
 # sentence: (cluster, accounts except that of the servers)
 JOB_ACCOUNTS: dict[str, tuple[gen.Cluster, list[str]]] = {
-    "no jobs are asked for": (ALONE, []),
-    "what is backed up can be restored": (
+    "no jobs": (ALONE, []),
+    "backups": (
         ALONE.with_spec(backup=BACKUP),
         [BACKUP_ACCOUNT, RESTORE_ACCOUNT],
     ),
-    "restores alone": (ALONE.with_spec(restore={"jwtAuthRole": "mine"}), [RESTORE_ACCOUNT]),
+    "restores only": (ALONE.with_spec(restore={"jwtAuthRole": "mine"}), [RESTORE_ACCOUNT]),
     "one restore that runs": (cluster_with_lock("Restore"), [RESTORE_ACCOUNT]),
-    "a backup that runs on after spec.backup is gone": (
+    "a running backup after spec.backup was removed": (
         cluster_with_lock("Backup"),
         [BACKUP_ACCOUNT],
     ),
@@ -229,11 +232,11 @@ JOB_ACCOUNTS: dict[str, tuple[gen.Cluster, list[str]]] = {
         ALONE.with_spec(upgrade={"jwtAuthRole": "mine"}),
         [UPGRADE_ACCOUNT],
     ),
-    "a first boot that made the roles of jobs": (
+    "a first boot with the roles of jobs": (
         gen.cluster().self_init(login=True),
         [UPGRADE_ACCOUNT],
     ),
-    "roles of jobs that the operator makes after the first boot": (
+    "roles of jobs created after the first boot": (
         gen.cluster(),
         [UPGRADE_ACCOUNT],
     ),

@@ -1,4 +1,4 @@
-"""managers.identity.plan: the rights of a server in the API, and for which pods."""
+"""managers.identity.plan: the Role of the servers, and the pods that it names."""
 
 from typing import Any
 
@@ -64,15 +64,17 @@ def test_a_server_may_only_label_its_own_pod() -> None:
 
 # sentence: (replicas, ordinals of existing pods, ordinals in the Role)
 ORDINALS: dict[str, tuple[int, tuple[int, ...], list[int]]] = {
-    "three at least": (1, (), [0, 1, 2]),
-    "as many as asked for": (5, (), [0, 1, 2, 3, 4]),
-    "a pod that still runs keeps its right": (3, (4,), [0, 1, 2, 4]),
-    "in the order of ordinals, not of text": (1, (10, 9), [0, 1, 2, 9, 10]),
+    "at least three": (1, (), [0, 1, 2]),
+    "the requested number": (5, (), [0, 1, 2, 3, 4]),
+    "a surplus pod that still runs": (3, (4,), [0, 1, 2, 4]),
+    "numeric order of ordinals": (1, (10, 9), [0, 1, 2, 9, 10]),
 }
 
 
 @pytest.mark.parametrize(("replicas", "there", "expected"), ORDINALS.values(), ids=ORDINALS.keys())
-def test_which_pods(replicas: int, there: tuple[int, ...], expected: list[int]) -> None:
+def test_which_pods_the_role_contains(
+    replicas: int, there: tuple[int, ...], expected: list[int]
+) -> None:
     world = gen.world().with_pods(*map(gen.pod, there))
     named = pods_of(bodies(world, replicas=replicas)[ROLE])
     assert named == [f"x-{ordinal}" for ordinal in expected]
@@ -80,7 +82,7 @@ def test_which_pods(replicas: int, there: tuple[int, ...], expected: list[int]) 
 
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.integers(0, 14), unique=True), st.randoms(use_true_random=False))
-def test_the_order_in_which_pods_come_changes_nothing(ordinals: list[int], rng: Any) -> None:
+def test_the_order_of_pods_changes_nothing(ordinals: list[int], rng: Any) -> None:
     """A list in another order would be written in every reconcile."""
     shuffled = list(ordinals)
     rng.shuffle(shuffled)

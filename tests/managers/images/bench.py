@@ -1,4 +1,4 @@
-"""A registry, a verifier, and somebody who signs."""
+"""A registry, a verifier and a signer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.managers.images.signing import Signer
 
 @dataclass
 class Bench:
-    """A registry, a verifier, and somebody who signs."""
+    """A registry, a verifier and a signer."""
 
     server: RegistryServer
     signer: Signer

@@ -1,4 +1,4 @@
-"""What a real registry held after real cosign v3.1.3 had signed, once per kind of key.
+"""The content of a real registry after real cosign v3.1.3 had signed, per kind of key.
 
 Files: recorded/<kind>.json, made with `cosign sign` in both of its schemes, without a transparency
 log. Manifests are by tag and by digest, blobs by digest.
@@ -36,7 +36,7 @@ class Recording:
 
     @property
     def older_layer(self) -> dict[str, Any]:
-        """The one signature of the older scheme."""
+        """The one signature of the older format."""
         manifest = orjson.loads(self.manifests[f"{self.digest.replace(':', '-')}.sig"])
         (layer,) = manifest["layers"]
         older: dict[str, Any] = layer
@@ -44,12 +44,12 @@ class Recording:
 
     @property
     def older_payload(self) -> bytes:
-        """What that signature is made over."""
+        """The signed payload."""
         return self.blobs[self.older_layer["digest"]].encode()
 
     @property
     def bundle(self) -> bytes:
-        """The one bundle of the newer scheme."""
+        """The one bundle of the newer format."""
         (bundle,) = [text for text in self.blobs.values() if "dsseEnvelope" in text]
         return bundle.encode()
 
@@ -60,5 +60,5 @@ def recording(kind: str) -> Recording:
 
 
 def base64_of(content: bytes) -> str:
-    """Encode as JSON documents of this trade do."""
+    """Encode in base64, as the documents of signatures do."""
     return base64.b64encode(content).decode()

@@ -1,4 +1,4 @@
-"""A registry that a test scripts: contents, logins, faults; it counts what it is asked."""
+"""A registry with contents, logins and faults of a test; it counts the requests."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Fault = Callable[[web.Request], web.StreamResponse | None]
 
 
 def digest_of(content: bytes) -> str:
-    """The digest by which a registry knows a content."""
+    """The digest of a content."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 @dataclass
 class RegistryServer:
-    """Contents of one repository, whatever it is called."""
+    """The contents of one repository of any name."""
 
     address: str = ""
     manifests: dict[str, bytes] = field(default_factory=dict)
@@ -48,20 +48,20 @@ class RegistryServer:
     authorized: list[str] = field(default_factory=list)
 
     def image(self, tag: str, content: str = "one") -> str:
-        """Put an image there and return its digest."""
+        """Add an image and return its digest."""
         manifest = orjson.dumps({"schemaVersion": 2, "mediaType": _MANIFEST, "note": content})
         digest = self.manifest(manifest)
         self.manifests[tag] = manifest
         return digest
 
     def manifest(self, content: bytes) -> str:
-        """Put a manifest there by its digest."""
+        """Add a manifest by its digest."""
         digest = digest_of(content)
         self.manifests[digest] = content
         return digest
 
     def signed(self, signer: Signer, digest: str) -> None:
-        """Sign an image in the newer scheme."""
+        """Sign an image in the newer format."""
         self.attach(digest, signer.bundle(digest))
 
     def attach(self, digest: str, bundle: bytes) -> None:
@@ -77,7 +77,7 @@ class RegistryServer:
             self.manifests[digest.replace(":", "-")] = index
 
     def signed_older(self, layers: list[tuple[dict[str, Any], bytes]], digest: str) -> None:
-        """Put signatures of the older scheme there."""
+        """Add signatures of the older format."""
         for layer, payload in layers:
             self.blobs[layer["digest"]] = payload
         manifest = orjson.dumps({"layers": [layer for layer, _ in layers]})
@@ -85,13 +85,13 @@ class RegistryServer:
 
     @property
     def requests(self) -> int:
-        """How often it was asked since the last time that somebody looked."""
+        """The number of requests since the last read of this property."""
         count = len(self.paths)
         self.paths.clear()
         return count
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """Answer one request."""
+        """Respond to one request."""
         self.paths.append(request.path)
         self.authorized.append(request.headers.get("Authorization", ""))
         self.arrived.release()

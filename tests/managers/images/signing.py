@@ -1,4 +1,4 @@
-"""Signs as cosign does, with keys of a test: for documents that no honest signer would make."""
+"""Signs as cosign does, with keys of a test, also documents that cosign would not sign."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ CLAIM = "cosign container image signature"
 
 
 def new_key() -> ec.EllipticCurvePrivateKey:
-    """Draw a key."""
+    """Generate a key."""
     return ec.generate_private_key(ec.SECP256R1())
 
 
 def pem(key: ec.EllipticCurvePrivateKey) -> str:
-    """The public half, as it stands in a spec."""
+    """The public key, as in a spec."""
     return (
         key.public_key()
         .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
@@ -39,7 +39,7 @@ def pem(key: ec.EllipticCurvePrivateKey) -> str:
 
 
 def statement(digest: str, **changes: Any) -> bytes:
-    """What a signature of an image is made over, in the newer scheme."""
+    """The statement that is signed in the newer format."""
     parts = {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"digest": {"sha256": digest.removeprefix("sha256:")}}],
@@ -51,13 +51,13 @@ def statement(digest: str, **changes: Any) -> bytes:
 
 @dataclass
 class Signer:
-    """A key and what is done with it."""
+    """A private key."""
 
     key: ec.EllipticCurvePrivateKey = field(default_factory=new_key)
 
     @property
     def public_key(self) -> str:
-        """The public half in PEM."""
+        """The public key in PEM."""
         return pem(self.key)
 
     def sign(self, content: bytes) -> bytes:
@@ -65,7 +65,7 @@ class Signer:
         return self.key.sign(content, ec.ECDSA(hashes.SHA256()))
 
     def older(self, repository: str, digest: str, **changes: Any) -> tuple[dict[str, Any], bytes]:
-        """A signature of the older scheme: the layer and the document."""
+        """A signature of the older format: the layer and the document."""
         critical = {
             "identity": {"docker-reference": repository},
             "image": {"docker-manifest-digest": digest},

@@ -1,7 +1,7 @@
-"""Stand-ins of Fulcio, its certificate log and Rekor, with keys of a test.
+"""Fakes of Fulcio, its certificate log and Rekor, with keys of a test.
 
-They make what `cosign sign` without a key leaves in a registry: a certificate for an identity with
-the promise of a certificate log, and an entry of a log with promise, proof and checkpoint.
+They create what `cosign sign` without a key stores in a registry: a certificate for an identity
+with the timestamp of a certificate log, and a log entry with timestamp, proof and checkpoint.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _usage(one: str) -> x509.KeyUsage:
 
 @dataclass
 class KeylessSigner:
-    """Somebody with an identity, and the services that he signs with."""
+    """A signer with an identity, and the services that it uses."""
 
     authority: Authority = field(default_factory=Authority)
     certificate_log: Log = field(default_factory=Log)
@@ -223,7 +223,7 @@ class KeylessSigner:
         return orjson.dumps({"apiVersion": "0.0.1", "kind": "dsse", "spec": spec})
 
     def certificate(self) -> x509.Certificate:
-        """A certificate for the identity, once more with the promise about itself."""
+        """A certificate for the identity, with the timestamp of its precertificate."""
         bare = self._certificate(_der(0x04, b"\0\0"))
         return self._certificate(self.certificate_log.promise_of(bare, self.authority))
 

@@ -1,4 +1,4 @@
-"""T09: the one place where the operator itself asks an address that a spec names.
+"""T09: the only requests of the operator to an address from a spec.
 
 Only for images with a policy, only GET, only https, and never an address of the node, of its link
 or of a cloud's metadata service: neither by its number, nor by a name that leads there, nor because
@@ -40,7 +40,7 @@ METADATA = (
 
 @pytest.fixture
 def connections(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Every address that somebody tries to connect to; nobody gets through."""
+    """Every address of a connection attempt; all attempts fail."""
     tried: list[Any] = []
 
     async def refuse(loop: Any, sock: socket.socket, address: Any) -> None:
@@ -63,7 +63,7 @@ def resolving_to(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
 
 
 async def verify_at(host: str) -> str:
-    """What is said of an image at that host."""
+    """The verdict on an image at that host."""
     try:
         async with RegistrySession(
             host, REPOSITORY, RegistryLogin("me", "secret"), insecure=False
@@ -75,7 +75,7 @@ async def verify_at(host: str) -> str:
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=ascii)
-async def test_attack_t09_no_host_of_the_table_is_connected_to(
+async def test_attack_t09_no_host_of_the_table_is_contacted(
     host: str, connections: list[Any]
 ) -> None:
     """What the grammar of images lets through is asked of the resolver, and never connected to.
@@ -95,20 +95,20 @@ async def test_attack_t09_no_host_of_the_table_is_connected_to(
 
 
 @pytest.mark.parametrize("address", METADATA)
-async def test_attack_t09_a_name_that_leads_to_a_metadata_service_is_not_followed(
+async def test_attack_t09_a_name_that_resolves_to_a_metadata_service_is_not_contacted(
     address: str, connections: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As DNS rebinding does: what is looked at is the address that would be connected to."""
+    """DNS rebinding: the check uses the address of the connection."""
     assert not is_allowed_address(address, loopback=False)
     resolving_to(monkeypatch, address)
     assert await verify_at("registry.example.com")
     assert connections == []
 
 
-async def test_an_address_of_a_registry_is_connected_to(
+async def test_the_address_of_a_registry_is_contacted(
     connections: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that the tests above see what they mean to see."""
+    """Shows that the tests above would detect a connection."""
     resolving_to(monkeypatch, "192.0.2.10")
     assert await verify_at("registry.example.com")
     assert [connection[0] for connection in connections] == ["192.0.2.10"]

@@ -1,4 +1,4 @@
-"""managers.images.credentials: which login of which Secret, and for which registry."""
+"""managers.images.credentials: the login of a registry from the pull Secrets."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ COVERED: dict[str, tuple[str, str, bool]] = {
     "a host and port": ("r.example.com:5000", "r.example.com:5000/a", True),
     "another port": ("r.example.com:5000", "r.example.com/a", False),
     "another host": ("r.example.org", "r.example.com/a", False),
-    "a host that only ends like it": ("example.com", "r.example.com/a", False),
+    "a host with the same suffix": ("example.com", "r.example.com/a", False),
     "Docker Hub by its oldest name": ("https://index.docker.io/v1/", "openbao/openbao", True),
     "Docker Hub by its newest name": ("docker.io", "openbao/openbao", True),
-    "Docker Hub for somebody else": ("docker.io", "r.example.com/a", False),
+    "Docker Hub for another registry": ("docker.io", "r.example.com/a", False),
     "any host of a domain": ("*.example.com", "r.example.com/a", True),
     "any host, not deeper": ("*.example.com", "a.r.example.com/a", False),
     "a repository": ("r.example.com/a", "r.example.com/a/b", True),
     "the repository itself": ("r.example.com/a", "r.example.com/a:1", True),
-    "a repository that begins alike": ("r.example.com/a", "r.example.com/ab", False),
+    "a repository with the same prefix": ("r.example.com/a", "r.example.com/ab", False),
 }
 
 
 @pytest.mark.parametrize(("place", "image", "fine"), COVERED.values(), ids=COVERED.keys())
-def test_a_login_is_for_its_place(place: str, image: str, fine: bool) -> None:
+def test_a_login_matches_its_registry(place: str, image: str, fine: bool) -> None:
     for older in (False, True):
         login = login_for(parse(image), [secret({place: entry()}, older=older)])
         assert (login is not None) is fine
 
 
-def test_the_longest_place_wins_and_the_first_secret() -> None:
+def test_the_longest_match_and_the_first_secret_win() -> None:
     one = secret({"r.example.com": entry("wide"), "r.example.com/a": entry("narrow")})
     two = secret({"r.example.com/a/b": entry("later")})
     image = parse("r.example.com/a/b:1")
     assert gen.present(login_for(image, [secret({}), one, two])).user == "narrow"
 
 
-def test_user_and_password_may_stand_alone() -> None:
+def test_username_and_password_need_no_auth_field() -> None:
     named = {"username": "u", "password": "p:q"}
     login = gen.present(login_for(parse("r.example.com/a"), [secret({"r.example.com": named})]))
     assert login.basic() == f"Basic {base64_of(b'u:p:q')}"
@@ -72,16 +72,16 @@ JUNK: dict[str, dict[str, Any]] = {
     "no JSON": {"data": {".dockerconfigjson": "eA=="}},
     "a list": secret([]),
     "no auths": {"data": {".dockerconfigjson": base64_of(b"[]")}},
-    "an entry that is none": secret({"r.example.com": 7}),
+    "an invalid entry": secret({"r.example.com": 7}),
     "an entry without login": secret({"r.example.com": {}}),
     "a login without colon": secret({"r.example.com": {"auth": base64_of(b"u")}}),
-    "a login that is no text": secret({"r.example.com": {"auth": base64_of(b"\xff:x")}}),
+    "a login of another type": secret({"r.example.com": {"auth": base64_of(b"\xff:x")}}),
     "a login that is a number": secret({"r.example.com": {"auth": 7}}),
 }
 
 
 @pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK.keys())
-def test_junk_is_no_login_and_no_error(junk: dict[str, Any]) -> None:
+def test_junk_is_ignored(junk: dict[str, Any]) -> None:
     good = secret({"r.example.com": entry("good")})
     assert login_for(parse("r.example.com/a"), [junk]) is None
     assert gen.present(login_for(parse("r.example.com/a"), [junk, good])).user == "good"
@@ -92,8 +92,8 @@ def test_a_login_is_not_printed() -> None:
     assert "hush" not in f"{login!r} {login}"
 
 
-def test_attack_t10_a_secret_of_many_logins_is_refused_by_name() -> None:
-    """Each place costs a comparison with the registry, and a Secret has room for 20,000."""
+def test_attack_t10_a_secret_with_too_many_logins_is_refused_by_name() -> None:
+    """Each entry is compared with the registry, and a Secret has space for 20,000."""
     many = {f"*{n}.example.com": entry() for n in range(LOGINS_MAX + 1)}
     named = {**secret(many), "metadata": {"namespace": "ns", "name": "pull"}}
     with pytest.raises(PullSecretError, match=f"Secret ns/pull: .*{LOGINS_MAX + 1} logins"):
@@ -102,8 +102,8 @@ def test_attack_t10_a_secret_of_many_logins_is_refused_by_name() -> None:
     assert login_for(parse("r.example.com/a"), [secret(many)]) is None
 
 
-def test_attack_t10_a_place_of_many_stars_is_for_no_host() -> None:
-    """A pattern is compiled before it is compared, in step with its length."""
+def test_attack_t10_a_pattern_with_many_wildcards_matches_no_host() -> None:
+    """The compilation of a pattern takes time linear in its length."""
     image = parse("r.example.com/a")
     stars = "*" * STARS_MAX + ".example.com"
     assert login_for(image, [secret({stars: entry()})]) is not None

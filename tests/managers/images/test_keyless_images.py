@@ -1,4 +1,4 @@
-"""managers.images.signatures: images that an identity signed, from a registry to the verdict."""
+"""managers.images.signatures: images signed with an identity, from the registry to the verdict."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.managers.images.sigstore_services import ISSUER, SUBJECT, KeylessSign
 
 @dataclass
 class Keyless:
-    """The same registry, and somebody who signs with an identity."""
+    """The same registry, and a signer with an identity."""
 
     bench: Bench
     signer: KeylessSigner
@@ -39,7 +39,7 @@ class Keyless:
         self.bench.server.attach(digest, (signer or self.signer).bundle(digest))
 
     async def ask(self, **policy: object) -> ImageVerdict:
-        """Ask without what was remembered."""
+        """Verify without the cache."""
         trust = Trust(frozenset({self.bench.server.address}), self.root)
         verifier = ImageVerifier(self.bench.api, self.bench.clock, trust)
         return await verifier.verdict(self.question(**policy))
@@ -73,7 +73,7 @@ async def test_an_image_signed_with_an_identity_is_pinned(lists: bool) -> None:
         assert SUBJECT not in other.message
 
 
-async def test_an_older_signature_proves_no_identity_and_is_not_fetched() -> None:
+async def test_a_simple_signature_has_no_identity_and_is_not_fetched() -> None:
     async with keyless() as here:
         digest = here.bench.server.image("2.4.0")
         repository = f"{here.bench.server.address}/team/openbao"
@@ -83,7 +83,7 @@ async def test_an_older_signature_proves_no_identity_and_is_not_fetched() -> Non
         assert not [path for path in here.bench.server.paths if "/blobs/" in path]
 
 
-async def test_an_identity_needs_a_trust_root_before_the_registry_is_asked() -> None:
+async def test_without_a_trust_root_the_registry_is_not_contacted() -> None:
     async with keyless() as here:
         here.attach(here.bench.server.image("2.4.0"))
         here.root = EMPTY_TRUST_ROOT

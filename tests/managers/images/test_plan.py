@@ -1,4 +1,4 @@
-"""managers.images.plan and policy: which reference is written, and what holds back the pods."""
+"""managers.images.plan and policy: the image reference of the pods, and what blocks them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ DOWN = ImageVerdict(IMAGE, problem="unreachable", message="down", retry_after=15
 WARN = {"imageVerification": {**POLICY, "failurePolicy": "Warn"}}
 
 
-def test_b34_exactly_what_was_proven_is_written() -> None:
+def test_b34_exactly_the_verified_image_is_written() -> None:
     choice = choose(PROVEN)
     assert choice.server == PINNED
     assert choice.outcome == Done()
@@ -59,26 +59,28 @@ def test_b34_exactly_what_was_proven_is_written() -> None:
 @pytest.mark.parametrize(
     ("version", "helper"), [("2.4.0", "r/op:1"), ("2.5.0", ""), ("2.5.4", ""), ("2.5.5", "r/op:1")]
 )
-def test_servers_that_a_signal_may_end_get_none(version: str, helper: str) -> None:
+def test_servers_that_a_reload_signal_may_crash_get_no_operator_image(
+    version: str, helper: str
+) -> None:
     assert choose(None, version=version).operator_image == helper
 
 
 DEFAULTS: dict[str, tuple[dict[str, Any], str]] = {
-    "the installation's choice": ({}, "r.example.com/bao:2.4.0"),
+    "the default repository": ({}, "r.example.com/bao:2.4.0"),
     "without the v of the version": ({"version": "v2.4.0"}, "r.example.com/bao:2.4.0"),
     "build metadata as a tag can hold it": (
         {"version": "2.4.0+one"},
         "r.example.com/bao:2.4.0_one",
     ),
-    "the user's own": ({"image": "x/y:2.4.0"}, "x/y:2.4.0"),
-    "the user's own without tag gets the version": ({"image": "x/y"}, "x/y:2.4.0"),
+    "the image of the spec": ({"image": "x/y:2.4.0"}, "x/y:2.4.0"),
+    "the image of the spec without a tag gets the version": ({"image": "x/y"}, "x/y:2.4.0"),
     "a registry's port is no tag": ({"image": "r:5000/y"}, "r:5000/y:2.4.0"),
     "a digest needs no tag": ({"image": f"x/y@{DIGEST}"}, f"x/y@{DIGEST}"),
 }
 
 
 @pytest.mark.parametrize(("fields", "image"), DEFAULTS.values(), ids=DEFAULTS.keys())
-def test_b34_the_default_image_is_asked_about_as_it_is_written(
+def test_b34_the_default_image_is_verified_as_it_is_written(
     fields: dict[str, Any], image: str
 ) -> None:
     cluster_spec = spec(imageVerification=POLICY, **fields)
@@ -92,21 +94,23 @@ def test_b34_the_default_image_is_asked_about_as_it_is_written(
 
 
 @pytest.mark.parametrize("fields", [fields for fields, _ in DEFAULTS.values()])
-def test_b44_no_reference_moves_by_itself(fields: dict[str, Any]) -> None:
+def test_b44_no_reference_is_mutable(fields: dict[str, Any]) -> None:
     reference = server_image(spec(**fields), HERE.image_repository)
     assert not reference.endswith("latest")
     assert "2.4.0" in reference or "@sha256:" in reference
 
 
 HELD: dict[str, tuple[ImageVerdict | None, type, str]] = {
-    "nothing proven": (UNVERIFIED, Blocked, "ImageVerificationFailed"),
-    "nobody to ask": (DOWN, Wait, "ImageRegistryUnavailable"),
-    "nobody asked": (None, Wait, "ImageRegistryUnavailable"),
+    "not verified": (UNVERIFIED, Blocked, "ImageVerificationFailed"),
+    "registry unavailable": (DOWN, Wait, "ImageRegistryUnavailable"),
+    "no verdict yet": (None, Wait, "ImageRegistryUnavailable"),
 }
 
 
 @pytest.mark.parametrize(("verdict", "kind", "reason"), HELD.values(), ids=HELD.keys())
-def test_block_holds_back_the_pods(verdict: ImageVerdict | None, kind: type, reason: str) -> None:
+def test_policy_block_blocks_the_pods(
+    verdict: ImageVerdict | None, kind: type, reason: str
+) -> None:
     choice = choose(verdict)
     assert isinstance(choice.outcome, kind)
     assert isinstance(choice.outcome, Blocked | Wait)
@@ -114,25 +118,25 @@ def test_block_holds_back_the_pods(verdict: ImageVerdict | None, kind: type, rea
 
 
 @pytest.mark.parametrize("verdict", [UNVERIFIED, DOWN, None])
-def test_warn_uses_the_tag_and_records_nothing(verdict: ImageVerdict | None) -> None:
+def test_policy_warn_uses_the_tag_and_records_nothing(verdict: ImageVerdict | None) -> None:
     choice = choose(verdict, **WARN)
     assert (choice.server, choice.records) == (IMAGE, ())
     assert isinstance(choice.outcome, Done)
 
 
-def test_warn_pins_what_is_proven_all_the_same() -> None:
+def test_policy_warn_pins_a_verified_image() -> None:
     assert choose(PROVEN, **WARN).server == PINNED
 
 
 @pytest.mark.parametrize("policy", [None, {**POLICY, "enabled": False}])
-def test_without_a_policy_nothing_is_asked_and_the_tag_is_used(policy: Any) -> None:
+def test_without_a_policy_nothing_is_verified_and_the_tag_is_used(policy: Any) -> None:
     cluster_spec = spec(imageVerification=policy)
     assert server_image_request(cluster_spec, "shop", HERE.image_repository) is None
     choice = choose(PROVEN, imageVerification=policy)
     assert (choice.server, choice.outcome, choice.records) == (IMAGE, Done(), ())
 
 
-def test_an_identity_is_asked_for_as_a_key_is() -> None:
+def test_an_identity_is_requested_like_a_key() -> None:
     keyless = {"enabled": True, **IDENTITY}
     cluster_spec = spec(imageVerification=keyless, operatorImageVerification=keyless)
     questions = (
@@ -153,18 +157,18 @@ def helper(verdict: ImageVerdict | None, **policy: Any) -> ImageChoice:
     return images_of(cluster_spec, HERE, Observed(now=EPOCH, images=images))
 
 
-def test_the_helper_has_a_policy_of_its_own() -> None:
+def test_the_operator_image_has_its_own_policy() -> None:
     proven = ImageVerdict("r/op:1", pinned=HELPER_PINNED, record=f"key {HELPER_PINNED}")
     choice = helper(proven)
     assert choice.operator_image == HELPER_PINNED
     assert dict(choice.records) == {labels.OPERATOR_IMAGE_VERIFICATION: f"key {HELPER_PINNED}"}
     assert choice.server == IMAGE
-    # Nothing falls through from the server's policy to the helper's, nor back.
+    # The policies of the server image and of the operator image are independent.
     assert choose(PROVEN).operator_image == "r/op:1"
     assert helper(None).outcome == Done()
 
 
-def test_a_helper_that_is_not_proven_is_not_used_and_stops_no_pod() -> None:
+def test_an_unverified_operator_image_is_not_used_and_stops_no_pod() -> None:
     refused = ImageVerdict("r/op:1", problem="unverified", message="x", retry_after=60.0)
     assert (helper(refused).operator_image, helper(refused).outcome) == ("", Done())
     assert (helper(None).operator_image, helper(refused, failurePolicy="Warn").operator_image) == (
@@ -173,14 +177,14 @@ def test_a_helper_that_is_not_proven_is_not_used_and_stops_no_pod() -> None:
     )
 
 
-def test_without_an_operator_image_there_is_nothing_to_ask() -> None:
+def test_without_an_operator_image_nothing_is_verified() -> None:
     cluster_spec = spec(operatorImageVerification=POLICY)
     assert operator_image_request(cluster_spec, "shop", "") is None
     bare = replace(HERE, operator_image="")
     assert images_of(cluster_spec, bare, Observed(now=EPOCH)).operator_image == ""
 
 
-def test_pull_secrets_of_the_policy_come_first_and_once() -> None:
+def test_pull_secrets_of_the_policy_come_first_without_duplicates() -> None:
     cluster_spec = spec(
         imagePullSecrets=[{"name": "b"}, {"name": "c"}],
         imageVerification={**POLICY, "imagePullSecrets": [{"name": "a"}, {"name": "b"}]},
@@ -189,7 +193,7 @@ def test_pull_secrets_of_the_policy_come_first_and_once() -> None:
     assert question.pull_secrets == ("a", "b", "c")
 
 
-def test_a_record_is_read_back_and_nothing_else_is() -> None:
+def test_a_verification_record_survives_a_round_trip() -> None:
     question = gen.present(
         server_image_request(spec(imageVerification=POLICY), "shop", HERE.image_repository)
     )

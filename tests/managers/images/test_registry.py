@@ -1,4 +1,4 @@
-"""managers.images.registry: what is asked, with which login, and what is never done."""
+"""managers.images.registry: requests, credentials, redirects and forbidden addresses."""
 
 import pytest
 from aiohttp import web
@@ -22,7 +22,7 @@ def asking(server: RegistryServer, login: RegistryLogin | None = None) -> Regist
     return RegistrySession(server.address, REPOSITORY, login, insecure=True)
 
 
-async def test_a_manifest_comes_with_the_digest_that_it_has() -> None:
+async def test_a_manifest_is_returned_with_its_digest() -> None:
     async with registry_server() as server, asking(server) as registry:
         digest = server.image("2.4.0")
         manifest = gen.present(await registry.manifest("2.4.0"))
@@ -30,7 +30,7 @@ async def test_a_manifest_comes_with_the_digest_that_it_has() -> None:
         assert server.paths == [f"/v2/{REPOSITORY}/manifests/2.4.0"]
 
 
-async def test_what_is_not_there_is_none() -> None:
+async def test_a_missing_object_is_none() -> None:
     async with registry_server(lists_referrers=False) as server, asking(server) as registry:
         assert await registry.manifest("x") is None
         assert await registry.blob("sha256:" + "a" * 64) is None
@@ -38,7 +38,7 @@ async def test_what_is_not_there_is_none() -> None:
 
 
 @pytest.mark.parametrize("wants", ["basic", "bearer"])
-async def test_a_login_is_shown_only_when_it_is_asked_for(wants: str) -> None:
+async def test_credentials_are_sent_only_after_a_challenge(wants: str) -> None:
     async with registry_server(wants=wants) as server, asking(server, READER) as registry:
         server.image("2.4.0")
         assert await registry.manifest("2.4.0") is not None
@@ -48,7 +48,7 @@ async def test_a_login_is_shown_only_when_it_is_asked_for(wants: str) -> None:
         assert server.authorized[-2:] == [expected, expected]
 
 
-async def test_a_token_is_asked_for_this_repository_and_to_read() -> None:
+async def test_a_token_is_requested_with_pull_scope_for_the_repository() -> None:
     scopes = []
 
     def note(request: web.Request) -> None:
@@ -66,7 +66,7 @@ async def test_a_token_is_asked_for_this_repository_and_to_read() -> None:
 
 @pytest.mark.parametrize("wants", ["basic", "bearer"])
 @pytest.mark.parametrize("login", [None, RegistryLogin("reader", "wrong")])
-async def test_without_the_right_login_a_person_is_needed(
+async def test_wrong_credentials_are_a_lasting_error(
     wants: str, login: RegistryLogin | None
 ) -> None:
     async with registry_server(wants=wants) as server, asking(server, login) as registry:
@@ -77,7 +77,7 @@ async def test_without_the_right_login_a_person_is_needed(
     assert "wrong" not in repr(login)
 
 
-async def test_what_does_not_have_its_digest_is_an_error() -> None:
+async def test_a_digest_mismatch_is_an_error() -> None:
     async with registry_server() as server, asking(server) as registry:
         wrong = "sha256:" + "a" * 64
         server.manifests[wrong] = server.blobs[wrong] = b"{}"
@@ -87,7 +87,7 @@ async def test_what_does_not_have_its_digest_is_an_error() -> None:
             await registry.blob(wrong)
 
 
-async def test_a_long_answer_is_cut_off() -> None:
+async def test_a_long_response_is_cut_off() -> None:
     async with registry_server() as server, asking(server) as registry:
         digest = digest_of(b"x" * (BLOB_MAX + 1))
         server.blobs[digest] = b"x" * (BLOB_MAX + 1)
@@ -96,7 +96,7 @@ async def test_a_long_answer_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize("status", [500, 503, 429, 400])
-async def test_a_registry_in_trouble_is_asked_again_later(status: int) -> None:
+async def test_an_error_response_is_temporary(status: int) -> None:
     def broken(request: web.Request) -> web.Response:
         return web.Response(status=status, text="secret words of the server")
 
@@ -107,7 +107,7 @@ async def test_a_registry_in_trouble_is_asked_again_later(status: int) -> None:
     assert "secret words" not in str(caught.value)
 
 
-async def test_no_server_is_no_answer() -> None:
+async def test_an_unreachable_registry_is_a_temporary_error() -> None:
     async with registry_server() as server:
         address = server.address
     async with RegistrySession(address, REPOSITORY, None, insecure=True) as registry:
@@ -116,7 +116,7 @@ async def test_no_server_is_no_answer() -> None:
     assert not caught.value.lasting
 
 
-async def test_a_blob_may_be_elsewhere_and_the_login_does_not_go_there() -> None:
+async def test_a_blob_redirect_is_followed_without_credentials() -> None:
     async with registry_server() as store, registry_server(wants="basic") as server:
         digest = digest_of(b"content")
         store.blobs[digest] = b"content"
@@ -135,7 +135,7 @@ async def test_a_blob_may_be_elsewhere_and_the_login_does_not_go_there() -> None
         assert store.authorized == [""]
 
 
-async def test_a_manifest_is_never_elsewhere() -> None:
+async def test_a_manifest_redirect_is_refused() -> None:
     def moved(request: web.Request) -> web.Response:
         return web.Response(status=302, headers={"Location": "http://127.0.0.1:1/"})
 
@@ -144,7 +144,7 @@ async def test_a_manifest_is_never_elsewhere() -> None:
             await registry.manifest("x")
 
 
-async def test_redirects_end() -> None:
+async def test_the_number_of_redirects_is_limited() -> None:
     def moved(request: web.Request) -> web.Response:
         return web.Response(status=302, headers={"Location": request.path})
 
@@ -173,19 +173,19 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize(("address", "fine"), ADDRESSES.items())
-def test_which_addresses_may_be_a_registry(address: str, fine: bool) -> None:
+def test_which_addresses_are_allowed(address: str, fine: bool) -> None:
     assert is_allowed_address(address, loopback=False) is fine
 
 
 @pytest.mark.parametrize("host", ["169.254.169.254", "127.0.0.1:1", "localhost:1", "[::1]:1"])
-async def test_addresses_of_the_node_are_never_asked(host: str) -> None:
+async def test_addresses_of_the_node_are_never_contacted(host: str) -> None:
     async with RegistrySession(host, REPOSITORY, READER, insecure=False) as registry:
         with pytest.raises(RegistryError):
             await registry.manifest("x")
 
 
 @pytest.mark.parametrize("place", ["http://registry.example.com", "ftp://x", "https://u:p@x"])
-async def test_an_address_without_tls_gets_no_login_and_no_request(place: str) -> None:
+async def test_a_token_address_without_tls_gets_no_request(place: str) -> None:
     async with RegistrySession(
         "registry.example.com", REPOSITORY, READER, insecure=False
     ) as registry:
@@ -195,7 +195,7 @@ async def test_an_address_without_tls_gets_no_login_and_no_request(place: str) -
 
 
 @pytest.mark.parametrize("realm", ["", "file:///etc/passwd", "http://[", "https://", "x"])
-async def test_a_realm_that_is_no_address_is_an_error(realm: str) -> None:
+async def test_an_invalid_realm_is_an_error(realm: str) -> None:
     def challenge(request: web.Request) -> web.Response:
         return web.Response(status=401, headers={"WWW-Authenticate": f'Bearer realm="{realm}"'})
 
@@ -204,7 +204,7 @@ async def test_a_realm_that_is_no_address_is_an_error(realm: str) -> None:
             await registry.manifest("x")
 
 
-async def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_proxy_in_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     async with registry_server() as server, asking(server) as registry:
         server.image("x")

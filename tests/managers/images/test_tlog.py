@@ -1,4 +1,4 @@
-"""managers.images.tlog: a promise is believed only from its log, and for its signature."""
+"""managers.images.tlog: a log entry is accepted only from its log and for its signature."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Log(sigstore_services.Log):
         return orjson.dumps({"tlogs": [self.instance(**valid)], "certificateAuthorities": []})
 
     def promise(self, body: dict[str, Any]) -> dict[str, Any]:
-        """A signed entry in the form of the older scheme."""
+        """A signed entry in the older format."""
         entry = {
             "body": base64_of(orjson.dumps(body)),
             "integratedTime": TIME,
@@ -40,7 +40,7 @@ class Log(sigstore_services.Log):
         return {"SignedEntryTimestamp": base64_of(signature), "Payload": entry}
 
     def tlog_entry(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The same in the form of a bundle."""
+        """The same in the format of a bundle."""
         obj = self.promise(body)
         return {
             "logIndex": "7",
@@ -52,7 +52,7 @@ class Log(sigstore_services.Log):
 
 
 def hashed_entry(signed: Signed) -> dict[str, Any]:
-    """The entry that cosign makes in the older scheme."""
+    """The entry of cosign in the older format."""
     digest = {"algorithm": "sha256", "value": hashlib.sha256(signed.content).hexdigest()}
     signature = {"content": base64_of(signed.signature), "publicKey": {"content": "x"}}
     return {
@@ -63,7 +63,7 @@ def hashed_entry(signed: Signed) -> dict[str, Any]:
 
 
 def dsse(signed: Signed) -> dict[str, Any]:
-    """The entry that cosign makes for a bundle."""
+    """The entry of cosign for a bundle."""
     digest = {"algorithm": "sha256", "value": hashlib.sha256(signed.content).hexdigest()}
     signatures = [{"signature": base64_of(signed.signature), "verifier": "x"}]
     return {
@@ -82,12 +82,12 @@ def with_entry(*entries: dict[str, Any]) -> Signed:
     return Signed(SIGNED.content, SIGNED.signature, entries)
 
 
-def test_an_entry_of_either_form_is_believed() -> None:
+def test_entries_of_both_formats_are_accepted() -> None:
     check_logged(with_entry(LOG.promise(hashed_entry(SIGNED))), ROOT)
     check_logged(with_entry(LOG.tlog_entry(dsse(SIGNED))), ROOT)
 
 
-def test_it_comes_through_both_schemes_of_cosign() -> None:
+def test_both_signature_formats_of_cosign_contain_the_entry() -> None:
     signer = Signer()
     key = read_public_key(signer.public_key)
     _, payload = signer.older("registry.example.com/x", DIGEST)
@@ -106,7 +106,7 @@ def test_it_comes_through_both_schemes_of_cosign() -> None:
     check_logged(check_bundle(orjson.dumps(whole), key, DIGEST), ROOT)
 
 
-def test_one_good_entry_among_others_is_enough() -> None:
+def test_one_valid_entry_is_enough() -> None:
     strange = Log().promise(hashed_entry(SIGNED))
     check_logged(with_entry(strange, LOG.promise(hashed_entry(SIGNED))), ROOT)
 
@@ -130,33 +130,33 @@ LIES: dict[str, tuple[dict[str, Any], str]] = {
     "another document": (LOG.promise(hashed_entry(OTHER)), "another signature"),
     "another document in an envelope": (LOG.promise(dsse(OTHER)), "another signature"),
     "another signature of it": (LOG.promise(hashed_entry(RESIGNED)), "another signature"),
-    "a kind that nobody knows": (LOG.promise({"kind": "rpm", "spec": {}}), "not support"),
+    "an unknown kind": (LOG.promise({"kind": "rpm", "spec": {}}), "not support"),
     "no kind": (LOG.promise({}), "not support"),
     "no promise": ({"canonicalizedBody": "x", "inclusionProof": {}}, "no signed timestamp"),
     "nothing": ({}, "no signed timestamp"),
     "no numbers": (changed_entry(integratedTime="soon"), "cannot be read"),
-    "a time that is none": (changed_entry(integratedTime=10**30), "no time"),
-    "a place beyond every number": (changed_entry(logIndex=2**64), "cannot be read"),
-    "a time beyond every number": (changed_entry(integratedTime="9" * 5000), "cannot be read"),
+    "an invalid time": (changed_entry(integratedTime=10**30), "no time"),
+    "a huge position": (changed_entry(logIndex=2**64), "cannot be read"),
+    "a huge time": (changed_entry(integratedTime="9" * 5000), "cannot be read"),
     "a log without name": (changed_entry(logID=None), "does not trust"),
     "a deep body": (changed_entry(body=DEEP), "log entry"),
     "a deep log": (changed_entry(logID=DEEP), "log entry"),
     "a time that is a text of digits": (changed_entry(integratedTime="9" * 30), "log entry"),
     "a negative time": (changed_entry(integratedTime=-(2**63)), "log entry"),
-    "an index beyond counting": (changed_entry(logIndex=1e300), "log entry"),
-    "half an index": (changed_entry(logIndex=0.5), "log entry"),
-    "an index that is true": (changed_entry(logIndex=True), "log entry"),
+    "a huge index": (changed_entry(logIndex=1e300), "log entry"),
+    "a fractional index": (changed_entry(logIndex=0.5), "log entry"),
+    "a boolean index": (changed_entry(logIndex=True), "log entry"),
     "no index": (changed_entry(logIndex=None), "log entry"),
 }
 
 
 @pytest.mark.parametrize(("entry", "reason"), LIES.values(), ids=LIES.keys())
-def test_what_the_log_did_not_say_proves_nothing(entry: dict[str, Any], reason: str) -> None:
+def test_an_entry_that_the_log_did_not_sign_is_refused(entry: dict[str, Any], reason: str) -> None:
     with pytest.raises(VerificationError, match=reason):
         check_logged(with_entry(entry), ROOT)
 
 
-def test_without_an_entry_the_way_out_is_named() -> None:
+def test_without_an_entry_the_message_names_ignore_tlog() -> None:
     with pytest.raises(VerificationError, match="ignoreTlog"):
         check_logged(SIGNED, ROOT)
 
@@ -175,7 +175,7 @@ def test_without_a_trust_root_no_entry_counts() -> None:
         ({"start": "2100-01-01T00:00:00Z"}, False),
     ],
 )
-def test_a_key_of_a_log_counts_in_its_time(valid: dict[str, str], fine: bool) -> None:
+def test_a_log_key_is_valid_only_in_its_period(valid: dict[str, str], fine: bool) -> None:
     root = read_trust_root(LOG.root(**valid))
     signed = with_entry(LOG.promise(hashed_entry(SIGNED)))
     if fine:
@@ -185,7 +185,7 @@ def test_a_key_of_a_log_counts_in_its_time(valid: dict[str, str], fine: bool) ->
             check_logged(signed, root)
 
 
-def test_a_log_whose_entries_hold_no_promise_hides_no_other() -> None:
+def test_a_log_with_an_unsupported_key_does_not_hide_others() -> None:
     """As in the trusted_root.json of the public services: Rekor v2 signs with Ed25519."""
     whole = orjson.loads(LOG.root())
     whole["tlogs"].insert(0, {"publicKey": {"rawBytes": "eA==", "keyDetails": "PKIX_ED25519"}})
@@ -197,12 +197,12 @@ def test_a_log_whose_entries_hold_no_promise_hides_no_other() -> None:
 @pytest.mark.parametrize(
     "junk", [b"", b"[]", b"{}", b'{"tlogs":[{}]}', b'{"tlogs":[{"logId":{"keyId":"!"}}]}']
 )
-def test_a_trust_root_that_cannot_be_used_is_no_trust_root(junk: bytes) -> None:
+def test_an_invalid_trust_root_is_refused(junk: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         read_trust_root(junk)
 
 
-def test_two_trust_roots_have_two_names() -> None:
+def test_two_trust_roots_have_different_digests() -> None:
     assert isinstance(ROOT, TrustRoot)
     assert read_trust_root(LOG.root()).digest == ROOT.digest
     assert read_trust_root(Log().root()).digest != ROOT.digest

@@ -1,6 +1,6 @@
-"""managers.images: a registry may be a tenant's own, and its answers are no load on others.
+"""managers.images: a tenant may run a registry, so its responses are limited.
 
-What it says is an error of that one image, whatever it is: never another exception, and never more
+An invalid response is an error of that one image, never another exception, and never more
 than was meant to be read.
 """
 
@@ -22,7 +22,7 @@ def asking(address: str) -> RegistrySession:
     return RegistrySession(address, REPOSITORY, None, insecure=True)
 
 
-async def test_a_manifest_without_end_is_cut_off() -> None:
+async def test_an_endless_manifest_is_cut_off() -> None:
     async with pouring(ENDLESS, CHUNK) as server, asking(f"127.0.0.1:{server.port}") as registry:
         with pytest.raises(RegistryError, match=f"longer than the limit of {MANIFEST_MAX}"):
             await registry.manifest("x")
@@ -31,21 +31,21 @@ async def test_a_manifest_without_end_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize("first", WRONG.values(), ids=WRONG.keys())
-async def test_a_head_beyond_its_bounds_is_an_error_of_the_registry(first: bytes) -> None:
+async def test_headers_beyond_their_limits_are_a_registry_error(first: bytes) -> None:
     async with pouring(first) as server, asking(f"127.0.0.1:{server.port}") as registry:
         with pytest.raises(RegistryError) as raised:
             await registry.manifest("x")
     assert not raised.value.lasting
 
 
-async def test_interim_answers_without_end_are_cut_off() -> None:
+async def test_endless_interim_responses_are_cut_off() -> None:
     forever = b"HTTP/1.1 103 Early Hints\r\n\r\n"
     async with pouring(b"", forever) as server, asking(f"127.0.0.1:{server.port}") as registry:
         with pytest.raises(RegistryError, match=f"more than {INTERIM_MAX} interim"):
             await registry.manifest("x")
 
 
-async def test_what_is_packed_is_not_unpacked() -> None:
+async def test_a_compressed_response_is_not_decompressed() -> None:
     async with pouring(bomb(8 << 20)) as server, asking(f"127.0.0.1:{server.port}") as registry:
         manifest = await registry.manifest("x")
     assert manifest is not None
@@ -64,7 +64,7 @@ LISTED: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("body", LISTED.values(), ids=LISTED.keys())
-async def test_a_list_that_nobody_can_use_is_no_manifest(body: bytes) -> None:
+async def test_an_unusable_referrers_list_is_an_error(body: bytes) -> None:
     async with pouring(answer(body)) as server, asking(f"127.0.0.1:{server.port}") as registry:
         referrers = await registry.referrers("sha256:" + "a" * 64, "x")
         assert referrers is not None
@@ -83,7 +83,7 @@ TOKENS: dict[str, object] = {
 
 
 @pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS.keys())
-async def test_what_is_no_token_is_an_error_of_the_registry(token: object) -> None:
+async def test_an_invalid_token_is_a_registry_error(token: object) -> None:
     def other(request: web.Request) -> web.Response | None:
         if request.path != "/token":
             return None
@@ -98,7 +98,7 @@ async def test_what_is_no_token_is_an_error_of_the_registry(token: object) -> No
 
 
 @pytest.mark.parametrize("location", ["http://[", "//[::1", "http://a:99999999/", "http://[x]/"])
-async def test_a_blob_that_is_at_no_address_is_an_error_of_the_registry(location: str) -> None:
+async def test_a_blob_redirect_to_an_invalid_address_is_a_registry_error(location: str) -> None:
     def moved(request: web.Request) -> web.Response:
         return web.Response(status=307, headers={"Location": location})
 
@@ -108,8 +108,8 @@ async def test_a_blob_that_is_at_no_address_is_an_error_of_the_registry(location
 
 
 @pytest.mark.timeout(20)
-def test_a_long_challenge_is_read_once() -> None:
-    """With the square of its length this takes an hour; 8 KiB of a header took a second."""
+def test_a_long_challenge_is_parsed_in_linear_time() -> None:
+    """A quadratic parser would take an hour; a header of 8 KiB took a second."""
     assert _PARAMETER.findall("a" * 500_000) == []
     challenge = 'realm="https://x/token",service="s_1",scope="a:b:pull"'
     assert _PARAMETER.findall(challenge) == [

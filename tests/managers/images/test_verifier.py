@@ -1,4 +1,4 @@
-"""managers.images.verifier: when a registry is asked, what is remembered, and for whom."""
+"""managers.images.verifier: requests to registries, and the cache of verdicts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.managers.images.signing import Signer
 
 
 @pytest.mark.parametrize("lists", [True, False])
-async def test_a_signed_image_is_pinned_to_its_content(lists: bool) -> None:
+async def test_a_signed_image_is_pinned_to_its_digest(lists: bool) -> None:
     async with bench(lists_referrers=lists) as here:
         digest = here.signed_image()
         verdict = await here.ask()
@@ -39,7 +39,7 @@ async def test_a_signed_image_is_pinned_to_its_content(lists: bool) -> None:
         assert verdict.problem == ""
 
 
-async def test_the_older_scheme_proves_as_well() -> None:
+async def test_a_simple_signature_is_accepted_too() -> None:
     async with bench(lists_referrers=False) as here:
         digest = here.server.image("2.4.0")
         repository = f"{here.server.address}/team/openbao"
@@ -51,7 +51,7 @@ async def test_the_older_scheme_proves_as_well() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scheme", ["bundle", "older"])
-async def test_what_real_cosign_left_in_a_registry_is_found(kind: str, scheme: str) -> None:
+async def test_signatures_of_real_cosign_in_a_registry_are_found(kind: str, scheme: str) -> None:
     record = recording(kind)
     hidden = "" if scheme == "older" else ".sig"
     kept = {
@@ -72,7 +72,7 @@ async def test_what_real_cosign_left_in_a_registry_is_found(kind: str, scheme: s
     assert found == record.digest
 
 
-async def test_b41_a_running_cluster_costs_the_registry_nothing() -> None:
+async def test_b41_a_running_cluster_sends_no_request_to_the_registry() -> None:
     async with bench() as here:
         here.signed_image()
         first = await here.ask()
@@ -85,7 +85,7 @@ async def test_b41_a_running_cluster_costs_the_registry_nothing() -> None:
         assert (here.server.requests, here.api.requests) == (0, [])
 
 
-async def test_b41_an_answer_that_nobody_wrote_down_is_kept_for_a_while() -> None:
+async def test_b41_an_unrecorded_verdict_is_cached_for_a_while() -> None:
     async with bench() as here:
         here.signed_image()
         await here.ask()
@@ -112,7 +112,7 @@ async def test_b41_a_registry_that_does_not_answer_costs_five_seconds() -> None:
         assert verdict.retry_after == UNREACHABLE_RECHECK
 
 
-async def test_a_tag_that_moved_does_not_reach_what_was_proven() -> None:
+async def test_a_moved_tag_does_not_change_a_verified_image() -> None:
     async with bench() as here:
         here.signed_image(content="one")
         first = await here.ask()
@@ -122,7 +122,7 @@ async def test_a_tag_that_moved_does_not_reach_what_was_proven() -> None:
         assert (await here.ask()).pinned != first.pinned
 
 
-async def test_a_registry_that_is_down_does_not_reach_what_was_proven() -> None:
+async def test_an_unavailable_registry_does_not_change_a_verified_image() -> None:
     async with bench() as here:
         here.signed_image()
         first = await here.ask()
@@ -142,7 +142,7 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize(("what", "reason"), PROBLEMS.items())
-async def test_what_is_not_proven_is_not_pinned(what: str, reason: str) -> None:
+async def test_an_unverified_image_is_not_pinned(what: str, reason: str) -> None:
     async with bench() as here:
         digest = here.server.image("another tag" if what == "absent" else "2.4.0")
         if what == "signed with another key":
@@ -155,7 +155,7 @@ async def test_what_is_not_proven_is_not_pinned(what: str, reason: str) -> None:
         assert verdict.retry_after == REFUSED_RECHECK
 
 
-async def test_a_signature_that_comes_later_is_noticed() -> None:
+async def test_a_later_signature_is_found() -> None:
     async with bench() as here:
         digest = here.server.image("2.4.0")
         assert (await here.ask()).problem == "unverified"
@@ -165,8 +165,8 @@ async def test_a_signature_that_comes_later_is_noticed() -> None:
         assert (await here.ask()).pinned
 
 
-async def test_b14_one_key_does_not_vouch_for_another() -> None:
-    """Every key in PEM begins with the same bytes, and these two differ only behind them."""
+async def test_b14_a_verdict_applies_only_to_its_own_key() -> None:
+    """All keys in PEM start with the same bytes, and these two differ only after them."""
     async with bench() as here:
         here.signed_image()
         assert (await here.ask()).pinned
@@ -185,19 +185,19 @@ CHANGES: dict[str, dict[str, object]] = {
     "the subject": {"subject": "x"},
     "the issuer's pattern": {"issuer_reg_exp": "x"},
     "the subject's pattern": {"subject_reg_exp": "x"},
-    "whether a log is asked for": {"ignore_tlog": False},
+    "whether a log entry is required": {"ignore_tlog": False},
 }
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-async def test_b14_the_name_of_an_answer_covers(change: dict[str, object]) -> None:
+async def test_b14_the_cache_key_contains_every_field(change: dict[str, object]) -> None:
     async with bench() as here:
         request = here.question()
         other = replace(request, policy=request.policy.model_copy(update=change))
         assert cache_key(request, "") != cache_key(other, "")
 
 
-async def test_b14_the_name_of_an_answer_covers_reference_and_trust_root() -> None:
+async def test_b14_the_cache_key_contains_reference_and_trust_root() -> None:
     async with bench() as here:
         request = here.question()
         assert cache_key(request, "") != cache_key(request, "root")
@@ -208,7 +208,7 @@ async def test_b14_the_name_of_an_answer_covers_reference_and_trust_root() -> No
         assert cache_key(request, "") == cache_key(warned, "")
 
 
-async def test_what_one_namespace_may_read_is_not_told_to_another() -> None:
+async def test_a_verdict_is_not_shared_between_namespaces() -> None:
     async with bench(wants="basic") as here:
         here.signed_image()
         here.api.with_objects((SECRET, pull_secret(here.server.address)))
@@ -233,7 +233,7 @@ def pull_secret(registry: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("wants", ["basic", "bearer"])
-async def test_pull_secrets_are_read_by_name_once_and_not_kept(wants: str) -> None:
+async def test_pull_secrets_are_read_by_name_and_not_cached(wants: str) -> None:
     async with bench(wants=wants) as here:
         here.signed_image()
         here.api.with_objects((SECRET, pull_secret(here.server.address)))
@@ -245,7 +245,7 @@ async def test_pull_secrets_are_read_by_name_once_and_not_kept(wants: str) -> No
         assert "sesame" not in repr(vars(here.verifier))
 
 
-async def test_a_pull_secret_beyond_a_limit_is_named_and_the_registry_is_not_asked() -> None:
+async def test_a_pull_secret_beyond_a_limit_is_named_before_any_request() -> None:
     async with bench(wants="basic") as here:
         here.signed_image()
         auths = {f"{n}.example.com": {"auth": "dTpw"} for n in range(LOGINS_MAX + 1)}
@@ -258,7 +258,7 @@ async def test_a_pull_secret_beyond_a_limit_is_named_and_the_registry_is_not_ask
         assert here.server.requests == 0
 
 
-async def test_a_slow_registry_holds_one_worker_per_namespace_and_never_all() -> None:
+async def test_a_slow_registry_blocks_one_worker_per_namespace() -> None:
     async with bench() as here:
         here.signed_image()
         here.server.gate = asyncio.Event()
@@ -278,7 +278,7 @@ async def test_a_slow_registry_holds_one_worker_per_namespace_and_never_all() ->
         assert (await here.verifier.verdict(replace(mine, namespace="c"))).pinned
 
 
-async def test_answers_are_not_remembered_without_end() -> None:
+async def test_the_verdict_cache_is_limited() -> None:
     async with bench() as here:
         for number in range(300):
             junk = here.question(publicKey=f"junk {number}")
@@ -286,7 +286,7 @@ async def test_answers_are_not_remembered_without_end() -> None:
         assert len(here.verifier._verdicts) <= 256
 
 
-async def test_a_policy_that_cannot_be_used_asks_nobody() -> None:
+async def test_an_invalid_policy_causes_no_requests() -> None:
     async with bench() as here:
         here.signed_image()
         verdict = await here.verifier.verdict(here.question(publicKey="junk"))
@@ -294,7 +294,7 @@ async def test_a_policy_that_cannot_be_used_asks_nobody() -> None:
         assert here.server.requests == 0
 
 
-async def test_questions_are_answered_together() -> None:
+async def test_concurrent_requests_share_a_verification() -> None:
     async with bench() as here:
         digest = here.signed_image()
         here.server.image("tools", "unsigned")
@@ -314,7 +314,7 @@ async def test_an_image_named_by_digest_needs_no_tag() -> None:
         assert (await here.verifier.verdict(both)).pinned == by_digest.reference
 
 
-async def test_a_signature_without_a_log_needs_leave() -> None:
+async def test_a_signature_without_a_log_entry_needs_ignore_tlog() -> None:
     async with bench() as here:
         here.signed_image()
         verdict = await here.verifier.verdict(here.question(ignoreTlog=False))

@@ -85,7 +85,7 @@ PASS = ["observe 0", "act go", "write go"]
         ),
         pytest.param(
             Counter(STAYS, conflicts=1), Wait("Waits", "", 5.0), [*PASS, "conflict", *PASS],
-            id="a conflict, and it goes on with what is stored now",
+            id="a conflict, and the reconcile continues with the stored object",
         ),
         pytest.param(
             Counter(STAYS, conflicts=2), Wait("Changed", "it changed", 1.0), [*PASS, "conflict"],
@@ -93,7 +93,7 @@ PASS = ["observe 0", "act go", "write go"]
         ),
     ],
 )  # fmt: skip
-async def test_a_reconcile(run: Counter, outcome: Outcome, log: list[str]) -> None:
+async def test_the_steps_of_a_reconcile(run: Counter, outcome: Outcome, log: list[str]) -> None:
     assert await advance(run, 0, 8, UNFINISHED) == outcome
     assert run.log == log
 

@@ -45,32 +45,32 @@ def job(owner: str | None = RUN.uid, **status: Any) -> dict[str, Any]:
 
 # sentence: (status, state, ready, finished, reason)
 STATES: dict[str, tuple[dict[str, Any], str, bool, datetime | None, str]] = {
-    "nothing is known yet": ({}, "Active", False, None, ""),
+    "no status yet": ({}, "Active", False, None, ""),
     "its pod waits": ({"active": 1, "ready": 0}, "Active", False, None, ""),
     "its pod runs": ({"active": 1, "ready": 1}, "Active", True, None, ""),
-    "a pod failed, and nobody has said that it is over": ({"failed": 1}, "Active", False, None, ""),
-    "the end is announced, and its pod still ends": (
+    "a pod failed without a condition": ({"failed": 1}, "Active", False, None, ""),
+    "the pod still terminates": (
         {"conditions": [{**FAILED, "type": "FailureTarget"}]},
         "Active",
         False,
         None,
         "",
     ),
-    "a condition that does not hold": (
+    "a false condition": (
         {"conditions": [{**COMPLETE, "status": "False"}]},
         "Active",
         False,
         None,
         "",
     ),
-    "it is complete": (
+    "complete": (
         {"succeeded": 1, "completionTime": ENDED, "conditions": [COMPLETE]},
         "Succeeded",
         False,
         FINISHED,
         "",
     ),
-    "it failed": (
+    "failed": (
         {"failed": 1, "conditions": [FAILED]},
         "Failed",
         False,
@@ -101,16 +101,16 @@ def test_a_job_that_the_run_does_not_control_is_foreign(owner: str | None) -> No
 LATE = START_PATIENCE + timedelta(seconds=1)
 
 
-# sentence: (observed Job, age of the Job, is its pod overdue)
+# sentence: (observed Job, age of the Job, whether its pod is overdue)
 STARTS: dict[str, tuple[JobObservation, timedelta, bool]] = {
-    "just made": (ACTIVE, timedelta(), False),
-    "for as long as a node may take": (ACTIVE, START_PATIENCE, False),
-    "for longer": (ACTIVE, LATE, True),
+    "just created": (ACTIVE, timedelta(), False),
+    "within the start limit": (ACTIVE, START_PATIENCE, False),
+    "beyond the start limit": (ACTIVE, LATE, True),
     "it runs": (replace(ACTIVE, ready=True), LATE, False),
-    "it is over": (replace(ACTIVE, state="Failed"), LATE, False),
-    "nobody knows since when": (replace(ACTIVE, created_at=None), LATE, False),
-    "it is stopped, and may still report": (replace(ACTIVE, stopping=True), LATE, False),
-    "its node was lost while it was stopped": (
+    "ended": (replace(ACTIVE, state="Failed"), LATE, False),
+    "without a creation time": (replace(ACTIVE, created_at=None), LATE, False),
+    "stopped within the grace period": (replace(ACTIVE, stopping=True), LATE, False),
+    "stopped on a lost node": (
         replace(ACTIVE, stopping=True), STOP_PATIENCE + timedelta(seconds=1), True,
     ),
 }  # fmt: skip
@@ -125,7 +125,7 @@ def test_a_pod_that_does_not_start_is_reported(
 
 STOPS: dict[str, dict[str, Any]] = {
     "it was evicted": {"ready": 0, "terminating": 1},
-    "it failed": {"ready": 0, "failed": 1},
+    "failed": {"ready": 0, "failed": 1},
     "it ended, and is not counted yet": {"uncountedTerminatedPods": {"succeeded": ["uid"]}},
     "its deadline has passed": {"conditions": [{"type": "FailureTarget", "status": "True"}]},
 }

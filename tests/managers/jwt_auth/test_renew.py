@@ -20,7 +20,7 @@ BOTH = TokenIssuer(HERE, (NEW, OLD))
 ONE = TokenIssuer(HERE, (OLD,))
 
 
-class Trusting(Servers):
+class LoginServer(Servers):
     """A server with the settings of its login."""
 
     def __init__(self, **settings: Any) -> None:
@@ -41,7 +41,7 @@ class Trusting(Servers):
 
 
 async def test_new_keys_are_written_and_the_digest_is_stored() -> None:
-    server = Trusting(default_role="r", jwt_supported_algs=["RS256"])
+    server = LoginServer(default_role="r", jwt_supported_algs=["RS256"])
     status = await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
     assert server.writes == [
         {
@@ -53,44 +53,44 @@ async def test_new_keys_are_written_and_the_digest_is_stored() -> None:
     ]
     assert status == trusted_status(BOTH)
     assert not due(BOTH, status)
-    assert due(ONE, status), "a key that the API server gave up is given up here, too"
+    assert due(ONE, status), "a removed key of the API server is removed here too"
 
 
 async def test_equal_keys_are_not_written() -> None:
-    server = Trusting(jwt_validation_pubkeys=[OLD.strip(), NEW.strip()])
+    server = LoginServer(jwt_validation_pubkeys=[OLD.strip(), NEW.strip()])
     assert await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None) == trusted_status(BOTH)
     assert server.writes == []
 
 
 @pytest.mark.parametrize("source", ["jwks_url", "oidc_discovery_url"])
 async def test_a_key_source_of_an_administrator_is_not_changed(source: str) -> None:
-    server = Trusting(**{source: "https://keys.example.com"})
+    server = LoginServer(**{source: "https://keys.example.com"})
     await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
     assert server.writes == []
 
 
 @pytest.mark.parametrize("keys", [None, [], 5, "a key", {"a": "key"}, True])
 async def test_keys_that_are_no_list_are_not_changed(keys: Any) -> None:
-    server = Trusting(jwt_validation_pubkeys=keys)
+    server = LoginServer(jwt_validation_pubkeys=keys)
     assert await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None) == trusted_status(BOTH)
     assert server.writes == []
 
 
 @pytest.mark.parametrize("keys", [[None], [5, OLD], [[OLD]], [{"a": "key"}]])
 async def test_a_key_that_is_no_text_is_another_key(keys: Any) -> None:
-    server = Trusting(jwt_validation_pubkeys=keys)
+    server = LoginServer(jwt_validation_pubkeys=keys)
     await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
     assert server.writes[0]["jwt_validation_pubkeys"] == sorted((OLD, NEW))
 
 
 async def test_the_issuer_of_the_spec_is_kept() -> None:
-    server = Trusting(bound_issuer="https://mine.example.com")
+    server = LoginServer(bound_issuer="https://mine.example.com")
     await renew(server, "10.0.0.1", StoredToken("t"), BOTH, "https://mine.example.com")
     assert server.writes[0]["bound_issuer"] == "https://mine.example.com"
 
 
 async def test_a_refusal_is_reported_and_not_retried_until_the_keys_change() -> None:
-    server = Trusting()
+    server = LoginServer()
     server.error = Denied("auth/jwt-operator/config answered 403: permission denied", 403)
     status = await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
     assert "docs/first-boot.md" in status.problem
@@ -99,7 +99,7 @@ async def test_a_refusal_is_reported_and_not_retried_until_the_keys_change() -> 
 
 
 async def test_a_missing_response_is_no_refusal() -> None:
-    server = Trusting()
+    server = LoginServer()
     server.error = BaoError("no answer")
     with pytest.raises(BaoError):
         await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
@@ -107,10 +107,10 @@ async def test_a_missing_response_is_no_refusal() -> None:
 
 def test_nothing_is_written_without_keys_of_the_api_server() -> None:
     assert not due(None, None)
-    assert not due(TokenIssuer(HERE, ()), None), "a login that trusts no key lets nobody in"
+    assert not due(TokenIssuer(HERE, ()), None), "a login without keys would refuse every user"
 
 
-class Refused:
+class RefusedLogin:
     """A login that fails."""
 
     def __init__(self, why: Denied) -> None:
@@ -123,14 +123,16 @@ class Refused:
         return False
 
 
-DENIED = Refused(Denied("auth/jwt-operator/login answered 400: invalid audience (aud) claim", 400))
-TOKENLESS = Refused(NoToken("the API server gives the operator no token: 403"))
+DENIED = RefusedLogin(
+    Denied("auth/jwt-operator/login answered 400: invalid audience (aud) claim", 400)
+)
+TOKENLESS = RefusedLogin(NoToken("the API server gives the operator no token: 403"))
 WORKS = StoredToken("t")
 AT = "10.0.0.1"
 
 
 async def test_a_refused_login_is_reported_with_the_message_of_openbao() -> None:
-    status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, trusted_status(BOTH))
+    status = await read_operator_login(LoginServer(), AT, DENIED, BOTH, None, trusted_status(BOTH))
     assert status is not None
     assert status.reason == "OperatorLoginRefused"
     assert "invalid audience" in status.problem
@@ -138,17 +140,17 @@ async def test_a_refused_login_is_reported_with_the_message_of_openbao() -> None
 
 
 async def test_a_login_that_is_refused_after_the_keys_changed_is_outdated() -> None:
-    status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, trusted_status(ONE))
+    status = await read_operator_login(LoginServer(), AT, DENIED, BOTH, None, trusted_status(ONE))
     assert status is not None
     assert status.reason == OUTDATED
     # It stays outdated, also after the new keys are recorded.
-    assert await read_operator_login(Trusting(), AT, DENIED, BOTH, None, status) == status
+    assert await read_operator_login(LoginServer(), AT, DENIED, BOTH, None, status) == status
 
 
 async def test_a_missing_token_is_reported_as_such() -> None:
     for issuer in (None, BOTH):
         status = await read_operator_login(
-            Trusting(), AT, TOKENLESS, issuer, None, trusted_status(ONE)
+            LoginServer(), AT, TOKENLESS, issuer, None, trusted_status(ONE)
         )
         assert status is not None
         assert status.reason == "OperatorLoginMissing"
@@ -157,22 +159,22 @@ async def test_a_missing_token_is_reported_as_such() -> None:
 
 
 @pytest.mark.parametrize("login", [DENIED, TOKENLESS])
-async def test_a_problem_is_cleared_when_the_login_works(login: Refused) -> None:
-    server = Trusting(jwt_validation_pubkeys=[OLD, NEW])
+async def test_a_problem_is_cleared_when_the_login_works(login: RefusedLogin) -> None:
+    server = LoginServer(jwt_validation_pubkeys=[OLD, NEW])
     status = await read_operator_login(server, AT, login, BOTH, None, trusted_status(BOTH))
     assert await read_operator_login(server, AT, WORKS, BOTH, None, status) == trusted_status(BOTH)
     assert await read_operator_login(server, AT, WORKS, None, None, status) == trusted_status(BOTH)
 
 
 async def test_keys_of_an_administrator_clear_the_problem() -> None:
-    status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, trusted_status(ONE))
-    server = Trusting(jwt_validation_pubkeys=[OLD, NEW])
+    status = await read_operator_login(LoginServer(), AT, DENIED, BOTH, None, trusted_status(ONE))
+    server = LoginServer(jwt_validation_pubkeys=[OLD, NEW])
     assert await read_operator_login(server, AT, WORKS, BOTH, None, status) == trusted_status(BOTH)
     assert server.writes == []
 
 
 async def test_a_working_login_with_compared_keys_costs_no_request() -> None:
-    server = Trusting()
+    server = LoginServer()
     server.error = AssertionError("asked")
     for before in (trusted_status(BOTH), None, OperatorLoginStatus(keys="k")):
         issuer = BOTH if before == trusted_status(BOTH) else None

@@ -1,4 +1,4 @@
-"""What the servers say of who is a member."""
+"""The members of a cluster as the servers report them."""
 
 from managers.bao.models import Member
 from managers.membership.decide import Answers

@@ -1,4 +1,4 @@
-"""Servers that answer from memory in the place of a session.
+"""A session with servers in memory.
 
 The wire is tested in tests/managers/bao.
 """
@@ -23,7 +23,7 @@ ALL = tuple(
 
 
 class Servers(Bao):
-    """Answers in the place of a session; the wire is tested in tests/managers/bao."""
+    """A fake session; tests/managers/bao tests the wire."""
 
     unusable = ""
 

@@ -1,4 +1,4 @@
-"""managers.membership.condition: a server outside of raft is named, an even number advised against.
+"""managers.membership.condition: servers outside of raft, and even numbers of servers.
 
 The counts are tested in tests/managers/cluster, with the reasons of the whole table.
 """
@@ -17,7 +17,7 @@ IDS = {"x-0": "c1", "x-1": "c1", "x-2": "c1"}
 TWO = tuple(Member(node_id=f"x-{n}", leader=n == 0, voter=True) for n in range(2))
 
 
-def test_a_server_that_runs_outside_of_raft_is_named_with_the_way_back() -> None:
+def test_a_server_outside_of_raft_is_named_with_the_next_step() -> None:
     status, _ = evaluate_members(Answers(IDS, TWO, ""), ExpectedMembers("x", 3), None, gen.NOW)
     update = membership_ready(gen.cluster().read().spec, status.raft, status.last_error)
     assert (update.status, update.reason) == ("False", "ServerOutsideRaft")
@@ -33,7 +33,7 @@ def test_a_read_replica_outside_of_raft_is_named_too() -> None:
     assert "x-read-1" not in status.last_error.message
 
 
-def test_members_that_were_read_before_are_no_proof() -> None:
+def test_an_earlier_member_list_is_no_evidence() -> None:
     raft = RaftStatus(voters=2, non_voters=0, leader="x-0", cluster_id="c1")
     update = membership_ready(gen.cluster().read().spec, raft, None)
     assert update.reason == "VotersMissing"
@@ -41,10 +41,10 @@ def test_members_that_were_read_before_are_no_proof() -> None:
 
 @pytest.mark.parametrize("known", [None, RaftStatus(voters=3, leader="x-0", cluster_id="c1")])
 @pytest.mark.parametrize("second", [0, 3])
-def test_an_answer_that_was_not_read_is_told_of_with_its_bound(
+def test_an_unread_response_is_reported_with_its_limit(
     known: RaftStatus | None, second: int
 ) -> None:
-    """Whatever was known before: a server that answers like this is no witness."""
+    """Independent of the earlier status: such a response is no evidence."""
     problem = "sys/health of 10.0.0.1: the answer is longer than 262144 bytes"
     answers = Answers(IDS, TWO, "", unusable=problem)
     status, _ = evaluate_members(answers, ExpectedMembers("x", 3), None, gen.NOW)
@@ -65,21 +65,21 @@ THREE: dict[str, Any] = {}
 READ: dict[str, Any] = {"readReplicas": {"replicas": 1}}
 # sentence: (spec, members, "status reason")
 TWO_POOLS: dict[str, tuple[dict[str, Any], RaftStatus, str]] = {
-    "green is not there yet": (THREE, raft_of(3, 0), "True UpgradeInProgress"),
-    "green comes without a vote": (THREE, raft_of(3, 2), "True UpgradeInProgress"),
-    "both vote": (THREE, raft_of(6, 0), "True UpgradeInProgress"),
-    "blue has no vote any more": (THREE, raft_of(3, 3), "True UpgradeInProgress"),
-    "blue goes": (THREE, raft_of(3, 1), "True UpgradeInProgress"),
+    "green has no members yet": (THREE, raft_of(3, 0), "True UpgradeInProgress"),
+    "green joins without votes": (THREE, raft_of(3, 2), "True UpgradeInProgress"),
+    "both pools vote": (THREE, raft_of(6, 0), "True UpgradeInProgress"),
+    "blue has no votes": (THREE, raft_of(3, 3), "True UpgradeInProgress"),
+    "blue is removed": (THREE, raft_of(3, 1), "True UpgradeInProgress"),
     "a voter is missing": (THREE, raft_of(2, 3), "False VotersMissing"),
-    "one more than both": (THREE, raft_of(6, 1), "False MembersUnexpected"),
-    "a read replica beside both": (READ, raft_of(6, 1, 1), "True UpgradeInProgress"),
+    "one unexpected member": (THREE, raft_of(6, 1), "False MembersUnexpected"),
+    "both pools and a read replica": (READ, raft_of(6, 1, 1), "True UpgradeInProgress"),
     "a read replica is missing": (READ, raft_of(3, 3, 0), "False ReadReplicasMissing"),
-    "a read replica too many": (READ, raft_of(3, 2, 2), "False MembersUnexpected"),
+    "an unexpected read replica": (READ, raft_of(3, 2, 2), "False MembersUnexpected"),
 }
 
 
 @pytest.mark.parametrize(("spec", "raft", "message"), TWO_POOLS.values(), ids=TWO_POOLS)
-def test_members_of_two_pools_are_expected_while_one_takes_over(
+def test_members_of_two_pools_are_expected_during_a_takeover(
     spec: dict[str, Any], raft: RaftStatus, message: str
 ) -> None:
     update = membership_ready(
@@ -88,7 +88,7 @@ def test_members_of_two_pools_are_expected_while_one_takes_over(
     assert f"{update.status} {update.reason}" == message
 
 
-def test_while_a_set_takes_over_the_numbers_are_told() -> None:
+def test_during_a_takeover_the_members_are_counted() -> None:
     spec = gen.cluster().with_spec(**READ).read().spec
     assert membership_ready(spec, raft_of(4, 3, 1), None, green_servers=3).message == (
         "The green pool has 3 servers: 4 voters, of which 3 are needed, and 2 members that "
@@ -96,7 +96,7 @@ def test_while_a_set_takes_over_the_numbers_are_told() -> None:
     )
 
 
-def test_a_server_outside_of_raft_is_told_of_whatever_goes_on() -> None:
+def test_a_server_outside_of_raft_is_reported_during_a_takeover() -> None:
     status, _ = evaluate_members(
         Answers(IDS, TWO, ""), ExpectedMembers("x", 3, green_servers=3), None, gen.NOW
     )
@@ -107,12 +107,12 @@ def test_a_server_outside_of_raft_is_told_of_whatever_goes_on() -> None:
 
 
 @pytest.mark.parametrize(("replicas", "losses"), [(2, 0), (4, 1), (6, 2)])
-def test_an_even_number_survives_no_more_than_one_less(replicas: int, losses: int) -> None:
+def test_an_even_number_of_servers_causes_a_warning(replicas: int, losses: int) -> None:
     warning = even_replicas(replicas)
     assert f"the loss of {losses}" in warning
     assert f"Set it to {replicas - 1} or {replicas + 1}" in warning
 
 
 @pytest.mark.parametrize("replicas", [1, 3, 5])
-def test_an_odd_number_is_no_news(replicas: int) -> None:
+def test_an_odd_number_of_servers_causes_no_warning(replicas: int) -> None:
     assert even_replicas(replicas) == ""

@@ -1,4 +1,4 @@
-"""managers.membership.decide: what the answers of the servers mean."""
+"""managers.membership.decide: the status that follows from the responses of the servers."""
 
 from typing import Any
 
@@ -42,55 +42,55 @@ ROWS: dict[str, tuple[Answers, dict[str, Any] | None, str, Outcome]] = {
         "",
         Done(QUIET_RECHECK),
     ),
-    "one has no vote yet": (
+    "one member without a vote": (
         answers(members(2, 1)),
         {"voters": 2, "nonVoters": 1, "leader": "x-0", "clusterID": "c1"},
         "",
         CONVERGING,
     ),
-    "one does not run: its pod will wake us": (
+    "one server that does not run": (
         answers(members(2), {"x-0": "c1", "x-1": "c1"}),
         {"voters": 2, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "",
         Wait("VotersMissing", "2 of 3 servers are voters", QUIET_RECHECK),
     ),
-    "one runs and is no member": (
+    "one running server outside of raft": (
         answers(members(2)),
         {"voters": 2, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "ServerOutsideRaft",
         Done(QUIET_RECHECK),
     ),
-    "one that does not answer may be anywhere": (
+    "one server that does not respond": (
         answers(members(2), {"x-0": "c1", "x-2": ""}),
         {"voters": 2, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "",
         CONVERGING,
     ),
-    "one that is taken away is no member already": (
+    "a removed server that still runs": (
         answers(members(3), {**ONE_CLUSTER, "x-3": "c1"}),
         {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "",
         Done(QUIET_RECHECK),
     ),
-    "one too many, whose pod is there: it will wake us when it goes": (
+    "one surplus voter with a pod": (
         answers(members(4), {**ONE_CLUSTER, "x-3": "c1"}),
         {"voters": 4, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "",
         Wait("VotersMissing", "4 servers are voters, but spec.replicas is 3", QUIET_RECHECK),
     ),
-    "one too many, whose pod is gone: it is about to be removed": (
+    "one surplus voter without a pod": (
         answers(members(4)),
         {"voters": 4, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "",
         Wait("VotersMissing", "4 servers are voters, but spec.replicas is 3", CONVERGING_RECHECK),
     ),
-    "one too many that is not ours to remove": (
+    "an unknown voter": (
         answers((*members(3), Member(node_id="stranger", voter=True))),
         {"voters": 4, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "",
         Wait("VotersMissing", "4 servers are voters, but spec.replicas is 3", QUIET_RECHECK),
     ),
-    "nobody leads in the list": (
+    "a list without a leader": (
         answers(members(3, leader=None)),
         {"voters": 3, "nonVoters": 0, "leader": "", "clusterID": "c1"},
         "",
@@ -102,26 +102,26 @@ ROWS: dict[str, tuple[Answers, dict[str, Any] | None, str, Outcome]] = {
         "",
         Wait("VotersMissing", "0 of 3 servers are voters", CONVERGING_RECHECK),
     ),
-    "nobody could be asked": (SILENCE, None, "MembershipUnknown", Done(QUIET_RECHECK)),
+    "no response": (SILENCE, None, "MembershipUnknown", Done(QUIET_RECHECK)),
     "two clusters": (
         answers(members(3), TWO_CLUSTERS),
         {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": ""},
         "SplitBrain",
         Done(QUIET_RECHECK),
     ),
-    "a server that does not tell is in no other cluster": (
+    "a server without a cluster id": (
         answers(members(3), {"x-0": "c1", "x-1": ""}),
         {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "",
         Done(QUIET_RECHECK),
     ),
-    "an answer that was not read": (
+    "an unusable response": (
         answers(members(2), unusable="sys/health of 10.0.0.1: the answer is longer than 5 bytes"),
         {"voters": 2, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "AnswerUnusable",
         Done(QUIET_RECHECK),
     ),
-    "two clusters are worse than a silent leader": (
+    "two clusters have precedence over a missing response": (
         answers(None, TWO_CLUSTERS, "nobody leads"),
         None,
         "SplitBrain",
@@ -147,8 +147,8 @@ def test_a_split_names_every_server_and_its_cluster() -> None:
         assert word in status.last_error.message
 
 
-def test_a_split_of_many_servers_with_long_names_is_cut_and_stays_the_same() -> None:
-    """The API server takes 1024 characters, and this is the worst moment to be refused."""
+def test_the_message_about_many_split_servers_is_truncated_and_stable() -> None:
+    """A message has at most 1024 characters; a refused status would hide the split."""
     ids = {f"{'x' * 40}-{n}": f"{n:036}" for n in range(15)}
     first, _ = evaluate_members(answers(members(3), ids), ExpectedMembers("x", 15), None, gen.NOW)
     again, _ = evaluate_members(
@@ -160,7 +160,7 @@ def test_a_split_of_many_servers_with_long_names_is_cut_and_stays_the_same() -> 
     assert again == first
 
 
-def test_what_was_true_is_kept_while_nobody_can_be_asked() -> None:
+def test_the_members_are_kept_while_no_server_responds() -> None:
     before, _ = decide(ALL)
     after, outcome = decide(SILENCE, before)
     assert after.raft == before.raft
@@ -168,7 +168,7 @@ def test_what_was_true_is_kept_while_nobody_can_be_asked() -> None:
     assert outcome == Done(QUIET_RECHECK)
 
 
-def test_an_error_says_since_when_and_goes() -> None:
+def test_an_error_has_its_start_and_is_cleared() -> None:
     first, _ = evaluate_members(SILENCE, ExpectedMembers("x", 3), None, gen.NOW)
     again, _ = evaluate_members(SILENCE, ExpectedMembers("x", 3), first, gen.LATER)
     other, _ = evaluate_members(
@@ -194,10 +194,10 @@ _IDS = st.dictionaries(st.sampled_from(["x-0", "x-1", "x-2"]), st.sampled_from([
 
 @settings(deadline=None, max_examples=100)
 @given(_IDS, _MEMBERS, st.sampled_from(["", "why"]), st.integers(1, 5))
-def test_equal_answers_give_an_equal_status_whatever_the_time(
+def test_equal_answers_give_an_equal_status_at_any_time(
     ids: dict[str, str], found: tuple[Member, ...] | None, error: str, replicas: int
 ) -> None:
-    """Else a quiet cluster would write its status in every look."""
+    """Otherwise a stable cluster would write its status in every reconcile."""
     given_answers = Answers(ids, found, error)
     first, outcome = evaluate_members(given_answers, ExpectedMembers("x", replicas), None, gen.NOW)
     second, same = evaluate_members(given_answers, ExpectedMembers("x", replicas), first, gen.LATER)
@@ -212,7 +212,7 @@ READERS = (Member(node_id="x-read-0", voter=False), Member(node_id="x-read-1", v
 
 
 class TestReadReplicas:
-    """Members without a vote that are wanted, told apart from voters that have none yet."""
+    """Read replicas, as opposed to voters without a vote."""
 
     def decide(
         self, members: tuple[Member, ...], healthy: tuple[str, ...] = (), read_replicas: int = 2
@@ -220,31 +220,31 @@ class TestReadReplicas:
         answers = Answers(ONE_CLUSTER, members, "", frozenset(healthy))
         return evaluate_members(answers, ExpectedMembers("x", 3, read_replicas), None, gen.NOW)
 
-    def test_all_are_there_and_well(self) -> None:
+    def test_all_read_replicas_are_healthy(self) -> None:
         status, outcome = self.decide((*members(3), *READERS), ("x-0", "x-read-0", "x-read-1"))
         assert status.raft is not None
         assert (status.raft.non_voters, status.raft.read_replicas) == (2, 2)
         assert status.raft.healthy_read_replicas == 2
         assert outcome == Done(QUIET_RECHECK)
 
-    def test_a_voter_without_its_vote_is_no_read_replica(self) -> None:
+    def test_a_voter_without_a_vote_is_not_a_read_replica(self) -> None:
         status, outcome = self.decide(members(2, 1), read_replicas=0)
         assert gen.present(status.raft).read_replicas is None
         assert isinstance(outcome, Wait)
 
-    def test_one_that_is_promoted_is_no_read_replica_any_more(self) -> None:
+    def test_a_promoted_read_replica_is_a_voter(self) -> None:
         promoted = Member(node_id="x-read-1", voter=True)
         status, outcome = self.decide((*members(3), READERS[0], promoted))
         assert status.raft is not None
         assert (status.raft.voters, status.raft.read_replicas) == (4, 1)
         assert isinstance(outcome, Wait)
 
-    def test_one_that_is_not_well_yet_is_looked_at_again(self) -> None:
+    def test_an_unhealthy_read_replica_is_checked_again(self) -> None:
         status, outcome = self.decide((*members(3), *READERS), ("x-read-0",))
         assert gen.present(status.raft).healthy_read_replicas == 1
         assert isinstance(outcome, Wait)
 
-    def test_those_that_were_given_up_are_counted_until_they_are_gone(self) -> None:
+    def test_removed_read_replicas_are_counted_until_they_are_gone(self) -> None:
         status, outcome = self.decide((*members(3), READERS[0]), read_replicas=0)
         assert gen.present(status.raft).read_replicas == 1
         assert isinstance(outcome, Wait)
@@ -254,8 +254,8 @@ REVISION = "0123456789abcdef"
 GREEN = tuple(f"x-{REVISION}-{n}" for n in range(3))
 
 
-class TestTwoSets:
-    """While a green pool takes over its servers are expected, and nobody hurries."""
+class TestTwoPools:
+    """During a takeover, green servers are expected and checked at the normal interval."""
 
     def decide(
         self, blue: str, green: str, ids: tuple[str, ...] = (), revision: str = ""
@@ -286,22 +286,24 @@ class TestTwoSets:
             ("n--", "vvv", REVISION),
         ],
     )
-    def test_members_of_either_set_are_no_news(self, blue: str, green: str, revision: str) -> None:
+    def test_members_of_either_pool_are_expected(
+        self, blue: str, green: str, revision: str
+    ) -> None:
         status, outcome = self.decide(blue, green, revision=revision)
         assert (status.last_error, outcome) == (None, Done(QUIET_RECHECK))
 
-    def test_they_are_all_counted(self) -> None:
+    def test_the_members_of_both_pools_are_counted(self) -> None:
         raft = gen.present(self.decide("vvn", "vnn")[0].raft)
         assert (raft.voters, raft.non_voters, raft.read_replicas) == (3, 3, None)
 
-    def test_a_vote_that_is_missing_is_waited_for(self) -> None:
+    def test_a_missing_vote_is_waited_for(self) -> None:
         outcome = self.decide("vvn", "nnn")[1]
         assert outcome == CONVERGING
 
-    def test_a_server_of_the_green_pool_is_never_called_an_outsider(self) -> None:
+    def test_a_green_server_is_never_outside_of_raft(self) -> None:
         assert self.decide("vvv", "-n-")[0].last_error is None
 
-    def test_one_of_the_set_that_serves_is(self) -> None:
+    def test_a_serving_server_can_be_outside_of_raft(self) -> None:
         error = gen.present(self.decide("vv-", "vvv")[0].last_error)
         assert error.reason == "ServerOutsideRaft"
         assert error.message.startswith("x-2 run")

@@ -1,4 +1,4 @@
-"""managers.membership.find_leader: whose word counts when labels contradict each other."""
+"""managers.membership.find_leader: the leader by responses when labels are ambiguous."""
 
 import pytest
 
@@ -10,20 +10,20 @@ LEADS = gen.pod(0).ready(leading=True)
 LATE = gen.pod(2).ready(leading=True)
 FOLLOWS = gen.pod(1).ready()
 
-# sentence: (pods, ordinals that answer that they lead, silent ordinals, who leads after asking)
+# sentence: (pods, ordinals that respond as the leader, silent ordinals, the resulting leaders)
 ASKED: dict[str, tuple[tuple[gen.Pod, ...], set[int], set[int], list[int]]] = {
-    "a label that stayed behind": ((LEADS, FOLLOWS, LATE), {2}, set(), [2]),
-    "nobody has a label": ((gen.pod(0).ready(), FOLLOWS), {1}, set(), [1]),
-    "two that really lead": ((LEADS, LATE), {0, 2}, set(), [0, 2]),
-    "an election is on": ((LEADS, LATE), set(), set(), []),
-    "the silent one was killed": ((LEADS, FOLLOWS, LATE), {2}, {0}, [2]),
-    "nobody answers": ((LEADS, FOLLOWS, LATE), set(), {0, 1, 2}, [0, 2]),
-    "the silent one may lead": ((LEADS, LATE), set(), {0}, [0]),
+    "a stale label": ((LEADS, FOLLOWS, LATE), {2}, set(), [2]),
+    "no label": ((gen.pod(0).ready(), FOLLOWS), {1}, set(), [1]),
+    "two leaders": ((LEADS, LATE), {0, 2}, set(), [0, 2]),
+    "an election": ((LEADS, LATE), set(), set(), []),
+    "a killed server with a stale label": ((LEADS, FOLLOWS, LATE), {2}, {0}, [2]),
+    "no response": ((LEADS, FOLLOWS, LATE), set(), {0, 1, 2}, [0, 2]),
+    "a silent server that may lead": ((LEADS, LATE), set(), {0}, [0]),
 }
 
 
 @pytest.mark.parametrize(("pods", "leading", "silent", "wanted"), ASKED.values(), ids=ASKED)
-async def test_who_leads(
+async def test_the_leader_by_the_responses_of_the_servers(
     pods: tuple[gen.Pod, ...], leading: set[int], silent: set[int], wanted: list[int]
 ) -> None:
     servers = Servers()
@@ -34,7 +34,7 @@ async def test_who_leads(
     assert [pod.name for pod in facts] == [pod.facts().name for pod in pods]
 
 
-async def test_who_is_on_its_way_out_or_has_no_address_is_not_asked() -> None:
+async def test_a_terminating_pod_or_one_without_an_address_is_not_queried() -> None:
     servers = Servers()
     servers.standby = {"10.0.0.3"}
     pods = (LEADS.terminating(), gen.pod(1).unschedulable("no room"), LATE)
@@ -49,7 +49,7 @@ async def test_a_sealed_server_does_not_lead() -> None:
     assert not any(pod.registration.active for pod in facts)
 
 
-async def test_servers_are_asked_only_when_their_labels_are_ambiguous() -> None:
+async def test_servers_are_queried_only_when_their_labels_are_ambiguous() -> None:
     servers = Servers()
     servers.standby = {"10.0.0.1"}
     clear = [LEADS.facts(), FOLLOWS.facts()]

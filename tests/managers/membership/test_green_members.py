@@ -1,4 +1,4 @@
-"""managers.membership.green_members: how many servers of a green pool may be members."""
+"""managers.membership.green_members: the maximum number of members of a green pool."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tests import gen
 GREEN = {"greenRevision": "0123456789abcdef", "greenReplicas": 5, "blueReplicas": 3}
 ROWS: dict[str, tuple[dict[str, Any] | None, int]] = {
     "never upgraded blue/green": (None, 0),
-    "it is about to begin": ({"phase": "Idle", **GREEN}, 0),
-    "green comes": ({"phase": "DeployingGreen", **GREEN}, 5),
-    "green takes over": ({"phase": "DemotingBlue", **GREEN}, 5),
-    "green serves and blue goes": ({"phase": "Cleanup", **GREEN}, 3),
-    "it goes back": ({"phase": "RollingBack", **GREEN}, 5),
-    "green goes": ({"phase": "RollbackCleanup", **GREEN}, 5),
+    "before the start": ({"phase": "Idle", **GREEN}, 0),
+    "green is deployed": ({"phase": "DeployingGreen", **GREEN}, 5),
+    "blue is demoted": ({"phase": "DemotingBlue", **GREEN}, 5),
+    "blue is removed": ({"phase": "Cleanup", **GREEN}, 3),
+    "a rollback": ({"phase": "RollingBack", **GREEN}, 5),
+    "green is removed": ({"phase": "RollbackCleanup", **GREEN}, 5),
     "a status without numbers": (
         {"phase": "Syncing", "greenRevision": "0123456789abcdef"}, 7,
     ),
-    "it is over": (
+    "after the upgrade": (
         {"phase": "RestoringReadReplicas", "blueRevision": "0123456789abcdef"}, 0,
     ),
-    "a revision that is none": ({"phase": "Syncing", "greenRevision": "none"}, 0),
+    "an invalid revision": ({"phase": "Syncing", "greenRevision": "none"}, 0),
 }  # fmt: skip
 
 
@@ -35,5 +35,5 @@ def test_row(status: dict[str, Any] | None, number: int) -> None:
     assert green_member_count(read) == number
 
 
-def test_without_a_cluster_there_is_none() -> None:
+def test_without_a_cluster_there_are_no_green_members() -> None:
     assert green_member_count(None) == 0

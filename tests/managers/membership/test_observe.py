@@ -1,4 +1,4 @@
-"""managers.membership.observe: whom the operator asks, with which token, and what silence means."""
+"""managers.membership.observe: the queried servers, the token, and missing responses."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def facts(*pods: gen.Pod) -> tuple[PodFacts, ...]:
     return tuple(pod.facts() for pod in pods)
 
 
-async def test_every_ready_server_is_asked_for_its_cluster_and_the_leader_for_the_members() -> None:
+async def test_every_ready_server_is_queried_and_the_leader_lists_the_members() -> None:
     servers = Servers()
     answers = await ask(servers, facts(LEADER, STANDBY), ROOT)
     assert answers.cluster_ids == {"x-0": "c1", "x-1": "c1"}
@@ -41,7 +41,7 @@ async def test_every_ready_server_is_asked_for_its_cluster_and_the_leader_for_th
     ]
 
 
-async def test_a_server_that_is_silent_is_in_no_cluster() -> None:
+async def test_a_server_without_a_response_is_in_no_cluster() -> None:
     servers = Servers()
     servers.silent = {"10.0.0.2"}
     answers = await ask(servers, facts(LEADER, STANDBY), ROOT)
@@ -49,23 +49,23 @@ async def test_a_server_that_is_silent_is_in_no_cluster() -> None:
     assert answers.members == ALL
 
 
-# sentence: (pods, token source, what is asked, a word of the error)
+# sentence: (pods, token source, requests, a word of the error)
 NOBODY: dict[str, tuple[tuple[gen.Pod, ...], TokenSource | None, list[str], str]] = {
-    "nobody is there": ((), ROOT, [], "leader"),
-    "nobody leads": ((STANDBY,), ROOT, ["health 10.0.0.2"], "leader"),
+    "no pods": ((), ROOT, [], "leader"),
+    "no leader": ((STANDBY,), ROOT, ["health 10.0.0.2"], "leader"),
     "the leader is not ready": ((LEADER.unready(), STANDBY), ROOT, ["health 10.0.0.2"], "leader"),
-    "the leader is going away": (
+    "the leader terminates": (
         (LEADER.terminating(), STANDBY),
         ROOT,
         ["health 10.0.0.2"],
         "leader",
     ),
-    "there is no login": ((LEADER,), None, ["health 10.0.0.1"], "spec.selfInit.oidc"),
+    "no login": ((LEADER,), None, ["health 10.0.0.1"], "spec.selfInit.oidc"),
 }
 
 
 @pytest.mark.parametrize(("pods", "login", "requests", "word"), NOBODY.values(), ids=NOBODY.keys())
-async def test_nobody_to_ask(
+async def test_without_a_leader_or_a_login_no_members_are_read(
     pods: tuple[gen.Pod, ...], login: TokenSource | None, requests: list[str], word: str
 ) -> None:
     servers = Servers()
@@ -76,7 +76,7 @@ async def test_nobody_to_ask(
 
 
 @pytest.mark.parametrize("error", [BaoError("it broke"), Denied("it refused")])
-async def test_a_leader_in_trouble_is_named(error: Exception) -> None:
+async def test_a_failing_leader_is_named(error: Exception) -> None:
     servers = Servers()
     servers.error = error
     answers = await ask(servers, facts(LEADER), ROOT)
@@ -93,7 +93,7 @@ def own_login(clock: ManualClock, api: FakeApi | None = None) -> ServiceAccountL
 
 
 class TestServiceAccountLogin:
-    async def test_one_login_serves_many_looks(self) -> None:
+    async def test_one_login_is_used_for_many_reads(self) -> None:
         servers, clock = Servers(), ManualClock()
         login = own_login(clock)
         for _ in range(3):
@@ -106,7 +106,7 @@ class TestServiceAccountLogin:
         [(3600, TOKEN_SECONDS), (60, 30.0)],
         ids=["a long lease is cut", "half of a short lease"],
     )
-    async def test_a_token_is_used_well_within_its_life(self, lease: int, lasts: float) -> None:
+    async def test_a_token_is_renewed_before_it_expires(self, lease: int, lasts: float) -> None:
         servers, clock = Servers(), ManualClock()
         servers.lease = lease
         login = own_login(clock)
@@ -118,7 +118,7 @@ class TestServiceAccountLogin:
         await ask(servers, facts(LEADER), login)
         assert servers.logins == 2
 
-    async def test_a_login_gets_a_token_of_the_api_server_with_enough_life(self) -> None:
+    async def test_a_login_uses_a_service_account_token_that_is_still_valid(self) -> None:
         servers, clock = Servers(), ManualClock()
         login = own_login(clock)
         await ask(servers, facts(LEADER), login)
@@ -130,7 +130,7 @@ class TestServiceAccountLogin:
         await ask(servers, facts(LEADER), login)
         assert servers.requests[-2].endswith("jwt-2")
 
-    async def test_a_token_that_ended_early_is_replaced_once(self) -> None:
+    async def test_a_revoked_token_is_replaced_once(self) -> None:
         servers = Servers()
         login = own_login(ManualClock())
         await ask(servers, facts(LEADER), login)
@@ -138,14 +138,14 @@ class TestServiceAccountLogin:
         assert (await ask(servers, facts(LEADER), login)).members == ALL
         assert servers.logins == 2
 
-    async def test_a_role_without_rights_is_not_asked_for_ever(self) -> None:
+    async def test_a_role_without_permissions_is_retried_once(self) -> None:
         servers = Servers()
         servers.valid = lambda token: False
         answers = await ask(servers, facts(LEADER), own_login(ManualClock()))
         assert "permission denied" in answers.error
         assert servers.logins == 2
 
-    async def test_a_token_that_the_api_server_refuses_is_told(self) -> None:
+    async def test_a_refused_token_request_is_reported(self) -> None:
         servers, api = Servers(), FakeApi()
         api.refuse("create/token ServiceAccount the-operator", api_error(403))
         answers = await ask(servers, facts(LEADER), own_login(ManualClock(), api))
@@ -154,13 +154,13 @@ class TestServiceAccountLogin:
         assert servers.logins == 0
 
 
-async def test_a_stored_token_is_not_tried_twice() -> None:
+async def test_a_stored_token_is_used_once() -> None:
     servers = Servers()
     servers.valid = lambda token: False
     assert (await ask(servers, facts(LEADER), ROOT)).members is None
     assert len([line for line in servers.requests if line.startswith("members")]) == 1
 
 
-def test_the_login_is_the_one_that_the_first_boot_sets_up() -> None:
+def test_the_login_is_that_of_the_first_boot() -> None:
     assert OPERATOR_MOUNT == JWT_MOUNT
     assert OPERATOR_ROLE == job_roles.OPERATOR_ROLE

@@ -1,4 +1,4 @@
-"""managers.membership.quorum: what the leader says of its followers, and what silence means."""
+"""managers.membership.quorum: the followers as the leader reports them, and missing responses."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.managers.membership.servers import Servers
 
 PODS = tuple(gen.pod(n).ready(leading=n == 1).facts() for n in range(3))
 ROOT = StoredToken("root-token")
-# As OpenBao 2.4.0 answers, with what is not read left out.
+# A response of OpenBao 2.4.0 without unused fields.
 OPINION = {
     "healthy": False,
     "failure_tolerance": 1,
@@ -27,7 +27,7 @@ OPINION = {
 }
 
 
-async def test_the_leader_alone_is_asked() -> None:
+async def test_only_the_leader_is_queried() -> None:
     servers = Servers()
     servers.state = AutopilotState.model_validate(OPINION)
     assert await read_quorum(servers, PODS, ROOT) == Quorum(
@@ -41,8 +41,8 @@ async def test_the_leader_alone_is_asked() -> None:
     assert servers.requests == ["members 10.0.0.2 root-token", "state 10.0.0.2 root-token"]
 
 
-async def test_who_is_a_member_is_told_by_raft_and_not_by_the_autopilot() -> None:
-    """The autopilot of OpenBao 2.4.0 looks every two seconds, and names the removed until then."""
+async def test_membership_comes_from_raft_and_not_from_the_autopilot() -> None:
+    """The autopilot of OpenBao 2.4.0 lists removed peers for up to two seconds."""
     servers = Servers()
     servers.raft = (
         Member(node_id="x-0", leader=True, voter=True),
@@ -55,8 +55,8 @@ async def test_who_is_a_member_is_told_by_raft_and_not_by_the_autopilot() -> Non
     )
 
 
-async def test_a_server_that_the_leaders_log_has_not_reached_does_not_follow() -> None:
-    """The autopilot finds it well all the same: it was away for less than ten seconds."""
+async def test_a_server_behind_the_log_of_the_leader_does_not_follow() -> None:
+    """The autopilot reports it as healthy for the first ten seconds."""
     servers = Servers()
     servers.ends = {"leader": 97, "10.0.0.1": 64, "10.0.0.3": 97}
     quorum = await read_quorum(servers, PODS, ROOT)
@@ -67,32 +67,32 @@ async def test_a_server_that_the_leaders_log_has_not_reached_does_not_follow() -
     }
 
 
-async def test_an_empty_answer_is_no_quorum_at_all() -> None:
+async def test_an_empty_response_is_no_quorum() -> None:
     servers = Servers()
     servers.state = AutopilotState()
     quorum = await read_quorum(servers, PODS, ROOT)
     assert quorum == Quorum((), 0)
 
 
-async def test_nobody_is_asked_while_it_is_unclear_who_leads() -> None:
+async def test_no_server_is_queried_while_the_leader_is_unknown() -> None:
     servers = Servers()
     quorum = await read_quorum(servers, PODS[:1], ROOT)
     assert quorum.error
     assert servers.requests == []
 
 
-# sentence: (what is refused, with which code, the path)
+# sentence: (the refused call, the code, the path)
 REFUSALS = {
     "the members": ("members", 403, MEMBERS),
     "the members, as a bad request": ("members", 400, MEMBERS),
-    "a path that is not there": ("members", 404, MEMBERS),
+    "a missing path": ("members", 404, MEMBERS),
     "the autopilot": ("state", 403, STATE),
     "the autopilot, as a bad request": ("state", 400, STATE),
 }
 
 
 @pytest.mark.parametrize(("what", "code", "path"), REFUSALS.values(), ids=REFUSALS.keys())
-async def test_a_refused_question_is_no_answer(what: str, code: int, path: str) -> None:
+async def test_a_refused_request_is_an_error_with_its_path(what: str, code: int, path: str) -> None:
     servers = Servers()
     servers.refused, servers.refused_by = what, Denied(f"{path} answered {code}: no", code)
     answer = await read_quorum(servers, PODS, ROOT)
@@ -116,14 +116,14 @@ class NoLogin:
     ("error", "path"),
     [(Denied("auth/jwt-operator/login answered 400: no", 400), LOGIN), (NoToken("no"), TOKEN)],
 )
-async def test_a_refused_login_is_no_answer(error: Denied, path: str) -> None:
+async def test_a_refused_login_is_an_error_with_its_path(error: Denied, path: str) -> None:
     servers = Servers()
     answer = await read_quorum(servers, PODS, NoLogin(error))
     assert answer == Quorum(error=str(error), refused_path=path)
     assert servers.requests == []
 
 
-# sentence: (version of the leader, of x-2, whether the autopilot hears of x-2)
+# sentence: (version of the leader, of x-2, whether x-2 reports its health)
 PAIRS = {
     "2.6 below 2.4": ("2.4.0", "2.6.2", False),
     "2.7 below 2.4": ("2.4.0", "2.7.2", True),
@@ -133,7 +133,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize(("leader", "follower", "is_reachable"), PAIRS.values(), ids=PAIRS)
-async def test_a_follower_that_the_leader_cannot_hear_is_judged_by_its_log(
+async def test_a_follower_without_health_reports_is_judged_by_its_applied_index(
     leader: str, follower: str, is_reachable: bool
 ) -> None:
     versions = (leader, leader, follower)
@@ -153,8 +153,8 @@ async def test_a_follower_that_the_leader_cannot_hear_is_judged_by_its_log(
     assert (answer.servers[2].healthy, answer.failure_tolerance) == (False, 0)
 
 
-async def test_without_an_autopilot_the_logs_say_who_is_well() -> None:
-    """It is switched off: then each server shows by its log that it follows."""
+async def test_without_the_autopilot_health_follows_from_the_applied_index() -> None:
+    """With a disabled autopilot, the applied index shows that a server follows."""
     servers = Servers()
     servers.raft = tuple(Member(node_id=f"x-{n}", leader=n == 1, voter=True) for n in range(3))
     servers.refused, servers.refused_by = "state", Denied(f"{STATE} answered 404: no", 404)
@@ -172,7 +172,7 @@ async def test_without_an_autopilot_the_logs_say_who_is_well() -> None:
     assert answer.failure_tolerance == 1
 
 
-async def test_a_leader_that_does_not_answer_holds_the_roll() -> None:
+async def test_an_unresponsive_leader_holds_the_rollout() -> None:
     servers = Servers()
     servers.error = BaoError("no answer")
     quorum = await read_quorum(servers, PODS, ROOT)
@@ -180,6 +180,6 @@ async def test_a_leader_that_does_not_answer_holds_the_roll() -> None:
 
 
 @pytest.mark.parametrize("broken", [{"servers": {"x-0": {}}}, {"voters": None}, {}])
-def test_what_is_left_out_counts_as_unwell(broken: dict[str, object]) -> None:
+def test_missing_health_counts_as_unhealthy(broken: dict[str, object]) -> None:
     state = AutopilotState.model_validate(broken)
     assert not any(server.healthy for server in (state.servers or {}).values())

@@ -1,6 +1,6 @@
 """managers.membership.quorum_refusal.
 
-What it means that OpenBao refuses the question about the quorum.
+The meaning of a refused quorum read.
 """
 
 import pytest
@@ -17,41 +17,41 @@ REFUSED = Quorum(error=f"{MEMBERS} answered 403: permission denied", refused_pat
 
 
 @pytest.mark.parametrize("cluster", [OWN, STORED])
-def test_who_never_got_an_answer_goes_by_the_pods(cluster: gen.Cluster) -> None:
-    """An older operator made it, or its first boot was without a login: nothing got worse."""
+def test_without_an_earlier_response_the_pods_decide(cluster: gen.Cluster) -> None:
+    """The cluster never had such a login, so the refusal is no change."""
     assert interpret(REFUSED, cluster.read()) is None
     empty = cluster.with_status(adminOps={"lastError": {"reason": "MembershipUnknown"}})
     assert interpret(REFUSED, empty.read()) is None
 
 
 @pytest.mark.parametrize("answer", [Quorum(error="no answer"), Quorum()])
-def test_what_is_no_refusal_is_taken_as_it_is(answer: Quorum) -> None:
+def test_other_results_are_unchanged(answer: Quorum) -> None:
     assert interpret(answer, OWN.read()) is answer
     assert interpret(answer, OWN.with_status(**ANSWERED).read()) is answer
 
 
-# sentence: (cluster, path that was refused, words of the next step)
+# sentence: (cluster, refused path, words of the next step)
 STEPS: dict[str, tuple[gen.Cluster, str, tuple[str, ...]]] = {
     "a policy without the members": (OWN, MEMBERS, ("policy openbao-operator", "read", MEMBERS)),
     "a policy without the autopilot": (OWN, STATE, ("policy openbao-operator", "read", STATE)),
-    "a role that takes the account no more": (OWN, LOGIN, ("role openbao-operator", "OperatorLog")),
+    "a role that refuses the account": (OWN, LOGIN, ("role openbao-operator", "OperatorLog")),
     "no token of the API server": (OWN, TOKEN, ("create", TOKEN)),
-    "a policy that was narrowed after a first boot with a root token": (
+    "a narrowed policy after a first boot with a root token": (
         STORED,
         MEMBERS,
         ("policy openbao-operator", "read", MEMBERS),
     ),
-    "a login that was taken away": (
+    "a removed login": (
         STORED,
         LOGIN,
         ("role openbao-operator", "Secret x-root-token", "OperatorLoginReady"),
     ),
-    "something in between": (OWN, "sys/leader", ("sys/leader", "without a login")),
+    "another path": (OWN, "sys/leader", ("sys/leader", "without a login")),
 }
 
 
 @pytest.mark.parametrize(("cluster", "path", "words"), STEPS.values(), ids=STEPS.keys())
-def test_who_got_answers_before_is_told_what_to_do(
+def test_after_earlier_responses_the_error_has_the_next_step(
     cluster: gen.Cluster, path: str, words: tuple[str, ...]
 ) -> None:
     answer = Quorum(error=f"{path} answered 403: permission denied", refused_path=path)

@@ -1,6 +1,6 @@
-"""Who may talk to whom under a NetworkPolicy, by its documented semantics.
+"""The traffic that a NetworkPolicy allows, by its documented semantics.
 
-The rig's network enforces no policies, so the object itself is judged here. Source: Kubernetes API
+The network of the rig enforces no policies, so this evaluates the objects. Source: Kubernetes API
 reference, NetworkPolicySpec; a peer is matched by selectors or by address, never by both.
 """
 
@@ -32,18 +32,18 @@ class Policy:
     body: Mapping[str, Any]
 
     def selects(self, pod: Peer) -> bool:
-        """Whether the pod is guarded by the policy at all."""
+        """Whether the policy selects the pod."""
         metadata = self.body["metadata"]
         return pod.namespace == metadata["namespace"] and _matches(
             self.body["spec"]["podSelector"], pod.labels
         )
 
     def lets_in(self, source: Peer, port: int, protocol: str = "TCP") -> bool:
-        """Whether a guarded pod may be called."""
+        """Whether a selected pod accepts the connection."""
         return self._passes("Ingress", "ingress", "from", source, (port, protocol))
 
     def lets_out(self, target: Peer, port: int, protocol: str = "TCP") -> bool:
-        """Whether a guarded pod may call."""
+        """Whether a selected pod may open the connection."""
         return self._passes("Egress", "egress", "to", target, (port, protocol))
 
     def _passes(
@@ -60,7 +60,7 @@ class Policy:
 
 
 def _any_peer(peers: list[Mapping[str, Any]] | None, peer: Peer, own: str) -> bool:
-    """An absent or empty list is everybody."""
+    """An absent or empty list matches every peer."""
     return not peers or any(_is(rule_peer, peer, own) for rule_peer in peers)
 
 
@@ -109,7 +109,7 @@ def _holds(requirement: Mapping[str, Any], labels: Labels) -> bool:
 
 
 def _any_port(ports: list[Mapping[str, Any]] | None, number: int, protocol: str) -> bool:
-    """An absent or empty list is every port; named ports are not used here."""
+    """An absent or empty list matches every port; named ports are not used here."""
     if not ports:
         return True
     return any(

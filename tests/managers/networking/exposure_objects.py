@@ -1,4 +1,4 @@
-"""Clusters that ask for ways in, and worlds in which their kinds are there."""
+"""Clusters with a Gateway, an Ingress or a ServiceMonitor, and worlds with these kinds."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ UNTOLD = ListenerCondition()
 
 
 def gateway(**more: Any) -> gen.Cluster:
-    """A cluster that asks for the Gateway `public` of its own namespace."""
+    """A cluster with the Gateway `public` of its own namespace."""
     wish: dict[str, Any] = {"enabled": True, "hostname": HOST, "gatewayRef": {"name": "public"}}
     return gen.cluster(gateway={**wish, **more})
 
 
 def ingress(**more: Any) -> gen.Cluster:
-    """A cluster that asks for an Ingress."""
+    """A cluster with an Ingress."""
     return gen.cluster(ingress={"enabled": True, "host": HOST, **more}, network=PEERS)
 
 
 def monitor(metrics: dict[str, Any] | None = None, **more: Any) -> gen.Cluster:
-    """A cluster that asks for a ServiceMonitor."""
+    """A cluster with a ServiceMonitor."""
     spec = {"enabled": True, **(metrics or {}), "serviceMonitor": {"enabled": True, **more}}
     return gen.cluster(version="2.5.0", observability={"metrics": spec})
 
 
 def newest(kind: OptionalKind) -> KindAvailability:
-    """The kind in its best version."""
+    """The kind in its newest version."""
     return KindAvailability(True, kind.versions, kind.resources[0])
 
 
@@ -63,5 +63,5 @@ READY = ExposureFacts(
 
 
 def seeing(cluster: gen.Cluster, ways: ExposureFacts) -> Observed:
-    """What a cluster that runs observes beside this."""
+    """The observation of a running cluster, with these exposure facts."""
     return gen.running(cluster.initialized()).with_exposure(ways).facts()

@@ -1,4 +1,4 @@
-"""The Service at which an ACME server checks names, in mode ACME and in no other."""
+"""The Service for the challenges of an ACME server, which exists in mode ACME only."""
 
 from managers.networking.plan import plan
 from runtime.apply.intent import Intent
@@ -16,7 +16,7 @@ def services(cluster: gen.Cluster) -> dict[str, Intent]:
     }
 
 
-def test_it_leads_both_ports_to_the_servers_ready_or_not() -> None:
+def test_the_service_maps_both_ports_to_servers_ready_or_not() -> None:
     spec = services(gen.cluster().with_spec(replicas=1, tls=ACME))["x-acme"].body["spec"]
     assert [(port["port"], port["targetPort"]) for port in spec["ports"]] == [
         (80, 8200),
@@ -26,5 +26,5 @@ def test_it_leads_both_ports_to_the_servers_ready_or_not() -> None:
     assert spec["selector"]["openbao.org/workload-pool"] == "voter"
 
 
-def test_there_is_none_in_other_modes() -> None:
+def test_other_modes_have_no_acme_service() -> None:
     assert "x-acme" not in services(gen.cluster())

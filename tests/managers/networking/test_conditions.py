@@ -21,13 +21,13 @@ INGRESS_ROWS: dict[str, tuple[gen.Cluster, ExposureFacts, str]] = {
         UNPUBLISHED,
         "True IngressIntegrationReady",
     ),
-    "it is not written yet": (ingress(), NO_FACTS, "Unknown Reconciling"),
-    "it is not written yet, and no address is needed": (
+    "not created yet": (ingress(), NO_FACTS, "Unknown Reconciling"),
+    "not created yet and no address needed": (
         ingress(readinessMode="Created"),
         NO_FACTS,
         "Unknown Reconciling",
     ),
-    "it is somebody else's": (
+    "a foreign Ingress": (
         ingress(readinessMode="Created"),
         replace(READY, ingress=IngressFacts(False, ("192.0.2.1",))),
         "False ForeignObject",
@@ -36,7 +36,7 @@ INGRESS_ROWS: dict[str, tuple[gen.Cluster, ExposureFacts, str]] = {
 
 
 @pytest.mark.parametrize("sentence", INGRESS_ROWS)
-def test_the_ingress(sentence: str) -> None:
+def test_the_condition_of_an_ingress(sentence: str) -> None:
     cluster, facts, expected = INGRESS_ROWS[sentence]
     read = cluster.read()
     update = gen.present(ingress_ready(read.spec, exposure_spec(read).ingress, facts))
@@ -45,20 +45,20 @@ def test_the_ingress(sentence: str) -> None:
 
 MONITOR_ROWS: dict[str, tuple[ExposureFacts, str]] = {
     "there": (READY, "True ServiceMonitorReady"),
-    "not written yet": (ExposureFacts(ALL), "Unknown Reconciling"),
+    "not created yet": (ExposureFacts(ALL), "Unknown Reconciling"),
     "no Prometheus operator": (ExposureFacts(NONE), "False MonitoringAPIMissing"),
-    "nobody looked yet": (NO_FACTS, "Unknown Reconciling"),
+    "not observed yet": (NO_FACTS, "Unknown Reconciling"),
 }
 
 
 @pytest.mark.parametrize("sentence", MONITOR_ROWS)
-def test_the_monitor(sentence: str) -> None:
+def test_the_condition_of_a_service_monitor(sentence: str) -> None:
     facts, expected = MONITOR_ROWS[sentence]
     update = gen.present(monitor_ready(exposure_spec(monitor().read()).monitor, facts))
     assert f"{update.status} {update.reason}" == expected
 
 
-def test_what_nobody_asks_for_is_not_told() -> None:
+def test_unrequested_conditions_are_not_reported() -> None:
     spec = gen.cluster().read().spec
     assert ingress_ready(spec, None, READY) is None
     assert monitor_ready(None, READY) is None

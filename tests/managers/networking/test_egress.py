@@ -1,4 +1,4 @@
-"""managers.networking.egress: what profile Hardened leaves out of the ranges of a user."""
+"""managers.networking.egress: the ranges that profile Hardened excepts from rules of a user."""
 
 import ipaddress
 from typing import Any
@@ -58,22 +58,22 @@ BLOCKS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         block("0.0.0.0/0", "10.0.0.0/8", "169.254.169.254/32"),
         block("0.0.0.0/0", "10.0.0.0/8", "169.254.169.254/32", *V4),
     ),
-    "what the user left out already": (
+    "ranges that the user excepted": (
         block("0.0.0.0/0", "169.0.0.0/8", "168.63.129.16/32", "100.64.0.0/10", "192.0.0.0/16"),
         block("0.0.0.0/0", "169.0.0.0/8", "168.63.129.16/32", "100.64.0.0/10", "192.0.0.0/16"),
     ),
-    "a range beside all of these": (block("198.51.100.0/24"), block("198.51.100.0/24")),
+    "an unrelated range": (block("198.51.100.0/24"), block("198.51.100.0/24")),
     "a metadata server by its own range": (block("168.63.129.16/32"), block("168.63.129.16/32")),
     "pods": ({"podSelector": {}}, {"podSelector": {}}),
 }
 
 
 @pytest.mark.parametrize(("given_", "rendered"), BLOCKS.values(), ids=BLOCKS.keys())
-def test_what_is_left_out(given_: dict[str, Any], rendered: dict[str, Any]) -> None:
+def test_which_ranges_are_excepted(given_: dict[str, Any], rendered: dict[str, Any]) -> None:
     assert rules(given_) == [{"to": [rendered], "ports": PORTS}]
 
 
-def test_other_profiles_get_what_they_say() -> None:
+def test_other_profiles_keep_their_ranges() -> None:
     assert rules(block("0.0.0.0/0"), profile="Development") == [
         {"to": [block("0.0.0.0/0")], "ports": PORTS}
     ]
@@ -87,7 +87,7 @@ def test_a_rule_without_destinations_stays() -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(st.ip_addresses(), st.integers(0, 128), st.lists(st.sampled_from(EXCLUDED), max_size=3))
-def test_every_exception_is_one_that_kubernetes_takes(
+def test_every_exception_is_valid_for_kubernetes(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address, prefix: int, inside: list[Any]
 ) -> None:
     """It validates that an exception is a strict subset of its block."""
@@ -102,7 +102,7 @@ def test_every_exception_is_one_that_kubernetes_takes(
             assert inner.network_address in outer
 
 
-# sentence: (address, may it)
+# sentence: (address, whether it is reachable)
 REACHED: dict[str, tuple[str, bool]] = {
     "a store": ("52.216.0.1", True),
     "a store over IPv6": ("2600:1f00::1", True),
@@ -116,7 +116,9 @@ REACHED: dict[str, tuple[str, bool]] = {
 
 
 @pytest.mark.parametrize(("address", "may"), REACHED.values(), ids=REACHED.keys())
-def test_servers_and_jobs_reach_the_internet_without_the_metadata(address: str, may: bool) -> None:
+def test_servers_and_jobs_reach_the_internet_except_metadata_services(
+    address: str, may: bool
+) -> None:
     network = {"egressRules": [{"to": [block("0.0.0.0/0"), block("::/0")], "ports": PORTS}]}
     spec = {**hardened_spec(network=network), "version": "2.5.5"}
     meant = gen.resolved(gen.cluster().with_spec(**spec))

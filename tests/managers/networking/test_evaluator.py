@@ -1,4 +1,4 @@
-"""The evaluator itself, on policies whose meaning the Kubernetes documentation tells."""
+"""The evaluator, on policies that the Kubernetes documentation explains."""
 
 from typing import Any
 
@@ -23,14 +23,19 @@ def ingress(*rules: Any, types: tuple[str, ...] = ("Ingress",)) -> Policy:
 DOCUMENTED: dict[str, tuple[Policy, Peer, int, bool]] = {
     "default deny": (ingress(), POD, 80, False),
     "allow all": (ingress({}), OUTSIDE, 80, True),
-    "egress only says nothing about ingress": (ingress(types=("Egress",)), OUTSIDE, 80, True),
-    "a pod selector alone means the own namespace": (
+    "a policy for egress does not restrict ingress": (
+        ingress(types=("Egress",)),
+        OUTSIDE,
+        80,
+        True,
+    ),
+    "a pod selector matches the own namespace": (
         ingress({"from": [{"podSelector": {"matchLabels": {"role": "frontend"}}}]}),
         ELSEWHERE,
         80,
         False,
     ),
-    "two selectors in one item are both meant": (
+    "two selectors in one item must both match": (
         ingress(
             {
                 "from": [
@@ -45,7 +50,7 @@ DOCUMENTED: dict[str, tuple[Policy, Peer, int, bool]] = {
         80,
         False,
     ),
-    "two items are either meant": (
+    "one of two items must match": (
         ingress(
             {
                 "from": [
@@ -58,7 +63,7 @@ DOCUMENTED: dict[str, tuple[Policy, Peer, int, bool]] = {
         80,
         True,
     ),
-    "a range with a hole": (
+    "a range with an exception": (
         ingress({"from": [{"ipBlock": {"cidr": "172.17.0.0/16", "except": ["172.17.1.0/24"]}}]}),
         OUTSIDE,
         80,
@@ -76,7 +81,7 @@ DOCUMENTED: dict[str, tuple[Policy, Peer, int, bool]] = {
         32769,
         False,
     ),
-    "an empty namespace selector is every namespace": (
+    "an empty namespace selector matches every namespace": (
         ingress({"from": [{"namespaceSelector": {}}]}),
         ELSEWHERE,
         80,
@@ -109,5 +114,5 @@ DOCUMENTED: dict[str, tuple[Policy, Peer, int, bool]] = {
 @pytest.mark.parametrize(
     ("policy", "peer", "port", "may"), DOCUMENTED.values(), ids=DOCUMENTED.keys()
 )
-def test_documented(policy: Policy, peer: Peer, port: int, may: bool) -> None:
+def test_documented_policies(policy: Policy, peer: Peer, port: int, may: bool) -> None:
     assert policy.lets_in(peer, port) is may

@@ -44,29 +44,29 @@ THERE = ExposureFacts(ALL)
 ACME = {"mode": "ACME", "acme": {"directoryURL": "https://acme.example.com/d", "domain": HOST}}
 
 CASES: dict[str, tuple[gen.Cluster, ExposureFacts, list[str]]] = {
-    "nothing is asked for": (gen.cluster(), THERE, []),
+    "no exposure requested": (gen.cluster(), THERE, []),
     "an Ingress": (ingress(), THERE, ["Ingress x"]),
-    "an Ingress that is off": (ingress(enabled=False), THERE, []),
+    "a disabled Ingress": (ingress(enabled=False), THERE, []),
     "a route": (
         gateway(),
         THERE,
         ["ConfigMap x-tls-ca", "HTTPRoute x-httproute", "BackendTLSPolicy x-backend-tls-policy"],
     ),
-    "a route that is off": (gateway(enabled=False), THERE, []),
-    "a route without a check of the servers": (
+    "a disabled route": (gateway(enabled=False), THERE, []),
+    "a route without backend TLS": (
         gateway(backendTLS={"enabled": False}),
         THERE,
         ["ConfigMap x-tls-ca", "HTTPRoute x-httproute"],
     ),
     "passthrough": (gateway(tlsPassthrough=True), THERE, ["TLSRoute x-tlsroute"]),
     "no Gateway API": (gateway(), ExposureFacts(NONE), ["ConfigMap x-tls-ca"]),
-    "nobody knows yet": (gateway(), NO_FACTS, ["ConfigMap x-tls-ca"]),
-    "a policy is no use without a route": (
+    "available kinds not known yet": (gateway(), NO_FACTS, ["ConfigMap x-tls-ca"]),
+    "no policy without the route kind": (
         gateway(),
         ExposureFacts({**ALL, HTTP_ROUTE.definition: ABSENT}),
         ["ConfigMap x-tls-ca"],
     ),
-    "a route serves without a policy": (
+    "a route without the policy kind": (
         gateway(),
         ExposureFacts({**ALL, BACKEND_TLS_POLICY.definition: ABSENT}),
         ["ConfigMap x-tls-ca", "HTTPRoute x-httproute"],
@@ -76,7 +76,7 @@ CASES: dict[str, tuple[gen.Cluster, ExposureFacts, list[str]]] = {
         THERE,
         ["ConfigMap x-tls-ca", "Service x-metrics", "ServiceMonitor x"],
     ),
-    "a ServiceMonitor with an authority of its own": (
+    "a ServiceMonitor with its own CA": (
         monitor(tlsConfig={"caSecret": {"name": "mine"}}),
         THERE,
         ["Service x-metrics", "ServiceMonitor x"],
@@ -91,7 +91,7 @@ CASES: dict[str, tuple[gen.Cluster, ExposureFacts, list[str]]] = {
 
 
 @pytest.mark.parametrize("sentence", CASES)
-def test_what_is_wanted(sentence: str) -> None:
+def test_which_objects_are_planned(sentence: str) -> None:
     cluster, facts, expected = CASES[sentence]
     observed = seeing(cluster, facts)
     made = plan(gen.resolved(cluster), observed).optional
@@ -99,7 +99,7 @@ def test_what_is_wanted(sentence: str) -> None:
     assert all(intent.key.namespace == gen.NAMESPACE for intent in made)
 
 
-def test_b09_no_way_in_is_ever_among_what_the_pods_wait_for() -> None:
+def test_b09_pods_never_wait_for_exposure_objects() -> None:
     for cluster, facts, _ in CASES.values():
         exposure_plan = plan(gen.resolved(cluster), seeing(cluster, facts))
         kinds = {intent.resource.kind for intent in exposure_plan.intents}
@@ -109,7 +109,7 @@ def test_b09_no_way_in_is_ever_among_what_the_pods_wait_for() -> None:
         assert not exposure_plan.gate
 
 
-def test_the_authority_is_published_once_it_is_known() -> None:
+def test_the_ca_is_published_once_it_is_known() -> None:
     cluster = gateway()
     bare = replace(gen.world().facts(), exposure=THERE)
     intents = exposure_intents(gen.resolved(cluster), bare)
@@ -187,15 +187,15 @@ def test_the_host_of_an_ingress_joins_the_certificate() -> None:
 
 
 @pytest.mark.parametrize("version", TLS_ROUTE.versions)
-def test_a_route_is_written_in_the_version_that_is_there(version: str) -> None:
+def test_a_route_has_the_available_api_version(version: str) -> None:
     resource = next(kind for kind in TLS_ROUTE.resources if kind.version == version)
     offers = {**ALL, TLS_ROUTE.definition: KindAvailability(True, (version,), resource)}
     route = intents(gateway(tlsPassthrough=True), ExposureFacts(offers))["TLSRoute"]
     assert route["apiVersion"] == f"gateway.networking.k8s.io/{version}"
 
 
-def test_what_the_server_fills_in_is_spelled_out() -> None:
-    """Else each new process would write the route once more: `rules` are compared as a whole."""
+def test_defaults_of_the_api_server_are_explicit() -> None:
+    """Otherwise each new process would write the route again: `rules` are compared as a whole."""
     for kind in ("HTTPRoute", "BackendTLSPolicy"):
         assert "'group': ''" in repr(intents(gateway())[kind])
     route = intents(gateway())["HTTPRoute"]
@@ -211,7 +211,7 @@ def test_what_the_server_fills_in_is_spelled_out() -> None:
     }
 
 
-def test_attack_t04_nothing_is_written_into_the_namespace_of_the_gateway() -> None:
+def test_attack_t04_nothing_is_written_to_the_namespace_of_the_gateway() -> None:
     cluster = gateway(gatewayRef={"name": "public", "namespace": "kube-system"})
     exposure_plan = plan(gen.resolved(cluster), seeing(cluster, THERE))
     assert {
@@ -241,14 +241,14 @@ def test_prometheus_finds_one_service_and_the_right_pods() -> None:
     assert "clusterIP" not in {**leader["Service"]["spec"], **every["Service"]["spec"]}
 
 
-def test_attack_t11_labels_of_a_monitor_cannot_hide_whose_it_is() -> None:
+def test_attack_t11_labels_of_a_monitor_cannot_override_ours() -> None:
     theirs = labels.users_own(dict.fromkeys(labels.base("x"), "mine"))
     assert theirs
     objects = intents(monitor(labels=theirs))
     assert objects["ServiceMonitor"]["metadata"]["labels"] == labels.base("x")
 
 
-def test_with_acme_tls_is_handed_through() -> None:
+def test_with_acme_tls_is_passed_through() -> None:
     def broken(cluster: gen.Cluster) -> set[str]:
         return {violation.rule for violation in violations(cluster.read())}
 
@@ -260,7 +260,7 @@ def test_with_acme_tls_is_handed_through() -> None:
 
 
 RECHECKS: dict[str, tuple[gen.Cluster, Observed, float | None]] = {
-    "none is asked for": (gen.cluster(), seeing(gen.cluster(), READY), None),
+    "no gateway": (gen.cluster(), seeing(gen.cluster(), READY), None),
     "ready": (gateway(), seeing(gateway(), READY), GATEWAY_RECHECK),
     "missing": (gateway(), seeing(gateway(), replace(READY, gateway=None)), GATEWAY_PENDING),
     "no API": (gateway(), seeing(gateway(), ExposureFacts(NONE)), None),
@@ -268,12 +268,12 @@ RECHECKS: dict[str, tuple[gen.Cluster, Observed, float | None]] = {
 
 
 @pytest.mark.parametrize("sentence", RECHECKS)
-def test_a_gateway_is_looked_at_again_and_an_absent_api_never(sentence: str) -> None:
+def test_a_gateway_is_checked_again_and_an_absent_api_is_not(sentence: str) -> None:
     cluster, observed, after = RECHECKS[sentence]
     assert gateway_outcome(gen.resolved(cluster), observed) == Done(after)
 
 
-def test_kinds_that_are_there_may_be_pruned_and_no_others() -> None:
+def test_only_available_kinds_may_be_pruned() -> None:
     assert ExposureFacts(NONE).usable == ()
     assert NO_FACTS.usable == ()
     assert SERVICE_MONITOR.resources[0] in THERE.usable

@@ -1,4 +1,4 @@
-"""managers.networking.exposure_facts: what others wrote, however little or odd it is."""
+"""managers.networking.exposure_facts: facts from complete and invalid objects."""
 
 from typing import Any
 
@@ -79,7 +79,7 @@ def test_a_class_is_read() -> None:
 
 
 @pytest.mark.parametrize("odd", [{}, {"spec": None, "status": None}, {"status": {"parents": None}}])
-def test_nothing_said_is_nothing_known(odd: dict[str, Any]) -> None:
+def test_an_empty_status_is_unknown(odd: dict[str, Any]) -> None:
     assert gateway_facts(odd) == GatewayFacts("", (), ListenerCondition())
     assert class_facts(odd) == ClassFacts(ListenerCondition(), ListenerCondition())
     assert route_facts(odd, True, gateway_settings()) == RouteFacts(True)
@@ -87,7 +87,7 @@ def test_nothing_said_is_nothing_known(odd: dict[str, Any]) -> None:
     assert ingress_facts(odd, True) == IngressFacts(True)
 
 
-def test_attack_t17_nonsense_of_a_controller_is_no_crash() -> None:
+def test_attack_t17_an_invalid_status_causes_no_crash() -> None:
     odd: dict[str, Any] = {
         "spec": {"listeners": ["no", 1], "gatewayClassName": 7},
         "status": {"parents": [1, {"parentRef": "x"}], "conditions": ["y"], "loadBalancer": []},
@@ -100,11 +100,11 @@ def test_attack_t17_nonsense_of_a_controller_is_no_crash() -> None:
 # sentence: (wish, parentRef of the answer, counts)
 PARENTS: dict[str, tuple[GatewaySettings, dict[str, Any], bool]] = {
     "ours": (gateway_settings(), {**PARENT, "namespace": "ns"}, True),
-    "ours, by default": (gateway_settings(), PARENT, True),
+    "ours without a namespace": (gateway_settings(), PARENT, True),
     "another name": (gateway_settings(), {**PARENT, "name": "other"}, False),
     "another namespace": (gateway_settings(), {**PARENT, "namespace": "edge"}, False),
     "another kind": (gateway_settings(), {**PARENT, "kind": "Service"}, False),
-    "ours elsewhere": (
+    "ours in another namespace": (
         gateway_settings(gatewayRef={"name": "public", "namespace": "edge"}),
         {**PARENT, "namespace": "edge"},
         True,
@@ -113,28 +113,28 @@ PARENTS: dict[str, tuple[GatewaySettings, dict[str, Any], bool]] = {
 
 
 @pytest.mark.parametrize("sentence", PARENTS)
-def test_only_the_answer_of_our_gateway_counts(sentence: str) -> None:
+def test_only_the_condition_for_our_gateway_counts(sentence: str) -> None:
     requests, parent, counts = PARENTS[sentence]
     assert (
         route_facts(route_status((parent, NO)), True, requests).accepted.status == "False"
     ) is counts
 
 
-def test_of_several_answers_the_worst_counts() -> None:
+def test_the_worst_of_several_conditions_counts() -> None:
     for answers in ([(PARENT, YES), (PARENT, NO)], [(PARENT, NO), (PARENT, YES)]):
         assert (
             route_facts(route_status(*answers), True, gateway_settings()).accepted.reason == "Nope"
         )
 
 
-def test_an_answer_to_an_older_route_has_not_been_given() -> None:
+def test_a_condition_of_an_older_generation_is_ignored() -> None:
     old, new = {**YES, "observedGeneration": 1}, {**YES, "observedGeneration": 2}
     assert verdict([old], "Accepted", 2) == ListenerCondition()
     assert verdict([new], "Accepted", 2).status == "True"
     assert verdict([YES], "Accepted", 2).status == "True"
 
 
-def test_the_answer_to_a_policy_is_found_among_its_ancestors() -> None:
+def test_the_condition_of_a_policy_is_read_from_its_ancestors() -> None:
     live = {"status": {"ancestors": [{"ancestorRef": PARENT, "conditions": [NO]}]}}
     assert policy_facts(live, True, gateway_settings()).accepted == ListenerCondition(
         "False", "Nope", "told so"

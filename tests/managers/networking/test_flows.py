@@ -1,4 +1,4 @@
-"""May pod A reach pod B: judged on all policies of a cluster together, from both of their sides."""
+"""Whether pod A may reach pod B, by all policies of a cluster and for both pods."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -79,7 +79,7 @@ def policies(cluster: gen.Cluster, world: gen.World | None = None) -> list[Polic
 
 
 def may(policies: list[Policy], source: Peer, target: Peer, port: int, protocol: str) -> bool:
-    """Policies add up: a pod that at least one selects may do what one of those allows."""
+    """Policies are additive: one policy that selects the pod must allow the connection."""
     leaves = [policy for policy in policies if source.namespace and policy.selects(source)]
     enters = [policy for policy in policies if target.namespace and policy.selects(target)]
     out = not leaves or any(leaf.lets_out(target, port, protocol) for leaf in leaves)
@@ -105,83 +105,101 @@ ROWS = {
     "a read replica joins a voter": Row(OPEN, READER, VOTER, 8201, True),
     "a voter replicates to a read replica": Row(OPEN, VOTER, READER, 8201, True),
     "a read replica forwards": Row(OPEN, READER, VOTER, 8200, True),
-    "a server asks for names by UDP": Row(OPEN, READER, DNS, 53, True, "UDP"),
+    "a server reaches DNS by UDP": Row(OPEN, READER, DNS, 53, True, "UDP"),
     "a server reaches the API server's Service": Row(OPEN, VOTER, SERVICE_ADDRESS, 443, True),
-    "a server reaches what is behind it": Row(OPEN, READER, ENDPOINT, 6443, True),
-    "it reaches no other address there": Row(OPEN, VOTER, STRANGE_ENDPOINT, 6443, False),
-    "a server does not reach the world": Row(OPEN, VOTER, WORLD, 443, False),
-    "a server does not call a client": Row(OPEN, VOTER, CLIENT, 8080, False),
-    "the operator asks a voter": Row(OPEN, OPERATOR, VOTER, 8200, True),
-    "the operator asks a read replica": Row(OPEN, OPERATOR, READER, 8200, True),
-    "the operator does not replicate": Row(OPEN, OPERATOR, VOTER, 8201, False),
-    "a job asks a server": Row(OPEN, BACKUP, VOTER, 8200, True),
-    "a job of an upgrade asks a server": Row(OPEN, SNAPSHOT, VOTER, 8200, True),
-    "a job does not replicate": Row(OPEN, BACKUP, VOTER, 8201, False),
-    "a job asks for names": Row(OPEN, BACKUP, DNS, 53, True),
+    "a server reaches the endpoint of the API server": Row(OPEN, READER, ENDPOINT, 6443, True),
+    "a server reaches no other address at that port": Row(
+        OPEN, VOTER, STRANGE_ENDPOINT, 6443, False
+    ),
+    "a server does not reach the internet": Row(OPEN, VOTER, WORLD, 443, False),
+    "a server does not reach a client": Row(OPEN, VOTER, CLIENT, 8080, False),
+    "the operator reaches a voter": Row(OPEN, OPERATOR, VOTER, 8200, True),
+    "the operator reaches a read replica": Row(OPEN, OPERATOR, READER, 8200, True),
+    "the operator does not reach the cluster port": Row(OPEN, OPERATOR, VOTER, 8201, False),
+    "a job reaches a server": Row(OPEN, BACKUP, VOTER, 8200, True),
+    "a job of an upgrade reaches a server": Row(OPEN, SNAPSHOT, VOTER, 8200, True),
+    "a job does not reach the cluster port": Row(OPEN, BACKUP, VOTER, 8201, False),
+    "a job reaches DNS": Row(OPEN, BACKUP, DNS, 53, True),
     "a job reaches the API server": Row(OPEN, BACKUP, SERVICE_ADDRESS, 443, True),
-    "a job reaches what is behind it": Row(OPEN, BACKUP, ENDPOINT, 6443, True),
-    "a job does not reach the world": Row(OPEN, BACKUP, WORLD, 443, False),
-    "a job reaches the store that the user opened": Row(
+    "a job reaches the endpoint of the API server": Row(OPEN, BACKUP, ENDPOINT, 6443, True),
+    "a job does not reach the internet": Row(OPEN, BACKUP, WORLD, 443, False),
+    "a job reaches the store of an egress rule": Row(
         wishing(egressRules=[TO_STORE]), BACKUP, STORE, 443, True
     ),
-    "a job reaches the store of the spec, wherever it is": Row(
-        BACKED_UP, BACKUP, WORLD, 9000, True
+    "a job reaches the store of the spec at any address": Row(BACKED_UP, BACKUP, WORLD, 9000, True),
+    "a job with backups reaches the token service of a cloud": Row(
+        BACKED_UP, BACKUP, WORLD, 443, True
     ),
-    "and a cloud, which makes tokens elsewhere": Row(BACKED_UP, BACKUP, WORLD, 443, True),
-    "at no other port": Row(BACKED_UP, BACKUP, WORLD, 22, False),
-    "never where a cloud keeps the credentials of machines": Row(
+    "a job with backups reaches no other port": Row(BACKED_UP, BACKUP, WORLD, 22, False),
+    "a job with backups does not reach the metadata service": Row(
         BACKED_UP, BACKUP, METADATA, 443, False
     ),
-    "a server does not": Row(BACKED_UP, VOTER, WORLD, 9000, False),
-    "a rule of the user's replaces ours": Row(
+    "a server does not reach the store": Row(BACKED_UP, VOTER, WORLD, 9000, False),
+    "an egress rule of the user replaces the default": Row(
         BACKED_UP.with_spec(network={"egressRules": [TO_STORE]}), BACKUP, WORLD, 9000, False
     ),
-    "Hardened: a job reaches what the user opened": Row(HARD_BACKED_UP, BACKUP, STORE, 443, True),
-    "Hardened: and nothing else": Row(HARD_BACKED_UP, BACKUP, WORLD, 443, False),
-    "snapshots on a volume need no way out": Row(
+    "Hardened: a job reaches the store of an egress rule": Row(
+        HARD_BACKED_UP, BACKUP, STORE, 443, True
+    ),
+    "Hardened: a job reaches no other address": Row(HARD_BACKED_UP, BACKUP, WORLD, 443, False),
+    "a job with a volume does not reach the internet": Row(
         OPEN.self_init(login=True).with_spec(backup={**STORED, "target": VOLUME}),
         BACKUP,
         WORLD,
         443,
         False,
     ),
-    "a test of a backup reaches the store": Row(BACKED_UP, TEST, WORLD, 9000, True),
-    "nobody calls the server in a test": Row(OPEN, CLIENT, TEST, 8200, False),
-    "nobody calls a job": Row(OPEN, OPERATOR, BACKUP, 8200, False),
-    "no client calls a job": Row(OPEN, CLIENT, SNAPSHOT, 80, False),
-    "no server calls a job": Row(OPEN, VOTER, BACKUP, 8200, False),
-    "an ingress rule of the user opens no job": Row(
+    "a restore test reaches the store": Row(BACKED_UP, TEST, WORLD, 9000, True),
+    "a client does not reach the server of a restore test": Row(OPEN, CLIENT, TEST, 8200, False),
+    "the operator does not reach a job": Row(OPEN, OPERATOR, BACKUP, 8200, False),
+    "a client does not reach a job": Row(OPEN, CLIENT, SNAPSHOT, 80, False),
+    "a server does not reach a job": Row(OPEN, VOTER, BACKUP, 8200, False),
+    "an ingress rule of the user does not apply to jobs": Row(
         wishing(ingressRules=[{"from": [{"podSelector": {}}]}]), CLIENT, BACKUP, 80, False
     ),
-    "a job does not call a job of a neighbour": Row(OPEN, BACKUP, BACKUP_OF_NEIGHBOUR, 80, False),
-    "a client of the namespace asks": Row(OPEN, CLIENT, VOTER, 8200, True),
-    "it does not replicate": Row(OPEN, CLIENT, VOTER, 8201, False),
-    "a client elsewhere does not ask": Row(OPEN, CLIENT_ELSEWHERE, VOTER, 8200, False),
-    "a trusted one elsewhere does": Row(
+    "a job does not reach a job of another cluster": Row(
+        OPEN, BACKUP, BACKUP_OF_NEIGHBOUR, 80, False
+    ),
+    "a client of the namespace reaches a server": Row(OPEN, CLIENT, VOTER, 8200, True),
+    "a client of the namespace does not reach the cluster port": Row(
+        OPEN, CLIENT, VOTER, 8201, False
+    ),
+    "a client of another namespace does not reach a server": Row(
+        OPEN, CLIENT_ELSEWHERE, VOTER, 8200, False
+    ),
+    "a trusted client of another namespace reaches a server": Row(
         wishing(trustedIngressPeers=[TEAM_TRUSTED]), CLIENT_ELSEWHERE, VOTER, 8200, True
     ),
-    "the world does not ask": Row(OPEN, WORLD, VOTER, 8200, False),
-    "a server of a neighbour does not replicate": Row(OPEN, NEIGHBOUR, VOTER, 8201, False),
-    "Hardened: a client of the namespace does not ask": Row(HARD, CLIENT, VOTER, 8200, False),
-    "Hardened: a trusted one of the namespace asks": Row(TRUSTING, GATEWAY, VOTER, 8200, True),
-    "Hardened: its neighbour does not": Row(TRUSTING, CLIENT, VOTER, 8200, False),
-    "Hardened: the operator asks": Row(HARD, OPERATOR, VOTER, 8200, True),
-    "Hardened: a job asks": Row(HARD, BACKUP, VOTER, 8200, True),
+    "the internet does not reach a server": Row(OPEN, WORLD, VOTER, 8200, False),
+    "a server of another cluster does not reach the cluster port": Row(
+        OPEN, NEIGHBOUR, VOTER, 8201, False
+    ),
+    "Hardened: a client of the namespace does not reach a server": Row(
+        HARD, CLIENT, VOTER, 8200, False
+    ),
+    "Hardened: a trusted client of the namespace reaches a server": Row(
+        TRUSTING, GATEWAY, VOTER, 8200, True
+    ),
+    "Hardened: an untrusted client of the namespace does not reach a server": Row(
+        TRUSTING, CLIENT, VOTER, 8200, False
+    ),
+    "Hardened: the operator reaches a server": Row(HARD, OPERATOR, VOTER, 8200, True),
+    "Hardened: a job reaches a server": Row(HARD, BACKUP, VOTER, 8200, True),
     "Hardened: servers replicate": Row(HARD, VOTER, READER, 8201, True),
-    "addresses of the user's replace those that were found": Row(
+    "endpoint addresses of the spec replace the observed ones": Row(
         wishing(apiServerEndpointIPs=["192.0.2.2"]), VOTER, ENDPOINT, 6443, False
     ),
-    "and are reached": Row(
+    "endpoint addresses of the spec are reachable": Row(
         wishing(apiServerEndpointIPs=["192.0.2.2"]), VOTER, STRANGE_ENDPOINT, 6443, True
     ),
-    "bits behind a prefix mean nothing": Row(
+    "host bits of a range are ignored": Row(
         wishing(apiServerCIDR="198.51.100.99/24"), VOTER, WORLD, 443, True
     ),
 }
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
-def test_may_one_reach_the_other(row: Row) -> None:
+def test_whether_one_pod_may_reach_another(row: Row) -> None:
     cluster, who, whom, port, allowed, protocol = row
     assert may(policies(cluster), who, whom, port, protocol) is allowed
 
@@ -195,7 +213,7 @@ def test_may_one_reach_the_other(row: Row) -> None:
         (("192.0.2.1",), 443, {443, 6443}),
     ],
 )
-def test_the_port_of_the_api_server_is_the_one_that_it_listens_on(
+def test_the_api_server_is_reached_at_its_listening_port(
     requests: tuple[str, ...], found: int, open_ports: set[int]
 ) -> None:
     world = gen.world().reaching("10.96.0.1", endpoints=("192.0.2.1",), port=found)
@@ -206,21 +224,21 @@ def test_the_port_of_the_api_server_is_the_one_that_it_listens_on(
             assert allowed is (port in open_ports)
 
 
-def test_nothing_known_of_the_api_server_opens_nothing() -> None:
+def test_an_unknown_api_server_opens_nothing() -> None:
     network_policies = policies(OPEN, gen.world().reaching())
     for port in (443, 6443):
         assert not may(network_policies, VOTER, WORLD, port, "TCP")
         assert not may(network_policies, BACKUP, WORLD, port, "TCP")
 
 
-def test_b42_a_gateway_in_the_own_namespace_gets_in() -> None:
-    """By default as its neighbour, in profile Hardened as a trusted peer: never by its place."""
+def test_b42_a_gateway_in_the_same_namespace_is_allowed() -> None:
+    """By default as a pod of the namespace, in profile Hardened as a trusted peer."""
     assert may(policies(OPEN), GATEWAY, VOTER, 8200, "TCP")
     assert may(policies(TRUSTING), GATEWAY, READER, 8200, "TCP")
 
 
 @pytest.mark.parametrize("cluster", [OPEN, TRUSTING])
-def test_b43_an_ingress_opens_nothing_to_the_world(cluster: gen.Cluster) -> None:
+def test_b43_an_ingress_does_not_open_the_servers_to_the_internet(cluster: gen.Cluster) -> None:
     peers = {"trustedIngressPeers": [GATEWAY_TRUSTED]}
     ingress = {"enabled": True, "host": "bao.example.com"}
     network_policies = policies(cluster.with_spec(ingress=ingress, network=peers))
@@ -232,7 +250,7 @@ def test_b43_an_ingress_opens_nothing_to_the_world(cluster: gen.Cluster) -> None
 
 
 def test_b10_no_address_is_guessed() -> None:
-    """What is in the policies was read from the one object of the API server, or is the user's."""
+    """Every address is from the endpoints of the API server or from the spec."""
     spec = policies(OPEN)[0].body["spec"]
     blocks = [
         peer["ipBlock"]["cidr"]
@@ -243,15 +261,15 @@ def test_b10_no_address_is_guessed() -> None:
     assert blocks == ["10.96.0.1/32", "192.0.2.1/32"]
 
 
-def test_no_pod_is_there_before_its_policy() -> None:
-    """Both policies are of the foundation, without which no StatefulSet is applied."""
+def test_policies_exist_before_the_pods() -> None:
+    """No StatefulSet is applied before both policies."""
     assert [policy.body["metadata"]["name"] for policy in policies(OPEN)] == [
         "x-network-policy",
         "x-jobs-network-policy",
     ]
 
 
-def test_every_row_of_the_table_is_a_rule_somewhere() -> None:
+def test_every_row_of_the_table_is_a_rule() -> None:
     cluster = BACKED_UP.with_spec(network={"trustedIngressPeers": [TEAM_TRUSTED]})
     rules = 0
     for policy in policies(cluster):
@@ -260,7 +278,7 @@ def test_every_row_of_the_table_is_a_rule_somewhere() -> None:
     assert rules == sum(len(row.pods) for row in PERMISSIONS)
 
 
-def test_no_rule_is_open_to_everybody() -> None:
+def test_every_rule_has_peers_and_ports() -> None:
     for cluster in (OPEN, hardened_cluster()):
         for policy in policies(cluster, gen.world().reaching()):
             for rule in (*policy.body["spec"].get("ingress", ()), *policy.body["spec"]["egress"]):
@@ -270,9 +288,9 @@ def test_no_rule_is_open_to_everybody() -> None:
 
 def test_the_documentation_shows_the_table() -> None:
     text = (ROOT / "docs" / "networking.md").read_text(encoding="utf-8")
-    assert as_markdown() in text, f"docs/networking.md ought to hold this:\n{as_markdown()}"
+    assert as_markdown() in text, f"docs/networking.md must contain this:\n{as_markdown()}"
 
 
-def test_the_pods_of_a_pool_to_come_are_guarded_as_well() -> None:
+def test_pods_of_a_future_pool_are_selected_too() -> None:
     to_come = replace(VOTER, labels={**VOTER.labels, labels.WORKLOAD_POOL: "to-come"})
     assert not may(policies(OPEN), WORLD, to_come, 8200, "TCP")

@@ -1,4 +1,4 @@
-"""managers.networking.gateway_condition: the first cause that stands in the way is the one told."""
+"""managers.networking.gateway_condition: the first cause is reported."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -66,30 +66,30 @@ class Row(NamedTuple):
 
 
 ROWS = {
-    "all is well": Row(gateway(), READY, "True GatewayIntegrationReady"),
-    "nobody looked yet": Row(gateway(), NO_FACTS, "Unknown Reconciling"),
+    "ready": Row(gateway(), READY, "True GatewayIntegrationReady"),
+    "not observed yet": Row(gateway(), NO_FACTS, "Unknown Reconciling"),
     "no API": Row(gateway(), ExposureFacts(NONE), "False GatewayAPIMissing"),
     "no policies": Row(
         gateway(),
         ExposureFacts({**ALL, BACKEND_TLS_POLICY.definition: ABSENT}),
         "False GatewayAPIMissing",
     ),
-    "no policies, and none wanted": Row(
+    "no policies and none requested": Row(
         gateway(backendTLS={"enabled": False}),
         replace(READY, offers={**ALL, BACKEND_TLS_POLICY.definition: ABSENT}, policy=None),
         "True GatewayIntegrationReady",
     ),
-    "no TLSRoutes, and none wanted": Row(
+    "no TLSRoutes and none requested": Row(
         gateway(),
         replace(READY, offers={**ALL, TLS_ROUTE.definition: ABSENT}),
         "True GatewayIntegrationReady",
     ),
-    "no HTTPRoutes, and TLS is passed": Row(
+    "no HTTPRoutes with TLS passthrough": Row(
         PASSED,
         replace(READY, offers={**ALL, HTTP_ROUTE.definition: ABSENT}),
         "True GatewayIntegrationReady",
     ),
-    "a version that nobody can write": Row(PASSED, OLD_TLS, "False GatewayVersionUnsupported"),
+    "an unsupported version": Row(PASSED, OLD_TLS, "False GatewayVersionUnsupported"),
     "no Gateway": Row(gateway(), replace(READY, gateway=None), "False GatewayReferenceMissing"),
     "a Gateway that may not be read": Row(
         gateway(),
@@ -102,15 +102,15 @@ ROWS = {
         replace(READY, gateway_class=None, class_readable=False),
         "True GatewayIntegrationReady",
     ),
-    "a class nobody took": Row(gateway(), of_class(UNTOLD), "Unknown GatewayClassPending"),
-    "a class that waits": Row(gateway(), of_class(LATER), "Unknown GatewayClassPending"),
-    "a class that is refused": Row(gateway(), of_class(NO), "False GatewayClassNotAccepted"),
+    "a class without a status": Row(gateway(), of_class(UNTOLD), "Unknown GatewayClassPending"),
+    "a pending class": Row(gateway(), of_class(LATER), "Unknown GatewayClassPending"),
+    "a refused class": Row(gateway(), of_class(NO), "False GatewayClassNotAccepted"),
     "a class for another API": Row(gateway(), of_class(YES, NO), "False GatewayVersionUnsupported"),
     "no listener": Row(gateway(), through(), "False GatewayListenerIncompatible"),
-    "a listener for passthrough alone": Row(
+    "a listener for passthrough only": Row(
         gateway(), through(PASSTHROUGH), "False GatewayListenerIncompatible"
     ),
-    "a listener that ends TLS, and TLS is passed": Row(
+    "a listener that terminates TLS with passthrough requested": Row(
         PASSED,
         through(HTTPS, replace(PASSTHROUGH, passthrough=False)),
         "False GatewayListenerIncompatible",
@@ -128,7 +128,7 @@ ROWS = {
         through(replace(HTTPS, kinds=("GRPCRoute",))),
         "False GatewayListenerIncompatible",
     ),
-    "a listener for nobody": Row(
+    "a listener for no namespace": Row(
         gateway(), through(replace(HTTPS, namespaces="None")), "False GatewayListenerIncompatible"
     ),
     "one listener of several fits": Row(
@@ -136,10 +136,10 @@ ROWS = {
         through(PASSTHROUGH, replace(HTTPS, kinds=("HTTPRoute",), hostname="*.example.com")),
         "True GatewayIntegrationReady",
     ),
-    "a Gateway elsewhere for everybody": Row(
+    "a Gateway of another namespace for all namespaces": Row(
         ELSEWHERE, through(replace(HTTPS, namespaces="All")), "True GatewayIntegrationReady"
     ),
-    "a Gateway elsewhere for chosen namespaces": Row(
+    "a Gateway of another namespace with a namespace selector": Row(
         ELSEWHERE, through(replace(HTTPS, namespaces="Selector")), "True GatewayIntegrationReady"
     ),
     "not programmed": Row(gateway(), through(HTTPS, programmed=NO), "False GatewayNotProgrammed"),
@@ -148,27 +148,31 @@ ROWS = {
         through(HTTPS, programmed=ListenerCondition("False", "Pending")),
         "Unknown GatewayProgrammingPending",
     ),
-    "nobody has programmed it": Row(
+    "no programmed condition": Row(
         gateway(), through(HTTPS, programmed=UNTOLD), "Unknown GatewayProgrammingPending"
     ),
-    "the route is not written": Row(gateway(), replace(READY, route=None), "Unknown Reconciling"),
-    "the policy is not written": Row(gateway(), replace(READY, policy=None), "Unknown Reconciling"),
-    "the route is somebody else's": Row(
+    "the route is not created yet": Row(
+        gateway(), replace(READY, route=None), "Unknown Reconciling"
+    ),
+    "the policy is not created yet": Row(
+        gateway(), replace(READY, policy=None), "Unknown Reconciling"
+    ),
+    "a foreign route": Row(
         gateway(), replace(READY, route=RouteFacts(False)), "False ForeignObject"
     ),
-    "the policy is somebody else's": Row(
+    "a foreign policy": Row(
         gateway(), replace(READY, policy=RouteFacts(False)), "False ForeignObject"
     ),
     "the route is refused": Row(gateway(), route_facts(NO), "False GatewayRouteRefused"),
     "the Service is not found": Row(gateway(), route_facts(YES, NO), "False GatewayRouteRefused"),
-    "no answer to the route": Row(
+    "a route without a status": Row(
         gateway(), route_facts(UNTOLD), "Unknown GatewayProgrammingPending"
     ),
     "the policy is refused": Row(gateway(), policy_facts(NO), "False GatewayRouteRefused"),
-    "the authority is not found": Row(
-        gateway(), policy_facts(YES, NO), "False GatewayRouteRefused"
+    "the CA is not found": Row(gateway(), policy_facts(YES, NO), "False GatewayRouteRefused"),
+    "a policy without a status": Row(
+        gateway(), policy_facts(UNTOLD), "True GatewayIntegrationReady"
     ),
-    "no answer to the policy": Row(gateway(), policy_facts(UNTOLD), "True GatewayIntegrationReady"),
 }
 
 
@@ -177,20 +181,20 @@ def condition_of(cluster: gen.Cluster, facts: ExposureFacts) -> ConditionUpdate:
 
 
 @pytest.mark.parametrize("sentence", ROWS)
-def test_what_is_told(sentence: str) -> None:
+def test_the_condition_of_a_gateway(sentence: str) -> None:
     cluster, facts, expected = ROWS[sentence]
     update = condition_of(cluster, facts)
     assert f"{update.status} {update.reason}" == expected
     assert update.message
 
 
-def test_nothing_is_told_of_a_gateway_that_nobody_asks_for() -> None:
+def test_an_unrequested_gateway_has_no_condition() -> None:
     assert gateway_ready(None, READY) is None
     assert exposure_spec(gateway(enabled=False).read()).gateway is None
 
 
-def test_attack_t04_nobody_learns_what_there_is_in_other_namespaces() -> None:
-    """A Gateway that does not let this namespace in is answered like one that is not there."""
+def test_attack_t04_the_condition_does_not_reveal_objects_of_other_namespaces() -> None:
+    """A Gateway that refuses this namespace is reported like a missing one."""
     private = through(HTTPS, programmed=NO)
     update, unseen = (
         condition_of(ELSEWHERE, private),
@@ -200,7 +204,7 @@ def test_attack_t04_nobody_learns_what_there_is_in_other_namespaces() -> None:
     assert update.reason == "GatewayReferenceMissing"
 
 
-def test_the_cause_is_told_in_the_words_of_the_gateway() -> None:
+def test_the_message_quotes_the_gateway() -> None:
     assert "Nope: told so" in condition_of(gateway(), route_facts(NO)).message
     assert HOST in condition_of(gateway(), through()).message
 
@@ -219,10 +223,10 @@ def test_the_cause_is_told_in_the_words_of_the_gateway() -> None:
         ("ao.example.com", HOST, False),
     ],
 )
-def test_host_names_meet(listener: str, host: str, common: bool) -> None:
+def test_which_host_names_match(listener: str, host: str, common: bool) -> None:
     assert meets(listener, host) is common
 
 
-def test_the_wish_says_where_the_gateway_is() -> None:
+def test_the_settings_have_the_namespace_of_the_gateway() -> None:
     wish = gen.expect(GatewaySettings, exposure_spec(ELSEWHERE.read()).gateway)
     assert (wish.namespace, wish.gateway_namespace) == (gen.NAMESPACE, "edge")

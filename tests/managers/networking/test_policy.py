@@ -1,4 +1,4 @@
-"""managers.networking.policy: who may talk to whom."""
+"""managers.networking.policy: the allowed traffic of the servers."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -56,61 +56,73 @@ LET_IN = {"ingressRules": [{"from": [BLOCK]}]}
 OPENED = {"egressRules": [{"to": [BLOCK], "ports": [{"port": 443, "protocol": "TCP"}]}]}
 ROWS = {
     "a peer joins": Row({}, "in", SERVER, 8201, True),
-    "a peer asks": Row({}, "in", SERVER, 8200, True),
-    "a server calls a peer": Row({}, "out", SERVER, 8201, True),
+    "a peer reaches the API port": Row({}, "in", SERVER, 8200, True),
+    "a server reaches a peer": Row({}, "out", SERVER, 8201, True),
     "a server of another cluster does not join": Row({}, "in", OTHER_CLUSTER, 8201, False),
-    "a namesake of another namespace does not join": Row(
+    "a server of the same name in another namespace does not join": Row(
         {}, "in", SAME_NAME_ELSEWHERE, 8201, False
     ),
-    "a server does not call a namesake elsewhere": Row({}, "out", SAME_NAME_ELSEWHERE, 8201, False),
-    "an application of the namespace asks": Row({}, "in", APP, 8200, True),
+    "a server does not reach a server of the same name in another namespace": Row(
+        {}, "out", SAME_NAME_ELSEWHERE, 8201, False
+    ),
+    "an application of the namespace reaches the API port": Row({}, "in", APP, 8200, True),
     "an application of the namespace does not join": Row({}, "in", APP, 8201, False),
-    "a job of the cluster asks": Row({}, "in", BACKUP_JOB, 8200, True),
+    "a job of the cluster reaches the API port": Row({}, "in", BACKUP_JOB, 8200, True),
     "a job of the cluster does not join": Row({}, "in", BACKUP_JOB, 8201, False),
-    "an application elsewhere does not ask": Row({}, "in", APP_ELSEWHERE, 8200, False),
-    "the operator asks": Row({}, "in", OPERATOR, 8200, True),
-    "a pod elsewhere that calls itself operator": Row({}, "in", IMPOSTOR, 8200, False),
+    "an application of another namespace does not reach the API port": Row(
+        {}, "in", APP_ELSEWHERE, 8200, False
+    ),
+    "the operator reaches the API port": Row({}, "in", OPERATOR, 8200, True),
+    "a pod of another namespace with the labels of the operator": Row(
+        {}, "in", IMPOSTOR, 8200, False
+    ),
     "the operator does not join": Row({}, "in", OPERATOR, 8201, False),
-    "the world does not ask": Row({}, "in", INTERNET, 8200, False),
-    "nobody reaches another port": Row({}, "in", SERVER, 22, False),
+    "the internet does not reach the API port": Row({}, "in", INTERNET, 8200, False),
+    "no other port is reachable": Row({}, "in", SERVER, 22, False),
     "UDP is not TCP": Row({}, "in", APP, 8200, False, "UDP"),
-    "a server asks for names": Row({}, "out", DNS, 53, True, "UDP"),
-    "a server asks for long names": Row({}, "out", DNS, 53, True),
-    "a server asks DNS for nothing else": Row({}, "out", DNS, 443, False),
-    "a server labels its pod": Row({}, "out", API_SERVER, 443, True),
-    "a server asks the API server's host for nothing else": Row({}, "out", API_SERVER, 22, False),
-    "a neighbour of the API server is not it": Row(
+    "a server reaches DNS by UDP": Row({}, "out", DNS, 53, True, "UDP"),
+    "a server reaches DNS by TCP": Row({}, "out", DNS, 53, True),
+    "a server reaches no other port of DNS": Row({}, "out", DNS, 443, False),
+    "a server reaches the API server": Row({}, "out", API_SERVER, 443, True),
+    "a server reaches no other port of the API server": Row({}, "out", API_SERVER, 22, False),
+    "a server does not reach another address near the API server": Row(
         {}, "out", Peer(address="10.96.0.2"), 443, False
     ),
-    "a server calls nobody in the world": Row({}, "out", INTERNET, 443, False),
-    "a server calls no application": Row({}, "out", APP, 8080, False),
-    "DNS may run elsewhere": Row({"dnsNamespace": "dns"}, "out", Peer("dns"), 53, True, "UDP"),
-    "then it no longer runs where it did": Row(
+    "a server does not reach the internet": Row({}, "out", INTERNET, 443, False),
+    "a server does not reach an application": Row({}, "out", APP, 8080, False),
+    "DNS in another namespace is reachable": Row(
+        {"dnsNamespace": "dns"}, "out", Peer("dns"), 53, True, "UDP"
+    ),
+    "DNS in the default namespace is no longer reachable": Row(
         {"dnsNamespace": "dns"}, "out", DNS, 53, False, "UDP"
     ),
-    "a cache of names on the node is asked": Row(CACHED, "out", CACHE, 53, True, "UDP"),
-    "such a cache is asked for names only": Row(CACHED, "out", CACHE, 443, False),
+    "a DNS cache of the node is reachable": Row(CACHED, "out", CACHE, 53, True, "UDP"),
+    "no other port of the DNS cache is reachable": Row(CACHED, "out", CACHE, 443, False),
     "a range of API servers is reached": Row(RANGE, "out", Peer(address="192.0.2.9"), 443, True),
-    "a range replaces the address that was found": Row(RANGE, "out", API_SERVER, 443, False),
+    "a range replaces the observed address": Row(RANGE, "out", API_SERVER, 443, False),
     "the endpoint behind the API server's Service is reached": Row(
         ENDPOINT, "out", Peer(address="192.0.2.1"), 6443, True
     ),
     "the endpoint does not replace the Service": Row(ENDPOINT, "out", API_SERVER, 443, True),
-    "a trusted peer asks": Row(TRUSTING_TEAM, "in", TEAM_A, 8200, True),
+    "a trusted peer reaches the API port": Row(TRUSTING_TEAM, "in", TEAM_A, 8200, True),
     "a trusted peer does not join": Row(TRUSTING_TEAM, "in", TEAM_A, 8201, False),
-    "a trusted peer's neighbour does not ask": Row(TRUSTING_TEAM, "in", TEAM_B, 8200, False),
-    "a trusted namespace and pod must both be right": Row(
+    "another pod of the namespace of a trusted peer does not reach the API port": Row(
+        TRUSTING_TEAM, "in", TEAM_B, 8200, False
+    ),
+    "namespace and pod of a trusted peer must both match": Row(
         TRUSTING_POD, "in", Peer("elsewhere", {"app": "other"}), 8200, False
     ),
-    "a trusted range has its holes": Row(TRUSTING_RANGE, "in", INTERNET, 8200, False),
-    "an ingress rule opens what it says": Row(LET_IN, "in", INTERNET, 8201, True),
-    "an egress rule opens what it says": Row(OPENED, "out", INTERNET, 443, True),
-    "and no more": Row(OPENED, "out", INTERNET, 80, False),
+    "exceptions of a trusted range are not trusted": Row(
+        TRUSTING_RANGE, "in", INTERNET, 8200, False
+    ),
+    "an ingress rule allows its peers": Row(LET_IN, "in", INTERNET, 8201, True),
+    "an egress rule allows its port": Row(OPENED, "out", INTERNET, 443, True),
+    "an egress rule allows no other port": Row(OPENED, "out", INTERNET, 80, False),
 }
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
-def test_who_may_talk_to_whom(row: Row) -> None:
+def test_which_traffic_is_allowed(row: Row) -> None:
     network_policy = policy(**row.network)
     talks = network_policy.lets_in if row.way == "in" else network_policy.lets_out
     assert talks(row.peer, row.port, row.protocol) is row.may
@@ -120,7 +132,7 @@ def test_who_may_talk_to_whom(row: Row) -> None:
     ("metrics", "may"),
     [({"enabled": True, "scrapeProfile": "AllNodes"}, True), ({"enabled": True}, False)],
 )
-def test_the_port_of_metrics_is_open_to_clients_when_something_listens(
+def test_clients_reach_the_metrics_port_only_with_a_listener(
     metrics: Mapping[str, Any], may: bool
 ) -> None:
     spec = {"version": "2.5.5", "observability": {"metrics": metrics}}
@@ -130,34 +142,34 @@ def test_the_port_of_metrics_is_open_to_clients_when_something_listens(
     assert policy.lets_in(INTERNET, 8202, "TCP") is False
 
 
-# sentence: (pod, is it guarded)
+# sentence: (pod, whether the policy selects it)
 GUARDED: dict[str, tuple[Peer, bool]] = {
-    "a server is guarded": (SERVER, True),
-    "a server of another cluster has its own policy": (OTHER_CLUSTER, False),
-    "a namesake elsewhere has its own": (SAME_NAME_ELSEWHERE, False),
-    "a job of the cluster is not a server": (BACKUP_JOB, False),
-    "an application is left alone": (APP, False),
+    "a server of the cluster": (SERVER, True),
+    "a server of another cluster": (OTHER_CLUSTER, False),
+    "a server of the same name in another namespace": (SAME_NAME_ELSEWHERE, False),
+    "a job of the cluster": (BACKUP_JOB, False),
+    "an application": (APP, False),
 }
 
 
 @pytest.mark.parametrize(("pod", "guarded"), GUARDED.values(), ids=GUARDED.keys())
-def test_whom_the_policy_guards(pod: Peer, guarded: bool) -> None:
+def test_which_pods_the_policy_selects(pod: Peer, guarded: bool) -> None:
     assert policy().selects(pod) is guarded
 
 
-def test_every_address_of_the_api_server_is_reached() -> None:
+def test_every_address_of_the_api_server_is_reachable() -> None:
     world = gen.World(api_servers=("10.96.0.1", "fd00::1"))
     for address in ("10.96.0.1", "fd00::1"):
         assert policy(world).lets_out(Peer(address=address), 443)
 
 
 def test_an_unknown_api_server_opens_nothing() -> None:
-    """An empty list of peers would mean everybody."""
+    """An empty list of peers would match every peer."""
     world = gen.World(api_servers=())
     assert not policy(world).lets_out(INTERNET, 443)
 
 
-def test_no_rule_of_ours_is_open_to_everybody() -> None:
+def test_every_rule_has_peers_and_ports() -> None:
     spec = policy().body["spec"]
     for rule in spec["ingress"]:
         assert rule["from"]
@@ -169,13 +181,13 @@ def test_no_rule_of_ours_is_open_to_everybody() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(st.ip_addresses().map(str))
-def test_a_host_is_a_range_of_one(address: str) -> None:
+def test_a_host_is_a_range_of_one_address(address: str) -> None:
     width = "128" if ":" in address else "32"
     assert host_cidr(address) == f"{address}/{width}"
 
 
 @pytest.mark.parametrize("text", ["", "example.com", "10.0.0.0/8", "10.0.0"])
-def test_other_text_is_no_host(text: str) -> None:
+def test_other_text_is_not_a_host(text: str) -> None:
     if "/" in text:
         assert host_cidr(text) == text
         return

@@ -1,4 +1,4 @@
-"""managers.networking: the Services, and that the policy comes before any pod."""
+"""managers.networking: the Services, and their order with the policy."""
 
 from dataclasses import replace
 from typing import Any
@@ -34,20 +34,20 @@ def test_a_service_selects_the_servers_and_no_job(which: int) -> None:
     assert not selector.items() <= JOB.items()
 
 
-def test_clients_reach_the_api_port_alone() -> None:
+def test_clients_reach_only_the_api_port() -> None:
     headless, public = specs()
     assert [port["port"] for port in public["ports"]] == [8200]
     assert [port["port"] for port in headless["ports"]] == [8200, 8201]
 
 
-def test_the_public_service_is_as_the_user_wants_it() -> None:
+def test_the_public_service_has_the_settings_of_the_user() -> None:
     wish = {"type": "NodePort", "annotations": {"example.com/lb": "internal"}}
     intent = public_service(gen.resolved(gen.cluster(service=wish)))
     assert intent.body["spec"]["type"] == "NodePort"
     assert intent.body["metadata"]["annotations"] == {"example.com/lb": "internal"}
 
 
-def test_the_service_of_the_leader_is_of_the_cluster_alone() -> None:
+def test_the_leader_service_is_internal() -> None:
     wish = {"type": "LoadBalancer", "annotations": {"example.com/lb": "internal"}}
     intent = active_service(gen.resolved(gen.cluster(service=wish)))
     assert intent.key.name == "x-active"
@@ -63,7 +63,9 @@ def test_the_service_of_the_leader_is_of_the_cluster_alone() -> None:
     ids=["one pool", "to green", "to blue"],
 )
 @pytest.mark.parametrize("revision", ["", "0123456789abcdef"], ids=["blue", "green"])
-def test_the_leader_is_found_in_whichever_pool(sent: dict[str, Any], revision: str) -> None:
+def test_the_leader_service_selects_a_leader_of_either_pool(
+    sent: dict[str, Any], revision: str
+) -> None:
     resolved = replace(gen.resolved(gen.cluster()), **sent)
     selector = active_service(resolved).body["spec"]["selector"]
     pod = labels.of_revision(labels.server_pod("x"), revision)
@@ -73,7 +75,7 @@ def test_the_leader_is_found_in_whichever_pool(sent: dict[str, Any], revision: s
     assert not selector.items() <= {**JOB, labels.SERVER_ACTIVE: "true"}.items()
 
 
-def test_the_step_wants_the_services_and_the_policy() -> None:
+def test_the_step_plans_the_services_and_the_policy() -> None:
     network_plan = plan(gen.resolved(gen.cluster()), gen.world().facts())
     assert [(intent.resource, intent.key.name) for intent in network_plan.intents] == [
         (SERVICE, names.headless_service("x")),

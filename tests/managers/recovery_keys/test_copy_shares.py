@@ -37,7 +37,7 @@ def _cluster(*recipients: dict[str, Any]) -> gen.Cluster:
 CLUSTER = _cluster(RECIPIENT)
 
 
-class Keeper(Servers):
+class ShareServer(Servers):
     """A server with a copy of the shares."""
 
     def __init__(self, **shares: list[bytes]) -> None:
@@ -58,15 +58,15 @@ class Keeper(Servers):
 
 
 async def _run(
-    keeper: Keeper, api: FakeApi, cluster: gen.Cluster = CLUSTER, *, login: bool = True
+    keeper: ShareServer, api: FakeApi, cluster: gen.Cluster = CLUSTER, *, login: bool = True
 ) -> RecoveryKeysStatus:
     token = StoredToken("t") if login else None
     spec = cluster.read().spec
     return await copy_shares(Outside(api).context, keeper, "10.0.0.1", token, spec, cluster.owner())
 
 
-def _keeper() -> Keeper:
-    return Keeper(**{ALICE_FINGERPRINT: [SHARE]})
+def _keeper() -> ShareServer:
+    return ShareServer(**{ALICE_FINGERPRINT: [SHARE]})
 
 
 def _data(api: FakeApi) -> dict[str, bytes]:
@@ -87,13 +87,13 @@ async def test_each_recipient_finds_the_share_under_its_name() -> None:
 async def test_two_shares_for_one_key_go_to_two_recipients() -> None:
     api = FakeApi()
     two = _cluster(RECIPIENT, {**RECIPIENT, "name": "deputy"})
-    await _run(Keeper(**{ALICE_FINGERPRINT: [SHARE, OTHER]}), api, two)
+    await _run(ShareServer(**{ALICE_FINGERPRINT: [SHARE, OTHER]}), api, two)
     assert _data(api) == {"alice": SHARE, "deputy": OTHER}
 
 
 async def test_a_share_without_a_recipient_is_not_lost() -> None:
     api = FakeApi()
-    await _run(Keeper(ab12=[SHARE, OTHER]), api)
+    await _run(ShareServer(ab12=[SHARE, OTHER]), api)
     assert _data(api) == {"ab12": SHARE, "ab12.1": OTHER}
 
 
@@ -131,7 +131,7 @@ class TestCrash:
         (gen.cluster("y").owner(), b"precious", "belongs to OpenBaoCluster y"),
         (gen.cluster("y").owner(), SHARE, "belongs to OpenBaoCluster y"),
     ],
-    ids=["our own", "somebody else's", "somebody else's with the same content"],
+    ids=["our own", "foreign", "foreign with the same content"],
 )
 async def test_an_existing_secret_is_never_overwritten(
     owner: Owner, content: bytes, message: str

@@ -29,7 +29,7 @@ def cluster(*keys: str) -> gen.Cluster:
 
 
 # sentence: (key, time, end of the message, seconds until the next check)
-UNTIMELY: dict[str, tuple[str, datetime, str, float | None]] = {
+INVALID: dict[str, tuple[str, datetime, str, float | None]] = {
     "an expired subkey": (
         EXPIRING_SUBKEY, END + timedelta(seconds=1), f"{SUBKEY} expires at 2026-12-24T12:00:00Z",
         None,
@@ -51,7 +51,7 @@ UNTIMELY: dict[str, tuple[str, datetime, str, float | None]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("key", "now", "value", "again"), UNTIMELY.values(), ids=UNTIMELY.keys())
+@pytest.mark.parametrize(("key", "now", "value", "again"), INVALID.values(), ids=INVALID.keys())
 def test_a_key_that_is_not_valid_at_the_first_boot_is_refused(
     key: str, now: datetime, value: str, again: float | None
 ) -> None:

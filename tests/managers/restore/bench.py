@@ -56,11 +56,11 @@ EXECUTOR = JobTemplate(
 HEALTHY = ServerHealth(initialized=True, sealed=False, standby=False, cluster_id="id")
 
 
-class Killed(Exception):  # noqa: N818  named after what happened
+class ProcessKilled(Exception):  # noqa: N818  named after what happened
     """The process ended."""
 
 
-class DeadlyApi(FakeApi):
+class CrashingApi(FakeApi):
     """Kills the process at one of its writes: before it, or after it without a response."""
 
     def __init__(self) -> None:
@@ -84,14 +84,14 @@ class DeadlyApi(FakeApi):
             self.writes.append(str(call))
             if self.kill_before == len(self.writes):
                 self.kill_before = None
-                raise Killed(str(call))
+                raise ProcessKilled(str(call))
         super()._note(call)
 
     def _killed_after_last_write(self) -> None:
         """Kill the process if it got no response to its last write."""
         if self.kill_after is not None and self.kill_after <= len(self.writes):
             self.kill_after = None
-            raise Killed("after a write")
+            raise ProcessKilled("after a write")
 
 
 class Mirror(StillInformer):
@@ -134,7 +134,7 @@ class Bench:
     """One restore with its cluster and its operator."""
 
     def __init__(self, cluster: gen.Cluster | None = None, **spec: Any) -> None:
-        self.api = DeadlyApi()
+        self.api = CrashingApi()
         self.api.with_objects((CLUSTERS, (cluster or gen.cluster().initialized()).object()))
         self.ask(**spec)
         self.clock = ManualClock()

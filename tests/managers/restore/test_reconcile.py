@@ -20,7 +20,7 @@ from runtime.outcome import Blocked, Done, Wait
 from runtime.types import uid_of
 from tests import gen
 from tests.managers.cluster.dying_operator import OneWritePerLife
-from tests.managers.restore.bench import CLUSTER, JOB_KEY, RESTORE, Bench, Killed, Mirror
+from tests.managers.restore.bench import CLUSTER, JOB_KEY, RESTORE, Bench, Mirror, ProcessKilled
 from tests.managers.restore.situations import UID
 
 CREATES_JOB = "create Job restore-monday"
@@ -126,7 +126,7 @@ async def completed(kill: "tuple[str, int] | None") -> Bench:
     for _ in range(12):
         try:
             await bench.look()
-        except Killed:
+        except ProcessKilled:
             continue
         if bench.stage == "Created" and not reported:
             reported = True

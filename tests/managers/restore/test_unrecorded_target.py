@@ -8,7 +8,7 @@ from contracts.api.group import CLUSTERS
 from runtime.controller.finalizer import Superseded
 from runtime.types import ObjectKey
 from tests import gen
-from tests.managers.restore.bench import Bench, Killed
+from tests.managers.restore.bench import Bench, ProcessKilled
 from tests.managers.restore.situations import TEMPLATE
 
 FRESH = ObjectKey(gen.NAMESPACE, "fresh")
@@ -21,7 +21,7 @@ async def unrecorded(lifecycle: str) -> Bench:
     number = 1
     while (CLUSTERS, FRESH) not in bench.api.objects:
         bench.api.kill_after = number
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             await bench.look()
         number += 1
     assert "target" not in bench.status

@@ -1,4 +1,4 @@
-"""One provisioner in memory: tenants and clusters that a test says, and an API that counts."""
+"""One provisioner in memory, with tenants and clusters of the test and a counting API server."""
 
 from __future__ import annotations
 
@@ -48,27 +48,27 @@ def namespace(name: str = TARGET, **metadata: Any) -> Object:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": body}
 
 
-class Counted(FakeApi):
-    """A server beside which a controller manager counts what quotas name."""
+class QuotaApi(FakeApi):
+    """A server with a controller manager that counts the objects of quotas."""
 
     counts = True
 
     def admitted(self, obj: Object) -> Object:
-        """Count nothing of everything."""
+        """Count zero for every resource."""
         if obj.get("kind") == QUOTA.kind and self.counts:
             obj = {**obj, "status": {"used": dict.fromkeys(obj["spec"]["hard"], "0")}}
         return obj
 
 
 class Bench:
-    """Two identities with one server behind them: `api` of the provisioner, `delegate`."""
+    """One server with two identities: `api` of the provisioner, and `delegate`."""
 
     def __init__(
         self, *tenants: Object, space: Object | None = None, pace: int = UNBOUNDED
     ) -> None:
         self.api = FakeApi().with_objects(*((TENANTS, tenant) for tenant in tenants))
-        self.delegate = Counted()
-        # One world, two books of calls.
+        self.delegate = QuotaApi()
+        # One set of objects, two lists of calls.
         self.delegate.objects = self.api.objects
         self.delegate._versions = self.api._versions
         if space is not None:
@@ -109,10 +109,10 @@ class Bench:
             outcome = await self.run(name)
             if not self.requests():
                 return outcome
-        raise AssertionError("it never comes to rest")
+        raise AssertionError("the requests do not end")
 
     def requests(self) -> list[str]:
-        """All calls since the last question."""
+        """All calls since the last call of this function."""
         return self.api.requests + self.delegate.requests
 
     def object(self, resource: Resource, name: str, where: str = TARGET) -> Object:
@@ -136,12 +136,12 @@ class Bench:
         return condition["status"], condition["reason"]
 
     def delete(self, name: str = "t") -> None:
-        """Ask for the deletion of a tenant."""
+        """Delete a tenant."""
         live = self.object(TENANTS, name, HOME)
         live["metadata"]["deletionTimestamp"] = "2030-01-01T01:00:00Z"
         live["metadata"]["resourceVersion"] = str(next(self.api._versions))
 
     def is_gone(self, name: str = "t") -> bool:
-        """Whether nothing holds a tenant that is being deleted."""
+        """Whether a terminating tenant has no finalizers."""
         live = self.api.objects.get((TENANTS, ObjectKey(HOME, name)))
         return live is None or FINALIZER not in live["metadata"].get("finalizers", [])

@@ -1,4 +1,4 @@
-"""managers.tenancy.gate: which clusters may be worked on, by what their tenants say."""
+"""managers.tenancy.gate: which clusters may be reconciled, by the status of their tenants."""
 
 from typing import Any
 
@@ -34,36 +34,36 @@ def grant(digest: str = DIGEST, name: str = NAME) -> dict[str, str]:
 OPEN = tenant(provisioned=True, grants=[grant()])
 LEAVING = {**OPEN, "metadata": {**OPEN["metadata"], "deletionTimestamp": "2030-01-01T00:00:00Z"}}
 
-# sentence: (tenants, why it waits; "" when it need not)
+# sentence: (tenants, the reason of the wait; "" for none)
 CASES: dict[str, tuple[list[Object], str]] = {
     "no tenant": ([], "TenantNotProvisioned"),
     "a tenant of another namespace": (
         [tenant(target="other", provisioned=True, grants=[grant()])],
         "TenantNotProvisioned",
     ),
-    "a tenant that nobody has looked at": ([tenant()], "TenantNotProvisioned"),
-    "a tenant that was refused": (
+    "a tenant without a status": ([tenant()], "TenantNotProvisioned"),
+    "a refused tenant": (
         [tenant(provisioned=False, grants=[grant()])],
         "TenantNotProvisioned",
     ),
-    "a status of nonsense": ([tenant(provisioned="yes", grants="all")], "TenantNotProvisioned"),
-    "grants of nonsense": (
+    "an invalid status": ([tenant(provisioned="yes", grants="all")], "TenantNotProvisioned"),
+    "invalid grants": (
         [tenant(provisioned=True, grants=["all", {"cluster": 1}])],
         "SecretAccessPending",
     ),
-    "no Secrets were granted yet": ([tenant(provisioned=True)], "SecretAccessPending"),
-    "the Secrets of another cluster were": (
+    "no granted Secrets yet": ([tenant(provisioned=True)], "SecretAccessPending"),
+    "granted Secrets of another cluster": (
         [tenant(provisioned=True, grants=[grant(name="y")])],
         "SecretAccessPending",
     ),
-    "the Secrets of an older spec were": (
+    "granted Secrets of an older spec": (
         [tenant(provisioned=True, grants=[grant("0" * 16)])],
         "SecretAccessPending",
     ),
-    "everything is there": ([OPEN], ""),
+    "everything is granted": ([OPEN], ""),
     "one of two tenants grants it": ([tenant("a", provisioned=True), OPEN], ""),
-    "a tenant that goes still grants what is there": ([LEAVING], ""),
-    "a spec of nonsense is no tenant": ([{**OPEN, "spec": "all"}], "TenantNotProvisioned"),
+    "a terminating tenant still grants": ([LEAVING], ""),
+    "an invalid spec": ([{**OPEN, "spec": "all"}], "TenantNotProvisioned"),
 }
 
 
@@ -74,21 +74,21 @@ def test_a_cluster_waits_for_its_tenant(there: list[Object], reason: str) -> Non
     tenants.says(*there)
     held = gate(LIVE)
     assert (held.reason if held else "") == reason
-    assert held is None or held.after is None, "the watch of the tenants wakes it"
+    assert held is None or held.after is None, "the watch of tenants triggers the reconcile"
     assert gate.is_provisioned(NAMESPACE) is (reason != "TenantNotProvisioned")
 
 
-def test_a_namespace_that_is_not_read_yet_is_waited_for() -> None:
+def test_an_unread_namespace_is_waited_for() -> None:
     assert NAMESPACE in gen.present(ReadGate(lambda namespace: namespace == "other")(LIVE)).message
     assert ReadGate(lambda namespace: namespace == NAMESPACE)(LIVE) is None
 
 
-def test_the_first_gate_that_holds_speaks() -> None:
+def test_the_first_closed_gate_decides() -> None:
     first, second = Wait("One", "one"), Wait("Two", "two")
     assert all_of(open_gate, lambda _: first, lambda _: second)(LIVE) == first
     assert all_of(open_gate, open_gate)(LIVE) is None
 
 
-def test_what_a_tenant_is_about() -> None:
+def test_the_target_namespace_of_a_tenant() -> None:
     assert (target_of(tenant()), target_of({"spec": {"targetNamespace": 1}})) == (NAMESPACE, "")
     assert target_of({}) == ""

@@ -1,4 +1,4 @@
-"""managers.tenancy.reconcile: who gets a namespace, what is written into it, and what is left."""
+"""managers.tenancy.reconcile: who gets a namespace, and the objects written to it."""
 
 import asyncio
 from typing import Any
@@ -44,7 +44,7 @@ def terminating(live: Object) -> None:
 
 
 class TestOnboarding:
-    async def test_clusters_are_promised_once_their_quota_is_counted(self) -> None:
+    async def test_a_tenant_is_ready_once_its_quota_is_counted(self) -> None:
         bench = Bench(tenant(), space=namespace())
         bench.delegate.counts = False
         assert await bench.run() == Wait("Provisioning", bench.status()["lastError"], 1.0)
@@ -56,7 +56,7 @@ class TestOnboarding:
         await bench.run()
         assert bench.reason() == ("True", "Provisioned")
 
-    async def test_what_is_served_is_served_on_while_a_new_bound_is_counted(self) -> None:
+    async def test_a_tenant_stays_ready_while_a_new_quota_is_counted(self) -> None:
         bench = await onboard()
         bench.delegate.counts = False
         stored = bench.object(TENANTS, "t", HOME)
@@ -64,7 +64,7 @@ class TestOnboarding:
         await bench.run()
         assert bench.reason() == ("True", "Provisioned")
 
-    async def test_rights_and_bounds_are_written_and_the_status_last(self) -> None:
+    async def test_roles_and_quotas_are_written_before_the_status(self) -> None:
         bench = Bench(tenant(), space=namespace())
         await bench.run()
         assert bench.names(ROLE) == [tenancy.TENANT_ROLE]
@@ -82,14 +82,14 @@ class TestOnboarding:
             f"apply RoleBinding {tenancy.TENANT_BINDING}"
         )
 
-    async def test_a_quiet_tenant_costs_nothing_until_the_next_look(self) -> None:
+    async def test_an_unchanged_tenant_causes_no_requests_until_the_next_check(self) -> None:
         bench = await onboard(cluster())
         outcome = await bench.run()
         assert bench.requests() == []
         assert isinstance(outcome, Done)
         assert gen.present(outcome.recheck_after) >= 0.8 * PERIOD
 
-    async def test_the_next_look_reads_by_name_and_writes_nothing(self) -> None:
+    async def test_the_next_check_reads_by_name_and_writes_nothing(self) -> None:
         bench = await onboard(cluster())
         await bench.clock.advance(2 * PERIOD)
         await bench.run()
@@ -97,7 +97,7 @@ class TestOnboarding:
         assert requests
         assert all(call.startswith("get ") for call in requests)
 
-    async def test_drift_is_repaired_at_the_next_look(self) -> None:
+    async def test_drift_is_repaired_at_the_next_check(self) -> None:
         bench = await onboard(cluster())
         rules = list(bench.object(ROLE, tenancy.TENANT_ROLE)["rules"])
         bench.object(ROLE, tenancy.TENANT_ROLE)["rules"] = []
@@ -105,14 +105,14 @@ class TestOnboarding:
         await bench.run()
         assert bench.object(ROLE, tenancy.TENANT_ROLE)["rules"] == rules
 
-    async def test_the_role_names_no_secret_and_no_wildcard(self) -> None:
+    async def test_the_role_has_no_secrets_and_no_wildcards(self) -> None:
         bench = await onboard()
         for rule in bench.object(ROLE, tenancy.TENANT_ROLE)["rules"]:
             assert "secrets" not in rule["resources"]
             assert not {"*", "bind", "escalate", "impersonate"} & {*rule["verbs"]}
             assert not {"list", "watch"} & {*rule["verbs"]}
 
-    async def test_the_spec_says_other_bounds(self) -> None:
+    async def test_the_spec_overrides_quota_and_limits(self) -> None:
         wish = tenant()
         wish["spec"] |= {
             "quota": {"hard": {"pods": 7, "requests.cpu": "1000m"}},
@@ -151,7 +151,7 @@ class TestPodSecurity:
         await again.run()
         assert f"apply Namespace {TARGET}" not in again.requests()
 
-    async def test_somebody_else_may_own_them(self) -> None:
+    async def test_labels_of_another_owner_are_not_changed(self) -> None:
         marked = namespace(annotations={POD_SECURITY_OWNER: "external"})
         bench = Bench(tenant(), space=marked)
         await bench.settle()
@@ -159,7 +159,7 @@ class TestPodSecurity:
 
 
 class TestSecrets:
-    async def test_a_new_cluster_finds_its_rights_before_the_status_says_so(self) -> None:
+    async def test_the_roles_of_a_new_cluster_exist_before_the_status_lists_it(self) -> None:
         bench = await onboard()
         one = cluster()
         bench.says(one)
@@ -170,7 +170,7 @@ class TestSecrets:
         assert grant == {"cluster": "x", "secrets": access_of(one).digest}
         assert GRANT_FINALIZER in bench.object(ROLE, tenancy.TENANT_ROLE)["metadata"]["finalizers"]
 
-    async def test_references_come_at_once_and_go_a_moment_late(self) -> None:
+    async def test_new_references_are_added_immediately_and_removed_later(self) -> None:
         external = {
             "mode": "External",
             "external": {"serverSecretRef": {"name": "mine"}, "caSecretRef": {"name": "ca"}},
@@ -186,7 +186,7 @@ class TestSecrets:
         await bench.run()
         assert "mine" not in str(bench.api.of(ROLE))
 
-    async def test_without_clusters_the_secret_roles_go_and_nothing_is_held(self) -> None:
+    async def test_without_clusters_the_secret_roles_are_deleted(self) -> None:
         bench = await onboard(cluster())
         bench.says()
         await bench.settle()
@@ -200,7 +200,7 @@ class TestRefusals:
         ("target", "home"),
         [(TARGET, "team-b"), ("kube-system", HOME), (HOME, HOME), ("kube-public", "kube-public")],
     )
-    async def test_a_namespace_that_is_not_theirs(self, target: str, home: str) -> None:
+    async def test_a_namespace_of_another_tenant_is_refused(self, target: str, home: str) -> None:
         bench = Bench(tenant(target=target, home=home), space=namespace(target))
         assert isinstance(await bench.run(home=home), Blocked)
         assert bench.reason(home=home) == ("False", "SecurityViolation")
@@ -212,7 +212,7 @@ class TestRefusals:
         await bench.run(home=TARGET)
         assert bench.reason(home=TARGET) == ("True", "Provisioned")
 
-    async def test_a_missing_namespace_is_asked_for_again(self) -> None:
+    async def test_a_missing_namespace_is_checked_again(self) -> None:
         bench = Bench(tenant())
         outcome = gen.expect(Wait, await bench.run())
         assert bench.reason() == ("False", "NamespaceNotFound")
@@ -222,7 +222,7 @@ class TestRefusals:
         await bench.run()
         assert bench.reason() == ("True", "Provisioned")
 
-    async def test_a_namespace_that_is_created_again_is_written_at_once(self) -> None:
+    async def test_a_recreated_namespace_is_provisioned_immediately(self) -> None:
         bench, going = await onboard(cluster()), cluster()
         roles = bench.names(ROLE)
         terminating(going)
@@ -238,7 +238,7 @@ class TestRefusals:
         await bench.run()
         assert bench.names(ROLE) == roles
 
-    async def test_a_spec_that_cannot_be_read(self) -> None:
+    async def test_an_invalid_spec_is_reported(self) -> None:
         wish = tenant()
         wish["spec"]["quota"] = {"hard": 7}
         bench = Bench(wish, space=namespace())
@@ -246,7 +246,7 @@ class TestRefusals:
         assert bench.reason() == ("False", "InvalidSpec")
         assert "spec.quota.hard" in bench.status()["lastError"]
 
-    async def test_the_older_of_two_wins_and_the_other_takes_over_when_it_goes(self) -> None:
+    async def test_the_older_of_two_tenants_wins_until_it_is_deleted(self) -> None:
         late = tenant("late", creationTimestamp="2030-01-02T00:00:00Z")
         bench = Bench(tenant(), late, space=namespace())
         await bench.settle()
@@ -264,7 +264,7 @@ class TestRefusals:
         assert bench.is_gone()
         assert bench.names(ROLE) == [tenancy.TENANT_ROLE]
 
-    async def test_a_successor_with_an_invalid_spec_does_not_hold_the_older_one(self) -> None:
+    async def test_a_successor_with_an_invalid_spec_does_not_block_the_deletion(self) -> None:
         late = tenant("late", creationTimestamp="2030-01-02T00:00:00Z")
         late["spec"]["quota"] = {"hard": 7}
         bench = Bench(tenant(), late, space=namespace())
@@ -280,13 +280,13 @@ class TestRefusals:
         await bench.run("late")
         assert bench.reason("late") == ("False", "InvalidSpec")
 
-    async def test_one_that_may_not_have_it_shuts_nobody_out(self) -> None:
+    async def test_a_tenant_without_permission_does_not_block_others(self) -> None:
         rogue = tenant("rogue", home="team-b", creationTimestamp="2029-01-01T00:00:00Z")
         bench = Bench(rogue, tenant(), space=namespace())
         await bench.run()
         assert bench.reason() == ("True", "Provisioned")
 
-    async def test_a_foreign_object_stays_as_it_is(self) -> None:
+    async def test_a_foreign_object_is_not_changed(self) -> None:
         forged = {"metadata": {"name": tenancy.TENANT_ROLE, "namespace": TARGET}, "rules": []}
         bench = Bench(tenant(), space=namespace())
         bench.api.with_objects((ROLE, {"apiVersion": ROLE.api_version, "kind": "Role", **forged}))
@@ -299,7 +299,7 @@ class TestRefusals:
         assert bench.is_gone()
 
     @pytest.mark.parametrize(("code", "reason"), [(403, "Forbidden"), (422, "Invalid")])
-    async def test_what_the_server_refuses_is_told(self, code: int, reason: str) -> None:
+    async def test_a_refused_write_is_reported(self, code: int, reason: str) -> None:
         bench = Bench(tenant(), space=namespace())
         error = status_error({"code": code, "reason": reason, "message": "the policy says no"})
         bench.delegate.refuse(f"apply Role {tenancy.TENANT_ROLE}", error)
@@ -309,7 +309,7 @@ class TestRefusals:
 
 
 class TestDeletion:
-    async def test_it_waits_for_clusters_and_goes_on_serving_them(self) -> None:
+    async def test_the_deletion_waits_for_clusters_and_keeps_their_roles(self) -> None:
         bench = await onboard(cluster())
         bench.delete()
         assert isinstance(await bench.run(), Wait)
@@ -320,7 +320,7 @@ class TestDeletion:
         assert len(bench.status()["grants"]) == 2
         assert not bench.is_gone()
 
-    async def test_bindings_go_before_roles_and_nothing_is_left(self) -> None:
+    async def test_bindings_are_deleted_before_roles(self) -> None:
         bench = await onboard(cluster())
         bench.says()
         bench.delete()
@@ -332,7 +332,9 @@ class TestDeletion:
         for resource in (ROLE, ROLE_BINDING, QUOTA, LIMIT_RANGE):
             assert bench.names(resource) == []
 
-    async def test_a_namespace_that_goes_keeps_the_rights_until_its_clusters_are_gone(self) -> None:
+    async def test_a_terminating_namespace_keeps_its_roles_until_its_clusters_are_deleted(
+        self,
+    ) -> None:
         bench = await onboard(cluster())
         for resource in (ROLE, ROLE_BINDING):
             for name in bench.names(resource):
@@ -350,7 +352,7 @@ class TestDeletion:
         assert GRANT_FINALIZER not in str(bench.api.of(ROLE) + bench.api.of(ROLE_BINDING))
         assert bench.reason() == ("False", "NamespaceTerminating")
 
-    async def test_a_role_that_somebody_deleted_is_made_anew(self) -> None:
+    async def test_a_deleted_role_is_recreated(self) -> None:
         bench = await onboard(cluster())
         old = bench.object(ROLE, tenancy.TENANT_ROLE)
         terminating(old)
@@ -360,20 +362,20 @@ class TestDeletion:
         with pytest.raises(Transient):
             await bench.run()
         assert f"patch Role {tenancy.TENANT_ROLE}" in bench.requests()
-        # The server does so once the last finalizer is off.
+        # The server does so when the last finalizer is removed.
         del bench.api.objects[(ROLE, ObjectKey(TARGET, tenancy.TENANT_ROLE))]
         await bench.run()
         assert bench.reason() == ("True", "Provisioned")
 
 
 class TestPace:
-    async def test_writes_of_the_delegate_wait_for_their_turn_and_reads_do_not(self) -> None:
+    async def test_writes_of_the_delegate_are_rate_limited_and_reads_are_not(self) -> None:
         bench = Bench(tenant(), space=namespace(), pace=2)
         running = asyncio.create_task(bench.run())
         await bench.clock.advance(0.5)
         requests = bench.delegate.requests
         assert [call.split()[0] for call in requests].count("apply") == 2
-        # Both bounds have been looked at, and wait to be written: one in each second.
+        # Both quotas were read and wait for their writes, one per second.
         assert f"get LimitRange {tenancy.LIMITS}" in requests
         await bench.clock.advance(3.0)
         await running

@@ -1,4 +1,4 @@
-"""managers.tenancy.service_accounts: a provisioner begins when both ServiceAccounts are there."""
+"""managers.tenancy.service_accounts: a provisioner starts when both ServiceAccounts exist."""
 
 import asyncio
 
@@ -23,7 +23,7 @@ def holding(*names: str) -> FakeApi:
     return FakeApi().with_objects(*((SERVICE_ACCOUNT, account(name)) for name in names))
 
 
-async def test_both_are_there() -> None:
+async def test_both_accounts_exist() -> None:
     api = holding("operator", "writer")
     accounts = Accounts(api, ManualClock(), "operators", WANTED)
     running = asyncio.create_task(accounts.run())
@@ -37,14 +37,14 @@ async def test_both_are_there() -> None:
     ("there", "missing", "role"),
     [("operator", "writer", "the delegate"), ("writer", "operator", "the controller")],
 )
-async def test_one_that_lacks_is_named(there: str, missing: str, role: str) -> None:
+async def test_a_missing_account_is_named(there: str, missing: str, role: str) -> None:
     accounts = Accounts(holding(there), ManualClock(), "operators", WANTED)
     text = f"ServiceAccount operators/{missing} does not exist: it is required as {role}"
     with pytest.raises(AccountMissingError, match=text):
         await accounts.run()
 
 
-async def test_an_api_server_that_is_away_is_asked_again() -> None:
+async def test_an_unavailable_api_server_is_retried() -> None:
     api, clock = holding("operator", "writer"), ManualClock()
     api.refuse("peek ServiceAccount operator", TransportError("away"))
     accounts = Accounts(api, clock, "operators", WANTED)

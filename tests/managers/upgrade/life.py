@@ -1,4 +1,4 @@
-"""A cluster in a dict whose pods come back as the StatefulSet says: upgrades from end to end."""
+"""A cluster on a fake API server that recreates pods: upgrades from end to end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SIZE = 3
 
 
 class UpgradeLife(Bench):
-    """Pods that were deleted come back from the template of the moment."""
+    """A cluster whose deleted pods are recreated from the present template."""
 
     def __init__(self, cluster: gen.Cluster, api: FakeApi | None = None) -> None:
         super().__init__(cluster, api)
@@ -54,21 +54,21 @@ class UpgradeLife(Bench):
 
     @property
     def status(self) -> ClusterStatus:
-        """The status as it is stored."""
+        """The stored status."""
         return ClusterStatus.lenient(self.cluster.get("status") or {})
 
     @property
     def upgrade(self) -> UpgradeStatus:
-        """`status.upgrade`; there has to be one."""
+        """`status.upgrade`, which must exist."""
         return gen.present(self.status.upgrade)
 
     def running(self) -> Iterator[str]:
-        """Names of the pods that there are."""
+        """Names of the existing pods."""
         for pod in self.api.of(POD):
             yield pod["metadata"]["name"]
 
     def revive(self) -> None:
-        """Make the pods that are missing, and let another one lead if the leader went."""
+        """Create missing pods, and elect another leader if the leader was deleted."""
         live = self.api.objects[(STATEFUL_SET, KEY)]
         if live.get("status", {}).get("observedGeneration") is None:
             self.api.with_objects((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
@@ -121,7 +121,7 @@ class UpgradeLife(Bench):
         return life
 
     async def on(self, turns: int = 1) -> Outcome:
-        """Make passes, each after the world had time to answer the last one."""
+        """Run reconciles, and let the world react after each."""
         outcome = await self.turn()
         for _ in range(turns - 1):
             self.revive()
@@ -132,7 +132,7 @@ class UpgradeLife(Bench):
         return outcome
 
     async def until_idle(self, turns: int = 60) -> None:
-        """Make passes until there is no upgrade any more and its lock is free."""
+        """Run reconciles until there is no upgrade and the lock is free."""
         for _ in range(turns):
             await self.on()
             if self.status.upgrade is None and self.status.operation_lock is None:
@@ -140,7 +140,7 @@ class UpgradeLife(Bench):
         raise AssertionError(f"still at {self.status.upgrade} after {turns} passes")
 
     async def until(self, phase: str, turns: int = 40) -> None:
-        """Make passes until the upgrade is in that phase, or Failed."""
+        """Run reconciles until the upgrade is in that phase, or Failed."""
         for _ in range(turns):
             await self.on()
             upgrade = self.status.upgrade
@@ -149,32 +149,32 @@ class UpgradeLife(Bench):
         raise AssertionError(f"{self.status.upgrade} after {turns} passes, and not {phase}")
 
     async def later(self, time: timedelta) -> None:
-        """Let time go by."""
+        """Advance the clock."""
         await self.outside.clock.advance(time.total_seconds())
 
     def jobs(self) -> list[str]:
-        """Names of the Jobs that were made, in order."""
+        """Names of the created Jobs, in order."""
         return [job["metadata"]["name"] for job in self.api.of(JOB)]
 
     def end_job(self, how: str) -> None:
-        """Let the newest Job end."""
+        """End the newest Job."""
         live = self.api.of(JOB)[-1]
         live["status"] = {"conditions": [{"type": how, "status": "True", "reason": "Said"}]}
         self.api.with_objects((JOB, live))
 
     def backups(self) -> list[OpenBaoBackup]:
-        """The OpenBaoBackups that were made."""
+        """The created OpenBaoBackups."""
         return [OpenBaoBackup.from_object(backup) for backup in self.api.of(BACKUPS)]
 
     def end_backup(self, phase: str) -> None:
-        """Let the newest OpenBaoBackup end."""
+        """End the newest OpenBaoBackup."""
         live = copy.deepcopy(self.api.of(BACKUPS)[-1])
         live["status"] = {"phase": phase, "message": "as the test says"}
         self.api.with_objects((BACKUPS, live))
 
 
 class Raft(Servers):
-    """The servers of a life: a leader that is asked to step down does."""
+    """The servers of the cluster: a leader steps down on request."""
 
     def __init__(self, life: UpgradeLife) -> None:
         super().__init__()
@@ -189,7 +189,7 @@ _BOOTED: dict[str, UpgradeLife] = {}
 
 
 async def serving(monkeypatch: pytest.MonkeyPatch, **spec: Any) -> UpgradeLife:
-    """A cluster of three that serves, in the old version.
+    """A ready cluster of three servers with the old version.
 
     Each spec boots once per process; its copies have a new operator.
     """

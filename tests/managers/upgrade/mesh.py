@@ -1,6 +1,6 @@
-"""Servers, their raft cluster and the Jobs that change it, in a few dicts.
+"""A simulation of servers, their raft cluster and the Jobs that change it.
 
-A Job that is to fail has done half of its work. What must always hold is checked after each change.
+A failing Job does half of its work. The invariants are checked after each change.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Servers:
 
 
 @dataclass
-class Work:
+class UpgradeJob:
     """A Job of the executor."""
 
     order: upgrade_actions.Order
@@ -42,7 +42,7 @@ class Work:
 
 
 @dataclass
-class Judge:
+class HookJob:
     """The Job of a hook."""
 
     uid: str
@@ -52,7 +52,7 @@ class Judge:
 
 
 class Mesh:
-    """Blue as it was before: three servers that vote, the first one leads."""
+    """A blue pool of three voters; the first one leads."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -64,8 +64,8 @@ class Mesh:
         self.leader: str | None = f"{NAME}-0"
         self.traffic = ""
         self.claims: dict[str, str] = {f"data-{pod}": f"claim-{pod}" for pod in self.raft}
-        self.jobs: dict[str, Work] = {}
-        self.hooks: dict[str, Judge] = {}
+        self.jobs: dict[str, UpgradeJob] = {}
+        self.hooks: dict[str, HookJob] = {}
         self.ran: list[str] = []
         """UIDs of the Jobs of hooks that ran."""
         self.hook_says: JobState = "Succeeded"
@@ -77,22 +77,22 @@ class Mesh:
         self.follow: Callable[[], None] = self.check
 
     def uid(self) -> str:
-        """A UID that nothing else has."""
+        """A new UID."""
         self.uids += 1
         return f"uid-{self.uids}"
 
     def born(self, revision: str, replicas: int) -> Servers:
-        """A set whose pods are not ready yet."""
+        """A pool whose pods are not ready yet."""
         pods = (revisions.server_pod(NAME, revision, number) for number in range(replicas))
         return Servers(self.uid(), replicas, dict.fromkeys(pods, False))
 
     @property
     def traffic_set(self) -> str:
-        """The StatefulSet to which clients are sent."""
+        """The StatefulSet that serves clients."""
         return revisions.server_stateful_set(NAME, self.traffic)
 
     def tick(self) -> None:
-        """Let two seconds go by: pods start and end, Jobs work."""
+        """Advance by two seconds: pods start and end, Jobs work."""
         self.now += TICK
         for revision, fact in tuple(self.sets.items()):
             if fact.ending and not fact.pods:
@@ -114,7 +114,7 @@ class Mesh:
                 judge.state = self.hook_says
         self.follow()
 
-    def _work(self, job: Work) -> None:
+    def _work(self, job: UpgradeJob) -> None:
         action = job.order.action
         left = self.fails.get(action, 0)
         if left:
@@ -126,7 +126,7 @@ class Mesh:
         job.state = "Succeeded"
 
     def _do(self, order: upgrade_actions.Order, *, half: bool = False) -> None:
-        """Do what the executor does; half of it, if it is to fail."""
+        """Do the work of the Job; half of it, if it fails."""
         green = order.green[:1] if half else order.green
         blue = order.blue[:1] if half else order.blue
         if order.action == upgrade_actions.JOIN:
@@ -136,7 +136,7 @@ class Mesh:
             self.raft.update((pod, True) for pod in green if pod in self.raft)
         elif order.action == upgrade_actions.DEMOTE:
             names = order.green[0].rpartition("-")[0]
-            assert names == self.traffic_set, "blue is demoted while clients are sent to it"
+            assert names == self.traffic_set, "blue is demoted while it serves clients"
             self.leader = order.green[0]
             self.raft.update(dict.fromkeys(blue, False))
         elif order.action in (upgrade_actions.REMOVE_BLUE, upgrade_actions.REMOVE_GREEN):
@@ -148,12 +148,12 @@ class Mesh:
             self.raft.update((pod, False) for pod in green if pod in self.raft)
 
     def check(self) -> None:
-        """A majority of the voters is there, and one of them leads."""
+        """Check that a majority of the voters runs, and that one of them leads."""
         ready = {pod for fact in self.sets.values() for pod, well in fact.pods.items() if well}
         voters = {pod for pod, votes in self.raft.items() if votes}
         alive = voters & ready
         assert len(alive) > len(voters) // 2, f"of voters {voters} only {alive} are there"
         assert self.leader in voters
         selected = self.sets.get(self.traffic)
-        assert selected is not None, "clients are sent to servers that are not there"
-        assert any(selected.pods.values()), "clients are sent to servers that are not ready"
+        assert selected is not None, "the traffic goes to missing servers"
+        assert any(selected.pods.values()), "the traffic goes to unready servers"

@@ -1,4 +1,4 @@
-"""Statuses of upgrades, from the first pass to the last."""
+"""Statuses of upgrades, from the first reconcile to the last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A status that the release before wrote is taken over: nobody is upgraded, and no pod restarts."""
+"""A status of the previous release of the operator: no upgrade starts, and no pod restarts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ THREE = gen.cluster(replicas=3)
 
 
 def as_before(bench: Bench) -> None:
-    """Let the status be as the release before wrote it."""
+    """Replace the status by that of the previous release."""
     live = copy.deepcopy(bench.cluster)
     live["status"] = {part: status for part, status in live["status"].items() if part not in OURS}
     bench.api._applied.clear()
@@ -31,7 +31,7 @@ def pods(bench: Bench) -> set[str]:
     return {pod["metadata"]["uid"] for pod in bench.api.of(POD)}
 
 
-async def test_nothing_but_the_status_is_written() -> None:
+async def test_only_the_status_is_written() -> None:
     bench = await running_bench(THREE)
     as_before(bench)
     assert "release" not in bench.cluster["status"]
@@ -45,20 +45,20 @@ async def test_nothing_but_the_status_is_written() -> None:
     assert pods(bench) == before
 
 
-# sentence: (cluster as the release before left it, what its servers have)
+# sentence: (cluster of the previous release, the release of its servers)
 LEFT: dict[str, tuple[gen.Cluster, Release]] = {
-    "it never served": (gen.cluster(version="2.4.0"), Release("2.4.0")),
-    "it runs what is asked for": (gen.cluster().initialized("2.4.0"), Release("2.4.0")),
-    "with an image of its own": (
+    "never initialized": (gen.cluster(version="2.4.0"), Release("2.4.0")),
+    "it runs the requested version": (gen.cluster().initialized("2.4.0"), Release("2.4.0")),
+    "with its own image": (
         gen.cluster(image="example.com/bao:2.4.0").initialized("2.4.0"),
         Release("2.4.0", "example.com/bao:2.4.0"),
     ),
-    "its version was never seen": (gen.cluster().initialized(""), Release("2.4.0")),
-    "the version was raised while nobody led": (
+    "without an observed version": (gen.cluster().initialized(""), Release("2.4.0")),
+    "a version change without a leader": (
         gen.cluster(version="2.5.0").initialized("2.4.0"),
         Release("2.4.0"),
     ),
-    "this release knows it already": (
+    "a status of this release": (
         gen.cluster(version="2.5.0").initialized("2.5.0").with_status(release={"version": "2.4.0"}),
         Release("2.4.0"),
     ),
@@ -66,19 +66,19 @@ LEFT: dict[str, tuple[gen.Cluster, Release]] = {
 
 
 @pytest.mark.parametrize(("cluster", "release"), LEFT.values(), ids=LEFT.keys())
-def test_what_the_servers_are_said_to_have(cluster: gen.Cluster, release: Release) -> None:
+def test_the_release_of_the_servers(cluster: gen.Cluster, release: Release) -> None:
     assert accepted_release(cluster.read()) == release
 
 
 WISHES: dict[str, dict[str, Any]] = {
-    "the usual image": {},
-    "one of its own": {"image": "example.com/bao:2.4.0"},
+    "the default image": {},
+    "an own image": {"image": "example.com/bao:2.4.0"},
     "a version written with a v": {"version": "v2.4.0"},
 }
 
 
 @pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES.keys())
-def test_a_cluster_that_is_as_asked_is_rendered_as_it_is_written(wish: dict[str, Any]) -> None:
-    """The very object: then what is rendered cannot differ from what the release before made."""
+def test_an_upgraded_cluster_is_rendered_unchanged(wish: dict[str, Any]) -> None:
+    """The same object, so the rendering cannot differ from that of the previous release."""
     cluster = gen.cluster(**wish).initialized("2.4.0").read()
     assert with_accepted_release(cluster) is cluster

@@ -1,6 +1,6 @@
-"""What kept another operator from ever finishing a rolling upgrade of three servers.
+"""Bugs that keep another operator from completing a rolling upgrade of three servers.
 
-Its January source was measured on our rig: three tries, none finished. Each cause is a test here:
+Its January source was run on our rig: none of three attempts completed. Each cause has a test:
 
 | bug | cause |
 |---|---|
@@ -34,7 +34,7 @@ from tests.managers.upgrade.life import NEW, UpgradeLife, serving
 
 
 class Owners:
-    """Which field manager wrote which fields of the status of the cluster, over a whole life."""
+    """The field managers of each status field, over a whole upgrade."""
 
     def __init__(self, life: UpgradeLife) -> None:
         self.of: dict[tuple[str, ...], set[str]] = {}
@@ -63,7 +63,7 @@ class Owners:
 async def test_u01_each_field_of_the_status_has_one_writer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over a whole upgrade, with its lock and its snapshot.
 
-    What other reconcilers own (adminOps, backup, restore) is cut out of this write by the writer,
+    The writer omits the fields of other reconcilers (adminOps, backup, restore),
     see tests/managers/cluster/apply/test_status_writer.py; the one writer of the lock is
     managers.operation_lock.
     """
@@ -78,10 +78,10 @@ async def test_u01_each_field_of_the_status_has_one_writer(monkeypatch: pytest.M
     assert {field: who for field, who in owners.of.items() if len(who) > 1} == {}
 
 
-async def test_u01_an_upgrade_that_is_over_leaves_nobody_writing(
+async def test_u01_after_an_upgrade_nothing_is_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Passes that change nothing write nothing: nobody takes back what another one wrote."""
+    """Reconciles without a change write nothing, so no writer reverts another."""
     life = await serving(monkeypatch)
     life.ask_for(version=NEW)
     await life.until_idle()
@@ -94,7 +94,7 @@ async def test_u01_an_upgrade_that_is_over_leaves_nobody_writing(
 # --- U-02: the template before the partition ------------------------------------------------------
 
 
-async def test_u02_no_statefulset_that_is_ever_written_rolls_by_itself(
+async def test_u02_no_written_statefulset_rolls_out_by_itself(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     life = await serving(monkeypatch)
@@ -113,10 +113,10 @@ async def test_u02_no_statefulset_that_is_ever_written_rolls_by_itself(
     assert {str(spec["updateStrategy"]) for spec in seen} == {"{'type': 'OnDelete'}"}
 
 
-async def test_u02_between_the_edit_and_the_lock_the_template_is_the_old_one(
+async def test_u02_the_template_does_not_change_before_the_lock_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whatever is written until then: no template, and no pod is touched."""
+    """Until then, neither the template nor a pod changes."""
     life = await serving(monkeypatch)
     before, status = copy.deepcopy(life.template), life.status
     life.ask_for(version=NEW)
@@ -137,7 +137,7 @@ MADE = gen.running(NEWEST)
 
 
 def rollout_progress(*changed: gen.Pod) -> RolloutProgress:
-    """What the plan says of pods, with the StatefulSet in the newest template."""
+    """The progress in the plan, with a current StatefulSet."""
     ordinals = {pod.ordinal for pod in changed}
     there = MADE.with_pods(*(pod for pod in MADE.pods if pod.ordinal not in ordinals), *changed)
     return gen.present(merge_plans(gen.resolved(NEWEST, there), there.facts()).rollout)
@@ -146,15 +146,15 @@ def rollout_progress(*changed: gen.Pod) -> RolloutProgress:
 # sentence: (pod 2, the ordinals that count as upgraded)
 COUNTED: dict[str, tuple[gen.Pod, tuple[int, ...]]] = {
     "it is new and ready": (MADE.pods[2], (0, 1, 2)),
-    "it is ready and of the template before": (MADE.pods[2].with_template("before"), (0, 1)),
+    "it is ready and outdated": (MADE.pods[2].with_template("before"), (0, 1)),
     "it is new, ready and being deleted": (MADE.pods[2].terminating(), (0, 1)),
     "it is new and not ready": (MADE.pods[2].unready(), (0, 1)),
-    "it is ready and nobody knows from which template": (MADE.pods[2].with_template(""), (0, 1)),
+    "it is ready and has no template hash": (MADE.pods[2].with_template(""), (0, 1)),
 }
 
 
 @pytest.mark.parametrize(("pod", "updated"), COUNTED.values(), ids=COUNTED.keys())
-def test_u03_only_a_ready_pod_of_the_newest_template_that_stays_is_upgraded(
+def test_u03_only_a_ready_pod_of_the_newest_template_counts_as_upgraded(
     pod: gen.Pod, updated: tuple[int, ...]
 ) -> None:
     progress = rollout_progress(pod)
@@ -162,8 +162,8 @@ def test_u03_only_a_ready_pod_of_the_newest_template_that_stays_is_upgraded(
     assert progress.complete is (len(updated) == 3)
 
 
-def test_u03_while_the_statefulset_is_behind_its_spec_nobody_is_upgraded() -> None:
-    """Its revision is that of the template before, whatever the pods look like."""
+def test_u03_no_pod_counts_as_upgraded_with_a_stale_stateful_set_status() -> None:
+    """Its revision is that of the former template, independent of the pods."""
     live = gen.present(MADE.stateful_set)
     behind = MADE.with_set(live.with_stale_status())
     progress = gen.present(merge_plans(gen.resolved(NEWEST, behind), behind.facts()).rollout)
@@ -173,7 +173,7 @@ def test_u03_while_the_statefulset_is_behind_its_spec_nobody_is_upgraded() -> No
 async def test_u03_the_leader_is_asked_to_step_down_only_when_it_is_the_last_old_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Judged too early it would step down for each pod: here the lead moves exactly once."""
+    """An early step-down would happen for each pod; here the leader changes once."""
     life = await serving(monkeypatch)
     life.ask_for(version=NEW)
     leaders = [life.leads]
@@ -191,8 +191,8 @@ async def test_u03_the_leader_is_asked_to_step_down_only_when_it_is_the_last_old
 # --- U-04: a write of the status that is lost -----------------------------------------------------
 
 
-class Losing:
-    """Loses one write of the status: it never arrives, or its answer does not."""
+class LossyWrites:
+    """Loses one status write: either the request or the response."""
 
     def __init__(self, life: UpgradeLife, number: int, *, arrives: bool) -> None:
         self.count = 0
@@ -224,25 +224,25 @@ async def _finish(life: UpgradeLife) -> None:
     raise AssertionError(f"still at {life.status.upgrade}")
 
 
-@pytest.mark.parametrize("arrives", [False, True], ids=["never arrives", "is not heard of"])
+@pytest.mark.parametrize("arrives", [False, True], ids=["never arrives", "has no response"])
 @pytest.mark.parametrize("number", range(1, 9))
 async def test_u04_a_lost_write_of_the_status_restarts_no_pod_twice(
     monkeypatch: pytest.MonkeyPatch, number: int, arrives: bool
 ) -> None:
     life = await serving(monkeypatch)
-    losing = Losing(life, number, arrives=arrives)
+    losing = LossyWrites(life, number, arrives=arrives)
     life.ask_for(version=NEW)
     await _finish(life)
     assert life.gone == ["x-2", "x-1", "x-0"]
     assert life.status.operation_lock_epoch == 1, "the lock was taken once"
     await life.until_quiet()
-    assert losing.count >= number, "so many are written in an upgrade"
+    assert losing.count >= number, "the number of writes of an upgrade"
 
 
-async def test_u04_as_long_as_the_start_is_not_stored_nothing_has_begun(
+async def test_u04_nothing_starts_before_the_start_is_stored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The words of a pass that nobody heard bind nobody: no template, no pod, no second lock."""
+    """A decision that was not stored has no effect: no template, no pod, no second lock."""
     life = await serving(monkeypatch)
     before = copy.deepcopy(life.template)
     life.ask_for(version=NEW)
@@ -261,16 +261,16 @@ async def test_u04_as_long_as_the_start_is_not_stored_nothing_has_begun(
 # --- U-05: a Job of another upgrade ---------------------------------------------------------------
 
 
-def test_u05_no_upgrade_takes_the_job_of_another_for_its_own() -> None:
-    """Jobs stay for an hour: a second upgrade, and a retry, ask by Jobs of other names."""
+def test_u05_no_upgrade_uses_the_job_of_another() -> None:
+    """Jobs exist for an hour: a second upgrade or a retry uses other names."""
     first, second = StepDownJob("x", "0123456789"), StepDownJob("x", "9876543210")
     pods = ("uid-a", "uid-b")
     assert len({operator.job(pod) for operator in (first, second) for pod in pods}) == 4
     assert first.job("uid-a") == StepDownJob("x", "0123456789").job("uid-a")
 
 
-async def test_u05_each_upgrade_has_an_id_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So does each retry: test_life.py, test_the_same_order_to_try_again_does_nothing_twice."""
+async def test_u05_each_upgrade_has_its_own_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So does each retry: test_life.py, test_a_retry_request_is_handled_once."""
     life = await serving(monkeypatch, upgrade={})
     seen = []
     for version in (NEW, "2.4.2"):

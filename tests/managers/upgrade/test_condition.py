@@ -1,4 +1,4 @@
-"""managers.upgrade.condition: what is told of an upgrade, and with which reasons."""
+"""managers.upgrade.condition: the condition of an upgrade and its reasons."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -41,17 +41,17 @@ def decision(
     return UpgradeDecision(Release("2.4.0"), outcome=outcome or Done(), upgrade=upgrade)
 
 
-# sentence: (cluster, decision, "status reason", what the message names); None: nothing is told
+# sentence: (cluster, decision, "status reason", what the message names); None: no condition
 TOLD: dict[str, tuple[gen.Cluster, UpgradeDecision, str | None, str]] = {
     "never upgraded": (OLD, decision(), None, ""),
     "an upgrade is over": (OLD.with_status(conditions=[BEFORE]), decision(), "False Idle", "2.4.0"),
-    "it may not come": (
+    "a refused upgrade": (
         OLD, decision(outcome=Blocked("DowngradeBlocked", "old")), "False DowngradeBlocked", "old",
     ),
-    "it may come later": (
+    "a waiting upgrade": (
         OLD, decision(outcome=Wait("QuorumLost", "one left")), "False QuorumLost", "one left",
     ),
-    "nothing was touched": (OLD, decision(going()), "True InProgress", "no server was replaced"),
+    "no server was replaced": (OLD, decision(going()), "True InProgress", "no server was replaced"),
     "a snapshot": (
         OLD, decision(going(phase="Snapshot", snapshot="x-pre")), "True InProgress", "x-pre",
     ),
@@ -59,7 +59,7 @@ TOLD: dict[str, tuple[gen.Cluster, UpgradeDecision, str | None, str]] = {
         OLD, decision(going(phase="Rolling", completed_pods=(2,), pod="x-1")),
         "True InProgress", "1 of 3 servers are upgraded, x-1",
     ),
-    "it stopped": (
+    "a failed upgrade": (
         OLD, decision(going(failure=STOPPED)), "False StepDownTimeout", "x-0 still leads",
     ),
 }  # fmt: skip
@@ -68,7 +68,7 @@ TOLD: dict[str, tuple[gen.Cluster, UpgradeDecision, str | None, str]] = {
 @pytest.mark.parametrize(
     ("cluster", "decision", "message", "named"), TOLD.values(), ids=TOLD.keys()
 )
-def test_what_is_told(
+def test_the_condition(
     cluster: gen.Cluster, decision: UpgradeDecision, message: str | None, named: str
 ) -> None:
     update = upgrading(cluster.read(), decision)
@@ -80,11 +80,11 @@ def _reason_of(update: ConditionUpdate | None) -> str | None:
     return None if update is None else f"{update.status} {update.reason}"
 
 
-def test_a_pause_without_an_upgrade_is_not_told() -> None:
+def test_a_pause_without_an_upgrade_is_not_reported() -> None:
     assert upgrading_while_paused(OLD.read()) is None
 
 
-def test_a_failure_is_that_of_the_decision_and_else_of_the_status() -> None:
+def test_the_failure_comes_from_the_decision_or_from_the_status() -> None:
     error = {"reason": "UpgradeFailed", "message": "m", "at": "2030-01-01T00:00:00Z"}
     known = {"targetVersion": "2.5.5", "fromVersion": "2.4.0", "failure": error}
     cluster = OLD.with_status(upgrade=known).read()
@@ -93,7 +93,7 @@ def test_a_failure_is_that_of_the_decision_and_else_of_the_status() -> None:
     assert gen.present(failure_of(cluster, None)).reason == "UpgradeFailed"
 
 
-def test_every_reason_of_the_table_may_be_told() -> None:
+def test_every_reason_of_the_table_is_allowed() -> None:
     reasons = {row.reason for row in TRANSITIONS} - {""}
     assert reasons >= {
         "UpgradeInProgress",
@@ -110,7 +110,7 @@ def test_every_reason_of_the_table_may_be_told() -> None:
     assert reasons - SUMMARY == set()
 
 
-def test_every_reason_of_a_check_may_be_told() -> None:
+def test_every_reason_of_a_check_is_allowed() -> None:
     reasons = {result.split()[2] for _, _, result, _ in CHECKED.values() if len(result.split()) > 2}
     assert reasons == {
         "DowngradeBlocked",
@@ -133,5 +133,5 @@ def test_every_reason_of_a_check_may_be_told() -> None:
     }
     reasons |= {"InvalidVersion", "UnsupportedFields"}
     assert reasons - ALLOWED["Upgrading"] == set()
-    # What the summary says of these comes from other parts of the operator too.
+    # Other parts of the operator report these reasons too.
     assert reasons - SUMMARY == set()

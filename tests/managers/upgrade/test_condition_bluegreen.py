@@ -72,40 +72,40 @@ def over() -> TwoPools:
 
 
 ABOUT = f"{OLD} to {NEW}, "
-# sentence: (what is made of the world, "status reason", how the message begins, what it names)
+# sentence: (world, "status reason", the start of the message, a word of it)
 TOLD: dict[str, tuple[Callable[[], TwoPools], str, str, str]] = {
-    "it begins": (TwoPools, "True InProgress", ABOUT + "Idle (", "green is not created yet"),
-    "green starts": (
+    "the start": (TwoPools, "True InProgress", ABOUT + "Idle (", "green is not created yet"),
+    "green is deployed": (
         lambda: TwoPools().to("DeployingGreen"), "True InProgress", ABOUT + "DeployingGreen (", "",
     ),
-    "the Job of a phase works": (
+    "a Job runs": (
         lambda: TwoPools().to("JoiningMesh"), "True InProgress", ABOUT + "JoiningMesh (",
         "Job upgrade-",
     ),
-    "it waits for an approval": (
+    "held for approval": (
         world_on_hold, "True BlueGreenHold", ABOUT + "Syncing (", "spec.upgrade.requests.promote",
     ),
-    "blue goes, and the release is accepted": (
+    "blue is removed": (
         lambda: TwoPools().to("Cleanup"), "True InProgress", f"to {NEW}, Cleanup (", "",
     ),
-    "it goes back": (
+    "a rollback": (
         going_back, "True UpgradeRollback", f"{NEW} back to {OLD}, RollingBack (",
         "rollback please was requested",
     ),
-    "it was given up": (
+    "an aborted upgrade": (
         world_after_abort, "False UpgradeRollback", f"the upgrade to {NEW} was aborted", "retry",
     ),
-    "going back failed": (
+    "a failed rollback": (
         break_glass, "True BreakGlassRequired", f"{NEW} back to {OLD}, RollingBack (",
         "spec.breakGlassAck",
     ),
     "a pause": (paused_world, "Unknown Paused", ABOUT + "Promoting (", "spec.paused"),
-    "it is over": (over, "False Idle", f"The servers run {NEW}", ""),
+    "a completed upgrade": (over, "False Idle", f"The servers run {NEW}", ""),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("make_world", "said", "begin", "named"), TOLD.values(), ids=TOLD.keys())
-def test_what_is_told(
+def test_the_condition(
     make_world: Callable[[], TwoPools], said: str, begin: str, named: str
 ) -> None:
     state, message = condition_of(make_world())
@@ -114,12 +114,12 @@ def test_what_is_told(
     assert named in message
 
 
-def test_nothing_is_told_of_a_cluster_that_was_never_upgraded() -> None:
+def test_without_an_upgrade_there_is_no_condition() -> None:
     world = TwoPools(version=OLD)
     assert upgrading(world.read(), decision_of(world)) is None
 
 
-def test_the_last_pass_of_the_way_back_says_what_serves() -> None:
+def test_the_last_reconcile_of_a_rollback_names_the_serving_version() -> None:
     world = world_after_abort()
     world.order(retry="again")
     world.pod_failures.clear()
@@ -131,12 +131,12 @@ def test_the_last_pass_of_the_way_back_says_what_serves() -> None:
     assert message == f"{OLD} still serves: rollback please was requested"
 
 
-def test_every_phase_has_words() -> None:
+def test_every_phase_has_a_description() -> None:
     assert PHASE_TEXTS.keys() == set(get_args(BlueGreenPhase))
 
 
-def test_every_reason_of_the_table_may_be_told() -> None:
-    """UpgradeRefused is never told: a refusal has the reason of the check that refuses."""
+def test_every_reason_of_the_table_is_allowed() -> None:
+    """UpgradeRefused is never reported: a refusal has the reason of its check."""
     reasons = {row.reason for row in TABLE} - {"", UPGRADE_REFUSED}
     assert reasons == {
         "UpgradeInProgress",
@@ -156,8 +156,8 @@ def test_every_reason_of_the_table_may_be_told() -> None:
 
 
 @pytest.mark.parametrize("make_world", [row[0] for row in TOLD.values()], ids=TOLD.keys())
-def test_time_that_goes_by_changes_no_word(make_world: Callable[[], TwoPools]) -> None:
-    """A cluster in which nothing happens costs no writes."""
+def test_time_alone_does_not_change_the_message(make_world: Callable[[], TwoPools]) -> None:
+    """An idle cluster causes no writes."""
     world = make_world()
     now = world.facts()
     later = dataclasses.replace(now, now=now.now + timedelta(seconds=1), nonce="f" * 32)
@@ -175,23 +175,23 @@ def _condition_update(world: TwoPools, second: UpgradeDecision) -> ConditionUpda
 
 
 class TestPaused:
-    def test_the_phase_is_told_by_the_status_alone(self) -> None:
+    def test_the_phase_is_reported_from_the_status(self) -> None:
         update = gen.present(upgrading_while_paused(TwoPools().to("Promoting").read()))
         assert (update.status, update.reason) == ("Unknown", "Paused")
         assert update.message.startswith(ABOUT + "Promoting (green servers become voters)")
 
-    def test_read_replicas_that_follow_are_told(self) -> None:
+    def test_the_phase_of_read_replicas_is_reported(self) -> None:
         world = TwoPools(readReplicas={"replicas": 1})
         world.read_replicas_upgraded = False
         update = gen.present(upgrading_while_paused(world.to("RestoringReadReplicas").read()))
         assert update.message.startswith(f"to {NEW}, RestoringReadReplicas (")
 
-    def test_nothing_is_told_of_what_is_over(self) -> None:
+    def test_a_finished_upgrade_is_not_reported(self) -> None:
         assert upgrading_while_paused(TwoPools().done().read()) is None
 
 
 class TestBreakGlass:
-    def test_it_is_the_gravest_failure(self) -> None:
+    def test_break_glass_has_precedence_over_other_failures(self) -> None:
         world = break_glass()
         for decision in (decision_of(world), None):
             failure = gen.present(failure_of(world.read(), decision))
@@ -201,7 +201,7 @@ class TestBreakGlass:
             assert world.status["breakGlass"]["message"] in failure.message
             assert failure.at is not None
 
-    def test_it_is_told_in_the_pass_in_which_it_begins(self) -> None:
+    def test_break_glass_is_reported_in_its_first_reconcile(self) -> None:
         world = going_back()
         world.fails = {"bluegreen-repair-consensus": FOR_EVER}
         world.drive(400, until=lambda: bool(decide_step(world.facts()).break_glass))
@@ -209,12 +209,12 @@ class TestBreakGlass:
         failure = gen.present(failure_of(world.read(), decision_of(world)))
         assert failure.reason == "BreakGlassRequired"
 
-    def test_one_that_was_answered_is_no_failure(self) -> None:
+    def test_acknowledged_break_glass_is_not_a_failure(self) -> None:
         world = break_glass()
         world.edit(breakGlassAck=world.status["breakGlass"]["nonce"])
         assert failure_of(world.read(), decision_of(world)) is None
 
-    def test_a_long_story_leaves_room_for_what_to_do(self) -> None:
+    def test_a_long_message_keeps_the_next_step(self) -> None:
         world = break_glass()
         glass = {**world.status["breakGlass"], "message": "x" * MESSAGE_MAX}
         world.status = {**world.status, "breakGlass": glass}

@@ -1,4 +1,4 @@
-"""managers.upgrade.events: an upgrade as a person hears of it, each thing once."""
+"""managers.upgrade.events: the events of an upgrade, each once."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ def events_between(before: ClusterStatus, after: ClusterStatus) -> list[tuple[st
 
 NOTHING = status(None)
 
-# sentence: (status before, status after, what is told)
+# sentence: (status before, status after, events)
 CHANGES: dict[str, tuple[ClusterStatus, ClusterStatus, list[tuple[str, str]]]] = {
-    "nothing is asked for": (NOTHING, NOTHING, []),
-    "it begins": (NOTHING, status(BEGUN), [("Normal", "UpgradeStarted")]),
-    "it goes on": (status(BEGUN), status(ROLLS, "2.5.0"), []),
-    "a server is new": (status(ROLLS), status({**ROLLS, "completedPods": [2]}), []),
-    "a leader is asked": (
+    "no upgrade": (NOTHING, NOTHING, []),
+    "the start": (NOTHING, status(BEGUN), [("Normal", "UpgradeStarted")]),
+    "progress": (status(BEGUN), status(ROLLS, "2.5.0"), []),
+    "a server was upgraded": (status(ROLLS), status({**ROLLS, "completedPods": [2]}), []),
+    "a step-down": (
         status(ROLLS),
         status({**ROLLS, "stepDownJob": "upgrade-x"}),
         [("Normal", "StepDownStarted")],
     ),
-    "all are new": (
+    "completed": (
         status(ROLLS, "2.5.0"), status(None, "2.5.0"), [("Normal", "UpgradeComplete")],
     ),
-    "all are new after it had failed": (
+    "completed after a failure": (
         status(FAILED, "2.5.0"), status(None, "2.5.0"), [("Normal", "UpgradeComplete")],
     ),
-    "it is taken back before a server was touched": (
+    "reverted before a server was replaced": (
         status(BEGUN), NOTHING, [("Normal", "UpgradeCancelled")],
     ),
-    "another version is asked for": (
+    "another version requested": (
         status(ROLLS, "2.5.0"),
         status({**ROLLS, "id": "u2", "targetVersion": "2.5.1"}, "2.5.1"),
         [("Normal", "UpgradeStarted")],
     ),
-    "it fails": (status(ROLLS), status(FAILED), [("Warning", "UpgradeFailed")]),
-    "it has failed": (status(FAILED), status(FAILED), []),
-    "it is tried again": (
+    "a failure": (status(ROLLS), status(FAILED), [("Warning", "UpgradeFailed")]),
+    "an unchanged failure": (status(FAILED), status(FAILED), []),
+    "a retry": (
         status(FAILED),
         status({**ROLLS, "id": "u2"}, upgradeRequests=RETRIED),
         [("Normal", "RollingRetryAccepted")],
     ),
-    "an order to try again finds nothing to do": (
+    "a retry request without effect": (
         status(ROLLS), status(ROLLS, upgradeRequests=RETRIED), [],
     ),
-    "another version repairs it": (
+    "another version after a failure": (
         status(FAILED),
         status({**ROLLS, "id": "u2", "targetVersion": "2.5.1"}),
         [("Normal", "UpgradeStarted")],
@@ -63,12 +63,12 @@ CHANGES: dict[str, tuple[ClusterStatus, ClusterStatus, list[tuple[str, str]]]] =
     "a snapshot comes first": (
         status(BEGUN), status(SNAPS), [("Normal", "PreUpgradeSnapshotStarted")],
     ),
-    "the snapshot is there": (
+    "the snapshot is complete": (
         status(SNAPS),
         status({**SNAPS, "phase": "Rolling"}, "2.5.0"),
         [("Normal", "PreUpgradeSnapshotCompleted")],
     ),
-    "the snapshot failed, and another is made": (
+    "the snapshot failed and is repeated": (
         status(SNAPS),
         status({**SNAPS, "snapshot": "before-2"}),
         [("Warning", "PreUpgradeSnapshotFailed"), ("Normal", "PreUpgradeSnapshotStarted")],
@@ -77,7 +77,7 @@ CHANGES: dict[str, tuple[ClusterStatus, ClusterStatus, list[tuple[str, str]]]] =
 
 
 @pytest.mark.parametrize(("before", "after", "expected"), CHANGES.values(), ids=CHANGES.keys())
-def test_what_is_told(
+def test_which_changes_cause_an_event(
     before: ClusterStatus, after: ClusterStatus, expected: list[tuple[str, str]]
 ) -> None:
     assert events_between(before, after) == expected
@@ -86,13 +86,13 @@ def test_what_is_told(
 EVERY = [seen for before, after, _ in CHANGES.values() for seen in (before, after)]
 
 
-def test_a_status_that_stays_tells_nothing() -> None:
+def test_an_unchanged_status_causes_no_event() -> None:
     for seen in EVERY:
         assert upgrade_events(seen, seen) == ()
 
 
-def test_a_status_that_is_lost_is_told_by_the_write_that_repeats_it() -> None:
-    """From anywhere to anywhere: the texts name the versions, and nothing fails."""
+def test_every_change_of_status_has_a_valid_event() -> None:
+    """For each pair of statuses: the texts name the versions, and nothing raises."""
     for before, after in itertools.product(EVERY, EVERY):
         for note in upgrade_events(before, after):
             assert note.text

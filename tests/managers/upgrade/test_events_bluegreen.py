@@ -1,4 +1,4 @@
-"""Events of a blue/green upgrade: what each write and each pass tells, each thing once."""
+"""Events of a blue/green upgrade: each is sent once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BACKUP = {"schedule": "0 3 * * *", "target": {"provider": "s3", "bucket": "b"}}
 
 
 class RecordedEvents(TwoPools):
-    """A world that keeps what is told by its statuses and by the passes that wrote them."""
+    """A world that records the events of its statuses and reconciles."""
 
     def __init__(self, **spec: Any) -> None:
         super().__init__(**spec)
@@ -31,7 +31,7 @@ class RecordedEvents(TwoPools):
         before, after = (ClusterStatus.lenient(status) for status in (self.status, fresh))
         super()._store(fresh)
         self.events += upgrade_events(before, after)
-        self.events += self.course.events if self.course is not None else ()
+        self.events += self.decision.events if self.decision is not None else ()
 
     def names(self) -> list[str]:
         """The reasons of all events, in order."""
@@ -87,19 +87,19 @@ SWITCHED = ["UpgradeStarted", *PHASES, "TrafficSwitched"]
 
 # sentence: (what happens, the events in their order, the spec)
 LIVES = {
-    "all goes well": Row(
+    "a success": Row(
         (RecordedEvents.done,), [*SWITCHED, "BlueGreenPhase", "UpgradeComplete"]),
-    "read replicas follow": Row(
+    "a success with read replicas": Row(
         (RecordedEvents.done,), [*SWITCHED, "BlueGreenPhase", "BlueGreenPhase", "UpgradeComplete"],
         {"readReplicas": {"replicas": 1}}),
-    "a person approves": Row(
+    "an approved promotion": Row(
         (to("Syncing", 60), order(promote="go"), RecordedEvents.done),
         [
             "UpgradeStarted", *PHASES, "BlueGreenPromotionApproved", "TrafficSwitched",
             "BlueGreenPhase", "UpgradeComplete",
         ],
         {"upgrade": {"blueGreen": {"autoPromote": False}}}),
-    "a person approves the removal": Row(
+    "an approved cleanup": Row(
         (to("DemotingBlue", 60), order(cleanup="go"), RecordedEvents.done),
         [*SWITCHED, "BlueGreenPhase", "BlueGreenCleanupApproved", "UpgradeComplete"],
         {"upgrade": {"blueGreen": {"autoCleanup": False}}}),
@@ -111,14 +111,14 @@ LIVES = {
             "UpgradeComplete",
         ],
         SNAPSHOT_FIRST),
-    "no snapshot can be taken": Row(
+    "failed snapshots": Row(
         (change(backup_ends="Failed"), drive(60)),
         [
             "PreUpgradeSnapshotStarted", "UpgradeStarted",
             *(["PreUpgradeSnapshotFailed", "PreUpgradeSnapshotStarted"] * 2), "UpgradeFailed",
         ],
         SNAPSHOT_FIRST),
-    "nobody wants it any more": Row(
+    "a reverted version": Row(
         (change(backup_ends="Running"), drive(4), lambda world: world.edit(version=OLD), drive(10)),
         ["PreUpgradeSnapshotStarted", "UpgradeStarted", "UpgradeCancelled"],
         {"upgrade": {"preUpgradeSnapshot": True}}),
@@ -128,13 +128,13 @@ LIVES = {
             "UpgradeStarted", *PHASES[:2], "UpgradeJobFailed", *PHASES[2:], "TrafficSwitched",
             "BlueGreenPhase", "UpgradeComplete",
         ]),
-    "it goes back": Row(
+    "a rollback": Row(
         (to("DemotingBlue", 3), order(rollback="please"), drive(200)),
         [*SWITCHED, "RollbackStarted", "BlueGreenPhase", "RollbackComplete"]),
-    "it is too late to go back": Row(
+    "a rollback after the point of no return": Row(
         (to("Cleanup"), order(rollback="please"), RecordedEvents.done),
         [*SWITCHED, "BlueGreenPhase", "RollbackRefused", "UpgradeComplete"]),
-    "going back fails": Row(
+    "a failed rollback": Row(
         BACK_FAILS,
         [
             *SWITCHED, "RollbackStarted", *(["UpgradeJobFailed"] * 4), "BreakGlassEntered",
@@ -144,7 +144,7 @@ LIVES = {
 
 
 @pytest.mark.parametrize("row", LIVES.values(), ids=LIVES.keys())
-def test_what_is_told_of_a_life(row: Row) -> None:
+def test_the_events_of_an_upgrade(row: Row) -> None:
     world = row.live()
     assert world.names() == row.expected
     assert all(event.text for event in world.events)
@@ -162,7 +162,7 @@ def test_every_event_is_on_the_page() -> None:
 
 
 def test_the_texts_name_what_happened() -> None:
-    texts = {event.reason: event.text for event in LIVES["going back fails"].live().events}
+    texts = {event.reason: event.text for event in LIVES["a failed rollback"].live().events}
     assert NEW in texts["TrafficSwitched"]
     assert texts["RollbackComplete"].startswith(f"{OLD} still serves; {NEW} was removed")
     assert texts["BlueGreenPhase"] == "RollbackCleanup: green is removed"
@@ -182,7 +182,7 @@ RUNS = {**HELD, "reason": "InProgress", "message": "green follows"}
         (HELD, RUNS, []),
     ],
 )
-def test_a_hold_is_told_when_it_begins(
+def test_a_hold_causes_one_event(
     before: dict[str, str] | None, after: dict[str, str], expected: list[str]
 ) -> None:
     was, now = (
@@ -192,8 +192,8 @@ def test_a_hold_is_told_when_it_begins(
     assert [upgrade_event.reason for upgrade_event in upgrade_events(was, now)] == expected
 
 
-def test_a_status_that_is_lost_is_told_by_the_write_that_repeats_it() -> None:
-    """From anywhere to anywhere nothing fails, and every text says something."""
+def test_every_change_of_status_has_a_valid_event() -> None:
+    """For each pair of statuses nothing raises, and every text has content."""
     seen = []
     for phase in ("DeployingGreen", "Promoting", "Cleanup", "RollingBack", "RollbackCleanup"):
         body = {"phase": phase, "operationID": "a", "jobFailureCount": 1}

@@ -1,4 +1,4 @@
-"""managers.upgrade.jobs: one Job per order under the cluster, and what is seen of it."""
+"""managers.upgrade.jobs: one Job per order, owned by the cluster, and its state."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def there(owner: Object, **content: Any) -> tuple[Any, Object]:
     return JOB, {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, **content}
 
 
-async def test_the_job_belongs_to_the_cluster_and_is_made_once() -> None:
+async def test_the_job_is_owned_by_the_cluster_and_created_once() -> None:
     api = FakeApi()
     order = await ensure_order(Jobs(api), upgrader(), OWNER, STEPS_DOWN)
     assert (order.name, order.state, order.foreign) == (NAME, "Active", False)
@@ -41,20 +41,20 @@ async def test_the_job_belongs_to_the_cluster_and_is_made_once() -> None:
     assert len(api.of(JOB)) == 1
 
 
-async def test_an_order_about_pools_has_a_job_of_its_own() -> None:
+async def test_an_order_about_pools_has_its_own_job() -> None:
     api = FakeApi()
     order = await ensure_order(Jobs(api), upgrader(), OWNER, ORDER)
     assert order.name == names.upgrade_job("x", PROMOTE, "run-1")
 
 
-async def test_a_job_of_another_owner_is_told_apart() -> None:
+async def test_a_job_of_another_owner_is_foreign() -> None:
     other = {**OWNER.reference(), "uid": "another"}
     api = FakeApi().with_objects(there(other))
     assert (await ensure_order(Jobs(api), upgrader(), OWNER, STEPS_DOWN)).foreign
     assert gen.present(await read_job(api, parse_cluster(), NAME)).foreign
 
 
-async def test_a_job_that_is_gone_is_nothing() -> None:
+async def test_a_deleted_job_is_none() -> None:
     assert await read_job(FakeApi(), parse_cluster(), NAME) is None
 
 

@@ -1,4 +1,4 @@
-"""A rolling upgrade that does not get on in time: which server it names."""
+"""An overdue step of a rolling upgrade: the server that the failure names."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ CLUSTER = (
 )
 WELL = tuple(RaftServer(f"x-{n}", voter=True, healthy=True) for n in range(2))
 ALL_WELL = Quorum((*WELL, RaftServer("x-2", voter=True, healthy=True)))
-# name: (what the leader says, the server that is to be named)
+# name: (quorum, the server that is named)
 ANSWERS: dict[str, tuple[Quorum | None, str]] = {
-    "one is not healthy": (Quorum((*WELL, RaftServer("x-2", voter=True, healthy=False))), "x-2"),
-    "one does not catch up": (
+    "one is unhealthy": (Quorum((*WELL, RaftServer("x-2", voter=True, healthy=False))), "x-2"),
+    "one does not follow": (
         Quorum((*WELL, RaftServer("x-2", voter=True, healthy=True, follows=False))),
         "x-2",
     ),
-    "all are well": (ALL_WELL, "x-1"),
-    "the leader cannot be asked": (Quorum(error="it does not answer"), "x-1"),
-    "nobody may ask": (None, "x-1"),
+    "all are healthy": (ALL_WELL, "x-1"),
+    "no response of the leader": (Quorum(error="it does not answer"), "x-1"),
+    "no quorum read": (None, "x-1"),
 }
 
 
 @pytest.mark.parametrize(("quorum", "named"), ANSWERS.values(), ids=ANSWERS)
-def test_the_server_that_is_not_well_is_named(quorum: Quorum | None, named: str) -> None:
+def test_the_unhealthy_server_is_named(quorum: Quorum | None, named: str) -> None:
     facts = gen.running(CLUSTER).with_quorum(quorum).facts()
     upgrade = gen.present(decide_upgrade(CLUSTER.read(), facts, DEADLINE).upgrade)
     failure = gen.present(upgrade.failure)
@@ -66,54 +66,54 @@ def decision_of(
     return decide_upgrade(cluster.read(), facts, DEADLINE)
 
 
-def test_a_refused_question_is_no_failure_of_a_server() -> None:
-    course = decision_of(REFUSED)
-    outcome = gen.expect(Wait, course.outcome)
+def test_a_refused_request_is_not_a_failure_of_a_server() -> None:
+    decision = decision_of(REFUSED)
+    outcome = gen.expect(Wait, decision.outcome)
     assert outcome.reason == "QuorumQuestionRefused"
     assert "give the policy the right" in outcome.message
-    assert gen.present(course.upgrade).failure is None
+    assert gen.present(decision.upgrade).failure is None
 
 
-def test_once_it_is_answered_the_next_step_has_all_of_its_time() -> None:
+def test_the_step_timeout_restarts_after_a_refusal() -> None:
     assert gen.present(decision_of(REFUSED).upgrade).step_started_at is None
     upgrade = gen.present(decision_of(ALL_WELL, stepStartedAt=None).upgrade)
     assert (upgrade.failure, upgrade.step_started_at) == (None, gen.NOW)
 
 
-def test_a_server_that_does_not_come_back_is_one_all_the_same() -> None:
+def test_a_server_that_does_not_start_is_still_a_failure() -> None:
     away = gen.running(CLUSTER)
     away = away.with_pods(*away.pods[:2], gen.pod(2).waiting("CrashLoopBackOff"))
-    course = decision_of(REFUSED, away, pod="x-2")
-    assert gen.present(gen.present(course.upgrade).failure).reason == "PodNotReady"
+    decision = decision_of(REFUSED, away, pod="x-2")
+    assert gen.present(gen.present(decision.upgrade).failure).reason == "PodNotReady"
 
 
 WORDS = "openbao-x: the budget needs 2 healthy pods and has 2"
 
 
-def test_a_budget_that_somebody_else_closed_is_no_failure_of_a_server() -> None:
-    course = decision_of(
+def test_a_foreign_disruption_budget_is_not_a_failure_of_a_server() -> None:
+    decision = decision_of(
         ALL_WELL, gen.running(CLUSTER).with_attempt(EVICT, "uid-x-1", timedelta(), WORDS)
     )
-    assert isinstance(course.outcome, Wait)
-    assert course.outcome.reason == "DisruptionBudgetClosed"
-    assert course.outcome.message == f"x-1 is not evicted: {WORDS}"
-    upgrade = gen.present(course.upgrade)
+    assert isinstance(decision.outcome, Wait)
+    assert decision.outcome.reason == "DisruptionBudgetClosed"
+    assert decision.outcome.message == f"x-1 is not evicted: {WORDS}"
+    upgrade = gen.present(decision.upgrade)
     assert (upgrade.failure, upgrade.step_started_at) == (None, None)
 
 
 NO_REASONS: dict[str, gen.World] = {
-    "one that was closed long ago": gen.running(CLUSTER).with_attempt(
+    "a budget that was closed a minute ago": gen.running(CLUSTER).with_attempt(
         EVICT, "uid-x-1", timedelta(minutes=1), WORDS
     ),
-    "one that let the pod go": gen.running(CLUSTER).with_attempt(EVICT, "uid-x-1"),
-    "one over a pod that is gone": gen.running(CLUSTER).with_attempt(
+    "a budget that allowed the eviction": gen.running(CLUSTER).with_attempt(EVICT, "uid-x-1"),
+    "a budget that refused another pod": gen.running(CLUSTER).with_attempt(
         EVICT, "uid-of-another", timedelta(), WORDS
     ),
 }
 
 
 @pytest.mark.parametrize("world", NO_REASONS.values(), ids=NO_REASONS)
-def test_what_excuses_no_delay(world: gen.World) -> None:
+def test_which_situations_excuse_no_delay(world: gen.World) -> None:
     upgrade = gen.present(decision_of(ALL_WELL, world).upgrade)
     assert gen.present(upgrade.failure).reason == "HealthCheckFailed"
 
@@ -121,8 +121,8 @@ def test_what_excuses_no_delay(world: gen.World) -> None:
 def test_a_closed_budget_excuses_no_server_that_is_away() -> None:
     away = gen.running(CLUSTER).with_attempt(EVICT, "uid-x-1", timedelta(), WORDS)
     away = away.with_pods(*away.pods[:2], gen.pod(2).waiting("CrashLoopBackOff"))
-    course = decision_of(ALL_WELL, away, pod="x-2")
-    assert gen.present(gen.present(course.upgrade).failure).reason == "PodNotReady"
+    decision = decision_of(ALL_WELL, away, pod="x-2")
+    assert gen.present(gen.present(decision.upgrade).failure).reason == "PodNotReady"
 
 
 # reason: the setting of a user that keeps every server from being replaced
@@ -135,13 +135,13 @@ SETTINGS: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize(("reason", "spec"), SETTINGS.items(), ids=SETTINGS)
 @pytest.mark.parametrize("ready", [True, False])
-def test_a_setting_of_the_user_is_no_failure(
+def test_a_setting_of_the_user_is_not_a_failure(
     reason: str, spec: dict[str, object], *, ready: bool
 ) -> None:
     world = gen.running(CLUSTER)
     if not ready:
         world = world.with_pods(gen.pod(0), gen.pod(2).ready())
-    course = decide_upgrade(CLUSTER.with_spec(**spec).read(), world.facts(), DEADLINE)
-    upgrade = gen.present(course.upgrade)
+    decision = decide_upgrade(CLUSTER.with_spec(**spec).read(), world.facts(), DEADLINE)
+    upgrade = gen.present(decision.upgrade)
     assert (upgrade.failure, upgrade.step_started_at) == (None, None)
-    assert gen.expect(Wait, course.outcome).reason == reason
+    assert gen.expect(Wait, decision.outcome).reason == reason

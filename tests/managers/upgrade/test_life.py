@@ -1,4 +1,4 @@
-"""A rolling upgrade from the edit of the spec to its end, and whatever may come between."""
+"""A rolling upgrade from the edit of the spec to its end, with interruptions."""
 
 from datetime import timedelta
 from typing import Any
@@ -14,7 +14,7 @@ NEWER = "2.4.2"
 
 
 def take_lock(life: UpgradeLife, holder: str) -> None:
-    """Let somebody else have the operation lock."""
+    """Give the operation lock to another holder."""
     live = life.cluster
     lock = OperationLock(operation="Restore", holder=holder, epoch=7)
     live["status"] |= {"operationLock": lock.to_object(), "operationLockEpoch": 7}
@@ -34,7 +34,7 @@ async def test_every_pod_is_replaced_once_and_the_leader_last(
     assert life.condition("Ready") == ("True", "AllReplicasReady")
 
 
-async def test_no_pod_is_touched_while_another_has_the_lock(
+async def test_no_pod_is_replaced_while_another_holder_has_the_lock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     life = await serving(monkeypatch)
@@ -58,7 +58,7 @@ async def test_a_restore_that_takes_the_lock_by_force_stops_the_upgrade(
     assert gen.present(life.upgrade.failure).reason == "UpgradeFailed"
     await life.on(5)
     assert life.gone == gone
-    # What another holds is not given back.
+    # The lock of another holder is not released.
     assert gen.present(life.status.operation_lock).holder == "openbaorestore/r"
 
 
@@ -75,7 +75,9 @@ async def test_an_older_version_is_refused_and_nothing_changes(
     await life.until_quiet()
 
 
-async def test_an_image_that_does_not_start_halts_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_image_that_does_not_start_stops_the_upgrade(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     life = await serving(monkeypatch)
     life.broken = frozenset({NEW})
     life.ask_for(version=NEW)
@@ -95,7 +97,7 @@ async def test_an_image_that_does_not_start_halts_it(monkeypatch: pytest.MonkeyP
     assert life.status.current_version == NEWER
 
 
-async def test_the_same_order_to_try_again_does_nothing_twice(
+async def test_a_retry_request_is_handled_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     life = await serving(monkeypatch, upgrade={})
@@ -129,7 +131,7 @@ async def test_a_snapshot_comes_before_the_first_pod(monkeypatch: pytest.MonkeyP
     assert len(life.backups()) == 1
 
 
-async def test_three_snapshots_that_fail_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_three_failed_snapshots_stop_the_upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
     life = await serving(monkeypatch, **WITH_BACKUP)
     life.ask_for(version=NEW)
     await life.until("Snapshot")
@@ -144,7 +146,7 @@ async def test_three_snapshots_that_fail_stop_it(monkeypatch: pytest.MonkeyPatch
     assert (life.gone, life.version) == ([], OLD)
 
 
-async def test_a_change_that_is_taken_back_in_time_leaves_nothing(
+async def test_a_change_that_is_reverted_in_time_has_no_effect(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     life = await serving(monkeypatch, **WITH_BACKUP)
@@ -156,7 +158,7 @@ async def test_a_change_that_is_taken_back_in_time_leaves_nothing(
     assert gen.present(life.status.release).version == OLD
 
 
-async def test_a_pause_takes_no_time_from_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_pause_does_not_count_for_the_step_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     life = await serving(monkeypatch)
     life.broken = frozenset({NEW})
     life.ask_for(version=NEW)
@@ -172,7 +174,7 @@ async def test_a_pause_takes_no_time_from_the_step(monkeypatch: pytest.MonkeyPat
     assert life.gone == ["x-2"]
 
 
-async def test_a_second_target_on_the_way_is_gone_to_at_once(
+async def test_a_second_target_replaces_the_first_immediately(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     life = await serving(monkeypatch)
@@ -188,7 +190,7 @@ WITH_JOBS: dict[str, Any] = {"upgrade": {"jwtAuthRole": "upgrader"}}
 
 
 async def run_until_jobs(life: UpgradeLife, jobs: int) -> None:
-    """Go on until that many Jobs were made that ask a leader to step down."""
+    """Continue until that number of step-down Jobs was created."""
     for _ in range(40):
         await life.on()
         if len(life.jobs()) >= jobs:
@@ -196,7 +198,7 @@ async def run_until_jobs(life: UpgradeLife, jobs: int) -> None:
     raise AssertionError(f"{life.jobs()} after 40 passes")
 
 
-async def test_a_job_asks_the_leader_once_and_before_its_pod_goes(
+async def test_a_job_steps_the_leader_down_before_its_pod_is_deleted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     life = await serving(monkeypatch, **WITH_JOBS)
@@ -214,13 +216,13 @@ async def test_a_job_asks_the_leader_once_and_before_its_pod_goes(
     assert len(life.jobs()) == 1
 
 
-async def test_a_leader_that_comes_back_is_asked_once_more_and_not_twice(
+async def test_a_leader_that_is_elected_again_is_stepped_down_once_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     life = await serving(monkeypatch, **WITH_JOBS)
     life.ask_for(version=NEW)
     await run_until_jobs(life, 1)
-    # It made way, and was elected anew before anybody looked.
+    # It stepped down, and was elected again before the next observation.
     life.end_job("Complete")
     await run_until_jobs(life, 2)
     await life.on(5)
@@ -233,7 +235,9 @@ async def test_a_leader_that_comes_back_is_asked_once_more_and_not_twice(
     assert len(life.jobs()) == 2
 
 
-async def test_a_leader_that_stays_is_a_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_leader_that_does_not_step_down_is_a_timeout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     life = await serving(monkeypatch, **WITH_JOBS)
     life.ask_for(version=NEW)
     await run_until_jobs(life, 1)

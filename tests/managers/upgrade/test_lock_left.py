@@ -1,4 +1,4 @@
-"""The lock of a rolling upgrade of which nothing else is left: a status that was lost or edited."""
+"""The lock of a rolling upgrade whose status was lost or edited."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OTHER = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 3}
 
 
 def decision_of(version: str, **status: Any) -> UpgradeDecision:
-    """What a pass does about a cluster without status.upgrade."""
+    """The decision about a cluster without status.upgrade."""
     known = {"release": {"version": RUNS}, "currentVersion": RUNS, **status}
     cluster = gen.cluster(version=version).initialized().with_status(**known)
     return decide_upgrade(cluster.read(), gen.running(cluster).facts(), timedelta(seconds=20))
@@ -28,21 +28,21 @@ def frees(decision: UpgradeDecision) -> bool:
     return FreeLock in {type(effect) for effect in decision.effects}
 
 
-def test_it_is_freed_when_the_release_is_as_asked() -> None:
+def test_the_lock_is_released_when_the_release_is_current() -> None:
     assert frees(decision_of(RUNS, operationLock=OWN))
 
 
-def test_it_is_freed_when_the_release_that_is_asked_for_is_refused() -> None:
-    """Or no backup could be taken until somebody corrects the spec."""
+def test_the_lock_is_released_when_the_release_is_refused() -> None:
+    """Otherwise no backup could run until a user corrects the spec."""
     assert frees(decision_of("2.4.0", operationLock=OWN))
 
 
-def test_then_the_refusal_is_told() -> None:
+def test_after_the_release_the_refusal_is_reported() -> None:
     decision = decision_of("2.4.0")
     assert not decision.effects
     assert gen.expect(Blocked, decision.outcome).reason == "DowngradeBlocked"
 
 
-def test_that_of_another_stays() -> None:
+def test_the_lock_of_another_holder_is_kept() -> None:
     for version in (RUNS, "2.4.0"):
         assert not frees(decision_of(version, operationLock=OTHER))

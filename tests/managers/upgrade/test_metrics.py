@@ -1,4 +1,4 @@
-"""managers.upgrade.metrics: what a scrape tells of upgrades, and for how long."""
+"""managers.upgrade.metrics: the series about upgrades, and their lifetime."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAGE = (ROOT / "docs" / "upgrade-metrics.md").read_text(encoding="utf-8")
 
 
 class Bench:
-    """The families over one cluster whose status a test writes."""
+    """The metrics of one cluster whose status a test writes."""
 
     def __init__(self) -> None:
         self.metrics = Metrics()
@@ -39,7 +39,7 @@ class Bench:
         self.version = 0
 
     def write(self, after: ClusterStatus, seconds: float = 0.0) -> None:
-        """Let a status be written so many seconds after the beginning."""
+        """Write a status that many seconds after the start."""
         self.ours.changed(KEY, self.known, after, NOW + timedelta(seconds=seconds))
         self.known = after
         self.version += 1
@@ -47,7 +47,7 @@ class Bench:
         self.cache.says(cluster.with_metadata(resourceVersion=str(self.version)).object())
 
     def series(self) -> dict[str, float]:
-        """Name and labels beside the object's, and the value, of all series about upgrades."""
+        """The series about upgrades, without the labels of the object."""
         values = {}
         text = generate_latest(self.metrics.registry).decode()
         for family in text_string_to_metric_families(text):
@@ -77,24 +77,24 @@ OVER = status(None, "2.5.0", conditions=[upgrading("Idle")], replicas=3)
 
 # sentence: (status, state, in progress, completed, total, partition)
 STATES: dict[str, tuple[ClusterStatus, tuple[float, ...]]] = {
-    "there never was one": (status(None), (0, 0, 0, 0, 0)),
-    "it begins": (status(BEGUN), (1, 1, 0, 3, 0)),
-    "it rolls": (status({**ROLLS, "completedPods": [2], "currentPartition": 2}), (1, 1, 1, 3, 2)),
-    "it failed": (status(FAILED), (3, 0, 0, 3, 3)),
-    "it is over": (OVER, (2, 0, 0, 0, 0)),
-    "by a green pool": (status(None, blueGreen={"phase": "Syncing"}), (1, 1, 0, 0, 0)),
-    "one by a green pool was begun": (status(None, blueGreen=SECOND), (1, 1, 0, 0, 0)),
-    "one by a green pool went back": (
+    "never upgraded": (status(None), (0, 0, 0, 0, 0)),
+    "the start": (status(BEGUN), (1, 1, 0, 3, 0)),
+    "rolling": (status({**ROLLS, "completedPods": [2], "currentPartition": 2}), (1, 1, 1, 3, 2)),
+    "a failure": (status(FAILED), (3, 0, 0, 3, 3)),
+    "completed": (OVER, (2, 0, 0, 0, 0)),
+    "blue/green": (status(None, blueGreen={"phase": "Syncing"}), (1, 1, 0, 0, 0)),
+    "blue/green: started": (status(None, blueGreen=SECOND), (1, 1, 0, 0, 0)),
+    "blue/green: rolled back": (
         status(None, blueGreen=GIVEN_UP, conditions=[upgrading("UpgradeRollback")]), (3, 0, 0, 0, 0)
     ),
-    "one by a green pool had no snapshot": (
+    "blue/green: failed snapshot": (
         status(None, blueGreen=GIVEN_UP, conditions=[upgrading("PreUpgradeBackupFailed")]),
         (3, 0, 0, 0, 0),
     ),
-    "one by a green pool is over": (
+    "blue/green: completed": (
         status(None, blueGreen={"phase": "Idle"}, conditions=[upgrading("Idle")]), (2, 0, 0, 0, 0),
     ),
-    "going back failed": (
+    "blue/green: failed rollback": (
         status(None, blueGreen={**SECOND, "phase": "RollingBack"}, breakGlass={"active": True}),
         (3, 1, 0, 0, 0),
     ),
@@ -102,7 +102,9 @@ STATES: dict[str, tuple[ClusterStatus, tuple[float, ...]]] = {
 
 
 @pytest.mark.parametrize(("status", "expected"), STATES.values(), ids=STATES.keys())
-def test_where_an_upgrade_is(status: ClusterStatus, expected: tuple[float, ...]) -> None:
+def test_the_phase_and_progress_of_an_upgrade(
+    status: ClusterStatus, expected: tuple[float, ...]
+) -> None:
     bench = Bench()
     bench.write(status)
     series = bench.series()
@@ -142,7 +144,7 @@ def test_a_whole_upgrade_is_observed_once() -> None:
 @pytest.mark.parametrize(
     ("reason", "failures"), [("StepDownTimeout", 1), ("StepDownFailed", 1), ("PodNotReady", 0)]
 )
-def test_a_step_down_that_fails_is_counted_once(reason: str, failures: int) -> None:
+def test_a_failed_step_down_is_counted_once(reason: str, failures: int) -> None:
     bench = Bench()
     entries = since(ROLLS, 5, stepDownJob="upgrade-x")
     failed = {**entries, "failure": {"reason": reason, "message": "it leads"}}
@@ -152,14 +154,14 @@ def test_a_step_down_that_fails_is_counted_once(reason: str, failures: int) -> N
     assert bench.series()["openbao_upgrade_stepdown_total"] == 1
 
 
-def test_an_upgrade_that_is_taken_back_took_no_time() -> None:
+def test_a_reverted_upgrade_has_no_duration() -> None:
     bench = Bench()
     bench.write(status(since(BEGUN)))
     bench.write(status(None), 30)
     assert not [name for name in bench.series() if "duration" in name]
 
 
-def test_a_server_that_was_replaced_across_a_pause_took_nobody_knows_how_long() -> None:
+def test_a_replacement_across_a_pause_has_no_duration() -> None:
     bench = Bench()
     bench.write(status(since(ROLLS)))
     paused = {**ROLLS, "startedAt": rfc3339(NOW)}
@@ -168,7 +170,7 @@ def test_a_server_that_was_replaced_across_a_pause_took_nobody_knows_how_long() 
     assert not [name for name in bench.series() if "pod_duration" in name]
 
 
-def test_users_do_not_choose_how_many_series_there_are() -> None:
+def test_the_number_of_series_is_limited() -> None:
     bench = Bench()
     for patch in range(VERSION_PAIRS_MAX + 5):
         a_whole_one(bench, f"2.6.{patch}")
@@ -178,7 +180,7 @@ def test_users_do_not_choose_how_many_series_there_are() -> None:
     assert bench.series()[other] == 5
 
 
-async def test_a_write_of_the_status_is_told_and_counted_and_a_lost_one_is_not() -> None:
+async def test_only_a_successful_status_write_is_counted() -> None:
     bench, outside = Bench(), Outside()
     cluster = gen.cluster(replicas=3)
     outside.api.with_objects((CLUSTERS, cluster.object()))
@@ -198,12 +200,12 @@ async def test_a_write_of_the_status_is_told_and_counted_and_a_lost_one_is_not()
 
 
 def a_green_pool(bench: Bench, phase: str, *, glass: bool = False, **told: Any) -> None:
-    """Let a status be written that tells of a green pool."""
+    """Write a status with a green pool."""
     known = {**SECOND, "phase": phase, **told}
     bench.write(status(None, blueGreen=known, breakGlass={"active": glass}))
 
 
-def test_the_phase_of_a_green_pool_is_one_of_all() -> None:
+def test_exactly_one_blue_green_phase_is_active() -> None:
     bench = Bench()
     assert not [name for name in bench.series() if "bluegreen" in name]
     for phase in get_args(BlueGreenPhase):
@@ -215,7 +217,7 @@ def test_the_phase_of_a_green_pool_is_one_of_all() -> None:
         ]
 
 
-def test_jobs_that_fail_and_ways_back_are_counted_once() -> None:
+def test_failed_jobs_and_rollbacks_are_counted_once() -> None:
     bench = Bench()
     a_green_pool(bench, "JoiningMesh")
     counted = ("job_failures", "rollbacks")

@@ -1,4 +1,4 @@
-"""An operator that crashes after each write completes a rolling upgrade, whatever its end."""
+"""An operator that crashes after each write completes, aborts or reverts a rolling upgrade."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PERIOD = timedelta(seconds=90)
 is due for a renewal each time."""
 
 
-class MortalLife:
+class CrashingLife:
     """A cluster whose operator crashes after each write."""
 
     def __init__(self, life: UpgradeLife) -> None:
@@ -35,11 +35,11 @@ class MortalLife:
 
     @property
     def writes(self) -> list[str]:
-        """The writes of all lives."""
+        """The writes of all processes."""
         return self._operator.writes
 
     async def until(self, done: Callable[[UpgradeLife], bool]) -> None:
-        """Live until `done`, and then until a life has no write."""
+        """Run until `done`, and then until a process has no write."""
         for _ in range(LIVES):
             with suppress(TransportError):
                 await self.life.turn()
@@ -77,11 +77,11 @@ def has_failed(life: UpgradeLife) -> bool:
     return upgrade is not None and upgrade.failure is not None
 
 
-async def begin(monkeypatch: pytest.MonkeyPatch, *, snapshot: bool = False) -> MortalLife:
+async def begin(monkeypatch: pytest.MonkeyPatch, *, snapshot: bool = False) -> CrashingLife:
     spec: dict[str, Any] = {"upgrade": {"jwtAuthRole": "upgrader"}}
     life = await serving(monkeypatch, **(WITH_BACKUP if snapshot else spec))
     life.ask_for(version=NEW)
-    return MortalLife(life)
+    return CrashingLife(life)
 
 
 async def test_an_upgrade_is_completed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ STATES = {
 
 
 @pytest.mark.parametrize(("upgrade", "release", "target"), STATES.values(), ids=STATES)
-def test_a_refused_release_is_no_target(
+def test_a_refused_release_is_not_a_target(
     upgrade: dict[str, object], release: str, target: str
 ) -> None:
     cluster = (

@@ -1,4 +1,4 @@
-"""managers.upgrade.version_matrix: what is known of the way from one version to another."""
+"""managers.upgrade.version_matrix: the verdict on each pair of versions."""
 
 import pytest
 import semver
@@ -26,12 +26,12 @@ def pair_verdict(
     return evaluate_pair(semver.Version.parse(before), semver.Version.parse(after), strategy, seal)
 
 
-# sentence: (from, to, strategy, seal, grade, what is told of it; "" for nothing)
+# sentence: (from, to, strategy, seal, grade, a word of the message; "" for none)
 ROWS: dict[str, tuple[str, str, Strategy, SealType, Grade, str]] = {
     "a patch of the same minor": ("2.5.3", "2.5.5", ROLLING, "static", "good", ""),
-    "a pair that was tried": ("2.4.4", "2.5.5", ROLLING, "static", "good", ""),
-    "one that was tried with green too": ("2.4.4", "2.5.5", GREEN, "static", "good", ""),
-    "a pair that nobody told of": (
+    "a tested pair": ("2.4.4", "2.5.5", ROLLING, "static", "good", ""),
+    "a tested pair with blue/green": ("2.4.4", "2.5.5", GREEN, "static", "good", ""),
+    "an unknown pair": (
         "2.3.0", "2.4.4", ROLLING, "static", "warn", "this operator does not know",
     ),
     "a new standby that cannot forward": (
@@ -40,7 +40,9 @@ ROWS: dict[str, tuple[str, str, Strategy, SealType, Grade, str]] = {
     "green cannot be promoted over 2.6": (
         "2.5.5", "2.6.0", GREEN, "static", "refuse", "RollingUpdate first",
     ),
-    "nor from further back": ("2.4.4", "2.7.1", GREEN, "static", "refuse", "RollingUpdate first"),
+    "green cannot be promoted from 2.4 to 2.7": (
+        "2.4.4", "2.7.1", GREEN, "static", "refuse", "RollingUpdate first",
+    ),
     "green may go on within 2.6": ("2.6.0", "2.6.4", GREEN, "static", "good", ""),
     "a pre-release counts as its release": (
         "2.5.5", "2.6.0-beta20260622", GREEN, "static", "refuse", "RollingUpdate first",
@@ -56,10 +58,10 @@ ROWS: dict[str, tuple[str, str, Strategy, SealType, Grade, str]] = {
     "blue of 2.6 cannot lead after green of 2.7": (
         "2.6.2", "2.7.2", GREEN, "static", "warn", "once green leads, no rollback is possible",
     ),
-    "a minor that is left out": (
+    "a skipped minor": (
         "2.4.4", "2.6.4", ROLLING, "static", "warn", "1 minor release between",
     ),
-    "two minors that are left out": (
+    "two skipped minors": (
         "2.4.4", "2.7.1", ROLLING, "static", "warn", "2 minor releases between",
     ),
     "another major": ("2.7.1", "3.0.0", ROLLING, "static", "warn", "new major version"),
@@ -70,7 +72,7 @@ ROWS: dict[str, tuple[str, str, Strategy, SealType, Grade, str]] = {
 @pytest.mark.parametrize(
     ("before", "after", "strategy", "seal", "grade", "message"), ROWS.values(), ids=ROWS.keys()
 )
-def test_row(
+def test_the_verdict_of_each_pair(
     before: str, after: str, strategy: Strategy, seal: SealType, grade: Grade, message: str
 ) -> None:
     verdict = pair_verdict(before, after, strategy, seal)
@@ -78,7 +80,7 @@ def test_row(
     assert (verdict.grade, message in text, bool(text)) == (grade, True, bool(message))
 
 
-def test_every_row_of_the_catalogue_speaks_in_some_row_here() -> None:
+def test_every_row_of_the_catalogue_has_a_case() -> None:
     spoken = {
         source
         for before, after, strategy, seal, _, _ in ROWS.values()
@@ -87,7 +89,7 @@ def test_every_row_of_the_catalogue_speaks_in_some_row_here() -> None:
     assert {pair.source for pair in PAIRS} <= spoken
 
 
-def test_every_row_has_a_source_and_says_what_to_do() -> None:
+def test_every_row_has_a_source_and_a_reason() -> None:
     assert [pair for pair in PAIRS if not pair.source or not pair.why] == []
 
 
@@ -122,7 +124,7 @@ numbers = st.builds(semver.Version, st.integers(0, 4), st.integers(0, 9), st.int
 
 
 @given(numbers, numbers)
-def test_what_no_row_knows_is_never_refused(before: semver.Version, after: semver.Version) -> None:
+def test_an_unknown_pair_is_never_refused(before: semver.Version, after: semver.Version) -> None:
     verdict = evaluate_pair(before, after, "BlueGreen", "awskms")
     assert verdict.grade != "refuse" or verdict.sources
 

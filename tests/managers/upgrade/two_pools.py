@@ -1,7 +1,7 @@
-"""A cluster that is upgraded blue/green, and the operator that does it.
+"""A simulated cluster that is upgraded blue/green, and its operator.
 
-The operator has no memory: each pass reads status and world, and nothing else. It may die before or
-after any of its writes.
+The operator has no memory: each reconcile reads only the status and the world. It may crash before
+or after any of its writes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.bluegreen import validation_hook
 from managers.upgrade.bluegreen.decide import decide_step
 from tests import gen
-from tests.managers.upgrade.mesh import FOR_EVER, NAME, SIZE, TICK, Judge, Mesh, Work
+from tests.managers.upgrade.mesh import FOR_EVER, NAME, SIZE, TICK, HookJob, Mesh, UpgradeJob
 
 __all__ = [
     "BLUE",
@@ -68,7 +68,7 @@ WHOLE = [
 
 
 class CrashedError(Exception):
-    """The operator is gone."""
+    """The operator has crashed."""
 
 
 class TwoPools(Mesh):
@@ -101,14 +101,14 @@ class TwoPools(Mesh):
         self.flips: list[str] = []
         self.phases: list[str] = ["Idle"]
         self.event_reasons: list[str] = []
-        self.course: UpgradeDecision | None = None
+        self.decision: UpgradeDecision | None = None
         self._read: tuple[bytes, OpenBaoCluster] | None = None
 
     # --- what is there --------------------------------------------------------------------------
 
     def read(self) -> OpenBaoCluster:
         """The CR as the operator reads it."""
-        # A pass reads it several times, and most passes change nothing.
+        # A reconcile reads it several times, and most change nothing.
         state = orjson.dumps((self.spec, self.status, self.generation))
         if self._read is None or self._read[0] != state:
             metadata = {"generation": self.generation}
@@ -117,12 +117,12 @@ class TwoPools(Mesh):
 
     @property
     def known(self) -> BlueGreenStatus:
-        """What is written of the upgrade."""
+        """status.blueGreen."""
         return self.read().status.blue_green or BlueGreenStatus()
 
     @property
     def revision(self) -> str:
-        """Revision of green, or of the pool that would be green."""
+        """The revision of green, or of the next green pool."""
         green_revision = self.known.green_revision
         return green_revision or bluegreen.revision_of(
             Release.requested(self.read()), self.spec["replicas"]
@@ -145,7 +145,7 @@ class TwoPools(Mesh):
         requests = {**upgrade.get("requests", {}), **tokens}
         self.edit(upgrade={**upgrade, "requests": requests})
 
-    def configure(self, **fields: Any) -> None:
+    def set_blue_green(self, **fields: Any) -> None:
         """Change spec.upgrade.blueGreen."""
         upgrade = self.spec["upgrade"]
         self.edit(upgrade={**upgrade, "blueGreen": {**upgrade.get("blueGreen", {}), **fields}})
@@ -153,7 +153,7 @@ class TwoPools(Mesh):
     # --- observe --------------------------------------------------------------------------------
 
     def facts(self) -> BlueGreenFacts:
-        """What a pass sees."""
+        """The facts of a reconcile."""
         cluster = self.read()
         facts = BlueGreenFacts(
             cluster=cluster,
@@ -177,7 +177,7 @@ class TwoPools(Mesh):
         )
 
     def observe_pool(self, revision: str) -> PoolObservation:
-        """One set as a pass sees it."""
+        """One pool as a reconcile observes it."""
         fact = self.sets.get(revision)
         prefix = f"data-{revisions.server_stateful_set(NAME, revision)}-"
         claims = tuple(
@@ -229,12 +229,12 @@ class TwoPools(Mesh):
     # --- the operator ---------------------------------------------------------------------------
 
     def write(self, change: Callable[[], None]) -> None:
-        """One write: the operator may die before it, or right after it."""
+        """One write: the operator may crash before or after it."""
         self.writes += 1
         hit = self.writes == self.crash_at
         if hit and not self.after:
             raise CrashedError
-        # With one write per life, a write that changes nothing is none.
+        # With one write per process, a write without a change does not count.
         before = self._stored() if self.one_write_per_life else ""
         change()
         self.follow()
@@ -246,46 +246,46 @@ class TwoPools(Mesh):
         return repr((*parts, self.backups))
 
     def run(self) -> UpgradeDecision:
-        """One pass: decide, render, act, and write the status."""
-        course = self.course = decide_step(self.facts())
-        for pool in (course.blue, course.green):
+        """One reconcile: decide, render, act, and write the status."""
+        decision = self.decision = decide_step(self.facts())
+        for pool in (decision.blue, decision.green):
             if pool is not None and pool.applied:
                 self._apply(pool)
-        if course.traffic != self.traffic:
-            self.write(lambda: self._flip(course.traffic))
-        for effect in course.effects:
+        if decision.traffic != self.traffic:
+            self.write(lambda: self._flip(decision.traffic))
+        for effect in decision.effects:
             self.write(lambda item=effect: self._act(item))  # type: ignore[misc]
-        fresh = self._status(course)
+        fresh = self._status(decision)
         if fresh != self.status:
             self.write(lambda: self._store(fresh))
-        self.event_reasons += [event.reason for event in course.events]
-        return course
+        self.event_reasons += [event.reason for event in decision.events]
+        return decision
 
     def _apply(self, spec: PoolSpec) -> None:
         fact = self.sets.get(spec.revision)
         if fact is None:
             self.write(lambda: self._make_set(spec))
         if fact is not None and self.known.operation_id:
-            assert fact.replicas == spec.replicas, "a pool is resized while an upgrade goes on"
+            assert fact.replicas == spec.replicas, "a pool is resized during an upgrade"
 
     def _make_set(self, spec: PoolSpec) -> None:
-        assert spec.revision, "the pool that was there before is never made anew"
+        assert spec.revision, "the former pool must not be recreated"
         self.sets[spec.revision] = self.born(spec.revision, spec.replicas)
         for pod in self.sets[spec.revision].pods:
-            assert f"data-{pod}" not in self.claims, "an old volume is used again"
+            assert f"data-{pod}" not in self.claims, "an old volume must not be reused"
             self.claims[f"data-{pod}"] = self.uid()
 
     def _flip(self, revision: str) -> None:
         self.traffic = revision
         self.flips.append(revision)
 
-    def _status(self, course: UpgradeDecision) -> dict[str, Any]:
+    def _status(self, decision: UpgradeDecision) -> dict[str, Any]:
         fresh = dict(self.status)
         parts = {
-            "blueGreen": course.blue_green,
-            "breakGlass": course.break_glass,
-            "upgradeRequests": course.requests,
-            "release": course.accepted.status() if course.accepted else None,
+            "blueGreen": decision.blue_green,
+            "breakGlass": decision.break_glass,
+            "upgradeRequests": decision.requests,
+            "release": decision.accepted.status() if decision.accepted else None,
         }
         for name, part in parts.items():
             if part is None:
@@ -312,7 +312,7 @@ class TwoPools(Mesh):
         elif isinstance(effect, MakeJob):
             if effect.target not in self.jobs:
                 assert not effect.order.problem()
-                self.jobs[effect.target] = Work(effect.order, self.now)
+                self.jobs[effect.target] = UpgradeJob(effect.order, self.now)
                 self.created_jobs.append((effect.target, effect.order))
         elif isinstance(effect, DeleteStatefulSet):
             self._delete_stateful_set(effect)
@@ -323,7 +323,7 @@ class TwoPools(Mesh):
 
     def _act_on_hook(self, effect: Effect) -> None:
         if isinstance(effect, MakeHook):
-            self.hooks.setdefault(effect.target, Judge(self.uid()))
+            self.hooks.setdefault(effect.target, HookJob(self.uid()))
             return
         assert isinstance(effect, StartHook | DropHook)
         hook = self.hooks.get(effect.target)
@@ -340,13 +340,13 @@ class TwoPools(Mesh):
         )
         assert self.sets[revision].uid == effect.uid
         assert not any(self.raft.get(pod) for pod in self.sets[revision].pods), "voters deleted"
-        assert revision != self.traffic, "clients are sent to what is deleted"
+        assert revision != self.traffic, "the serving pool must not be deleted"
         self.sets[revision].ending = True
 
     # --- until ----------------------------------------------------------------------------------
 
     def drive(self, passes: int = 400, until: Callable[[], bool] | None = None) -> TwoPools:
-        """Run passes, two seconds apart; a new operator takes over from one that died."""
+        """Run reconciles, two seconds apart; a new operator replaces a crashed one."""
         for _ in range(passes):
             if until is not None and until():
                 break
@@ -366,7 +366,7 @@ class TwoPools(Mesh):
 
     @property
     def settled(self) -> bool:
-        """Nothing is to be done any more."""
+        """Whether nothing is left to do."""
         return self.known.phase == "Idle" and self.release == self.spec["version"]
 
     def done(self) -> TwoPools:
@@ -377,12 +377,12 @@ class TwoPools(Mesh):
 
     @property
     def lock(self) -> str:
-        """Who holds the operation lock; "" if nobody does."""
+        """The holder of the operation lock; "" for none."""
         operation_lock = self.status.get("operationLock")
         return operation_lock["holder"] if operation_lock else ""
 
     def actions(self) -> list[str]:
-        """The actions of all Jobs that were made, in order."""
+        """The actions of all created Jobs, in order."""
         return [order.action for _, order in self.created_jobs]
 
 
@@ -390,7 +390,7 @@ BLUE = {f"{NAME}-{number}": True for number in range(SIZE)}
 
 
 def as_before(world: TwoPools) -> None:
-    """Blue votes and serves; nothing of green is left, and nothing was accepted."""
+    """Check that blue votes and serves, green is removed, and no release was accepted."""
     assert (world.raft, world.leader) == (BLUE, "x-0")
     assert set(world.sets) == {""}
     assert set(world.claims) == {f"data-{pod}" for pod in BLUE}

@@ -1,4 +1,4 @@
-"""The plan of the workload for a world, and worlds that serve."""
+"""The plan of the workload for a world, and worlds with ready servers."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def set_of(plan: Plan) -> dict[str, Any]:
 
 
 def serving(count: int = 3, *, template: str | None = None, size: int | None = None) -> gen.World:
-    """A set of `size` with `count` ready pods, all from one template, of which 0 leads."""
+    """A StatefulSet of `size` with `count` ready pods of one template; pod 0 leads."""
     made_from = digest() if template is None else template
     made = (gen.pod(n).with_template(made_from).with_files(FILES.digest) for n in range(count))
     pods = (pod.ready(leading=pod.ordinal == 0) for pod in made)

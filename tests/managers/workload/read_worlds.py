@@ -1,4 +1,4 @@
-"""Worlds with read replicas, for the tests of the pool."""
+"""Worlds with read replicas."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ VOTERS = ("x-0", "x-1", "x-2")
 
 
 def read_inputs(cluster: gen.Cluster = TWO) -> Inputs:
-    """What a read replica of that cluster reads."""
+    """The inputs of the read pool of that cluster."""
     meant = gen.resolved(cluster)
     return inputs_of(gen.present(meant.read), INPUTS)
 
@@ -32,7 +32,7 @@ def digest(cluster: gen.Cluster = TWO) -> str:
 
 
 def reader(ordinal: int, cluster: gen.Cluster = TWO) -> gen.Pod:
-    """A read replica that serves, from the newest template."""
+    """A ready read replica from the newest template."""
     files = read_inputs(cluster).files.digest
     return gen.read_pod(ordinal).with_template(digest(cluster)).with_files(files).ready()
 
@@ -40,7 +40,7 @@ def reader(ordinal: int, cluster: gen.Cluster = TWO) -> gen.Pod:
 def serving(
     count: int = 2, *, cluster: gen.Cluster = TWO, template: str = "", size: int | None = None
 ) -> gen.World:
-    """Three voters of which x-0 leads, and a pool of `size` with `count` that serve."""
+    """Three voters, of which x-0 leads, and `count` ready ones of `size` read replicas."""
     newest = digest(cluster)
     files = read_inputs(cluster).files.digest
     pods = (reader(n, cluster).with_template(template or newest) for n in range(count))
@@ -59,7 +59,7 @@ def serving(
 
 
 def knowing(*readers: str, voting: tuple[str, ...] = (), ill: tuple[str, ...] = ()) -> Quorum:
-    """What the leader says: three voters, and these read replicas."""
+    """The quorum of the leader: three voters, and these read replicas."""
     everyone = (*VOTERS, *readers)
     return Quorum(
         tuple(
@@ -82,6 +82,6 @@ def effect_names(plan: ReadPlan) -> list[tuple[str, str]]:
 
 
 def reason_of(plan: ReadPlan) -> str:
-    """The reason of the outcome; "" when content."""
+    """The reason of the outcome; "" for Done."""
     outcome = plan.plan.outcome
     return "" if isinstance(outcome, Done) else outcome.reason

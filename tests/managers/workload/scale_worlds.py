@@ -1,4 +1,4 @@
-"""Clusters that grow and shrink, as sentences. Used by the tests of managers.workload.scale."""
+"""A builder of clusters that scale. Used by the tests of managers.workload.scale."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ ONE, TWO, THREE, FIVE = (gen.cluster(replicas=n).initialized() for n in (1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """A cluster of so many servers, as sentences; pod 0 leads."""
+    """A cluster with this number of servers; pod 0 leads."""
 
     world: gen.World
     quorum: Quorum | None
@@ -38,7 +38,7 @@ class Servers:
         return replace(self, quorum=None)
 
     def with_removal_marks(self, *ordinals: int, **other: Any) -> "Servers":
-        """Let these volumes carry the mark of their own server."""
+        """Annotate these volumes as those of removed peers."""
         claims = tuple(
             replace(claim, removed_peer=claim.name.removeprefix("data-"), **other)
             if int(claim.name[-1]) in ordinals
@@ -48,7 +48,7 @@ class Servers:
         return replace(self, world=replace(self.world, claims=claims))
 
     def volumes(self, *ordinals: int, **fields: Any) -> "Servers":
-        """Let there be these volumes and no others."""
+        """Replace the volumes."""
         world = replace(self.world, claims=()).with_claims(*ordinals)
         claims = tuple(replace(claim, **fields) for claim in world.claims)
         return replace(self, world=replace(world, claims=claims))
@@ -80,7 +80,7 @@ def servers(count: int, *, leading: int = 0) -> Servers:
 
 
 def servers_after_stop(count: int, *, raft_of: int, volumes: int) -> Servers:
-    """A cluster whose further servers have stopped: raft may still name some, volumes are left."""
+    """A cluster whose other servers have stopped; raft may list them, and volumes are left."""
     there = servers(count).volumes(*range(volumes))
     return there.with_raft(*raft(*pod_names(raft_of)))
 

@@ -1,4 +1,4 @@
-"""The disruption budget guards the voters that stand, whatever the spec asks for by now."""
+"""The disruption budget protects the existing voters, independent of spec.replicas."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ def size_of(plan: Plan) -> int:
 
 
 def with_green(world: Servers, second: int) -> Observed:
-    """Let a green pool stand beside the first one."""
+    """Add a green pool next to the first pool."""
     live = gen.stateful_set().of(GREEN).with_replicas(second)
     green = tuple(gen.pod(n).of(GREEN).ready().facts() for n in range(second))
     facts = world.facts()
@@ -53,25 +53,25 @@ def with_green(world: Servers, second: int) -> Observed:
 
 # sentence: (what the spec asks for, what stands)
 GUARDED = {
-    "all that the spec asks for": (THREE, servers(3)),
-    "five that are to come": (FIVE, servers(0).set_to(None)),
-    "the operator has no login to take voters away": (ONE, servers(3).silent()),
-    "the leader cannot be asked": (ONE, servers(3).with_raft(error="no answer")),
-    "the first of two is asked to leave": (ONE, servers(3)),
-    "one of three was removed and still runs": (
+    "the requested number": (THREE, servers(3)),
+    "five requested servers": (FIVE, servers(0).set_to(None)),
+    "no login to remove voters": (ONE, servers(3).silent()),
+    "no response of the leader": (ONE, servers(3).with_raft(error="no answer")),
+    "two surplus voters": (ONE, servers(3)),
+    "a removed voter that still runs": (
         TWO,
         servers(3).with_removal_marks(2).with_raft(*raft(*pod_names(2))),
     ),
-    "the third is on its way out": (ONE, servers(2).pods(*pods(2), gen.pod(2).terminating())),
-    "the StatefulSet is being made anew around its pods": (ONE, servers(3).set_to(None)),
-    "somebody scaled the StatefulSet, and its pods are still there": (
+    "the third pod terminates": (ONE, servers(2).pods(*pods(2), gen.pod(2).terminating())),
+    "the StatefulSet is recreated around its pods": (ONE, servers(3).set_to(None)),
+    "a scaled StatefulSet with its former pods": (
         ONE,
         servers(3).set_to(gen.stateful_set().with_replicas(1)),
     ),
-    "two of three pods are away": (ONE, servers(3).pods(gen.pod(0).ready())),
-    "it falls asleep": (ONE.with_spec(hibernate=True), servers(3).set_to(ASLEEP)),
-    "three that slept wake": (ONE, servers(0).set_to(ASLEEP).volumes(0, 1, 2, owner_uid="uid-x")),
-    "it sleeps and three are asked for": (
+    "two of three pods are missing": (ONE, servers(3).pods(gen.pod(0).ready())),
+    "hibernation starts": (ONE.with_spec(hibernate=True), servers(3).set_to(ASLEEP)),
+    "three servers resume": (ONE, servers(0).set_to(ASLEEP).volumes(0, 1, 2, owner_uid="uid-x")),
+    "hibernated with three replicas": (
         THREE.with_spec(hibernate=True),
         servers(0).set_to(ASLEEP).volumes(0, 1, 2, owner_uid="uid-x"),
     ),
@@ -79,30 +79,30 @@ GUARDED = {
 
 
 @pytest.mark.parametrize(("cluster", "world"), GUARDED.values(), ids=GUARDED)
-def test_a_budget_stays_while_three_servers_stand(cluster: gen.Cluster, world: Servers) -> None:
+def test_a_budget_exists_while_three_servers_run(cluster: gen.Cluster, world: Servers) -> None:
     assert guards(plan_workload(cluster, world.facts()))
 
 
 LEFT_ALONE = {
     "one server": (ONE, servers(1)),
-    "one server that is to come": (ONE, servers(0).set_to(None)),
+    "one requested server": (ONE, servers(0).set_to(None)),
     "two servers": (TWO, servers(2)),
-    "one of two leaves": (ONE, servers(2)),
-    "it sleeps and one is asked for": (
+    "one of two servers is removed": (ONE, servers(2)),
+    "hibernated with one replica": (
         ONE.with_spec(hibernate=True),
         servers(0).set_to(ASLEEP).volumes(0, 1, 2, owner_uid="uid-x"),
     ),
-    "only volumes are left of the others": (ONE, servers(1).volumes(0, 1, 2)),
+    "volumes of removed servers": (ONE, servers(1).volumes(0, 1, 2)),
 }
 
 
 @pytest.mark.parametrize(("cluster", "world"), LEFT_ALONE.values(), ids=LEFT_ALONE)
-def test_below_three_there_is_none(cluster: gen.Cluster, world: Servers) -> None:
+def test_below_three_servers_there_is_no_budget(cluster: gen.Cluster, world: Servers) -> None:
     assert not guards(plan_workload(cluster, world.facts()))
 
 
 def test_from_five_to_three_no_eviction_costs_the_quorum() -> None:
-    """One voter fewer than there are is a majority, at each number of pods and of voters."""
+    """All voters but one are a majority, at each number of pods and voters."""
     sizes = []
     for count, voters in ((5, 5), (5, 4), (4, 4), (4, 3), (3, 3)):
         world = servers(count).with_raft(*raft(*pod_names(voters)))
@@ -116,7 +116,7 @@ def test_from_five_to_three_no_eviction_costs_the_quorum() -> None:
     assert sizes == [5, 4, 4, 3, 3]
 
 
-def test_from_three_to_one_it_goes_with_the_third_server() -> None:
+def test_from_three_to_one_the_budget_is_removed_with_the_third_server() -> None:
     three = servers(3).with_removal_marks(2).with_raft(*raft(*pod_names(2)))
     plan = plan_workload(ONE, three.facts())
     # The write that takes the third one away is on its way only.

@@ -1,4 +1,4 @@
-"""A ready voter is taken away through its disruption budget; one that is closed is waited for."""
+"""A ready voter is evicted through its disruption budget; a closed budget is waited for."""
 
 from datetime import timedelta
 from typing import Any
@@ -33,7 +33,7 @@ REFUSAL: dict[str, Any] = {
 
 
 def plan_after_refusal(ago: timedelta, rolling: timedelta = timedelta(seconds=20)) -> Plan:
-    """A roll whose next pod was refused by its budget that long ago."""
+    """The plan of a rollout whose next eviction was refused `ago`."""
     world = (
         serving().with_pods(*OLD).with_attempt(EVICT, "uid-x-2", ago, WORDS).rolling_for(rolling)
     )
@@ -44,8 +44,8 @@ class TestPlan:
     def test_a_ready_pod_is_evicted(self) -> None:
         assert plan_workload(THREE, serving().with_pods(*OLD)).effects == (EVICTED,)
 
-    def test_one_that_is_not_ready_is_deleted(self) -> None:
-        """The budget lets it not go while another is away, and a new template may repair it."""
+    def test_an_unready_pod_is_deleted(self) -> None:
+        """The budget would refuse its eviction, and a new template may repair it."""
         ill = gen.pod(1).with_template("old")
         (effect,) = plan_workload(THREE, serving().with_pods(OLD[0], ill, OLD[2])).effects
         assert effect == ReplacePod("x-1", "uid-x-1", evict=False)
@@ -59,7 +59,7 @@ class TestPlan:
             (EVICT_SELDOM, timedelta(minutes=10), (EVICTED,), ROLL_STUCK),
         ],
     )
-    def test_a_closed_budget_is_asked_again_and_told_all_the_time(
+    def test_a_closed_budget_is_retried_and_reported(
         self, ago: timedelta, rolling: timedelta, effects: tuple[Effect, ...], reason: str
     ) -> None:
         plan = plan_after_refusal(ago, rolling)
@@ -69,7 +69,7 @@ class TestPlan:
         assert f"x-2 is not evicted: {WORDS}" in plan.outcome.message
         assert plan.operation is not None
 
-    def test_what_was_refused_while_it_was_ready_holds_no_repair(self) -> None:
+    def test_an_earlier_refusal_does_not_block_a_repair(self) -> None:
         ill = gen.pod(2).with_template("old")
         world = (
             serving().with_pods(*OLD[:2], ill).with_attempt(EVICT, "uid-x-2", timedelta(), WORDS)
@@ -77,21 +77,21 @@ class TestPlan:
         (effect,) = plan_workload(THREE, world).effects
         assert effect == ReplacePod("x-2", "uid-x-2", evict=False)
 
-    def test_after_an_eviction_it_looks_again_soon(self) -> None:
-        """The budget may have refused, and no event tells that."""
+    def test_an_eviction_is_checked_again_soon(self) -> None:
+        """The budget may have refused the eviction, and no event reports that."""
         assert (
             gen.expect(Wait, plan_workload(THREE, serving().with_pods(*OLD)).outcome).after == 0.5
         )
 
 
 class TestRun:
-    async def test_it_goes_through_the_budget(self) -> None:
+    async def test_a_ready_pod_is_evicted(self) -> None:
         there = outside()
         await replace_pod(there.context, MEANT, EVICTED)
         assert there.api.requests == ["get Pod x-2", "evict Pod x-2"]
         assert (await there.flush_events())[0][1] == "PodReplaced"
 
-    async def test_what_a_budget_says_is_remembered_and_nothing_is_told(self) -> None:
+    async def test_a_refused_eviction_is_recorded_without_an_event(self) -> None:
         there = outside()
         there.api.refuse("evict Pod x-2", status_error(REFUSAL))
         await replace_pod(there.context, MEANT, EVICTED)
@@ -103,8 +103,8 @@ class TestRun:
     @pytest.mark.parametrize(
         "metadata", [{"uid": "another"}, {"deletionTimestamp": "2030-01-01T00:00:00Z"}]
     )
-    async def test_no_budget_is_charged_for_another_pod(self, metadata: dict[str, str]) -> None:
-        """A budget counts the pod of that name as away, whichever it is."""
+    async def test_a_changed_pod_is_not_evicted(self, metadata: dict[str, str]) -> None:
+        """A budget counts the evicted pod by its name, not by its UID."""
         there = outside()
         (live,) = there.api.of(POD)
         there.api.with_objects((POD, {**live, "metadata": {**live["metadata"], **metadata}}))
@@ -112,13 +112,13 @@ class TestRun:
         assert there.api.requests == ["get Pod x-2"]
         assert await _quiet(there)
 
-    async def test_a_missing_right_is_an_error_of_the_pass(self) -> None:
+    async def test_a_missing_permission_is_an_error(self) -> None:
         there = outside()
         there.api.refuse("evict Pod x-2", api_error(403))
         with pytest.raises(Forbidden):
             await replace_pod(there.context, MEANT, EVICTED)
 
-    async def test_what_is_no_eviction_asks_no_budget(self) -> None:
+    async def test_a_deletion_does_not_use_the_budget(self) -> None:
         there = outside()
         await replace_pod(there.context, MEANT, EFFECT)
         assert there.api.requests == ["delete Pod x-2"]

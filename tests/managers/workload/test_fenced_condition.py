@@ -1,4 +1,4 @@
-"""managers.workload.conditions.fenced: who is fenced, and which name of the list fences nobody."""
+"""managers.workload.conditions.fenced: the fenced servers, and fences without effect."""
 
 from contracts.conditions.condition import ConditionUpdate
 from contracts.pools.fenced_pods import with_effective_fences
@@ -30,17 +30,17 @@ def condition_fields(
     return finding.status, finding.reason, finding.message
 
 
-def test_without_a_name_nothing_is_told() -> None:
+def test_without_fences_there_is_no_condition() -> None:
     assert condition_update(UPGRADED) is None
 
 
-def test_a_server_that_waits_at_the_gate_has_stopped() -> None:
+def test_a_gated_server_has_stopped() -> None:
     assert condition_fields(OLD.with_spec(fencedPods=["x-2"])) == (
         "True", "PodsFenced", "Stopped, with their volumes kept: x-2",
     )  # fmt: skip
 
 
-def test_a_name_of_the_former_pool_is_told_to_fence_nobody() -> None:
+def test_a_fence_for_the_former_pool_is_reported() -> None:
     status, reason, message = condition_fields(UPGRADED.with_spec(fencedPods=["x-2"]), WORLD)
     assert (status, reason) == ("False", "FencingRefused")
     assert message.startswith("No server is fenced. x-2 in spec.fencedPods matches no server")
@@ -48,7 +48,7 @@ def test_a_name_of_the_former_pool_is_told_to_fence_nobody() -> None:
     assert "correct or remove it" in message
 
 
-def test_a_name_of_the_other_set_hides_no_fence_that_holds() -> None:
+def test_a_fence_for_the_other_pool_hides_no_effective_fence() -> None:
     other = f"x-{REVISION}-1"
     cluster = OLD.with_spec(replicas=5, fencedPods=[other, "x-2"])
     status, reason, message = condition_fields(cluster)

@@ -1,4 +1,4 @@
-"""managers.workload.rollout.next_pod: a leader hands over before its pod goes (rules I06, I07)."""
+"""managers.workload.rollout.next_pod: a leader steps down before its pod is replaced (I06, I07)."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -54,25 +54,27 @@ FOLLOWED = LEAD.with_server_labels(active="false")
 SECONDS = timedelta(seconds=5)
 FOLLOWER_ILL = Quorum((*WELL.servers[:2], RaftServer("x-2", True, False)), failure_tolerance=0)
 ROWS = {
-    "the last one is asked to step down first": Row(LAST, "step-down x-0"),
-    "it goes once another one leads": Row(
+    "the leader is replaced last and steps down first": Row(LAST, "step-down x-0"),
+    "the former leader is replaced once another server leads": Row(
         world(FOLLOWED, NEW_ONE.with_server_labels(active="true"), NEW_TWO), "replace x-0"
     ),
-    "it stays while nobody leads": Row(world(FOLLOWED, NEW_ONE, NEW_TWO), "rest"),
-    "it is not asked again at once": Row(
+    "no pod is replaced without a leader": Row(world(FOLLOWED, NEW_ONE, NEW_TWO), "rest"),
+    "step-down is not repeated immediately": Row(
         LAST.with_attempt(StepDown.name, "uid-x-0", SECONDS), "hold x-0", "step down"
     ),
-    "it is asked again after a while": Row(
+    "step-down is repeated later": Row(
         LAST.with_attempt(StepDown.name, "uid-x-0", STEP_DOWN_AGAIN), "step-down x-0"
     ),
-    "one that may not be asked hands over when it ends": Row(
+    "after a refused step-down the leader is replaced": Row(
         LAST.with_attempt(StepDown.name, "uid-x-0", refused="403"), "replace x-0"
     ),
-    "without a login it is replaced": Row(world(*LAST_IS_OLD, quorum=None), "replace x-0"),
-    "a follower is ill": Row(world(*LAST_IS_OLD, quorum=FOLLOWER_ILL), "hold x-0", "x-2"),
+    "without a login the leader is replaced": Row(world(*LAST_IS_OLD, quorum=None), "replace x-0"),
+    "an unhealthy follower holds the step-down": Row(
+        world(*LAST_IS_OLD, quorum=FOLLOWER_ILL), "hold x-0", "x-2"
+    ),
 }
 
-# Nobody goes before it is proven that the leader reaches a pod that was replaced.
+# No pod is replaced before the leader has reached the last replaced pod.
 OLD_ONE = gen.pod(1).with_template("old").ready()
 BORN = NEW_TWO.born(SECONDS)
 TWO_NEW = world(LEAD, NEW_ONE.born(timedelta(seconds=30)), BORN)
@@ -83,35 +85,39 @@ ONE_LATE = Quorum(
     (WELL.servers[0], RaftServer("x-1", True, True, follows=False), WELL.servers[2]), 1
 )
 ROWS |= {
-    "new: the leader writes first": Row(world(LEAD, OLD_ONE, BORN), "mark x-2", "x-2 is new"),
-    "new: then the next one goes": Row(
+    "new: the leader writes a log mark first": Row(
+        world(LEAD, OLD_ONE, BORN), "mark x-2", "x-2 is new"
+    ),
+    "new: the next pod is replaced after the mark": Row(
         world(LEAD, OLD_ONE, BORN).with_attempt(MarkLog.name, "uid-x-2"), "replace x-1"
     ),
-    "new: not before it follows": Row(
+    "new: the next pod waits until the new one follows": Row(
         world(LEAD, OLD_ONE, BORN, quorum=LATE).with_attempt(MarkLog.name, "uid-x-2"), "hold x-1"
     ),
-    "new: a leader steps down if another can lead, whatever the newest does": Row(
+    "new: a leader steps down if another server can lead": Row(
         world(LEAD, NEW_ONE, BORN, quorum=ILL), "step-down x-0"
     ),
-    "new: it does not while nothing proves that another can": Row(TWO_NEW, "mark x-1"),
-    "new: once proven": Row(TWO_NEW.with_attempt(MarkLog.name, "uid-x-1"), "step-down x-0"),
-    "new: it does not while the only proven one is late": Row(
+    "new: a leader does not step down without a mark": Row(TWO_NEW, "mark x-1"),
+    "new: a leader steps down after the mark": Row(
+        TWO_NEW.with_attempt(MarkLog.name, "uid-x-1"), "step-down x-0"
+    ),
+    "new: a leader does not step down if the marked server lags": Row(
         world(LEAD, NEW_ONE, BORN, quorum=ONE_LATE).with_attempt(MarkLog.name, "uid-x-2"),
         "hold x-0",
     ),
-    "new: the former leader goes once the newest follows the next": Row(
+    "new: the former leader waits until the newest pod follows": Row(
         world(FORMER, NEW_ONE.with_server_labels(active="true"), BORN, quorum=LATE).with_attempt(
             MarkLog.name, "uid-x-2"
         ),
         "hold x-0",
     ),
-    "new: one that runs for a minute needs no proof": Row(
+    "new: a pod that runs for a minute needs no mark": Row(
         world(LEAD, OLD_ONE, NEW_TWO.born(YOUNG)), "replace x-1"
     ),
-    "new: no proof without a login": Row(world(LEAD, OLD_ONE, BORN, quorum=None), "replace x-1"),
+    "new: no mark without a login": Row(world(LEAD, OLD_ONE, BORN, quorum=None), "replace x-1"),
 }
 
-# The leader is of another version than a follower, and does not hear of its health.
+# The leader and a follower have different versions, so the follower reports no health.
 HOUR_OLD = NEW_TWO.born(timedelta(hours=1))
 BY_LOG = RaftServer("x-2", True, True, judged_by_log=True)
 MIXED = world(LEAD, OLD_ONE, HOUR_OLD, quorum=Quorum((*WELL.servers[:2], BY_LOG), 1))
@@ -119,43 +125,47 @@ BEHIND = Quorum((*WELL.servers[:2], replace(BY_LOG, healthy=False, follows=False
 BOTH_BY_LOG = Quorum((WELL.servers[0], *(replace(BY_LOG, node_id=f"x-{n}") for n in (1, 2))), 1)
 UNPROVEN = world(LEAD, NEW_ONE, HOUR_OLD, quorum=BOTH_BY_LOG)
 ROWS |= {
-    "mixed: its log has to prove that it follows": Row(MIXED, "mark x-2"),
-    "mixed: and lately": Row(MIXED.with_attempt(MarkLog.name, "uid-x-2", YOUNG), "mark x-2"),
-    "mixed: the next one": Row(MIXED.with_attempt(MarkLog.name, "uid-x-2", SECONDS), "replace x-1"),
-    "mixed: not while its log is behind": Row(
+    "mixed: a mark checks the log of the follower": Row(MIXED, "mark x-2"),
+    "mixed: an old mark is repeated": Row(
+        MIXED.with_attempt(MarkLog.name, "uid-x-2", YOUNG), "mark x-2"
+    ),
+    "mixed: the next pod is replaced after the mark": Row(
+        MIXED.with_attempt(MarkLog.name, "uid-x-2", SECONDS), "replace x-1"
+    ),
+    "mixed: the next pod waits while the log is behind": Row(
         world(LEAD, OLD_ONE, HOUR_OLD, quorum=BEHIND).with_attempt(
             MarkLog.name, "uid-x-2", SECONDS
         ),
         "hold x-1",
         "x-2",
     ),
-    "mixed: a refused proof holds it": Row(
+    "mixed: a refused mark holds the rollout": Row(
         MIXED.with_attempt(MarkLog.name, "uid-x-2", SECONDS, "403"),
         "hold x-1",
         "403. The operator retries every 60 s",
     ),
-    "mixed: and is tried again": Row(
+    "mixed: a refused mark is retried": Row(
         MIXED.with_attempt(MarkLog.name, "uid-x-2", YOUNG, "403"), "mark x-2"
     ),
-    "mixed: a leader does not step down for one without proof": Row(UNPROVEN, "mark x-1"),
-    "mixed: it does for one with proof": Row(
+    "mixed: a leader does not step down without a mark": Row(UNPROVEN, "mark x-1"),
+    "mixed: a leader steps down after the mark": Row(
         UNPROVEN.with_attempt(MarkLog.name, "uid-x-2", SECONDS), "step-down x-0"
     ),
 }
 
-# A change that broke a pod must not keep the change that repairs it from it.
+# A broken pod must not block the change that repairs it.
 DOWN = gen.pod(2).with_template("old").waiting("ImagePullBackOff")
 ROWS |= {
-    "broken: one that does not run goes even beside another": Row(
+    "broken: a pod that is down is replaced while another is unready": Row(
         world(LEAD, NEW_ONE.unready(), DOWN), "replace x-2"
     ),
-    "broken: one that may still vote stays beside another": Row(
+    "broken: an unready pod with a vote is not replaced while another is unready": Row(
         world(LEAD, NEW_ONE.unready(), gen.pod(2).with_template("old").ready().unready()), "rest"
     ),
-    "broken: a new one that does not run stops the roll": Row(
+    "broken: a new pod that does not run stops the rollout": Row(
         world(LEAD, OLD_ONE, NEW_TWO.unready().waiting("CrashLoopBackOff")), "rest"
     ),
-    "one whose server cannot even start goes at once": Row(
+    "a pod that cannot start is replaced immediately": Row(
         world(LEAD.with_template("new"), NEW_ONE, DOWN.born(timedelta(seconds=1))), "replace x-2"
     ),
 }
@@ -168,7 +178,7 @@ def test_row(row: Row) -> None:
     assert row.why in action.why
 
 
-def test_a_single_server_is_not_asked() -> None:
+def test_a_single_server_does_not_step_down() -> None:
     alone = world(LEAD, quorum=Quorum((RaftServer("x-0", True, True),), 0))
     action = move(alone.with_set(gen.stateful_set().with_replicas(1).with_template("new")), 1)
     assert action.kind == "replace"
@@ -196,10 +206,10 @@ def any_quorum(draw: st.DrawFn) -> Quorum | None:
     st.integers(0, 4),
     st.data(),
 )
-def test_never_below_the_majority(
+def test_a_replacement_never_breaks_the_majority(
     quorum: Quorum | None, states: list[str], leader: int, data: st.DataObject
 ) -> None:
-    """Rule I06: a server whose vote counts goes only when the others are a majority without it."""
+    """Rule I06: a voter is replaced only if the others are a majority without it."""
     pods = []
     for ordinal, state in enumerate(states):
         pod = gen.pod(ordinal).with_template(data.draw(st.sampled_from(["old", "new"])))
@@ -235,8 +245,8 @@ def test_never_below_the_majority(
 
 
 @pytest.mark.parametrize("ordinal", [0, 1, 2])
-def test_a_whole_roll_ends_with_the_former_leader(ordinal: int) -> None:
-    """Whoever leads goes last, after another one leads, and everybody goes once."""
+def test_a_rollout_ends_with_the_former_leader(ordinal: int) -> None:
+    """The leader is replaced last, after another server leads; each pod is replaced once."""
     leader, old, gone = ordinal, {0, 1, 2}, []
     for _ in range(20):
         pods = [
@@ -248,7 +258,7 @@ def test_a_whole_roll_ends_with_the_former_leader(ordinal: int) -> None:
             break
         if action.kind == "step-down":
             leader = (leader + 1) % 3
-            assert leader not in old, "the lead went to a server that is still to go"
+            assert leader not in old, "an outdated server must not become the leader"
             continue
         assert action.pod.ordinal != leader
         old.discard(action.pod.ordinal)
@@ -257,20 +267,20 @@ def test_a_whole_roll_ends_with_the_former_leader(ordinal: int) -> None:
     assert sorted(gone) == [0, 1, 2]
 
 
-# Who stepped down cannot end for ten seconds, and answers nothing if it is told to.
+# A server that stepped down cannot shut down for ten seconds.
 FORMER_LEADER = (FORMER, NEW_ONE.with_server_labels(active="true"), NEW_TWO)
 
 
-def test_the_former_leader_goes_when_it_is_awake() -> None:
+def test_the_former_leader_is_replaced_after_its_step_down_time() -> None:
     there = world(*FORMER_LEADER)
-    assert move(there).kind == "replace", "it was not asked"
+    assert move(there).kind == "replace", "no step-down was requested"
     state = there.with_attempt(StepDown.name, "uid-x-0", ago=STEP_DOWN_SLEEP / 2)
     assert (move(state).kind, move(state).why[:18]) == ("hold", "x-0 stepped down, ")
     awake = there.with_attempt(StepDown.name, "uid-x-0", ago=STEP_DOWN_SLEEP)
     assert action_text(move(awake)) == "replace x-0"
 
 
-def test_one_that_a_job_asked_likewise() -> None:
+def test_a_leader_that_a_job_stepped_down_is_replaced_likewise() -> None:
     facts = world(*FORMER_LEADER).facts()
     late = STEP_DOWN_SLEEP + JOB_STARTS
     for ago, kind in ((late - timedelta(seconds=1), "hold"), (late, "replace")):
@@ -282,8 +292,8 @@ def test_one_that_a_job_asked_likewise() -> None:
 @pytest.mark.parametrize(
     ("age", "kind"), [(1, "hold"), (4, "hold"), (5, "replace"), (60, "replace")]
 )
-def test_a_pod_that_has_just_started_is_not_told_to_end(age: int, kind: str) -> None:
-    """It would not hear it, and end with its grace."""
+def test_a_pod_that_has_just_started_is_not_deleted(age: int, kind: str) -> None:
+    """It would ignore SIGTERM until its grace period ends."""
     starting = gen.pod(2).with_template("old").born(timedelta(seconds=age))
     action = move(world(LEAD.with_template("new"), NEW_ONE, starting))
     assert action_text(action) == f"{kind} x-2"

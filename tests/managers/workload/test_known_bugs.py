@@ -1,4 +1,4 @@
-"""Mistakes of others about pods, and that they are not made here (docs/known-bugs-not-ours.md)."""
+"""Bugs of other operators about pods that this one does not have (docs/known-bugs-not-ours.md)."""
 
 import pytest
 
@@ -23,23 +23,21 @@ def set_of(cluster: gen.Cluster) -> Intent:
     return stateful_set(gen.resolved(cluster), shape)
 
 
-@pytest.mark.parametrize(
-    "leading", [(), (0, 1)], ids=["nobody says that it leads", "two say that they lead"]
-)
-def test_b02_while_it_is_not_known_who_leads_nobody_goes(leading: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("leading", [(), (0, 1)], ids=["no leader label", "two leader labels"])
+def test_b02_without_a_known_leader_no_pod_is_replaced(leading: tuple[int, ...]) -> None:
     pods = [gen.pod(n).with_template("old").ready(leading=n in leading) for n in range(3)]
     world = gen.world().with_set(gen.stateful_set()).with_pods(*pods).facts()
     assert next_action(world, world.pods, 3).kind == "rest"
 
 
-def test_b02_a_leader_that_does_not_answer_is_no_consent() -> None:
+def test_b02_without_a_response_of_the_leader_no_pod_is_replaced() -> None:
     pods = [gen.pod(n).with_template("old").ready(leading=n == 0) for n in range(3)]
     silent = Quorum(error="no answer")
     world = gen.world().with_set(gen.stateful_set()).with_pods(*pods).with_quorum(silent).facts()
     assert next_action(world, world.pods, 3).kind == "hold"
 
 
-def test_b07_the_pod_of_a_job_is_no_server() -> None:
+def test_b07_no_selector_of_servers_matches_a_job() -> None:
     job = labels.component("x", "backup")
     budget = gen.present(disruption_budget(gen.resolved(CLUSTER), 3))
     for spec in (set_of(CLUSTER).body["spec"], budget.body["spec"]):
@@ -48,8 +46,8 @@ def test_b07_the_pod_of_a_job_is_no_server() -> None:
         assert selector.items() <= template()["metadata"]["labels"].items()
 
 
-def test_b08_nothing_stands_between_the_kubelet_and_the_server() -> None:
-    """A wrapper or a shell as process 1 would have to pass on the signal, and wait."""
+def test_b08_the_server_is_process_1_of_its_container() -> None:
+    """A wrapper as process 1 would have to forward signals, and wait."""
     pod = template()["spec"]
     (server,) = pod["containers"]
     assert server["command"][:2] == ["bao", "server"]
@@ -58,7 +56,7 @@ def test_b08_nothing_stands_between_the_kubelet_and_the_server() -> None:
     assert pod["terminationGracePeriodSeconds"] >= 60
 
 
-def test_b16_the_order_in_which_a_person_writes_changes_nothing() -> None:
+def test_b16_the_order_of_keys_does_not_change_the_digest() -> None:
     def written(*keys: str) -> gen.Cluster:
         metadata = {"labels": {key: "v" for key in keys}, "annotations": {key: "v" for key in keys}}
         return CLUSTER.with_spec(podMetadata=metadata)
@@ -69,12 +67,12 @@ def test_b16_the_order_in_which_a_person_writes_changes_nothing() -> None:
     assert template_digest(first, "t") == template_digest(second, "t")
 
 
-def test_b33_an_image_that_is_left_out_is_the_one_that_is_meant() -> None:
-    """The digest is of what the pods get, so naming the same image rolls nobody."""
+def test_b33_an_explicit_default_image_changes_nothing() -> None:
+    """The digest is of the resolved image, so an explicit default starts no rollout."""
     image = f"{gen.INSTALLATION.image_repository}:{gen.clusters.VERSION}"
     named = CLUSTER.with_spec(image=image)
     assert template_digest(gen.resolved(named), "t") == template_digest(gen.resolved(CLUSTER), "t")
 
 
-def test_b38_the_update_strategy_is_whole_and_has_no_partition() -> None:
+def test_b38_the_update_strategy_has_no_partition() -> None:
     assert set_of(CLUSTER).body["spec"]["updateStrategy"] == {"type": "OnDelete"}

@@ -1,4 +1,4 @@
-"""managers.workload.plan: how many pods, from which template, and what is waited for."""
+"""managers.workload.plan: the replicas, the template, and the waits."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -29,16 +29,16 @@ NEW = gen.cluster()
 UPDATED = gen.pod(2).with_template(digest()).with_files(FILES.digest)
 
 
-# sentence: (cluster, world, replicas of the StatefulSet, reason; "" when content)
+# sentence: (cluster, world, replicas of the StatefulSet, reason of the wait; "" for none)
 ROWS: dict[str, tuple[gen.Cluster, gen.World, int, str]] = {
     "without data one server starts": (NEW, EMPTY, 1, "FirstBoot"),
-    "without data one server is enough, however many are asked for": (
+    "without data one server is enough": (
         NEW.with_spec(replicas=5),
         EMPTY.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod()),
         1,
         "FirstBoot",
     ),
-    "with data all are wanted": (
+    "with data all servers start": (
         OLD,
         EMPTY.with_set(gen.stateful_set().first_boot()).with_pods(
             gen.pod().with_template(digest()).with_files(FILES.digest).ready(leading=True)
@@ -46,13 +46,18 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, int, str]] = {
         3,
         "NotReady",
     ),
-    "all are there": (OLD, serving(), 3, ""),
+    "all are ready": (OLD, serving(), 3, ""),
     "one is not ready": (OLD, serving(2, size=3), 3, "NotReady"),
-    "more are wanted": (OLD.with_spec(replicas=5), serving(), 5, "NotReady"),
-    "fewer, without a leader to ask": (OLD.with_spec(replicas=1), serving(), 3, "ScaleDownBlocked"),
-    "the StatefulSet was deleted: as many as asked for come back": (OLD, EMPTY, 3, "NotReady"),
-    "pods run an older template: one goes": (OLD, serving(template="old"), 3, "RollingOut"),
-    "the template was just changed and no pod knows": (
+    "more replicas": (OLD.with_spec(replicas=5), serving(), 5, "NotReady"),
+    "fewer replicas without a leader": (
+        OLD.with_spec(replicas=1),
+        serving(),
+        3,
+        "ScaleDownBlocked",
+    ),
+    "a deleted StatefulSet is recreated with all replicas": (OLD, EMPTY, 3, "NotReady"),
+    "one outdated pod is replaced": (OLD, serving(template="old"), 3, "RollingOut"),
+    "the template was just changed": (
         OLD,
         serving(template="old").with_set(gen.stateful_set().with_template("old")),
         3,
@@ -75,13 +80,13 @@ def test_row(cluster: gen.Cluster, world: gen.World, replicas: int, reason: str)
     assert not plan.gate
 
 
-def test_a_victim_is_named_by_uid() -> None:
+def test_a_replaced_pod_is_identified_by_uid() -> None:
     plan = plan_workload(OLD, serving(template="old"))
     assert plan.effects == (ReplacePod("x-2", "uid-x-2", evict=True),)
     assert plan.outcome == Wait("RollingOut", "3 of 3 pods run an older template", 0.5)
 
 
-def test_nobody_is_replaced_before_data_exists() -> None:
+def test_no_pod_is_replaced_before_data_exists() -> None:
     world = EMPTY.with_set(gen.stateful_set().first_boot()).with_pods(
         gen.pod().with_template("old")
     )
@@ -89,12 +94,12 @@ def test_nobody_is_replaced_before_data_exists() -> None:
 
 
 class TestTwoTemplates:
-    """The first pod alone may ever see what makes a new cluster (rule I05)."""
+    """Only the first pod has the first-boot settings (rule I05)."""
 
     @pytest.mark.parametrize(
         "cluster", [NEW, NEW.self_init()], ids=["a root token is left", "it initialises itself"]
     )
-    def test_they_differ_only_by_the_parts_of_the_first_boot(self, cluster: gen.Cluster) -> None:
+    def test_the_templates_differ_only_by_first_boot_parts(self, cluster: gen.Cluster) -> None:
         first, later = template(cluster), template(cluster.initialized())
         first_pod, later_pod = first["spec"], later["spec"]
         (a,), (b,) = first_pod.pop("containers"), later_pod.pop("containers")
@@ -103,7 +108,7 @@ class TestTwoTemplates:
         assert {v["name"] for v in extra_volumes} == {"init", "root-token"}
         assert {m["name"] for m in extra_mounts} == {"init", "root-token"}
         assert a["command"] == [*b["command"], "-config=/etc/bao/init"]
-        # The first pod can restart after its document went.
+        # The first pod can restart after the self-init document was deleted.
         assert all((v.get("configMap") or v["secret"])["optional"] for v in extra_volumes)
         first_pod["volumes"] = [v for v in first_pod["volumes"] if v not in extra_volumes]
         a["volumeMounts"] = [m for m in a["volumeMounts"] if m not in extra_mounts]
@@ -112,7 +117,7 @@ class TestTwoTemplates:
         assert (first, a) == (later, b)
 
 
-# sentence: (spec, inputs, does it replace pods)
+# sentence: (spec, inputs, whether pods are replaced)
 DIGESTS: dict[str, tuple[dict[str, Any], Inputs, bool]] = {
     "nothing changed": ({}, INPUTS, False),
     "the number of servers": ({"replicas": 5}, INPUTS, False),
@@ -124,27 +129,27 @@ DIGESTS: dict[str, tuple[dict[str, Any], Inputs, bool]] = {
     "the image": ({"image": "example.com/bao:2.4.0"}, INPUTS, True),
     "the resources": ({"resources": {"requests": {"cpu": "1"}}}, INPUTS, True),
     "a label of the pods": ({"podMetadata": {"labels": {"a": "b"}}}, INPUTS, True),
-    "the wish to restart": ({"runtime": {"restartAt": "now"}}, INPUTS, True),
+    "the restart field": ({"runtime": {"restartAt": "now"}}, INPUTS, True),
     "the account": ({"serviceAccount": {"name": "mine"}}, INPUTS, True),
-    "what a server reads when it starts": ({}, Inputs("another", FILES), True),
-    "what it reads again": ({}, Inputs(INPUTS.restart, Files("x", "y", "z")), False),
+    "settings that need a restart": ({}, Inputs("another", FILES), True),
+    "settings that are reloaded": ({}, Inputs(INPUTS.restart, Files("x", "y", "z")), False),
 }
 
 
 @pytest.mark.parametrize(("spec", "inputs", "replaces"), DIGESTS.values(), ids=DIGESTS)
-def test_what_replaces_pods(spec: dict[str, Any], inputs: Inputs, replaces: bool) -> None:
+def test_which_changes_replace_pods(spec: dict[str, Any], inputs: Inputs, replaces: bool) -> None:
     assert (digest(OLD.with_spec(**spec), inputs) != digest()) is replaces
 
 
-def test_the_volume_template_stays_as_it_was_made() -> None:
-    """The API server refuses a change, and with it all else that is wanted."""
+def test_the_volume_claim_template_is_unchanged() -> None:
+    """The API server would refuse the whole apply."""
     cluster = OLD.with_spec(storage={"size": "5Gi"})
     (claim,) = set_of(plan_workload(cluster, serving()))["volumeClaimTemplates"]
     assert claim["spec"]["resources"]["requests"]["storage"] == "1Gi"
     assert "storageClassName" not in claim["spec"]
 
 
-def test_a_new_stateful_set_is_made_as_the_spec_asks() -> None:
+def test_a_new_stateful_set_has_the_volume_of_the_spec() -> None:
     cluster = OLD.with_spec(storage={"size": "5Gi", "storageClassName": "fast"})
     made = set_of(plan_workload(cluster, EMPTY))
     (claim,) = made["volumeClaimTemplates"]
@@ -157,7 +162,7 @@ def test_a_new_stateful_set_is_made_as_the_spec_asks() -> None:
     assert policy == {"whenDeleted": "Retain", "whenScaled": "Retain"}
 
 
-def test_names_selector_and_order_never_change() -> None:
+def test_immutable_fields_never_change() -> None:
     small = set_of(plan_workload(NEW, EMPTY))
     large = set_of(plan_workload(OLD.with_spec(replicas=5, version="2.4.1"), serving()))
     for field in ("selector", "serviceName", "podManagementPolicy"):
@@ -169,7 +174,9 @@ def test_names_selector_and_order_never_change() -> None:
     [(None, "NotReady"), (1, "RollingOut"), (6, "RolloutStuck")],
     ids=["out of a roll", "the last pod of a roll", "a roll that takes too long"],
 )
-def test_a_missing_pod_is_part_of_a_roll_for_a_while(minutes: int | None, reason: str) -> None:
+def test_a_missing_pod_is_reported_as_a_rollout_for_a_while(
+    minutes: int | None, reason: str
+) -> None:
     world = serving(2, size=3)
     if minutes is not None:
         world = world.rolling_for(timedelta(minutes=minutes))
@@ -178,7 +185,7 @@ def test_a_missing_pod_is_part_of_a_roll_for_a_while(minutes: int | None, reason
 
 # sentence: (world, progress of the rollout)
 PROGRESS: dict[str, tuple[gen.World, RolloutProgress]] = {
-    "all are updated": (serving(), RolloutProgress((0, 1, 2), complete=True)),
+    "all pods are updated": (serving(), RolloutProgress((0, 1, 2), complete=True)),
     "one is not ready": (
         serving(2, size=3).with_pods(*serving(2).pods, UPDATED.unready()),
         RolloutProgress((0, 1), pod="x-2"),
@@ -195,7 +202,7 @@ def test_progress_of_the_rollout(world: gen.World, progress: RolloutProgress) ->
     assert plan_workload(OLD, world).rollout == progress
 
 
-def test_a_server_that_leaves_keeps_the_roll_from_replacing_another() -> None:
+def test_no_pod_is_replaced_while_a_server_is_removed() -> None:
     well = Quorum(tuple(RaftServer(f"x-{n}", voter=True, healthy=True) for n in range(3)), 1)
     there = serving(template="old").with_quorum(well)
     facts = replace(there.facts(), client_config=ServerClientConfig("the authority", "the name"))
@@ -203,7 +210,7 @@ def test_a_server_that_leaves_keeps_the_roll_from_replacing_another() -> None:
     assert [effect.name for effect in workload_plan.effects] == ["remove-peer"]
 
 
-def test_a_pod_that_does_not_end_is_told() -> None:
+def test_a_stuck_pod_is_reported() -> None:
     world = serving(2, size=3)
     late = world.with_pods(*world.pods, UPDATED.terminating()).at(gen.LATER)
     outcome = gen.expect(Blocked, plan_workload(OLD, late).outcome)

@@ -1,4 +1,4 @@
-"""managers.workload.preview: the order is that in which servers are really replaced."""
+"""managers.workload.preview: the preview has the order of the rollout."""
 
 from dataclasses import replace
 
@@ -32,11 +32,11 @@ def test_the_leader_goes_last(leader: int, order: list[str]) -> None:
     assert [step.leads for step in turns] == [False, False, True]
 
 
-def test_without_a_leader_or_others_nobody_is_told_to_step_down() -> None:
+def test_without_a_leader_or_standbys_there_is_no_step_down() -> None:
     assert [step.leads for step in replacements(world(*pods(3, None)))] == [False] * 3
     assert replacements(world(*pods(1, 0))) == (PlannedReplacement("x-0"),)
     assert replacements(gen.world().facts()) == ()
-    # What is new already is left out.
+    # Updated pods are omitted.
     assert [step.pod for step in replacements(world(*pods(3, 0)), done=(2, 1))] == ["x-0"]
 
 
@@ -52,8 +52,8 @@ def test_read_replicas_go_before_the_voters() -> None:
 
 
 @given(st.integers(1, 5), st.data())
-def test_it_is_the_order_of_a_roll(size: int, data: st.DataObject) -> None:
-    """Replace what the roll picks, let all come back, and ask it again."""
+def test_the_preview_has_the_order_of_the_rollout(size: int, data: st.DataObject) -> None:
+    """Replace the pod that the rollout picks, restart it, and repeat."""
     leader = data.draw(st.integers(0, size - 1))
     observed = world(*pods(size, leader))
     gone: list[str] = []

@@ -1,4 +1,4 @@
-"""managers.workload.read_pool and read_size: servers without a vote, from the first to the last."""
+"""managers.workload.read_pool and read_size: the number of read replicas."""
 
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ READERS = ("x-read-0", "x-read-1")
 
 
 def size_of(plan: ReadPlan) -> str:
-    """The replicas of the StatefulSet; "none" when no StatefulSet is wanted."""
+    """The replicas of the StatefulSet; "none" without a StatefulSet."""
     intents = [intent for intent in plan.plan.intents if intent.resource == STATEFUL_SET]
     return str(intents[0].body["spec"]["replicas"]) if intents else "none"
 
@@ -46,30 +46,34 @@ class Row(NamedTuple):
 
 
 ROWS = {
-    "none are asked for": Row(NONE, gen.world(), "none"),
-    "before there is data to join": Row(NEW, gen.world(), "none"),
-    "all come at once": Row(TWO, serving(0).with_readers(None), "2 ReadReplicasNotReady"),
-    "nobody leads: none come": Row(
+    "no read replicas requested": Row(NONE, gen.world(), "none"),
+    "before the first boot": Row(NEW, gen.world(), "none"),
+    "all start at once": Row(TWO, serving(0).with_readers(None), "2 ReadReplicasNotReady"),
+    "without a leader none start": Row(
         TWO, serving(0).with_readers(None).with_pods(*LEADERLESS), "none LeaderUnknown"
     ),
-    "all are there": Row(TWO, serving(), "2"),
+    "all are ready": Row(TWO, serving(), "2"),
     "one is not ready": Row(TWO, serving(1, size=2), "2 ReadReplicasNotReady"),
-    "the set alone was deleted": Row(TWO, serving().with_readers(None, reader(0), reader(1)), "2"),
-    "one is too many: it leaves raft first": Row(
+    "the StatefulSet was deleted and its pods remain": Row(
+        TWO, serving().with_readers(None, reader(0), reader(1)), "2"
+    ),
+    "a surplus replica leaves raft first": Row(
         ONE,
         serving().with_quorum(knowing(*READERS)),
         "2 ReadReplicasLeaving [remove-peer x-read-1]",
     ),
-    "it left, and that is not noted on its volume yet": Row(
+    "a removed replica without a mark on its volume": Row(
         ONE,
         serving().with_quorum(knowing("x-read-0")),
         "2 ReadReplicasLeaving [remove-peer x-read-1]",
     ),
-    "without a login it stops, and stays a member": Row(ONE, serving(), "1 ReadReplicasLeaving"),
-    "the leader does not answer: it stays": Row(
+    "without a login a surplus replica stops and stays a member": Row(
+        ONE, serving(), "1 ReadReplicasLeaving"
+    ),
+    "without a response a surplus replica stays": Row(
         ONE, serving().with_quorum(Quorum(error="no answer")), "2 LeaderUnknown"
     ),
-    "somebody promoted it: it stays": Row(
+    "a promoted surplus replica stays": Row(
         ONE, serving().with_quorum(knowing(*READERS, voting=("x-read-1",))), "2 ReadReplicaVotes"
     ),
     "the removal was refused": Row(
@@ -79,76 +83,82 @@ ROWS = {
         .with_attempt(RemovePeer.name, "uid-x", refused="no right"),
         "2 ReadReplicaRemovalRefused",
     ),
-    "the voters' set is made anew: it stays": Row(ONE, serving().with_set(None), "2 LeaderUnknown"),
-    "the last one is gone: the StatefulSet goes": Row(
+    "while the StatefulSet of the voters is recreated a surplus replica stays": Row(
+        ONE, serving().with_set(None), "2 LeaderUnknown"
+    ),
+    "the StatefulSet is deleted after the last replica": Row(
         NONE, serving(0), "none ReadReplicasLeaving [delete-read-set x-read]"
     ),
-    "the last one is gone, and its volume goes before the StatefulSet": Row(
+    "the last volume is deleted before the StatefulSet": Row(
         NONE.with_spec(deletionPolicy="DeletePVCs"),
         serving(0).with_read_claims(0, removed=True).with_quorum(knowing()),
         "0 ReadReplicasLeaving [delete-claim data-x-read-0]",
     ),
-    "the last one is gone, and nobody can be asked for its volume now": Row(
+    "without a response the last volume is kept": Row(
         NONE.with_spec(deletionPolicy="DeletePVCs"),
         serving(0).with_read_claims(0, removed=True).with_quorum(Quorum(error="no answer")),
         "0 LeaderUnknown",
     ),
-    "the last one is gone, and its volume is kept": Row(
+    "by policy the last volume is kept": Row(
         NONE,
         serving(0).with_read_claims(0, removed=True).with_quorum(knowing()),
         "none ReadReplicasLeaving [delete-read-set x-read]",
     ),
-    "the last one still ends: the StatefulSet stays": Row(NONE, serving(1, size=0), "0"),
-    "the cluster sleeps: nobody leaves raft": Row(
+    "the StatefulSet stays while the last replica terminates": Row(NONE, serving(1, size=0), "0"),
+    "during hibernation no replica leaves raft": Row(
         TWO.with_spec(hibernate=True), serving().with_quorum(knowing(*READERS)), "0"
     ),
-    "it sleeps and none are wanted: it stays": Row(NONE.with_spec(hibernate=True), serving(0), "0"),
-    "the volume of one that left stands in the way: it goes first": Row(
+    "during hibernation an empty StatefulSet stays": Row(
+        NONE.with_spec(hibernate=True), serving(0), "0"
+    ),
+    "the volume of a removed replica is deleted first": Row(
         TWO,
         AGAIN.with_quorum(knowing("x-read-0")),
         "1 ReadReplicasLeaving [delete-claim data-x-read-1]",
     ),
-    "it stands in the way and its server is a member still": Row(
+    "a marked member is removed before its volume": Row(
         TWO, AGAIN.with_quorum(knowing(*READERS)), "1 ReadReplicasLeaving [remove-peer x-read-1]"
     ),
-    "a volume of nobody knows whom stands in the way": Row(
+    "an unmarked volume of no member is stale": Row(
         TWO,
         serving(1, size=1).with_read_claims(1).with_quorum(knowing("x-read-0")),
         "1 StaleVolume",
     ),
-    "a volume of a member brings it back": Row(
+    "a member restarts with its volume": Row(
         TWO,
         serving(1, size=1).with_read_claims(1).with_quorum(knowing(*READERS)),
         "2 ReadReplicasNotReady",
     ),
-    "a volume that is deleted is waited for": Row(
+    "a terminating volume is waited for": Row(
         TWO,
         serving(1, size=1).with_read_claims(1, gone=True).with_quorum(knowing("x-read-0")),
         "1 ReadReplicasLeaving",
     ),
-    "without a login a volume that was given up is stale": Row(TWO, AGAIN, "1 StaleVolume"),
-    "by the policy the volume of one that left goes": Row(
+    "without a login a marked volume is stale": Row(TWO, AGAIN, "1 StaleVolume"),
+    "by policy the volume of a removed replica is deleted": Row(
         DROPS,
         AGAIN.with_quorum(knowing("x-read-0")),
         "1 ReadReplicasLeaving [delete-claim data-x-read-1]",
     ),
-    "by the policy it would go, and a pod is fenced": Row(
+    "while a pod is fenced no volume is deleted": Row(
         DROPS.with_spec(fencedPods=["x-2"]), AGAIN.with_quorum(knowing("x-read-0")), "1"
     ),
-    "by the policy it stays": Row(ONE, AGAIN.with_quorum(knowing("x-read-0")), "1"),
-    "somebody else's volume stays": Row(
+    "by policy the volume of a removed replica is kept": Row(
+        ONE, AGAIN.with_quorum(knowing("x-read-0")), "1"
+    ),
+    "a foreign volume stays": Row(
         DROPS,
         serving(1, size=1)
         .with_read_claims(1, owner="another", removed=True)
         .with_quorum(knowing("x-read-0")),
         "1",
     ),
-    "one that slept when it was given up leaves raft": Row(
+    "a stopped surplus member leaves raft": Row(
         ONE,
         serving(1, size=1).with_read_claims(1).with_quorum(knowing(*READERS)),
         "1 ReadReplicasLeaving [remove-peer x-read-1]",
     ),
-    "fenced pods: nobody leaves": Row(
+    "while a pod is fenced no replica leaves": Row(
         ONE.with_spec(fencedPods=["x-2"]), serving().with_quorum(knowing(*READERS)), "2 PodsFenced"
     ),
 }
@@ -163,19 +173,19 @@ def test_row(row: Row) -> None:
 
 
 ASKED: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
-    "as many as asked for": (TWO, serving(), False),
-    "fewer are asked for": (ONE, serving(), True),
-    "more are asked for, and no volume is in the way": (TWO, serving(0), False),
-    "more are asked for, and there are volumes": (TWO, serving(1, size=1), True),
-    "a volume of one that left, to be kept": (ONE, AGAIN, False),
-    "a volume of one that left, to go": (DROPS, AGAIN, True),
-    "a volume whose server may be a member": (ONE, serving(1, size=1).with_read_claims(1), True),
+    "the requested number": (TWO, serving(), False),
+    "fewer are requested": (ONE, serving(), True),
+    "more are requested without old volumes": (TWO, serving(0), False),
+    "more are requested with old volumes": (TWO, serving(1, size=1), True),
+    "a volume of a removed replica with policy retain": (ONE, AGAIN, False),
+    "a volume of a removed replica with policy delete": (DROPS, AGAIN, True),
+    "a volume of a possible member": (ONE, serving(1, size=1).with_read_claims(1), True),
     "only a volume is left": (NONE, serving(0).with_readers(None).with_read_claims(0), False),
-    "a cluster that sleeps": (ONE.with_spec(hibernate=True), serving(), False),
+    "a hibernated cluster": (ONE.with_spec(hibernate=True), serving(), False),
 }
 
 
 @pytest.mark.parametrize("row", ASKED.values(), ids=ASKED)
-def test_the_leader_is_asked_only_when_it_matters(row: tuple[gen.Cluster, gen.World, bool]) -> None:
+def test_when_the_members_are_read(row: tuple[gen.Cluster, gen.World, bool]) -> None:
     cluster, world, expected = row
     assert needs_members(cluster.read().spec, world.facts()) is expected

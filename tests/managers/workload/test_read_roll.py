@@ -1,4 +1,4 @@
-"""managers.workload.read_pool: the template of a read replica, its roll, and who waits for it."""
+"""managers.workload.read_pool: the template and the rollout of read replicas."""
 
 from datetime import timedelta
 from typing import Any
@@ -37,7 +37,7 @@ class TestTemplate:
         spec: dict[str, Any] = intent.body["spec"]
         return spec
 
-    def test_it_is_a_server_of_the_same_name_space_with_a_configuration_of_its_own(self) -> None:
+    def test_a_read_replica_shares_the_service_and_has_its_own_configuration(self) -> None:
         spec = self.spec()
         assert spec["serviceName"] == names.headless_service("x")
         assert spec["selector"]["matchLabels"] == labels.read_replicas("x")
@@ -47,7 +47,7 @@ class TestTemplate:
         assert volumes["config"]["configMap"]["name"] == names.read_config_map("x")
         assert "init" not in volumes
 
-    def test_what_is_left_out_is_as_for_the_voters(self) -> None:
+    def test_defaults_are_those_of_the_voters(self) -> None:
         spec = self.spec()
         (claim,) = spec["volumeClaimTemplates"]
         assert claim["spec"]["resources"]["requests"]["storage"] == "1Gi"
@@ -55,7 +55,7 @@ class TestTemplate:
         (container,) = spec["template"]["spec"]["containers"]
         assert container["resources"] == {"requests": {"cpu": "1"}}
 
-    def test_it_has_wishes_of_its_own(self) -> None:
+    def test_a_read_replica_may_have_its_own_settings(self) -> None:
         spec = self.spec(
             storage={"size": "2Gi", "storageClassName": "fast"},
             template={
@@ -73,13 +73,13 @@ class TestTemplate:
         assert metadata["annotations"][labels.UNSEAL_KEYS]
         assert pod["nodeSelector"] == {"disk": "ssd"}
 
-    def test_it_joins_without_a_vote_and_sees_no_first_boot(self) -> None:
+    def test_a_read_replica_joins_without_a_vote(self) -> None:
         meant = gen.resolved(TWO)
         read = gen.present(meant.read)
         assert "retry_join_as_non_voter = true" in read.config_text
         assert "retry_join_as_non_voter" not in meant.config_text
         assert "initialize" not in read.config_text
-        # More replicas restart nobody.
+        # More replicas restart no pod.
         more = gen.present(gen.resolved(OLD.with_spec(readReplicas={"replicas": 5})).read)
         assert (more.config_text, more.pod) == (read.config_text, read.pod)
 
@@ -90,40 +90,46 @@ FIRST, SECOND = (reader(n).with_template("old") for n in range(2))
 MEMBERS = knowing("x-read-0", "x-read-1")
 # sentence: (cluster, world, effects)
 ROLLS = {
-    "the highest goes first": (TWO, OUTDATED, ["replace-pod x-read-1"]),
-    "the next one waits until the first is back": (
+    "the highest ordinal is first": (TWO, OUTDATED, ["replace-pod x-read-1"]),
+    "the next pod waits for the first": (
         TWO,
         OUTDATED.with_readers(NEWEST_SET, FIRST, reader(1).unready()),
         [],
     ),
-    "one that is outdated and ill goes at once": (
+    "an outdated unready pod is replaced immediately": (
         TWO,
         OUTDATED.with_readers(NEWEST_SET, FIRST.unready(), SECOND),
         ["replace-pod x-read-0"],
     ),
-    "no pod is touched while one is missing": (TWO, OUTDATED.with_readers(NEWEST_SET, FIRST), []),
-    "nothing goes before the template is the newest": (
+    "no pod is replaced while one is missing": (TWO, OUTDATED.with_readers(NEWEST_SET, FIRST), []),
+    "no pod is replaced before the template is applied": (
         TWO,
         OUTDATED.with_readers(NEWEST_SET.with_template("old"), FIRST, SECOND),
         [],
     ),
-    "those that leave are not replaced first": (
+    "surplus pods are not replaced": (
         ONE,
         OUTDATED.with_quorum(MEMBERS),
         ["remove-peer x-read-1", "replace-pod x-read-0"],
     ),
-    "nothing goes in maintenance": (TWO.with_spec(maintenance={"enabled": True}), OUTDATED, []),
+    "no pod is replaced in maintenance": (
+        TWO.with_spec(maintenance={"enabled": True}),
+        OUTDATED,
+        [],
+    ),
 }
 
 
 @pytest.mark.parametrize(("cluster", "world", "effects"), ROLLS.values(), ids=ROLLS)
-def test_who_goes(cluster: gen.Cluster, world: gen.World, effects: list[str]) -> None:
+def test_which_pods_are_replaced(
+    cluster: gen.Cluster, world: gen.World, effects: list[str]
+) -> None:
     plan = plan_read_pool(cluster, world)
     assert [f"{name} {target}" for name, target in effect_names(plan)] == effects
 
 
 class TestRoll:
-    def test_the_voters_wait_for_it_unless_a_green_pool_takes_over(self) -> None:
+    def test_voters_wait_for_read_replicas_unless_green_takes_over(self) -> None:
         plan = plan_read_pool(TWO, serving(template="old"))
         assert plan.plan.effects == (ReplacePod("x-read-1", "uid-x-read-1"),)
         assert reason_of(plan) == "RollingOut"
@@ -131,7 +137,7 @@ class TestRoll:
         held = plan_read_pool(TWO, serving(template="old"), held=True)
         assert (held.plan.effects, held.plan.outcome, held.hold) == ((), Done(), "")
 
-    def test_one_that_votes_is_not_replaced_and_the_leader_is_asked_who_votes(self) -> None:
+    def test_a_read_replica_with_a_vote_is_not_replaced(self) -> None:
         quorum = knowing("x-read-0", "x-read-1", voting=("x-read-1",))
         outdated = serving(template="old")
         plan = plan_read_pool(TWO, outdated.with_quorum(quorum))
@@ -143,11 +149,11 @@ class TestRoll:
 
 
 class TestHold:
-    def test_the_voters_wait_for_the_pool_until_it_is_well(self) -> None:
+    def test_voters_wait_until_the_read_pool_is_ready(self) -> None:
         assert "1 of 2 read replicas are ready" in plan_read_pool(TWO, serving(1, size=2)).hold
         assert plan_read_pool(TWO, serving()).hold == ""
 
-    def test_attack_t20_an_ill_read_replica_does_not_hold_them_for_ever(self) -> None:
+    def test_attack_t20_an_unready_read_replica_does_not_block_voters_forever(self) -> None:
         late = ROLL_PATIENCE + timedelta(seconds=1)
         world = serving(1, size=2).rolling_for(late)
         plan = plan_read_pool(TWO, world)
@@ -156,7 +162,7 @@ class TestHold:
         assert plan.plan.outcome.reason == "RolloutStuck"
         assert "no longer wait for them" in plan.plan.outcome.message
 
-    def test_one_that_is_stuck_is_named(self) -> None:
+    def test_a_stuck_read_replica_is_named(self) -> None:
         world = serving(1, size=2)
         stuck = world.with_readers(
             world.read_set,
@@ -166,7 +172,7 @@ class TestHold:
         outcome = gen.expect(Wait, plan_read_pool(TWO, stuck).plan.outcome)
         assert "x-read-1 waits: Unschedulable: no room" in outcome.message
 
-    def test_a_reload_goes_through_those_of_the_pool_first_that_can_hear(self) -> None:
+    def test_ready_read_replicas_are_reloaded_before_the_voters(self) -> None:
         world, lags = serving(), reader(0).with_files("former")
         plan = plan_read_pool(TWO, world.with_readers(world.read_set, lags, reader(1)))
         assert effect_names(plan) == [(ReloadPod.name, "x-read-0")]

@@ -1,4 +1,4 @@
-"""A refused question about the quorum is no consent: nothing is done that takes a server away."""
+"""A refused quorum read: no server is replaced or removed."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -47,7 +47,7 @@ class TestRoll:
             waits = wait_of(plan)
             assert (waits.reason, waits.after) == (QUESTION_REFUSED, QUESTION_RECHECK)
             assert WHY in waits.message
-            # So that servers which wait for long read a newer certificate meanwhile.
+            # Servers that wait for long reload a newer certificate meanwhile.
             assert gen.present(plan.operation).kind == "Rolling"
         # Without a login the pods decide.
         assert effects_of(plan_workload(THREE, world(quorum=None))) == "replace-pod x-2"
@@ -58,32 +58,32 @@ class TestRoll:
         action = next_action(facts, facts.pods[:1], 3)
         assert (action.kind, action.reason) == ("hold", QUESTION_REFUSED)
 
-    def test_a_server_that_does_not_run_is_missed_by_nobody(self) -> None:
+    def test_a_server_that_is_down_is_still_replaced(self) -> None:
         down = gen.pod(2).with_template("old").waiting("CrashLoopBackOff")
         assert effects_of(plan_workload(THREE, world(*OLD[:2], down))) == "replace-pod x-2"
 
-    def test_a_single_server_is_an_outage_however_it_restarts(self) -> None:
+    def test_a_single_server_is_still_replaced(self) -> None:
         alone = serving(1, template="old").with_quorum(REFUSED)
         assert effects_of(plan_workload(ONE, alone)) == "replace-pod x-0"
 
-    def test_what_only_did_not_answer_is_told_as_before(self) -> None:
+    def test_a_missing_response_is_reported_as_before(self) -> None:
         plan = plan_workload(THREE, world(quorum=Quorum(error="no answer")))
         assert wait_of(plan).reason == "RollingOut"
 
 
-# The leader writes something, so that a new pod has to follow: that may be refused, too.
+# The log mark, which shows that a new pod follows, may be refused too.
 YOUNG_ONE = gen.pod(1).with_template("new").ready().born(timedelta(seconds=5))
 YOUNG_TWO = gen.pod(2).with_template("new").ready().born(timedelta(seconds=5))
-# sentence: (pods, number of outdated ones, the action)
+# sentence: (pods, number of outdated pods, the action)
 PROOFS = {
-    "a refused write proves nothing": ((*OLD[:2], YOUNG_TWO), 2, "hold x-1"),
-    "nor that the new one could lead": ((OLD[0], YOUNG_ONE, YOUNG_TWO), 1, "hold x-0"),
-    "it goes on when it was reached": ((*OLD[:2], YOUNG_TWO.born(YOUNG)), 2, "replace x-1"),
+    "a refused mark holds the next pod": ((*OLD[:2], YOUNG_TWO), 2, "hold x-1"),
+    "a refused mark holds the leader": ((OLD[0], YOUNG_ONE, YOUNG_TWO), 1, "hold x-0"),
+    "a reached pod continues the rollout": ((*OLD[:2], YOUNG_TWO.born(YOUNG)), 2, "replace x-1"),
 }
 
 
 @pytest.mark.parametrize(("pods", "outdated", "expected"), PROOFS.values(), ids=PROOFS)
-def test_a_refused_proof_holds_the_roll(
+def test_a_refused_log_mark_holds_the_rollout(
     pods: tuple[gen.Pod, ...], outdated: int, expected: str
 ) -> None:
     there = world(*pods, quorum=servers(3).facts().quorum)
@@ -95,7 +95,7 @@ def test_a_refused_proof_holds_the_roll(
     assert expected != "hold x-1" or "x-2" in action.why
 
 
-def test_no_server_is_taken_away_and_the_path_is_named() -> None:
+def test_no_server_is_removed_and_the_path_is_named() -> None:
     there = replace(servers(3), quorum=REFUSED)
     size = scale(gen.resolved(ONE, there.world), there.facts())
     assert (size.replicas, size.effects) == (3, ())
@@ -105,7 +105,7 @@ def test_no_server_is_taken_away_and_the_path_is_named() -> None:
     assert "set spec.replicas to 3" in size.outcome.message
 
 
-def test_no_server_starts_with_a_volume_of_which_nobody_knows() -> None:
+def test_no_server_starts_with_a_volume_of_unknown_membership() -> None:
     there = replace(servers(3).volumes(*range(5), owner_uid="uid-x"), quorum=REFUSED)
     size = scale(gen.resolved(FIVE, there.world), there.facts())
     assert size.replicas == 3
@@ -130,7 +130,7 @@ class TestReadReplicas:
     def there(self, quorum: Quorum | None, template: str = "") -> gen.World:
         return read_worlds.serving(template=template).with_quorum(quorum)
 
-    def test_one_that_may_have_a_vote_is_not_replaced(self) -> None:
+    def test_a_read_replica_with_an_unknown_vote_is_not_replaced(self) -> None:
         plan = read_worlds.plan_read_pool(read_worlds.TWO, self.there(REFUSED, "old"))
         assert read_worlds.effect_names(plan) == []
         waits = wait_of(plan.plan)
@@ -141,11 +141,11 @@ class TestReadReplicas:
         plan = read_worlds.plan_read_pool(read_worlds.TWO, silent)
         assert read_worlds.effect_names(plan) == []
         assert wait_of(plan.plan).reason == "LeaderUnknown"
-        # Without a login they are replaced.
+        # Without a login the read replicas are replaced.
         plan = read_worlds.plan_read_pool(read_worlds.TWO, self.there(None, "old"))
         assert read_worlds.effect_names(plan) == [("replace-pod", "x-read-1")]
 
-    def test_none_is_taken_away_while_it_would_stay_a_member(self) -> None:
+    def test_no_read_replica_is_removed_while_it_may_stay_a_member(self) -> None:
         plan = read_worlds.plan_read_pool(read_worlds.ONE, self.there(REFUSED)).plan
         assert plan.intents[0].body["spec"]["replicas"] == 2
         assert wait_of(plan).reason == QUESTION_REFUSED

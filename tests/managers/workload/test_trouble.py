@@ -1,4 +1,4 @@
-"""A template that no node takes: one pod waits, the scheduler is quoted, the way back is open."""
+"""An unschedulable template: one pod waits, the scheduler is quoted, and a revert works."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ PATIENCE = timedelta(minutes=6)
 
 
 def wishing(cluster: gen.Cluster, *, stuck_from: gen.Cluster) -> gen.World:
-    """Two good servers, and a third from the bad template that has no node."""
+    """Two healthy servers, and an unschedulable third one from the bad template."""
     digest, files = digest_of(cluster), files_of(cluster)
     pods = [
         gen.pod(n).with_template(digest_of(GOOD)).with_files(files).ready(leading=n == 0)
@@ -45,7 +45,9 @@ def waits(desired: Desired) -> list[Outcome]:
 @pytest.mark.parametrize(
     ("age", "reason"), [(timedelta(seconds=5), "RollingOut"), (PATIENCE, "RolloutStuck")]
 )
-def test_nothing_more_is_touched_and_the_scheduler_is_quoted(age: timedelta, reason: str) -> None:
+def test_no_further_pod_is_replaced_and_the_scheduler_is_quoted(
+    age: timedelta, reason: str
+) -> None:
     desired = desired_of(BAD, wishing(BAD, stuck_from=BAD).rolling_for(age))
     assert evictions(desired) == []
     (outcome,) = waits(desired)
@@ -53,14 +55,14 @@ def test_nothing_more_is_touched_and_the_scheduler_is_quoted(age: timedelta, rea
     assert f"x-2 waits: Unschedulable: {WORDS}" in gen.expect(Wait, outcome).message
 
 
-def test_taken_back_the_waiting_pod_goes_without_becoming_ready() -> None:
+def test_after_a_revert_the_pending_pod_is_replaced() -> None:
     for age in (timedelta(seconds=5), PATIENCE):
         desired = desired_of(GOOD, wishing(GOOD, stuck_from=BAD).rolling_for(age))
         assert evictions(desired) == [(ReplacePod.name, "x-2")]
 
 
 def test_a_pod_that_merely_starts_is_not_quoted() -> None:
-    """It would be another message, and a write, for each moment of a normal roll."""
+    """Otherwise each step of a normal rollout would change the message."""
     world = wishing(BAD, stuck_from=BAD)
     starting = gen.pod(2).with_template(digest_of(BAD)).waiting("ContainerCreating")
     world = world.with_pods(*world.pods[:2], starting).rolling_for(timedelta(seconds=5))
@@ -68,7 +70,7 @@ def test_a_pod_that_merely_starts_is_not_quoted() -> None:
     assert "waits" not in gen.expect(Wait, outcome).message
 
 
-def test_before_there_is_data_the_way_back_is_open_too() -> None:
+def test_a_pending_first_pod_is_replaced_after_a_revert() -> None:
     new = gen.cluster()
     live = gen.stateful_set().first_boot().with_template(digest_of(new)).with_files(files_of(new))
     first = gen.pod(0).with_template("bad").unschedulable(WORDS)

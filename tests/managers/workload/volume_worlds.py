@@ -1,4 +1,4 @@
-"""Worlds with data volumes, for the tests of what becomes of these."""
+"""Worlds with data volumes."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ A_MINUTE = timedelta(seconds=60)
 
 
 def claim(ordinal: int, **fields: Any) -> PvcFacts:
-    """A bound volume of 1Gi that is ours; `fields` differ."""
+    """A bound volume of 1Gi of the cluster, with changed `fields`."""
     usual = PvcFacts(
         name=names.data_claim("x", ordinal),
         uid=f"uid-claim-{ordinal}",
@@ -40,10 +40,10 @@ def world(*claims: PvcFacts, cluster: gen.Cluster = OLD) -> gen.World:
 
 
 def waiting(ordinal: int, since: datetime) -> PvcFacts:
-    """A volume that has grown, and its file system has not."""
+    """A volume whose file system expansion is pending."""
     return grown_claim(ordinal, resizing=PENDING, resizing_since=since)
 
 
 def pods_created_at(world: gen.World, at: datetime) -> tuple[PodFacts, ...]:
-    """The pods of a world, all made at that time."""
+    """The pods of a world with this creation time."""
     return tuple(replace(pod, creation_timestamp=at) for pod in world.facts().pods)

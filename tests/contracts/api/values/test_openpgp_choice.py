@@ -124,7 +124,7 @@ REFUSED: dict[str, tuple[list[Packet], str]] = {
         f"each user ID of key {PRIMARY.key_id} is revoked",
     ),
     "no user ID": ([START, *subkey(ENCRYPTS, BOUND)], "has no user ID that it signed itself"),
-    "a user ID that only somebody else signed": (
+    "a user ID with only a foreign signature": (
         [START, *user_id(replace(SELF, issuer=LONE)), *subkey(ENCRYPTS, BOUND)],
         "has no user ID that it signed itself",
     ),
@@ -199,18 +199,18 @@ TAKEN: dict[str, list[Packet]] = {
         START, *user_id(replace(SELF, by_id=True)), *subkey(ENCRYPTS, BOUND),
     ],
     "RSA that does both": _lone(MESSAGES | CERTIFIES),
-    "a revoked subkey beside another one": [
+    "a revoked subkey and a valid one": [
         *WHOLE[:3], *subkey(OTHER, Sig(SUBKEY_REVOKED), BOUND), *subkey(ENCRYPTS, BOUND),
     ],
     "a newer binding that allows it": [
         START, *OWNER,
         *subkey(ENCRYPTS, replace(BOUND, flags=0), replace(BOUND, created=MADE + 1)),
     ],
-    "a revoked user ID beside another one": [
+    "a revoked user ID and a valid one": [
         START, *user_id(Sig(CERTIFICATION_REVOKED), SELF, name=b"old"), *OWNER,
         *subkey(ENCRYPTS, BOUND),
     ],
-    "a signature of somebody else": [
+    "a foreign signature": [
         START, *user_id(SELF, replace(SELF, issuer=LONE, mark=b"\0\0")), *subkey(ENCRYPTS, BOUND),
     ],
     "a signature that the server ignores": [

@@ -200,7 +200,7 @@ MISSING: dict[str, tuple[Unseal, Keys | None, tuple[str, ...]]] = {
         {"config": CredentialFacts(9, False, oci=OciProfile(("user",), ""))},
         ("[DEFAULT]", "has no user"),
     ),
-    "a profile whose key is elsewhere": (
+    "a profile whose key is in another directory": (
         unseal("ocikms", ORACLE),
         {"config": CredentialFacts(9, False, oci=OciProfile((), "~/.oci/api.pem"))},
         ("key_file of the profile", "~/.oci/api.pem"),

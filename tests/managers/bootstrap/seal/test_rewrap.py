@@ -89,7 +89,9 @@ async def test_the_index_is_recorded_and_then_compared_on_every_server() -> None
     [("three@1", True, 1, "two@7"), ("two@done", False, 0, "two@7"), ("", False, 0, "")],
     ids=["an annotation for another key", "after a manual rewrap", "without a login"],
 )
-async def test_what_a_mark_is_worth(mark: str, login: bool, rotated: int, after: str) -> None:
+async def test_which_annotations_skip_the_rewrap(
+    mark: str, login: bool, rotated: int, after: str
+) -> None:
     outside, bao = Outside(), FakeBao()
     assert await look(outside, bao, mark, login=login) is bool(after)
     assert (bao.rotated, mark_of(outside)) == (rotated, after)

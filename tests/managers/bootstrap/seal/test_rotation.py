@@ -40,8 +40,12 @@ ROWS = {
     "no server runs yet": Row(NEW, gen.world(), f"{NEW}=key", "Settled"),
     "the servers have the spec's key": Row(OLD, world(RING_OLD, RING_OLD), RING_OLD, "Settled"),
     "a new key is generated first": Row(NEW, world(RING_OLD, RING_OLD), RING_OLD, "Drawing"),
-    "not while one is ill": Row(NEW, world(RING_OLD, RING_OLD, ready=False), RING_OLD, "Gathering"),
-    "not during a rollout": Row(NEW, world(RING_OLD, RING_OLD, ""), RING_OLD, "Gathering"),
+    "no key is generated while a server is unhealthy": Row(
+        NEW, world(RING_OLD, RING_OLD, ready=False), RING_OLD, "Gathering"
+    ),
+    "no key is generated during a rollout": Row(
+        NEW, world(RING_OLD, RING_OLD, ""), RING_OLD, "Gathering"
+    ),
     "a generated key is rolled out": Row(
         NEW, world(RING_OLD, RING_OLD).with_secrets(FIRST, SECOND), SPREAD, "Spreading"
     ),

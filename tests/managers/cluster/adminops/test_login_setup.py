@@ -28,7 +28,7 @@ READ, PEEK = "get Secret x-root-token", "peek Secret x-root-token"
 TOKEN = "create/token ServiceAccount the-operator"
 
 
-class Knowing(ClusterObserver):
+class IssuerObserver(ClusterObserver):
     """An observer that only knows the issuer."""
 
     def __init__(self, issuer: TokenIssuer | None) -> None:
@@ -39,7 +39,7 @@ class Knowing(ClusterObserver):
         return self._issuer
 
 
-class Fresh(Servers):
+class FreshServers(Servers):
     """Servers that accept the login of the operator after its role was written."""
 
     def __init__(self) -> None:
@@ -72,13 +72,13 @@ class Bench:
     """One cluster, its servers, and the objects of the API server."""
 
     def __init__(self, cluster: gen.Cluster = CLUSTER, *, secret: bool = True) -> None:
-        self.cluster, self.servers = cluster, Fresh()
+        self.cluster, self.servers = cluster, FreshServers()
         self.issuer: TokenIssuer | None = ISSUER
         self.api = FakeApi().with_objects(*([(SECRET, SECRET_OBJECT)] if secret else []))
         self.outside = Outside(self.api)
 
     async def check(self, before: OperatorLoginStatus | None = None) -> OperatorLoginStatus:
-        setup = LoginSetup(Knowing(self.issuer), self.outside.logins)
+        setup = LoginSetup(IssuerObserver(self.issuer), self.outside.logins)
         known_before = before.to_object() if before else {}
         cluster = self.cluster.with_status(adminOps={"operatorLogin": known_before})
         return await setup.check(self.servers, "10.0.0.1", cluster.read(), cluster.owner())

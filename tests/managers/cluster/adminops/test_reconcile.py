@@ -101,9 +101,9 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Make:
 SILENT: dict[str, gen.Cluster] = {
     "a cluster without data": gen.cluster(),
     "a paused cluster": OLD.with_spec(paused=True),
-    "a cluster that sleeps, or falls asleep": OLD.with_spec(hibernate=True),
+    "a hibernated cluster": OLD.with_spec(hibernate=True),
     "a cluster that is being deleted": OLD.with_metadata(deletionTimestamp="2030-01-01T00:00:00Z"),
-    "a spec that nobody can read": OLD.with_spec(replicas="many"),
+    "an unreadable spec": OLD.with_spec(replicas="many"),
 }
 
 
@@ -169,7 +169,7 @@ async def test_an_unchanged_result_is_written_once_and_reads_no_root_token(make:
     assert not any("root-token" in line for line in calls)
 
 
-async def test_a_root_token_missing_before_the_set_up_is_told(
+async def test_a_root_token_missing_before_the_set_up_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bench = Bench(monkeypatch, gen.cluster(replicas=1).initialized(), TLS)
@@ -254,7 +254,7 @@ async def test_a_refused_token_request_is_reported(make: Make) -> None:
     operator_login = bench.admin_ops["operatorLogin"]
     assert operator_login["reason"] == "OperatorLoginMissing"
     assert "serviceaccounts/token" in operator_login["problem"]
-    assert requests(bench) == 1, "asked by many, refused once"
+    assert requests(bench) == 1, "many callers share one refusal"
     await bench.clock.advance(REFUSED_SECONDS)
     await bench.turn()
     assert bench.servers.logins == 1
@@ -285,7 +285,7 @@ async def test_only_a_settled_cluster_waits_for_the_budget_of_the_fleet(
     assert settled.recheck_after >= 900.0
     bench.servers.unusable = "sys/health of 10.0.0.1: the answer is longer than 262144 bytes"
     for _ in range(2):
-        assert await bench.turn() == Done(QUIET_RECHECK), "an error is checked each minute"
+        assert await bench.turn() == Done(QUIET_RECHECK), "an error is checked every minute"
 
 
 async def test_missing_members_are_checked_again_soon(make: Make) -> None:
@@ -298,11 +298,11 @@ async def test_missing_members_are_checked_again_soon(make: Make) -> None:
 
 # sentence: the Secret with the server certificate; None: it does not exist
 UNKNOWN: dict[str, Object | None] = {
-    "it is not there": None,
-    "it belongs to somebody else": secret_object(
+    "a missing Secret": None,
+    "a foreign Secret": secret_object(
         OLD.with_metadata(uid="uid-2").owner(), "x-tls-server", {"tls.crt": b"x"}
     ),
-    "it cannot be read": {**TLS, "data": {"tls.crt": base64.b64encode(b"garbage").decode()}},
+    "an unreadable Secret": {**TLS, "data": {"tls.crt": base64.b64encode(b"garbage").decode()}},
 }
 
 

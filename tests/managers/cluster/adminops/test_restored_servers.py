@@ -14,7 +14,7 @@ PODS = {f"x-{n}": gen.pod(n).ready(leading=n == 0).facts() for n in range(3)}
 ADDRESS = {name: pod.ip for name, pod in PODS.items()}
 
 
-class Copies(Servers):
+class ReplicatingServers(Servers):
     """Servers with different applied indexes; x-0 is the leader."""
 
     def __init__(self, **applied: int) -> None:
@@ -34,7 +34,7 @@ async def observe(servers: Servers, pods: Mapping[str, PodFacts] = PODS) -> Repl
 
 
 async def test_the_index_of_the_leader_is_read_first() -> None:
-    servers = Copies(x_0=9, x_1=8, x_2=9)
+    servers = ReplicatingServers(x_0=9, x_1=8, x_2=9)
     observation = await observe(servers)
     assert observation == ReplicationObservation(
         [
@@ -46,25 +46,25 @@ async def test_the_index_of_the_leader_is_read_first() -> None:
         9,
     )
     requests = [request for request in servers.requests if request.startswith("applied")]
-    assert requests[0] == f"applied {ADDRESS['x-0']}", "before anybody is held against it"
+    assert requests[0] == f"applied {ADDRESS['x-0']}", "the index is read before the other servers"
 
 
 async def test_an_unavailable_server_has_no_index_and_two_leaders_are_none() -> None:
-    servers = Copies(x_0=9, x_1=9, x_2=9)
+    servers = ReplicatingServers(x_0=9, x_1=9, x_2=9)
     servers.silent = {ADDRESS["x-1"]}
     pods = {**PODS, "x-2": gen.pod(2).ready().terminating().facts()}
     assert [copy.index for copy in (await observe(servers, pods)).copies] == [9, None, None]
     del pods["x-2"]
     assert [copy.index for copy in (await observe(servers, pods)).copies] == [9, None, None]
-    assert (await observe(Copies(x_0=9, x_1=0, x_2=9))).copies[1].index is None
-    servers = Copies(x_0=9, x_1=9, x_2=9)
+    assert (await observe(ReplicatingServers(x_0=9, x_1=0, x_2=9))).copies[1].index is None
+    servers = ReplicatingServers(x_0=9, x_1=9, x_2=9)
     servers.standby = {ADDRESS["x-2"]}
     observation = await observe(servers)
     assert (observation.leader, observation.reached) == ("", None)
 
 
 async def test_sealed_servers_are_reported() -> None:
-    servers = Copies(x_0=0, x_1=0, x_2=0)
+    servers = ReplicatingServers(x_0=0, x_1=0, x_2=0)
     servers.sealed = True
     observation = await observe(servers)
     assert observation == ReplicationObservation(

@@ -19,13 +19,25 @@ WHOLE = {"id": "1"}
 MORE = {"id": "2", "more": "x"}
 # sentence: (desired, stored, what is written)
 ROWS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
-    "a part without room is left out": ({"phase": "Running", "new": 1}, {}, {"phase": "Running"}),
-    "an observation is cut": ({"workload": {"a": "1", "b": "2"}}, {}, {"workload": {"a": "1"}}),
-    "a value without room is left out": ({"phase": "Newest"}, {"phase": "Running"}, {}),
-    "a decision with room is written": ({"upgrade": WHOLE}, {}, {"upgrade": WHOLE}),
-    "a decision without room is not begun": ({"upgrade": MORE}, {}, {}),
-    "an outgrown decision is kept": ({"upgrade": MORE}, {"upgrade": WHOLE}, {"upgrade": WHOLE}),
-    "a decision that is over is removed": ({}, {"upgrade": WHOLE}, {}),
+    "a part that does not fit is omitted": (
+        {"phase": "Running", "new": 1},
+        {},
+        {"phase": "Running"},
+    ),
+    "an observation is truncated": (
+        {"workload": {"a": "1", "b": "2"}},
+        {},
+        {"workload": {"a": "1"}},
+    ),
+    "a value that does not fit is omitted": ({"phase": "Newest"}, {"phase": "Running"}, {}),
+    "a decision that fits is written": ({"upgrade": WHOLE}, {}, {"upgrade": WHOLE}),
+    "a decision that does not fit does not start": ({"upgrade": MORE}, {}, {}),
+    "a stored decision that no longer fits is kept": (
+        {"upgrade": MORE},
+        {"upgrade": WHOLE},
+        {"upgrade": WHOLE},
+    ),
+    "a completed decision is removed": ({}, {"upgrade": WHOLE}, {}),
 }
 
 

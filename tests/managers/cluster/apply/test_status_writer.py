@@ -170,7 +170,7 @@ PART = {"raft": {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c"}
 
 async def test_adminops_are_written_alone_and_once() -> None:
     bench = Bench()
-    assert not await bench.writer.write_adminops(bench.live, {}), "nothing is nothing new"
+    assert not await bench.writer.write_adminops(bench.live, {}), "an empty result is no change"
     assert bench.api.requests == []
     assert await bench.writer.write_adminops(bench.live, PART)
     assert bench.api.body_of(WRITE)["status"] == {"adminOps": PART}
@@ -216,7 +216,7 @@ class TestOlderSchema:
         expected = STEADY.to_object()
         assert written == {name: expected[name] for name in expected if name != "sealed"}
         bench.api.calls.clear()
-        assert await bench.write(STEADY) is None, "what was left out is no reason to write again"
+        assert await bench.write(STEADY) is None, "omitted fields cause no further write"
         assert bench.api.requests == []
         schemas.schema = None
         await bench.outside.clock.advance(DETAIL_INTERVAL)

@@ -54,8 +54,8 @@ class Row(NamedTuple):
 
 LOGINS = {
     "the role of the first boot": Row(LOGIN.with_spec(backup=backup()), "backup", DEFAULT),
-    "nobody made a role": Row(PLAIN.with_spec(backup=backup()), "backup", MISSING),
-    "the operator made the role": Row(
+    "no role": Row(PLAIN.with_spec(backup=backup()), "backup", MISSING),
+    "a role of the operator": Row(
         PLAIN.with_login(keys="k").with_spec(backup=backup()), "backup", DEFAULT
     ),
     "a role by name": Row(PLAIN.with_spec(backup=OWN_ROLE), "backup", JobLogin(role="mine")),
@@ -73,7 +73,7 @@ LOGINS = {
         "upgrade",
         JobLogin(token_secret="own"),
     ),
-    "nobody made a role for upgrades": Row(PLAIN.with_spec(backup=OWN_TOKEN), "upgrade", MISSING),
+    "no role for upgrades": Row(PLAIN.with_spec(backup=OWN_TOKEN), "upgrade", MISSING),
     "a restore has a role of its own": Row(
         LOGIN.with_spec(backup=OWN_ROLE), "restore", JobLogin(role="openbao-operator-restore")
     ),
@@ -97,7 +97,7 @@ LOGINS = {
 
 
 @pytest.mark.parametrize(("cluster", "job", "expected", "overrides"), LOGINS.values(), ids=LOGINS)
-def test_how_a_job_logs_in(
+def test_the_login_of_a_job(
     cluster: gen.Cluster, job: Job, expected: JobLogin | str, overrides: JobOverrides
 ) -> None:
     login = login_of(cluster.read(), job, overrides)
@@ -114,10 +114,10 @@ PRIVATE_ACME = {"mode": "ACME", "acme": {**ACME["acme"], "caSecretRef": {"name":
 
 # sentence: (spec.tls, the CA file)
 AUTHORITIES: dict[str, tuple[dict[str, Any] | None, AuthorityFile | None]] = {
-    "our own": (None, AuthorityFile("x-tls-server", "ca.crt")),
-    "of somebody else": (EXTERNAL, AuthorityFile("mine", "ca.crt")),
+    "the generated CA": (None, AuthorityFile("x-tls-server", "ca.crt")),
+    "an external CA": (EXTERNAL, AuthorityFile("mine", "ca.crt")),
     "public": (ACME, None),
-    "private, by ACME": (PRIVATE_ACME, AuthorityFile("acme-ca", "pki-ca.crt")),
+    "a private ACME CA": (PRIVATE_ACME, AuthorityFile("acme-ca", "pki-ca.crt")),
 }
 
 
@@ -143,11 +143,17 @@ def raft(voters: int, others: int = 0, readers: int | None = None) -> dict[str, 
     return {"raft": {**raft_status, **({} if readers is None else {"readReplicas": readers})}}
 
 
-# sentence: (cluster, how many pods may lead)
+# sentence: (cluster, number of pods that may lead)
 SIZES: dict[str, tuple[gen.Cluster, int]] = {
-    "as many as are wanted": (PLAIN.with_spec(replicas=3), 3),
-    "more while it shrinks": (PLAIN.with_spec(replicas=3).with_status(adminOps=raft(5)), 5),
-    "no more while it grows": (PLAIN.with_spec(replicas=5).with_status(adminOps=raft(3, 1)), 5),
+    "the requested number": (PLAIN.with_spec(replicas=3), 3),
+    "the existing number during a scale-down": (
+        PLAIN.with_spec(replicas=3).with_status(adminOps=raft(5)),
+        5,
+    ),
+    "the requested number during a scale-up": (
+        PLAIN.with_spec(replicas=5).with_status(adminOps=raft(3, 1)),
+        5,
+    ),
     "a status of any number stays small": (PLAIN.with_status(adminOps=raft(100_000)), ORDINALS_MAX),
     "no read replica counts": (PLAIN.with_spec(replicas=3).with_status(adminOps=raft(3, 2, 2)), 3),
 }
@@ -172,18 +178,18 @@ FAILED = "BackupExecutorImageVerificationFailed"
 
 # sentence: (spec.operatorImageVerification, verdict, the reference or the reason)
 IMAGES: dict[str, tuple[dict[str, Any] | None, ImageVerdict | None, str]] = {
-    "nobody asks": (None, None, IMAGE),
-    "it is switched off": ({**STRICT, "enabled": False}, None, IMAGE),
-    "it is proven": (STRICT, PROVEN, PINNED),
-    "it is proven, and only a warning was asked for": (WARN, PROVEN, PINNED),
-    "nothing proves it": (STRICT, UNVERIFIED, FAILED),
-    "nothing proves it, and that is fine": (WARN, UNVERIFIED, IMAGE),
-    "the registry is away": (STRICT, AWAY, "ImageRegistryUnavailable"),
-    "nobody has looked": (STRICT, None, "ImageRegistryUnavailable"),
-    "an identity is proven": (KEYLESS, PROVEN, PINNED),
-    "nothing proves an identity": (KEYLESS, UNVERIFIED, FAILED),
-    "nobody has looked for an identity": (KEYLESS, None, "ImageRegistryUnavailable"),
-    "nothing proves an identity, and that is fine": (
+    "no policy": (None, None, IMAGE),
+    "a disabled policy": ({**STRICT, "enabled": False}, None, IMAGE),
+    "verified": (STRICT, PROVEN, PINNED),
+    "verified with policy Warn": (WARN, PROVEN, PINNED),
+    "not verified": (STRICT, UNVERIFIED, FAILED),
+    "not verified with policy Warn": (WARN, UNVERIFIED, IMAGE),
+    "an unavailable registry": (STRICT, AWAY, "ImageRegistryUnavailable"),
+    "no verdict yet": (STRICT, None, "ImageRegistryUnavailable"),
+    "a verified identity": (KEYLESS, PROVEN, PINNED),
+    "no verified identity": (KEYLESS, UNVERIFIED, FAILED),
+    "no verdict on an identity yet": (KEYLESS, None, "ImageRegistryUnavailable"),
+    "no verified identity with policy Warn": (
         {**KEYLESS, "failurePolicy": "Warn"},
         UNVERIFIED,
         IMAGE,
@@ -249,7 +255,7 @@ class Bench:
         return await self.source.of(cluster.read(), job, overrides or JobOverrides())
 
 
-async def test_an_executor_is_described() -> None:
+async def test_a_job_template_has_image_account_and_login() -> None:
     template = gen.expect(JobTemplate, await Bench().having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP))
     assert (template.image, template.account, template.login) == (IMAGE, ACCOUNT, DEFAULT)
     assert (template.audience, template.forbidden) == ("openbao-internal/ns/x", ("10.96.0.1:443",))
@@ -316,7 +322,7 @@ VOLUME = BACKED_UP.with_spec(
     backup=backup(target={"provider": "pvc", "bucket": "b", "pvc": {"claimName": "snapshots"}})
 )
 
-# sentence: (volume of the restore, the volume that exists, is it enough)
+# sentence: (volume of the restore, existing volume, whether it is accepted)
 VOLUMES: dict[str, tuple[JobOverrides, str, bool]] = {
     "that of the cluster": (JobOverrides(), "snapshots", True),
     "that of the cluster is missing": (JobOverrides(), "", False),

@@ -1,4 +1,4 @@
-"""managers.cluster.observe.from_objects: from objects to facts, whatever the objects lack."""
+"""managers.cluster.observe.from_objects: facts from objects with missing fields."""
 
 import base64
 from dataclasses import replace
@@ -49,45 +49,53 @@ PODS: dict[str, tuple[Object, str, Any]] = {
     "a null state is no state": (with_container(name="openbao", state=None), "waiting", ""),
     "a sidecar's restarts": (with_container(name="sidecar", restartCount=7), "restarts", 0),
     "a pod without annotations comes from no template": (bare_pod(), "template", ""),
-    "the kubelet's reason and words are told": (
+    "the waiting reason and message of the kubelet": (
         gen.pod().waiting("ImagePullBackOff", "no such image").object(),
         "waiting",
         "ImagePullBackOff: no such image",
     ),
-    "a reason without words is told alone": (
+    "a waiting reason without a message": (
         gen.pod().waiting("ContainerCreating").object(),
         "waiting",
         "ContainerCreating",
     ),
-    "the scheduler's words are told": (
+    "the message of the scheduler": (
         gen.pod().unschedulable("0/3 nodes are available").object(),
         "waiting",
         "Unschedulable: 0/3 nodes are available",
     ),
-    "a pod that has its node is not waiting for one": (
+    "a scheduled pod is not unschedulable": (
         with_condition(type="PodScheduled", status="True", reason="Scheduled"),
         "waiting",
         "",
     ),
-    "the last end is told": (
+    "the last termination": (
         gen.pod().with_restarts(2, code=137, reason="OOMKilled").object(),
         "last_exit",
         ContainerExit(137, "OOMKilled"),
     ),
-    "the end of its log is told within bounds": (
+    "the termination message is truncated": (
         gen.pod().with_restarts(message="x" * 5000).object(),
         "last_exit",
         ContainerExit(1, "Error", "x" * 4096),
     ),
-    "an end without a code is told": (
+    "a termination without an exit code": (
         with_container(name="openbao", lastState={"terminated": {"x": 1}}),
         "last_exit",
         ContainerExit(-1, ""),
     ),
     "a ready pod is ready": (gen.pod().ready().object(), "ready", True),
-    "a ready pod that goes away is not": (gen.pod().ready().terminating().object(), "ready", False),
-    "unknown readiness is none": (with_condition(type="Ready", status="Unknown"), "ready", False),
-    "a condition without a type is passed over": (
+    "a terminating ready pod is not ready": (
+        gen.pod().ready().terminating().object(),
+        "ready",
+        False,
+    ),
+    "unknown readiness is not ready": (
+        with_condition(type="Ready", status="Unknown"),
+        "ready",
+        False,
+    ),
+    "a condition without a type is ignored": (
         bare_pod(status={"conditions": [{}, {"type": "Ready", "status": "True"}]}),
         "ready",
         True,
@@ -152,7 +160,11 @@ SETS: dict[str, tuple[Object, str, Any]] = {
         False,
     ),
     "the first boot has a volume": (gen.stateful_set().first_boot().object(), "first_boot", True),
-    "without it there is no first boot": (gen.stateful_set().object(), "first_boot", False),
+    "without that volume there is no first boot": (
+        gen.stateful_set().object(),
+        "first_boot",
+        False,
+    ),
     "a bare one has one replica": (BARE_SET, "replicas", 1),
     "a bare one has no template": (BARE_SET, "template", ""),
     "a bare one has no size": (BARE_SET, "claim_size", ""),
@@ -166,7 +178,7 @@ def test_stateful_set(live: Object, fact: str, value: Any) -> None:
 
 
 def test_one_mark_of_this_operator_is_enough() -> None:
-    assert gen.present(gen.stateful_set().facts()).foreign is None, "its template has a mark"
+    assert gen.present(gen.stateful_set().facts()).foreign is None, "its template has our label"
     without = gen.stateful_set().of_another().object()
     assert gen.present(stateful_set_facts(without)).foreign is not None
     annotations = {labels.INTENT_HASH: "digest"}
@@ -242,14 +254,14 @@ def secret(**data: bytes) -> Object:
 
 # sentence: files
 UNUSABLE = {
-    "nothing of a certificate": {"password": b"x"},
+    "no certificate": {"password": b"x"},
     "no files": {},
     "a certificate without its key": {"tls_crt": SERVER.certificate},
     "an empty key": {"tls_crt": SERVER.certificate, "tls_key": b""},
     "garbage for a certificate": {"tls_crt": b"garbage", "tls_key": SERVER.key},
     "garbage for a key": {"tls_crt": SERVER.certificate, "tls_key": b"garbage"},
     "bytes for a certificate": {"tls_crt": bytes(range(256)), "tls_key": SERVER.key},
-    "a key behind a password": {"tls_crt": SERVER.certificate, "tls_key": pem(KEY, b"password")},
+    "an encrypted key": {"tls_crt": SERVER.certificate, "tls_key": pem(KEY, b"password")},
     "garbage as a CA": {"tls_crt": SERVER.certificate, "tls_key": SERVER.key, "ca_crt": b"garbage"},
 }
 

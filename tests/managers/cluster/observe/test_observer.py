@@ -57,14 +57,14 @@ class Bench:
 
 # sentence: (cluster, the Secrets and whether their content is read)
 SECRETS: dict[str, tuple[gen.Cluster, dict[str, bool]]] = {
-    "keys are only looked at": (NEW, {"x-unseal-key": False, "x-root-token": False}),
+    "only the metadata of keys is read": (NEW, {"x-unseal-key": False, "x-root-token": False}),
     "a cluster that initialises itself has no root token": (SELF, {"x-unseal-key": False}),
-    "a supplied key is looked at in the place of ours": (SUPPLIED, {"mine": True}),
+    "the metadata of a supplied key is read": (SUPPLIED, {"mine": True}),
 }
 
 
 @pytest.mark.parametrize(("cluster", "wanted"), SECRETS.values(), ids=SECRETS)
-def test_which_secrets(cluster: gen.Cluster, wanted: dict[str, bool]) -> None:
+def test_which_secrets_are_read(cluster: gen.Cluster, wanted: dict[str, bool]) -> None:
     assert dict(secret_names(cluster.read())) == wanted
 
 
@@ -134,7 +134,7 @@ async def test_only_objects_of_the_cluster_are_observed() -> None:
     assert observed.stateful_set is None
 
 
-# sentence: (cluster, is the API server asked)
+# sentence: (cluster, whether the issuer is read)
 ASKING = {
     "before the first boot of a cluster with a login": (gen.cluster().self_init(login=True), True),
     "not once data exists": (gen.cluster().self_init(login=True).initialized(), False),

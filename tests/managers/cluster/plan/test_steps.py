@@ -73,13 +73,13 @@ def test_the_first_boot_secret_is_not_planned_after_initialization() -> None:
     assert not wants_it(fold_steps(RUNNING, WORLD))
 
 
-# sentence: (the world, are the pods gated, the reported reason)
+# sentence: (world, whether the pods are gated, the reported reason)
 GATES: dict[str, tuple[gen.World, bool, str]] = {
-    "a lost key holds the pods": (WORLD.without_secrets("x-unseal-key"), True, "UnsealKeyMissing"),
-    "a lost authority holds nothing": (WORLD.without_secrets("x-tls-ca"), False, "CASecretMissing"),
+    "a lost key blocks the pods": (WORLD.without_secrets("x-unseal-key"), True, "UnsealKeyMissing"),
+    "a lost CA blocks nothing": (WORLD.without_secrets("x-tls-ca"), False, "CASecretMissing"),
     "a lost certificate": (WORLD.without_secrets("x-tls-server"), True, "PrerequisitesMissing"),
-    "a lost root token holds nothing": (WORLD.without_secrets("x-root-token"), False, ""),
-    "somebody else's authority holds back the pods": (
+    "a lost root token blocks nothing": (WORLD.without_secrets("x-root-token"), False, ""),
+    "a foreign CA blocks the pods": (
         WORLD.with_secrets(gen.secret("x-tls-ca", of="Shop s (uid 1)")),
         True,
         "ForeignObject",

@@ -43,60 +43,62 @@ class Row(NamedTuple):
 
 # sentence: (spec, the field of Resolved with dots into its parts, its value)
 MEANINGS = {
-    "three servers unless told otherwise": Row({}, "replicas", 3),
+    "three servers by default": Row({}, "replicas", 3),
     "a leading v of a version is dropped": Row({"version": "v2.4.0"}, "version", "2.4.0"),
     "the image is the installation's, with the version as tag": Row(
         {"version": "v2.4.1"}, "pod.image", "registry.example.com/openbao:2.4.1"
     ),
-    "an image of one's own is taken as it is": Row(
+    "an image of the spec is used unchanged": Row(
         {"image": "example.com/bao@sha256:" + "0" * 64},
         "pod.image",
         "example.com/bao@sha256:" + "0" * 64,
     ),
-    "no volume class is no opinion": Row({}, "storage_class", None),
-    "a volume class is taken": Row(
+    "no storage class by default": Row({}, "storage_class", None),
+    "a storage class of the spec": Row(
         {"storage": {"size": "2Gi", "storageClassName": "fast"}}, "storage_class", "fast"
     ),
-    "the public Service is internal unless told otherwise": Row({}, "service_type", "ClusterIP"),
-    "the public Service may be more": Row(
+    "the public Service is ClusterIP by default": Row({}, "service_type", "ClusterIP"),
+    "the public Service may have another type": Row(
         {"service": {"type": "LoadBalancer", "annotations": {"a": "b"}}},
         "service_annotations",
         {"a": "b"},
     ),
-    "the account has a name of ours": Row({}, "service_account", "x-serviceaccount"),
-    "the account may have a name of the user's": Row(
+    "the default ServiceAccount name": Row({}, "service_account", "x-serviceaccount"),
+    "a ServiceAccount name of the spec": Row(
         {"serviceAccount": {"name": "mine"}}, "service_account", "mine"
     ),
-    "annotations of the account are taken": Row(
+    "annotations of the ServiceAccount": Row(
         {"serviceAccount": {"annotations": {"a": "b"}}}, "service_account_annotations", {"a": "b"}
     ),
     "labels of pods": Row({"podMetadata": {"labels": {"a": "b"}}}, "pod.labels", {"a": "b"}),
-    "annotations of the pods are taken": Row(
+    "annotations of pods": Row(
         {"podMetadata": {"annotations": {"a": "b"}}},
         "pod.annotations",
         {"a": "b", "openbao.org/unseal-keys": "operator-generated-v1=key"},
     ),
-    "annotations alone keep our name": Row(
+    "annotations without a name keep the default ServiceAccount name": Row(
         {"serviceAccount": {"annotations": {"a": "b"}}}, "service_account", "x-serviceaccount"
     ),
-    "the key is ours": Row({}, "unseal_secret", "x-unseal-key"),
-    "the key may be the user's": Row(
+    "a generated key": Row({}, "unseal_secret", "x-unseal-key"),
+    "a supplied key": Row(
         {"unseal": {"credentialsSecretRef": {"name": "mine"}}}, "unseal_secret", "mine"
     ),
     "restartAt is read from runtime": Row({"runtime": {"restartAt": "1"}}, "pod.restart_at", "1"),
-    "restartAt in its older place": Row({"maintenance": {"restartAt": "2"}}, "pod.restart_at", "2"),
-    "the newer place wins": Row(
+    "the deprecated restartAt": Row({"maintenance": {"restartAt": "2"}}, "pod.restart_at", "2"),
+    "the newer restartAt takes precedence": Row(
         {"runtime": {"restartAt": "1"}, "maintenance": {"restartAt": "2"}}, "pod.restart_at", "1"
     ),
-    "nobody asked for a restart": Row({}, "pod.restart_at", ""),
+    "no restart": Row({}, "pod.restart_at", ""),
     "pull secrets keep their order": Row(
         {"imagePullSecrets": [{"name": "b"}, {"name": "a"}]}, "pod.pull_secrets", ("b", "a")
     ),
     "a certificate is renewed a month before its end": Row({}, "rotate_before", timedelta(days=30)),
-    "or earlier": Row({"tls": {"rotationPeriod": "90m"}}, "rotate_before", timedelta(minutes=90)),
-    "DNS runs where it always does": Row({}, "network.dns_namespace", "kube-system"),
-    "the API server is found unless its range is named": Row({}, "network.api_server_cidrs", ()),
-    "the API server's range may be named": Row(
+    "a certificate is renewed after the rotation period": Row(
+        {"tls": {"rotationPeriod": "90m"}}, "rotate_before", timedelta(minutes=90)
+    ),
+    "the default DNS namespace": Row({}, "network.dns_namespace", "kube-system"),
+    "the API server is discovered by default": Row({}, "network.api_server_cidrs", ()),
+    "an API server range of the spec": Row(
         {"network": {"apiServerCIDR": "10.0.0.0/8"}}, "network.api_server_cidrs", ("10.0.0.0/8",)
     ),
     "without self-init a root token is left": Row({}, "self_init", False),
@@ -141,7 +143,7 @@ REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         "InvalidSpec",
         "spec.tls.enabled, spec.version",
     ),
-    "a spec that needs what is not built": (
+    "a spec with an unsupported feature": (
         gen.cluster(
             controllerJWTMode="Target",
             selfInit={
@@ -154,7 +156,7 @@ REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         "UnsupportedFields",
         "spec.controllerJWTMode",
     ),
-    "a first server that was started twice": (
+    "a first server that restarted before it was ready": (
         NEW,
         booting(gen.pod().ready().with_restarts(code=2)),
         "SelfInitFailed",
@@ -176,9 +178,15 @@ ACCEPTED: dict[str, tuple[gen.Cluster, gen.World]] = {
     "the version that runs": (NEW.initialized("2.4.0"), NOTHING),
     "a newer one": (gen.cluster(version="2.10.0").initialized("2.9.9"), NOTHING),
     "the same version with a v": (gen.cluster(version="v2.4.0").initialized("2.4.0"), NOTHING),
-    "any, while none is known": (NEW.with_status(currentVersion=""), NOTHING),
-    "any, when none is a version": (NEW.with_status(currentVersion="main"), NOTHING),
-    "a field that only costs comfort": (gen.cluster(readReplicas={"replicas": 1}), NOTHING),
+    "any version while none is known": (NEW.with_status(currentVersion=""), NOTHING),
+    "any version if the status has an invalid one": (
+        NEW.with_status(currentVersion="main"),
+        NOTHING,
+    ),
+    "an unsupported field that is not essential": (
+        gen.cluster(readReplicas={"replicas": 1}),
+        NOTHING,
+    ),
     "a first server that starts for the first time": (NEW, booting(gen.pod().ready())),
     "a first server that tries again unready": (NEW, booting(gen.pod().with_restarts())),
     "a restart once data is known to exist": (OLD, booting(gen.pod().ready().with_restarts())),
@@ -194,24 +202,24 @@ def test_accepted(cluster: gen.Cluster, world: gen.World) -> None:
     assert refusal(cluster, world) is None
 
 
-WITNESSES: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
-    "nothing is there": (NEW, NOTHING, False),
+EVIDENCE: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
+    "nothing exists": (NEW, NOTHING, False),
     "the first pod starts": (NEW, booting(gen.pod()), False),
-    "a volume alone says nothing": (NEW, NOTHING.with_claims(0), False),
+    "a volume alone is no evidence": (NEW, NOTHING.with_claims(0), False),
     "the first pod is ready": (NEW, booting(gen.pod().ready()), True),
-    "a pod that ends is no witness": (NEW, booting(gen.pod().ready().terminating()), False),
-    "a server that only says so": (
+    "a terminating pod is no evidence": (NEW, booting(gen.pod().ready().terminating()), False),
+    "a label alone is no evidence": (
         NEW,
         booting(gen.pod().with_server_labels(initialized="true")),
         False,
     ),
-    "the status says so, whatever runs": (OLD, NOTHING, True),
+    "the status is evidence": (OLD, NOTHING, True),
     "a lost status, and no first boot in the template": (
         NEW,
         NOTHING.with_set(gen.stateful_set()),
         True,
     ),
-    "a deleted StatefulSet is no witness": (
+    "a deleted StatefulSet is no evidence": (
         NEW,
         NOTHING.with_set(gen.stateful_set().terminating()),
         False,
@@ -219,7 +227,7 @@ WITNESSES: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("cluster", "world", "initialized"), WITNESSES.values(), ids=WITNESSES)
+@pytest.mark.parametrize(("cluster", "world", "initialized"), EVIDENCE.values(), ids=EVIDENCE)
 def test_evidence_of_data(cluster: gen.Cluster, world: gen.World, initialized: bool) -> None:
     assert is_initialized(cluster.read(), world.facts()) is initialized
     assert gen.resolved(cluster, world).initialized is initialized

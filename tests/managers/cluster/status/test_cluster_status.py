@@ -75,41 +75,47 @@ FIELDS = {
     "ready servers are counted": Row(OLD, FINE.with_pods(LEADER, SECOND), "ready", "2/3"),
     "pods are counted": Row(OLD, FINE.with_pods(LEADER, gen.pod(1)), "replicas", 2),
     "one leader is named": Row(OLD, FINE, "activeLeader", "x-0"),
-    "no leader is named before the first boot is done": Row(
+    "no leader during the first boot": Row(
         NEW, gen.world().with_pods(LEADER.unready()), "activeLeader", ""
     ),
-    "of two none": Row(OLD, FINE.with_pods(LEADER, SECOND.ready(leading=True)), "activeLeader", ""),
-    "the version that all report is told": Row(OLD, FINE, "currentVersion", "2.4.0"),
-    "of two versions the former is kept": Row(
+    "no leader of two": Row(
+        OLD, FINE.with_pods(LEADER, SECOND.ready(leading=True)), "activeLeader", ""
+    ),
+    "the version that all servers report": Row(OLD, FINE, "currentVersion", "2.4.0"),
+    "two versions keep the former one": Row(
         OLD, FINE.with_pods(LEADER, SECOND.ready(version="2.4.1")), "currentVersion", "2.4.0"
     ),
-    "the newer version is told when all report it": Row(
+    "the newer version when all servers report it": Row(
         OLD.with_spec(version="2.4.1"),
         FINE.with_pods(LEADER.ready(version="2.4.1"), SECOND.unready()),
         "currentVersion",
         "2.4.1",
     ),
-    "while nobody is ready it is kept": Row(OLD, FINE.with_pods(), "currentVersion", "2.4.0"),
-    "a cluster that serves runs": Row(NEW, FINE, "phase", "Running"),
-    "a cluster that served once runs": Row(OLD, FINE.with_pods(), "phase", "Running"),
-    "a cluster of which one server serves initialises": Row(
+    "without ready servers the version is kept": Row(
+        OLD, FINE.with_pods(), "currentVersion", "2.4.0"
+    ),
+    "a ready cluster is Running": Row(NEW, FINE, "phase", "Running"),
+    "an initialized cluster is Running": Row(OLD, FINE.with_pods(), "phase", "Running"),
+    "a cluster with one ready server is Initializing": Row(
         NEW, gen.world().with_set(gen.stateful_set()).with_pods(LEADER), "phase", "Initializing"
     ),
-    "a cluster that never served initialises": Row(NEW, gen.world(), "phase", "Initializing"),
-    "a failed first boot is a failure": Row(
+    "a new cluster is Initializing": Row(NEW, gen.world(), "phase", "Initializing"),
+    "a failed first boot is Failed": Row(
         NEW,
         FINE.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().ready().with_restarts()),
         "phase",
         "Failed",
     ),
-    "nothing is sealed": Row(OLD, FINE, "sealed", "false"),
+    "no server is sealed": Row(OLD, FINE, "sealed", "false"),
     "one is sealed": Row(
         OLD, FINE.with_pods(LEADER, SECOND.with_server_labels(sealed="true")), "sealed", "true"
     ),
-    "one does not say": Row(OLD, FINE.with_pods(LEADER, gen.pod(1)), "sealed", "unknown"),
-    "no pod says": Row(OLD, FINE.with_pods(), "sealed", "unknown"),
-    "there is nothing to seal": Row(NEW, gen.world(), "sealed", "unknown"),
-    "a server that is not initialised is not sealed either": Row(
+    "one server without a seal label": Row(
+        OLD, FINE.with_pods(LEADER, gen.pod(1)), "sealed", "unknown"
+    ),
+    "no seal labels": Row(OLD, FINE.with_pods(), "sealed", "unknown"),
+    "no pods": Row(NEW, gen.world(), "sealed", "unknown"),
+    "an uninitialized server is not sealed": Row(
         NEW,
         gen.world().with_pods(gen.pod(0).with_server_labels(sealed="true")),
         "sealed",
@@ -118,9 +124,7 @@ FIELDS = {
     "data exists": Row(OLD, FINE, "initialized", True),
     "it did not initialise itself": Row(OLD, FINE, "selfInitialized", False),
     "it initialised itself": Row(OLD.self_init(), FINE, "selfInitialized", True),
-    "the generation that was looked at is told": Row(
-        OLD.with_metadata(generation=7), FINE, "observedGeneration", 7
-    ),
+    "the observed generation": Row(OLD.with_metadata(generation=7), FINE, "observedGeneration", 7),
     "kubectl scale finds the pods": Row(
         OLD,
         FINE,

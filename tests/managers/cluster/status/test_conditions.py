@@ -92,7 +92,7 @@ MESSAGES: dict[str, tuple[gen.World, Outcome, str, str]] = {
         "Conflict",
         "Secret x-tls-ca exists and belongs to Shop s",
     ),
-    "a pod that cannot run is named with the kubelet's words": (
+    "a pod that cannot run is named with the message of the kubelet": (
         pods(LEADER, gen.pod(1), gen.pod(2).waiting("ImagePullBackOff", "no such image")),
         Wait("NotReady", "1 of 3"),
         "Available",
@@ -159,18 +159,22 @@ def test_invariants_of_a_reconcile(
         assert status_and_reason(status, "Ready") == ("False", this.outcome.reason)
 
 
-# --- what keeps a cluster from production, the most severe first ---
+# --- ProductionReady: the most severe cause first ---
 
 KMS = {"type": "awskms"}
 FIT = {"profile": "Hardened", "tls": {"mode": "External"}, "unseal": KMS}
-# sentence: (cluster as it is fit, except for this; reason of ProductionReady)
+# sentence: (cluster with one flaw, reason of ProductionReady)
 BLOCKERS: dict[str, tuple[gen.World, dict[str, Any], str]] = {
     "a field has no effect": (FINE, {"reconcilePolicies": True, "tls": None}, "UnsupportedFields"),
-    "we hold the key of the authority": (FINE, {"tls": None, "unseal": None}, "OperatorManagedTLS"),
-    "the seal's key lies beside the data": (FINE, {"unseal": None}, "StaticUnsealInUse"),
-    "a root token lies in a Secret": (FINE, {"replicas": 4}, "RootTokenStored"),
+    "the operator has the key of the CA": (
+        FINE,
+        {"tls": None, "unseal": None},
+        "OperatorManagedTLS",
+    ),
+    "the unseal key is in the cluster": (FINE, {"unseal": None}, "StaticUnsealInUse"),
+    "a root token in a Secret": (FINE, {"replicas": 4}, "RootTokenStored"),
     "one server too many or too few": (WITHOUT_TOKEN, {"replicas": 4}, "EvenReplicas"),
-    "nothing speaks against it": (WITHOUT_TOKEN, {}, "ProductionReady"),
+    "no flaw": (WITHOUT_TOKEN, {}, "ProductionReady"),
 }
 MISSING = AdmissionFacts(missing=("lock-managed-scale",))
 

@@ -49,7 +49,7 @@ def one(resource: Resource, policy: str) -> Object:
     return next(body for body in results if body["metadata"]["name"] == name)
 
 
-class Looking:
+class PolicyProcess:
     """A process that reads the policies, with a clock of the test."""
 
     def __init__(self, objects: Iterable[tuple[Resource, Object]]) -> None:
@@ -75,13 +75,13 @@ class Looking:
 
 
 async def test_generated_policies_are_recognised() -> None:
-    looking = Looking(policy_objects())
+    looking = PolicyProcess(policy_objects())
     assert await looking.once() == AdmissionFacts()
     assert looking.gauge == 0
 
 
 async def test_an_absent_object_is_missing() -> None:
-    looking = Looking(())
+    looking = PolicyProcess(())
     names = tuple(sorted(name.removeprefix(PREFIX) for name in (*NAMES, PARAMETERS)))
     assert await looking.once() == AdmissionFacts(missing=names)
     assert looking.gauge == 2 * len(POLICIES) + 1
@@ -118,33 +118,33 @@ async def test_an_edited_object_differs(
 ) -> None:
     edited = one(resource, policy)
     edit(edited["spec"])
-    looking = Looking([*policy_objects(), (resource, edited)])
+    looking = PolicyProcess([*policy_objects(), (resource, edited)])
     assert await looking.once() == AdmissionFacts(different=(policy,))
 
 
 async def test_parameters_that_name_another_operator_differ() -> None:
     changed = parameters(HERE.namespace)
     changed["metadata"]["annotations"][f"{GROUP}/controller"] = "somebody"
-    looking = Looking([*policy_objects(), (SERVICE_ACCOUNT, changed)])
+    looking = PolicyProcess([*policy_objects(), (SERVICE_ACCOUNT, changed)])
     short = PARAMETERS.removeprefix(PREFIX)
     assert await looking.once() == AdmissionFacts(different=(short,))
 
 
 async def test_an_unreadable_object_is_reported() -> None:
-    looking = Looking(policy_objects())
+    looking = PolicyProcess(policy_objects())
     looking.api.refuse(f"get ValidatingAdmissionPolicy {PREFIX}{LOCK}", api_error(403))
     assert await looking.once() == AdmissionFacts(unreadable=(LOCK,))
 
 
 async def test_a_failed_read_keeps_the_last_result() -> None:
-    looking = Looking(policy_objects())
+    looking = PolicyProcess(policy_objects())
     await looking.once()
     looking.api.refuse(f"get ValidatingAdmissionPolicy {PREFIX}{LOCK}", api_error(500))
     assert await looking.once() == AdmissionFacts()
 
 
 async def test_policies_are_read_every_ten_minutes() -> None:
-    looking = Looking(policy_objects())
+    looking = PolicyProcess(policy_objects())
     task = asyncio.create_task(looking.policies.run())
     await looking.policies.ready()
     every = 2 * len(POLICIES) + 1

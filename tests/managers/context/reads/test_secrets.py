@@ -162,7 +162,7 @@ async def test_a_refusal_is_raised_and_not_cached() -> None:
     assert await bench.ask() == "one"
 
 
-class Racing(FakeApi):
+class RacingApi(FakeApi):
     """An API server on which another client writes the Secret after each read."""
 
     async def answering(self, call: Call) -> None:
@@ -170,7 +170,7 @@ class Racing(FakeApi):
 
 
 async def test_a_secret_that_changes_between_two_reads_is_the_newer_one() -> None:
-    bench = Bench(secret(), api=Racing())
+    bench = Bench(secret(), api=RacingApi())
     assert await bench.ask() == "one"
     await bench.clock.advance(15)
     assert await bench.ask() == "after 2 looks"

@@ -1,4 +1,4 @@
-"""managers.context.reads.served_schemas: one comparison, reported once, and again in doubt."""
+"""managers.context.reads.served_schemas: one comparison, reported once."""
 
 import asyncio
 import copy
@@ -49,7 +49,7 @@ class Handler:
         self.notifications += 1
 
 
-class Comparing:
+class SchemaProcess:
     """A process that compares, with a clock of the test."""
 
     def __init__(self, *without: str) -> None:
@@ -70,7 +70,7 @@ class Comparing:
     def publish(self, *without: str) -> None:
         self.api.raw[DOCUMENT] = document(*without)
 
-    async def __aenter__(self) -> "Comparing":
+    async def __aenter__(self) -> "SchemaProcess":
         self.task = asyncio.create_task(self.schemas.run())
         await self.schemas.ready()
         return self
@@ -97,14 +97,14 @@ class Comparing:
 
 
 async def test_crds_of_this_release_lack_nothing() -> None:
-    async with Comparing() as comparing:
+    async with SchemaProcess() as comparing:
         assert comparing.schemas.missing_fields == ()
         assert comparing.schemas.status_of(KIND) is None
         assert (comparing.gauge, comparing.handler.notifications) == (0, 0)
 
 
 async def test_older_crds_are_reported_once_with_the_fields() -> None:
-    async with Comparing("tlsSecrets", "unseal") as comparing:
+    async with SchemaProcess("tlsSecrets", "unseal") as comparing:
         missing_fields = (f"{KIND}.status.tlsSecrets", f"{KIND}.status.unseal")
         assert comparing.schemas.missing_fields == missing_fields
         assert "tlsSecrets" not in gen.present(comparing.schemas.status_of(KIND))["properties"]
@@ -118,7 +118,7 @@ def test_a_kind_that_is_not_served_hides_no_field_of_the_next() -> None:
 
 
 async def test_new_crds_are_detected_soon() -> None:
-    async with Comparing("tlsSecrets") as comparing:
+    async with SchemaProcess("tlsSecrets") as comparing:
         comparing.publish()
         await comparing.clock.advance(PAUSE)
         await comparing.clock.advance(2 * RECHECK_MISSING)
@@ -128,7 +128,7 @@ async def test_new_crds_are_detected_soon() -> None:
 
 
 async def test_an_unchanged_document_is_compared_once() -> None:
-    async with Comparing() as comparing:
+    async with SchemaProcess() as comparing:
         for _ in range(3):
             await comparing.clock.advance(PAUSE)
             await comparing.clock.advance(2 * RECHECK)
@@ -138,7 +138,7 @@ async def test_an_unchanged_document_is_compared_once() -> None:
 
 async def test_a_rejected_write_triggers_a_read_of_the_document() -> None:
     """The CRDs are downgraded and upgraded again while the operator runs."""
-    async with Comparing() as comparing:
+    async with SchemaProcess() as comparing:
         for without in (("tlsSecrets",), (), ("tlsSecrets",)):
             await comparing.clock.advance(PAUSE)
             comparing.publish(*without)
@@ -147,14 +147,14 @@ async def test_a_rejected_write_triggers_a_read_of_the_document() -> None:
 
 
 async def test_an_api_server_that_publishes_nothing_changes_nothing() -> None:
-    comparing = Comparing("tlsSecrets")
+    comparing = SchemaProcess("tlsSecrets")
     comparing.api.raw.clear()
     async with comparing:
         assert comparing.schemas.missing_fields == ()
 
 
 async def test_a_refusal_leaves_the_last_result() -> None:
-    async with Comparing("tlsSecrets") as comparing:
+    async with SchemaProcess("tlsSecrets") as comparing:
         comparing.api.refuse(f"get path {DOCUMENT}", api_error(403))
         await comparing.clock.advance(PAUSE)
         await comparing.clock.advance(2 * RECHECK_MISSING)

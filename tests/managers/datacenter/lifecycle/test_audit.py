@@ -1,4 +1,4 @@
-"""managers.datacenter.lifecycle.audit: each step of a service is on record, once."""
+"""managers.datacenter.lifecycle.audit: each step of a service is logged once."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from contracts.datacenter.service_spec import BootstrapService
 from managers.datacenter.lifecycle.service import NO_OPTIONS, ReconcileOptions
 from tests.managers.datacenter.bodies import service
-from tests.managers.datacenter.service_bench import BUSY, DNS, SHIPPER, Bench, Given
+from tests.managers.datacenter.service_bench import BUSY, DNS, SHIPPER, Bench, StaticHook
 
 
 async def records_of(
@@ -16,7 +16,7 @@ async def records_of(
     declared: Sequence[BootstrapService] | None,
     options: ReconcileOptions = NO_OPTIONS,
 ) -> list[Any]:
-    """The audit records of one pass."""
+    """The audit entries of one reconcile."""
     with capture_logs() as logs:
         await bench.run(declared, options)
     return [entry for entry in logs if entry.get("audit")]
@@ -32,7 +32,7 @@ def outcome(record: Any) -> tuple[Any, ...]:
     return record.get("state"), record.get("reason"), record.get("attempts")
 
 
-async def test_each_step_of_a_life_is_on_record(bench: Bench) -> None:
+async def test_each_step_of_a_service_is_logged(bench: Bench) -> None:
     assert steps(await records_of(bench, [SHIPPER])) == [
         ("shipper", "workload_created"),
         ("shipper", "service_provisioning"),
@@ -49,8 +49,8 @@ async def test_each_step_of_a_life_is_on_record(bench: Bench) -> None:
     assert steps(await records_of(bench, [])) == [("shipper", "workload_removed")]
 
 
-async def test_a_record_says_of_what_it_is_and_who_asked_for_it(bench: Bench) -> None:
-    bench.registry.register(Given("net", SHIPPER))
+async def test_an_audit_entry_has_the_service_and_its_source(bench: Bench) -> None:
+    bench.registry.register(StaticHook("net", SHIPPER))
     records = await records_of(bench, None)
     record = await bench.record()
     common = {
@@ -68,7 +68,7 @@ async def test_a_record_says_of_what_it_is_and_who_asked_for_it(bench: Bench) ->
     assert [outcome(entry) for entry in records] == outcomes
 
 
-async def test_each_failed_attempt_is_on_record(bench: Bench) -> None:
+async def test_each_failed_attempt_is_logged(bench: Bench) -> None:
     bench.provider.fail("provision shipper", BUSY, BUSY)
     await bench.run([])
     seen: list[tuple[Any, ...]] = []
@@ -86,7 +86,7 @@ async def test_each_failed_attempt_is_on_record(bench: Bench) -> None:
     ]
 
 
-async def test_a_datacenter_without_a_change_leaves_no_record(bench: Bench) -> None:
+async def test_an_unchanged_datacenter_logs_nothing(bench: Bench) -> None:
     bench.provider.make_unhealthy("dns")
     bench.provider.fail("provision shop", BUSY)
     declared = [SHIPPER, DNS, service("shop")]

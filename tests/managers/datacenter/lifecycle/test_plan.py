@@ -1,4 +1,4 @@
-"""Which records are made, changed and retired, and what the state of a datacenter holds back."""
+"""Which records are created, changed and retired, and which writes the datacenter state blocks."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ def wanting(*wishes: DesiredService) -> MergeResult:
 
 
 def writes_by_name(plan: RecordPlan) -> dict[str, str]:
-    """What is to be written, by name."""
+    """The planned writes by name."""
     return {
         **{entry.name: "insert" for entry in plan.insert},
         **{old.name: "update" for old, _ in plan.update},
@@ -26,19 +26,22 @@ def writes_by_name(plan: RecordPlan) -> dict[str, str]:
     }
 
 
-# sentence: (what is requested now, whether it is an update)
+# sentence: (the desired service, whether it is an update)
 CHANGES: dict[str, tuple[DesiredService, bool]] = {
     "another body": (desired_service(service("a", replicas=1)), True),
-    "only an order": (desired_service(service("a"), redeploy="2"), True),
+    "only a redeploy token": (desired_service(service("a"), redeploy="2"), True),
     "only a priority": (desired_service(service("a"), priority=3), True),
     "only a source": (desired_service(service("a"), "set/x"), True),
     "the same": (desired_service(service("a")), False),
-    "the same by default": (desired_service(service("a", kind="Deployment", labels={})), False),
+    "the same with explicit defaults": (
+        desired_service(service("a", kind="Deployment", labels={})),
+        False,
+    ),
 }
 
 
 @pytest.mark.parametrize(("now", "updates"), CHANGES.values(), ids=CHANGES)
-def test_what_makes_an_update(now: DesiredService, updates: bool) -> None:
+def test_which_changes_cause_an_update(now: DesiredService, updates: bool) -> None:
     record_plan = plan(FRA1, wanting(now), [record(desired_service(service("a")))], False)
     assert writes_by_name(record_plan) == ({"a": "update"} if updates else {})
 
@@ -91,7 +94,7 @@ RETIRE_ALL = {"change": "retire", "drop": "retire", "keep": "retire"}
         ),
     ],
 )
-def test_the_state_of_a_datacenter_is_a_gate(
+def test_the_state_of_a_datacenter_limits_the_writes(
     state: State, deleting: bool, expected: dict[str, str], blocked: str
 ) -> None:
     record_plan = plan(datacenter(state=state), WANTED, MIXED, deleting)
@@ -108,7 +111,7 @@ def test_the_state_of_a_datacenter_is_a_gate(
         ("Offline", (), True, ""),
     ],
 )
-def test_nothing_that_waits_is_said_where_nothing_waits(
+def test_the_message_names_only_blocked_writes(
     state: State, records: tuple[ServiceRecord, ...], deleting: bool, blocked: str
 ) -> None:
     record_plan = plan(
@@ -117,13 +120,13 @@ def test_nothing_that_waits_is_said_where_nothing_waits(
     assert record_plan == RecordPlan(blocked=blocked)
 
 
-def test_many_names_are_cut() -> None:
+def test_a_long_list_of_names_is_truncated() -> None:
     records = [record(desired_service(service(name))) for name in "gfedcba"]
     blocked = plan(datacenter(state="Draining"), wanting(), records, False).blocked
     assert "no source requests a, b, c, d, e and 2 more any more" in blocked
 
 
-def test_writes_are_by_name_whatever_order_records_and_wishes_come_in() -> None:
+def test_writes_are_sorted_by_name() -> None:
     def names(
         records: Iterable[ServiceRecord], merge_result: MergeResult, place: DatacenterInfo = FRA1
     ) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""What one pass over a datacenter does, and what stops it."""
+"""One reconcile of the services of a datacenter, and errors in it."""
 
 import pytest
 from structlog.testing import capture_logs
@@ -10,12 +10,12 @@ from runtime.outcome import Done, Wait
 from tests.managers.datacenter.bodies import datacenter, service
 from tests.managers.datacenter.memory_provider import MemoryProvider
 from tests.managers.datacenter.memory_store import MemoryStore
-from tests.managers.datacenter.service_bench import BUSY, DNS, FRA, SHIPPER, Bench, Given
+from tests.managers.datacenter.service_bench import BUSY, DNS, FRA, SHIPPER, Bench, StaticHook
 
-# --- what the services of a datacenter always did -------------------------------------------------
+# --- basic behaviour ------------------------------------------------------------------------------
 
 
-async def test_what_is_declared_runs(bench: Bench) -> None:
+async def test_a_declared_service_runs(bench: Bench) -> None:
     report = await bench.run([SHIPPER, {"name": "dns", "services": DNS.to_object()["services"]}])
     assert await bench.states() == {"dns": "Running", "shipper": "Running"}
     assert report.outcome == Done(600.0)
@@ -26,11 +26,11 @@ async def test_what_is_declared_runs(bench: Bench) -> None:
     assert await bench.service.list_by_datacenter(FRA) == report.records
 
 
-# --- what goes wrong elsewhere --------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
-async def test_a_source_that_begins_to_fail_is_logged_once_as_a_warning(bench: Bench) -> None:
-    hook = Given("net", SHIPPER)
+async def test_a_failing_source_is_logged_once_as_a_warning(bench: Bench) -> None:
+    hook = StaticHook("net", SHIPPER)
     bench.registry.register(hook)
     hook.error = RuntimeError("no inventory")
     with capture_logs() as logs:
@@ -56,7 +56,7 @@ async def test_a_source_that_begins_to_fail_is_logged_once_as_a_warning(bench: B
     ]
 
 
-async def test_a_declaration_that_breaks_a_rule_keeps_what_was_declared(bench: Bench) -> None:
+async def test_an_invalid_declaration_keeps_the_former_services(bench: Bench) -> None:
     await bench.run([SHIPPER])
     report = await bench.run([{"name": "Not A Name"}])
     assert await bench.states() == {"shipper": "Running"}
@@ -64,8 +64,8 @@ async def test_a_declaration_that_breaks_a_rule_keeps_what_was_declared(bench: B
     assert "spec.bootstrapServices[0].name" in source.error
 
 
-async def test_a_conflict_is_told_once_and_again_when_it_came_back(bench: Bench) -> None:
-    hook = Given("net", service("shipper", replicas=9))
+async def test_a_conflict_causes_one_event_until_it_recurs(bench: Bench) -> None:
+    hook = StaticHook("net", service("shipper", replicas=9))
     bench.registry.register(hook)
     for _ in range(3):
         await bench.run()
@@ -78,14 +78,14 @@ async def test_a_conflict_is_told_once_and_again_when_it_came_back(bench: Bench)
     assert bench.events_sent.count(("fra1", "Warning", "Conflict")) == 2
 
 
-async def test_a_defect_of_a_provider_is_a_failure_of_one_record(bench: Bench) -> None:
-    class Defect(MemoryProvider):
+async def test_an_exception_of_a_provider_fails_one_record(bench: Bench) -> None:
+    class DefectiveProvider(MemoryProvider):
         async def provision(self, record: ServiceRecord, vaults: object) -> None:
             if record.name == "dns":
                 raise KeyError("main")
             await super().provision(record, ())
 
-    bench.providers["memory"] = Defect()
+    bench.providers["memory"] = DefectiveProvider()
     await bench.run([DNS, SHIPPER])
     assert await bench.states() == {"dns": "Failed", "shipper": "Running"}
     progress = (await bench.record("dns")).progress
@@ -93,14 +93,14 @@ async def test_a_defect_of_a_provider_is_a_failure_of_one_record(bench: Bench) -
     assert progress.next_retry is not None
 
 
-async def test_a_store_that_fails_for_one_record_stops_no_other(bench: Bench) -> None:
-    class Failing(MemoryStore):
+async def test_a_store_error_for_one_record_does_not_stop_others(bench: Bench) -> None:
+    class FailingStore(MemoryStore):
         async def record(self, record: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
             if record.name == "dns":
                 raise OSError("disk full")
             return await super().record(record, progress)
 
-    bench.memory = Failing()
+    bench.memory = FailingStore()
     bench.store = bench.memory
     bench.restart()
     report = await bench.run([DNS, SHIPPER])
@@ -109,7 +109,7 @@ async def test_a_store_that_fails_for_one_record_stops_no_other(bench: Bench) ->
         ("dns", "OSError: disk full")
     ]
     assert report.outcome == Wait("WriteFailed", "dns: OSError: disk full", 5.0)
-    # What cannot be recorded is not begun.
+    # No step starts that cannot be recorded.
     assert bench.provider.names_of("provision") == ["shipper"]
 
 
@@ -125,7 +125,7 @@ async def test_a_lost_lease_ends_the_pass(bench: Bench, call: str) -> None:
         await bench.run([SHIPPER])
 
 
-async def test_an_unknown_provider_is_told_and_stops_nothing_else(bench: Bench) -> None:
+async def test_an_unknown_provider_is_reported_and_stops_no_other_datacenter(bench: Bench) -> None:
     elsewhere = datacenter("ams1", provider="nomad")
     for _ in range(3):
         await bench.run(where=elsewhere)
@@ -145,7 +145,7 @@ async def test_an_unknown_provider_is_told_and_stops_nothing_else(bench: Bench) 
     assert (record.progress.state, record.progress.failure) == ("Running", None)
 
 
-async def test_a_provider_that_cannot_look_is_a_failure_that_ends_by_itself(bench: Bench) -> None:
+async def test_a_failed_observation_is_retried(bench: Bench) -> None:
     await bench.run()
     forbidden = ProviderError("Rejected", "cannot list", terminal=True)
     bench.provider.fail("observe shipper", forbidden)
@@ -165,14 +165,14 @@ async def test_a_provider_that_cannot_look_is_a_failure_that_ends_by_itself(benc
 # --- single records -------------------------------------------------------------------------------
 
 
-async def test_converge_touches_no_provider(bench: Bench) -> None:
+async def test_converge_does_not_call_the_provider(bench: Bench) -> None:
     report = await bench.service.converge(FRA, [SHIPPER])
     assert bench.provider.calls == []
     assert report.outcomes == {}
     assert await bench.states() == {"shipper": "Pending"}
 
 
-async def test_a_provision_decided_on_an_outdated_record_is_not_begun(bench: Bench) -> None:
+async def test_no_provision_starts_from_an_outdated_record(bench: Bench) -> None:
     await bench.service.converge(FRA, [service("shipper")])
     stale = await bench.record()
     await bench.service.converge(FRA, [service("shipper", replicas=2)])
@@ -182,7 +182,7 @@ async def test_a_provision_decided_on_an_outdated_record_is_not_begun(bench: Ben
     assert bench.provider.names_of("provision") == []
 
 
-async def test_re_added_while_a_failed_retire_sits_in_retiring(bench: Bench) -> None:
+async def test_a_service_is_added_again_while_its_deletion_fails(bench: Bench) -> None:
     await bench.run()
     first = await bench.record()
     bench.provider.fail("deprovision shipper", BUSY)
@@ -202,7 +202,7 @@ async def test_re_added_while_a_failed_retire_sits_in_retiring(bench: Bench) -> 
     assert list(bench.provider.workloads) == [successor.id]
 
 
-async def test_a_retire_that_goes_on_forgets_its_failure(bench: Bench) -> None:
+async def test_a_deletion_that_continues_clears_its_failure(bench: Bench) -> None:
     await bench.run()
     bench.provider.fail("deprovision shipper", BUSY)
     bench.provider.delay_deletion("shipper", 1)
@@ -216,16 +216,16 @@ async def test_a_retire_that_goes_on_forgets_its_failure(bench: Bench) -> None:
     assert await bench.states() == {}
 
 
-class Raced(MemoryStore):
-    """A store in which somebody else is always faster to let a record go."""
+class RacedStore(MemoryStore):
+    """A store in which another process always removes a record first."""
 
     async def remove(self, record: ServiceRecord) -> bool:
         await super().remove(record)
         return await super().remove(record)
 
 
-async def test_who_lets_a_record_go_tells_of_it_and_nobody_else(bench: Bench) -> None:
-    bench.store = bench.memory = Raced()
+async def test_only_the_process_that_removes_a_record_sends_the_event(bench: Bench) -> None:
+    bench.store = bench.memory = RacedStore()
     bench.restart()
     await bench.run()
     assert bench.events == ["shipper Started", "shipper Succeeded"]

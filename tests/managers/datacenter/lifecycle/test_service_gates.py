@@ -1,4 +1,4 @@
-"""What the state of a datacenter and dependencies let happen."""
+"""The steps that the state of a datacenter and dependencies allow."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ from tests.managers.datacenter.service_bench import (
 # --- states of the datacenter ---------------------------------------------------------------------
 
 
-async def test_a_retire_that_began_waits_for_the_end_of_maintenance(bench: Bench) -> None:
+async def test_a_deletion_waits_for_the_end_of_maintenance(bench: Bench) -> None:
     bench.provider.delay_deletion("shipper", 1)
     await bench.run()
     await bench.run([])
@@ -34,7 +34,7 @@ async def test_a_retire_that_began_waits_for_the_end_of_maintenance(bench: Bench
 # --- dependencies ---------------------------------------------------------------------------------
 
 
-async def test_a_service_is_made_behind_what_it_depends_on(bench: Bench) -> None:
+async def test_a_service_is_created_after_its_dependencies(bench: Bench) -> None:
     bench.provider.make_unhealthy("dns")
     report = await bench.run([SHOP, DNS])
     assert await bench.states() == {"dns": "Provisioning", "shop": "Pending"}
@@ -46,9 +46,11 @@ async def test_a_service_is_made_behind_what_it_depends_on(bench: Bench) -> None
     assert await bench.states() == {"dns": "Running", "shop": "Running"}
 
 
-@pytest.mark.parametrize("answers", [True, False], ids=["ill", "nobody can look"])
-async def test_a_dependency_is_looked_at_and_not_believed(bench: Bench, answers: bool) -> None:
-    """Its record may say Running since before a crash."""
+@pytest.mark.parametrize("answers", [True, False], ids=["unhealthy", "not observable"])
+async def test_a_dependency_is_observed_again_and_not_read_from_its_record(
+    bench: Bench, answers: bool
+) -> None:
+    """Its record may be outdated after a crash."""
     await bench.run([DNS])
     await bench.service.converge(FRA, [SHOP, DNS])
     if answers:
@@ -61,13 +63,13 @@ async def test_a_dependency_is_looked_at_and_not_believed(bench: Bench, answers:
     assert (await bench.record("shop")).progress.state == "Pending"
 
 
-async def test_a_dependency_that_is_to_go_does_not_run(bench: Bench) -> None:
+async def test_a_retiring_dependency_does_not_count_as_running(bench: Bench) -> None:
     await bench.run([SHOP, DNS])
     await bench.run([SHOP, service("late", depends_on=("dns",))])
     assert await bench.states() == {"dns": "Retiring", "late": "Pending", "shop": "Running"}
 
 
-async def test_an_existing_service_is_changed_whatever_its_dependency_does(bench: Bench) -> None:
+async def test_an_existing_service_is_updated_regardless_of_its_dependency(bench: Bench) -> None:
     await bench.run([SHOP, DNS])
     bench.provider.make_unhealthy("dns")
     await bench.run([service("shop", depends_on=("dns",), replicas=3), DNS])
@@ -75,19 +77,19 @@ async def test_an_existing_service_is_changed_whatever_its_dependency_does(bench
     assert bench.provider.names_of("provision") == ["dns", "shop", "shop"]
 
 
-async def test_who_asks_for_a_vault_is_told_of_each_and_nobody_else(bench: Bench) -> None:
+async def test_only_dependents_on_vaults_get_the_addresses_of_vaults(bench: Bench) -> None:
     other = service("other", depends_on=("vault",))
     await bench.run([READER, other, VAULT, openbao("archive")])
     assert set((await bench.states()).values()) == {"Running"}
-    events_sent = bench.provider.workloads[(await bench.record("reader")).id].vaults
-    assert [(vault.service, vault.address) for vault in events_sent] == [
+    vaults = bench.provider.workloads[(await bench.record("reader")).id].vaults
+    assert [(vault.service, vault.address) for vault in vaults] == [
         ("archive", "https://archive.dc-fra1.svc:8200"),
         ("vault", "https://vault.dc-fra1.svc:8200"),
     ]
     assert bench.provider.workloads[(await bench.record("other")).id].vaults == ()
 
 
-async def test_what_others_need_goes_last(bench: Bench) -> None:
+async def test_a_dependency_is_deleted_after_its_dependents(bench: Bench) -> None:
     await bench.run([SHOP, DNS])
     report = await bench.run([SHOP])
     message = "waiting for the deletion of these services: shop"
@@ -98,7 +100,7 @@ async def test_what_others_need_goes_last(bench: Bench) -> None:
     assert bench.provider.names_of("deprovision") == ["shop", "dns"]
 
 
-async def test_what_a_provider_that_nobody_has_never_made_goes_at_once(bench: Bench) -> None:
+async def test_a_record_of_an_unknown_provider_is_deleted_immediately(bench: Bench) -> None:
     wrong = datacenter("ams1", provider="nomad")
     await bench.run(where=wrong)
     await bench.run(None, DELETING, where=wrong)

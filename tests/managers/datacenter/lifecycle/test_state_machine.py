@@ -1,4 +1,4 @@
-"""Where a record is, what is done about it, and what is recorded."""
+"""The state of a record, the next action, and the recorded progress."""
 
 import itertools
 from dataclasses import replace
@@ -57,7 +57,7 @@ BROKEN = ServiceProgress(
 
 
 def failing(after: int = 5, digest: str = DIGEST) -> ServiceProgress:
-    """A failure whose next attempt is so many seconds from now."""
+    """A failure whose next attempt is that many seconds from now."""
     later = NOW + timedelta(seconds=after)
     return ServiceProgress("Failed", "the server is busy", digest, 1, later, BUSY)
 
@@ -90,19 +90,19 @@ UNKNOWN = replace(BROKEN, failure=Failure(UNKNOWN_PROVIDER, "x", NOW))
 VAULT = ("vault",)
 
 CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
-    "nothing is there yet": (facts(NOTHING), CREATES),
+    "nothing exists yet": (facts(NOTHING), CREATES),
     "a dependency is missing": (facts(NOTHING, unmet_dependencies=VAULT), WAITS),
     "two dependencies are missing": (
         facts(NOTHING, unmet_dependencies=("vault", "dns")),
         replace(WAITS, message="waiting for these services to run: vault, dns"),
     ),
-    "part of it is there": (facts(PART), UPDATES),
-    "part of it is there, without a dependency": (facts(PART, unmet_dependencies=VAULT), UPDATES),
-    "another body runs": (facts(OLD), UPDATES),
-    "another body runs without a dependency": (facts(OLD, unmet_dependencies=VAULT), UPDATES),
+    "some objects exist": (facts(PART), UPDATES),
+    "some objects exist without a dependency": (facts(PART, unmet_dependencies=VAULT), UPDATES),
+    "another body is applied": (facts(OLD), UPDATES),
+    "another body is applied without a dependency": (facts(OLD, unmet_dependencies=VAULT), UPDATES),
     "pods start": (facts(STARTING), STARTS),
-    "pods say why not": (facts(PULLING), replace(STARTS, message="image cannot be pulled")),
-    "all is well": (facts(WELL), RUNS),
+    "pods report a problem": (facts(PULLING), replace(STARTS, message="image cannot be pulled")),
+    "all is healthy": (facts(WELL), RUNS),
     "an attempt failed, and the next is later": (facts(NOTHING, failing()), FAILS),
     "a change failed, and the next attempt is later": (facts(OLD, failing()), FAILS),
     "the next attempt is due": (facts(NOTHING, failing(after=0)), UPDATES),
@@ -110,11 +110,11 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
     "a terminal failure": (facts(NOTHING, BROKEN), REJECTED),
     "a terminal failure of another body": (facts(NOTHING, replace(BROKEN, digest="old")), CREATES),
     "failed, unmet dependency": (facts(NOTHING, failing(after=0), unmet_dependencies=VAULT), WAITS),
-    "it is as wanted in spite of a failure": (facts(WELL, BROKEN), RUNS),
-    "it starts in spite of a failure": (facts(STARTING, BROKEN), STARTS),
-    "nobody knew its provider, and now somebody does": (facts(NOTHING, UNKNOWN), CREATES),
-    "Draining goes on making": (facts(NOTHING, datacenter_state="Draining"), CREATES),
-    "Maintenance looks on": (facts(WELL, datacenter_state="Maintenance"), RUNS),
+    "healthy after a terminal failure": (facts(WELL, BROKEN), RUNS),
+    "starting after a terminal failure": (facts(STARTING, BROKEN), STARTS),
+    "its provider is known again": (facts(NOTHING, UNKNOWN), CREATES),
+    "Draining creates": (facts(NOTHING, datacenter_state="Draining"), CREATES),
+    "Maintenance observes": (facts(WELL, datacenter_state="Maintenance"), RUNS),
     **{
         f"Maintenance in {state}": (
             facts(*observed, datacenter_state="Maintenance", retiring=state == "Retiring"),
@@ -122,27 +122,27 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
         )
         for state, observed in MAINTENANCE.items()
     },
-    "it is to go": (facts(WELL, retiring=True), DELETES),
-    "it is to go, and was never made": (facts(NOTHING, retiring=True), DELETES),
-    "it goes and waits for none": (
+    "retiring": (facts(WELL, retiring=True), DELETES),
+    "retiring and never created": (facts(NOTHING, retiring=True), DELETES),
+    "retiring with a missing dependency": (
         facts(NOTHING, retiring=True, unmet_dependencies=VAULT),
         DELETES,
     ),
-    "it is to go, and failed for good before": (facts(PART, BROKEN, retiring=True), DELETES),
-    "others depend on it": (
+    "retiring after a terminal failure": (facts(PART, BROKEN, retiring=True), DELETES),
+    "retiring with dependents": (
         facts(WELL, retiring=True, dependents=("dns", "shop")),
         ServiceVerdict("Retiring", "waiting for the deletion of these services: dns, shop", ""),
     ),
-    "others depend on it, and it stays": (facts(WELL, dependents=("shop",)), RUNS),
-    "a retire failed, and the next attempt is later": (
+    "not retiring with dependents": (facts(WELL, dependents=("shop",)), RUNS),
+    "a deletion failed, and the next attempt is later": (
         facts(WELL, failing(digest=RETIRE), retiring=True),
         replace(FAILS, state="Retiring"),
     ),
-    "a failed retire whose time has come": (
+    "a failed deletion whose retry is due": (
         facts(WELL, failing(0, RETIRE), retiring=True),
         DELETES,
     ),
-    "it was proven to be gone": (
+    "retiring and deleted": (
         facts(WELL, retiring=True, gone=True),
         ServiceVerdict("Retired", "all of its objects are deleted", "remove"),
     ),
@@ -150,21 +150,21 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
 
 
 @pytest.mark.parametrize(("given", "expected"), CASES.values(), ids=CASES)
-def test_verdict(given: ServiceFacts, expected: ServiceVerdict) -> None:
+def test_the_decision_for_each_state(given: ServiceFacts, expected: ServiceVerdict) -> None:
     assert decide_service(given) == expected
-    # No stored state changes it.
+    # The decision does not depend on the stored state.
     for state, since in itertools.product(STATES, (None, NOW)):
         stored = replace(given.record.progress, state=state, running_since=since)
         assert decide_service(replace(given, record=replace(given.record, progress=stored))) == (
             expected
         )
-    # The same facts are recorded once.
+    # Equal facts cause no second change.
     once = record_progress(given)
     again = replace(given, record=replace(given.record, progress=once))
     assert record_progress(again) == once
 
 
-def test_a_datacenter_that_is_offline_shows_what_was_known() -> None:
+def test_an_offline_datacenter_keeps_the_last_known_status() -> None:
     for state in STATES:
         service_facts = facts(None, ServiceProgress(state, attempts=3), datacenter_state="Offline")
         verdict = decide_service(service_facts)
@@ -180,7 +180,7 @@ def record_progress(facts: ServiceFacts) -> ServiceProgress:
     return progress_of(facts, decide_service(facts))
 
 
-def test_what_runs_is_recorded_with_its_objects() -> None:
+def test_a_running_service_is_recorded_with_its_objects() -> None:
     assert record_progress(facts(WELL)) == ServiceProgress(
         state="Running",
         digest=DIGEST,
@@ -192,7 +192,7 @@ def test_what_runs_is_recorded_with_its_objects() -> None:
 
 
 @pytest.mark.parametrize("hours", [1, 1000])
-def test_no_record_changes_because_time_goes_by(hours: int) -> None:
+def test_time_alone_changes_no_record(hours: int) -> None:
     for seen, progress in (
         (WELL, ServiceProgress(attempts=4)),
         (STARTING, None),
@@ -205,17 +205,20 @@ def test_no_record_changes_because_time_goes_by(hours: int) -> None:
 
 # sentence: (facts, the state, digest, attempts and failure that are recorded)
 RECORDED: dict[str, tuple[ServiceFacts, tuple[Any, ...]]] = {
-    "a new goal forgets them": (facts(OLD, failing(500, "old")), ("Provisioning", DIGEST, 0, None)),
+    "a new digest clears them": (
+        facts(OLD, failing(500, "old")),
+        ("Provisioning", DIGEST, 0, None),
+    ),
     "another attempt keeps them": (facts(OLD, failing(0)), ("Provisioning", DIGEST, 1, BUSY)),
-    "what is as wanted forgets its failure and not its count": (
+    "a success clears the failure and keeps the count": (
         facts(WELL, failing()),
         ("Running", DIGEST, 1, None),
     ),
-    "what cannot be attempted yet is not counted as tried": (
+    "a wait does not count as an attempt": (
         facts(OLD, failing(digest="old"), datacenter_state="Maintenance"),
         ("Provisioning", "old", 1, BUSY),
     ),
-    "a provider that is known again ends its failure": (
+    "a known provider clears the failure": (
         facts(NOTHING, UNKNOWN, datacenter_state="Maintenance"),
         ("Pending", DIGEST, 0, None),
     ),
@@ -230,14 +233,14 @@ def test_which_failure_is_recorded(given: ServiceFacts, expected: tuple[Any, ...
 
 
 @pytest.mark.parametrize(("ran", "attempts"), [(599, 4), (600, 0)])
-def test_the_count_ends_with_ten_minutes_of_running(ran: int, attempts: int) -> None:
+def test_ten_minutes_of_running_reset_the_attempts(ran: int, attempts: int) -> None:
     since = NOW - timedelta(seconds=ran)
     before = ServiceProgress("Running", digest=DIGEST, attempts=4, running_since=since)
     known = record_progress(facts(STARTING, before))
     assert (known.state, known.attempts, known.running_since) == ("Provisioning", attempts, None)
 
 
-def test_running_keeps_its_time_until_another_body_runs() -> None:
+def test_running_since_changes_only_with_the_digest() -> None:
     since = NOW - timedelta(hours=1)
     before = ServiceProgress("Running", digest=DIGEST, running_since=since)
     assert record_progress(facts(WELL, before)).running_since == since
@@ -274,7 +277,7 @@ OTHER = replace(failing(), failure=Failure("QuotaExceeded", "pods", NOW))
         (RUNNING, replace(failing(digest=RETIRE), state="Retiring"), (FAILED,)),
     ],
 )
-def test_each_transition_is_told_once(
+def test_each_transition_causes_one_event(
     before: ServiceProgress, after: ServiceProgress, events_sent: tuple[EventRecord, ...]
 ) -> None:
     service_record: ServiceRecord = replace(SHIPPER, progress=before)
@@ -298,5 +301,7 @@ def test_each_transition_is_told_once(
         (failing(40), "Offline", 600.0),
     ],
 )
-def test_the_next_look(progress: ServiceProgress, datacenter_state: State, after: float) -> None:
+def test_the_requeue_interval(
+    progress: ServiceProgress, datacenter_state: State, after: float
+) -> None:
     assert requeue_after(progress.state, progress, datacenter_state, NOW) == after

@@ -1,4 +1,4 @@
-"""Which provider a service gets, by its kind, and that it keeps it."""
+"""The provider of a service by its kind, which never changes."""
 
 import random
 from dataclasses import replace
@@ -26,7 +26,7 @@ def _unused_caches(caches: object) -> None:
 
 
 class World:
-    """The provider over an API server that serves no other kind, and what its workloads were asked.
+    """The provider with an API server that serves no other kind, and a recording workload provider.
 
     `workloads` may be those of a bench."""
 
@@ -38,7 +38,7 @@ class World:
         self.provider = ServicesProvider(self.workloads, others)
 
 
-async def test_what_runs_pods_goes_to_the_provider_of_workloads() -> None:
+async def test_workloads_use_the_kubernetes_provider() -> None:
     world = World()
     await world.provider.provision(SHIPPER, ())
     assert (await world.provider.observe(SHIPPER)).present
@@ -65,7 +65,9 @@ async def failure_of(bench: Bench, name: str) -> tuple[str, str]:
     return progress.state, progress.failure.reason if progress.failure else ""
 
 
-async def test_a_service_that_becomes_objects_fails_and_goes_with_its_pods(bench: Bench) -> None:
+async def test_a_workload_that_changes_to_objects_fails_and_is_deleted_with_its_pods(
+    bench: Bench,
+) -> None:
     bench.providers["memory"] = World(bench.provider).provider
     await bench.run([service("a")])
     ref = (await bench.record("a")).progress.provider_ref
@@ -79,7 +81,7 @@ async def test_a_service_that_becomes_objects_fails_and_goes_with_its_pods(bench
     assert bench.provider.workloads == {}
 
 
-async def test_objects_that_become_a_service_run_no_pods(bench: Bench) -> None:
+async def test_objects_that_change_to_a_workload_run_no_pods(bench: Bench) -> None:
     bench.providers["memory"] = World(bench.provider).provider
     await bench.service.converge(FRA, [service("a")])
     record = await bench.record("a")

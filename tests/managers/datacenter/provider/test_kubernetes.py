@@ -1,4 +1,4 @@
-"""managers.datacenter.provider.kubernetes: what reaches the API server, and what is left of it."""
+"""managers.datacenter.provider.kubernetes: the requests to the API server, and their result."""
 
 import pytest
 
@@ -22,10 +22,10 @@ from tests.managers.datacenter.provider_bench import (
     Bench,
     Nth,
     cluster,
-    events_sent,
     refusal_of,
     refusing,
     shipper,
+    vault_client,
     with_volume,
 )
 
@@ -41,10 +41,10 @@ def owner_of(live: Object | None) -> Object:
 
 
 class TestProvision:
-    async def test_what_runs_it_is_made_last(self) -> None:
+    async def test_the_workload_is_created_last(self) -> None:
         bench = Bench()
-        await bench.provision(events_sent(), VAULT)
-        assert [word for word in bench.names_of if word.startswith("PATCH")] == [
+        await bench.provision(vault_client(), VAULT)
+        assert [word for word in bench.take_requests() if word.startswith("PATCH")] == [
             f"PATCH configmaps {FILES}",
             f"PATCH configmaps {OPENBAO}",
             f"PATCH services {NAME}",
@@ -61,20 +61,22 @@ class TestProvision:
 
     @pytest.mark.parametrize(
         "record",
-        [events_sent(), with_volume(), shipper(kind="DaemonSet"), cluster()],
+        [vault_client(), with_volume(), shipper(kind="DaemonSet"), cluster()],
         ids=lambda record: record.desired.service.kind,
     )
     @pytest.mark.parametrize("restarted", [False, True])
-    async def test_the_second_time_is_quiet(self, record: ServiceRecord, restarted: bool) -> None:
+    async def test_a_second_provision_sends_no_writes(
+        self, record: ServiceRecord, restarted: bool
+    ) -> None:
         bench = Bench()
         await bench.provision(record, VAULT)
         if restarted:
             bench.restart()
-        assert bench.names_of
+        assert bench.take_requests()
         for _ in range(3):
             await bench.provision(record, VAULT)
             assert (await bench.observe(record)).digest == record.desired.digest
-        assert bench.names_of == []
+        assert bench.take_requests() == []
 
     @pytest.mark.parametrize(
         ("record", "then", "calls"),
@@ -102,11 +104,11 @@ class TestProvision:
         bench.server.requests.clear()
         assert (await bench.observe(then)).digest not in ("", then.desired.digest)
         await bench.provision(then)
-        assert bench.names_of == calls
+        assert bench.take_requests() == calls
         assert bench.uids() == before
         assert (await bench.observe(then)).digest == then.desired.digest
 
-    async def test_what_somebody_changed_is_seen_and_mended(self) -> None:
+    async def test_a_foreign_change_is_detected_and_reverted(self) -> None:
         bench, record = Bench(), shipper(replicas=2)
         await bench.provision(record)
 
@@ -116,13 +118,13 @@ class TestProvision:
         bench.edit(DEPLOYMENT, NAME, scaled)
         bench.server.requests.clear()
         assert (await bench.observe(record)).digest == ""
-        assert bench.names_of == []
+        assert bench.take_requests() == []
         await bench.provision(record)
-        assert bench.names_of == [f"PATCH deployments {NAME}"]
+        assert bench.take_requests() == [f"PATCH deployments {NAME}"]
         assert (bench.live(DEPLOYMENT, NAME) or {})["spec"]["replicas"] == 2
         assert (await bench.observe(record)).digest == record.desired.digest
 
-    async def test_a_value_in_another_form_is_sent_once(
+    async def test_a_value_that_the_server_normalizes_is_sent_once(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         bench, record = Bench(), shipper()
@@ -135,14 +137,14 @@ class TestProvision:
 
         monkeypatch.setattr(storage, "put", other_form)
         await bench.provision(record)
-        assert bench.names_of
+        assert bench.take_requests()
         assert (await bench.observe(record)).digest == record.desired.digest
         await bench.provision(record)
-        assert bench.names_of == []
+        assert bench.take_requests() == []
 
-    async def test_what_is_not_wanted_any_more_goes(self) -> None:
+    async def test_objects_outside_the_spec_are_deleted(self) -> None:
         bench = Bench()
-        await bench.provision(events_sent(), VAULT)
+        await bench.provision(vault_client(), VAULT)
         record = shipper(part={"ports": (), "config_files": ()})
         await bench.provision(record)
         assert bench.names() == [f"Deployment {NAME}"]
@@ -175,18 +177,20 @@ class TestRefusals:
             (Fault(FaultKind.REFUSED), ("Unavailable", False)),
         ],
     )
-    async def test_the_reason_of_an_answer(self, fault: Fault, answer: tuple[str, bool]) -> None:
+    async def test_the_reason_of_an_error_response(
+        self, fault: Fault, answer: tuple[str, bool]
+    ) -> None:
         bench = Bench()
         bench.wire.faults = Always("PATCH", fault)
         assert await refusal_of(bench, shipper()) == answer
 
-    async def test_a_namespace_that_goes(self) -> None:
+    async def test_a_terminating_namespace_is_reported(self) -> None:
         bench = Bench()
         bench.server.put(NAMESPACES, {"metadata": {"name": NAMESPACE}})
         bench.server.remove(NAMESPACES, ObjectKey("", NAMESPACE))
         assert await refusal_of(bench, shipper()) == ("Terminating", False)
 
-    async def test_what_belongs_to_others_is_left_alone(self) -> None:
+    async def test_an_object_of_another_owner_is_not_changed(self) -> None:
         bench = Bench()
         theirs = {"metadata": {"name": NAME, "namespace": NAMESPACE}, "spec": {"replicas": 9}}
         bench.server.put(DEPLOYMENT, theirs)
@@ -195,7 +199,7 @@ class TestRefusals:
         assert (raised.value.reason, raised.value.terminal) == ("Foreign", True)
         assert (bench.live(DEPLOYMENT, NAME) or {})["spec"] == {"replicas": 9}
 
-    async def test_what_is_being_deleted_is_waited_for(self) -> None:
+    async def test_a_terminating_object_is_waited_for(self) -> None:
         bench, record = Bench(), shipper()
         await bench.provision(record)
         bench.edit(SERVICE, NAME, HELD)
@@ -203,7 +207,7 @@ class TestRefusals:
         assert await refusal_of(bench, record) == ("Terminating", False)
         assert (await bench.observe(record)).digest == ""
 
-    async def test_who_may_no_longer_write_is_told_so(self) -> None:
+    async def test_a_lost_lease_is_raised(self) -> None:
         def guard() -> None:
             raise LeaseLost("the lease ran out")
 
@@ -212,7 +216,7 @@ class TestRefusals:
             await bench.provision(shipper())
         assert bench.names() == []
 
-    async def test_a_change_that_nobody_foresaw_needs_a_new_set(self) -> None:
+    async def test_an_unexpected_immutable_field_recreates_the_stateful_set(self) -> None:
         bench = Bench()
         await bench.bring(with_volume())
         bench.controllers()
@@ -223,7 +227,7 @@ class TestRefusals:
         bench.server.requests.clear()
         record = with_volume(replicas=2)
         await bench.provision(record)
-        assert bench.names_of[-1] == f"DELETE statefulsets {NAME}"
+        assert bench.take_requests()[-1] == f"DELETE statefulsets {NAME}"
         live = bench.live(STATEFUL_SET, NAME) or {}
         assert live["metadata"]["finalizers"] == ["orphan"]
         await bench.bring(record)

@@ -1,4 +1,4 @@
-"""managers.datacenter.provider.kubernetes: what cannot change in place, and news of vaults."""
+"""managers.datacenter.provider.kubernetes: recreations, and changes of vaults."""
 
 import pytest
 
@@ -16,15 +16,15 @@ from tests.managers.datacenter.provider_bench import (
     VAULT,
     Bench,
     cluster,
-    events_sent,
     refusal_of,
     shipper,
+    vault_client,
     with_volume,
 )
 
 
-class TestAnew:
-    """What cannot be changed in place."""
+class TestRecreation:
+    """Changes of immutable fields."""
 
     @pytest.mark.parametrize(
         "record",
@@ -38,7 +38,9 @@ class TestAnew:
         ],
         ids=["policy", "size", "no volume", "class"],
     )
-    async def test_pods_and_volumes_of_a_set_are_left_behind(self, record: ServiceRecord) -> None:
+    async def test_a_recreated_stateful_set_keeps_its_pods_and_volumes(
+        self, record: ServiceRecord
+    ) -> None:
         bench = Bench()
         await bench.bring(with_volume())
         bench.controllers()
@@ -47,21 +49,21 @@ class TestAnew:
         await bench.provision(record)
         live = bench.live(STATEFUL_SET, NAME) or {}
         if record.desired.service.volume_policy == "Delete":
-            assert bench.names_of == [f"PATCH statefulsets {NAME}"]
+            assert bench.take_requests() == [f"PATCH statefulsets {NAME}"]
             return
-        assert bench.names_of == [f"DELETE statefulsets {NAME}"]
+        assert bench.take_requests() == [f"DELETE statefulsets {NAME}"]
         assert live["metadata"]["finalizers"] == ["orphan"]
         assert (await bench.observe(record)).digest == ""
-        # Until the garbage collector has let its pods go, there is nothing to do.
+        # Until the garbage collector has orphaned the pods, there is nothing to do.
         await bench.provision(record)
-        assert bench.names_of == []
+        assert bench.take_requests() == []
         bench.controllers()
         await bench.provision(record)
         after = bench.live(STATEFUL_SET, NAME) or {}
         assert after["metadata"]["uid"] != before["metadata"]["uid"]
         assert (await bench.observe(record)).digest == record.desired.digest
 
-    async def test_volumes_that_would_go_with_the_set_are_kept_first(self) -> None:
+    async def test_the_pvc_retention_policy_is_set_before_the_recreation(self) -> None:
         bench = Bench()
         await bench.bring(with_volume(volume_policy="Delete"))
         bench.controllers()
@@ -72,18 +74,18 @@ class TestAnew:
         policy = "persistentVolumeClaimRetentionPolicy"
         kept = {"whenDeleted": "Retain", "whenScaled": "Retain"}
         assert (bench.live(STATEFUL_SET, NAME) or {})["spec"][policy] == kept
-        # Its controller has to take the volumes' owner off.
+        # Its controller must remove the owner of the volumes.
         await bench.provision(record)
-        assert bench.names_of == [f"PATCH statefulsets {NAME}"]
+        assert bench.take_requests() == [f"PATCH statefulsets {NAME}"]
         bench.controllers()
         await bench.provision(record)
-        assert bench.names_of == [f"DELETE statefulsets {NAME}"]
+        assert bench.take_requests() == [f"DELETE statefulsets {NAME}"]
         await bench.bring(record)
         went = {"whenDeleted": "Delete", "whenScaled": "Retain"}
         assert (bench.live(STATEFUL_SET, NAME) or {})["spec"][policy] == went
 
     @pytest.mark.parametrize("volume_policy", ["Retain", "Delete"])
-    async def test_another_kind_takes_over_and_volumes_stay(self, volume_policy: str) -> None:
+    async def test_a_changed_kind_keeps_the_volumes(self, volume_policy: str) -> None:
         bench = Bench()
         await bench.bring(with_volume(volume_policy=volume_policy))
         seen: list[Object] = []
@@ -100,22 +102,22 @@ class TestAnew:
         assert [policy["whenDeleted"] for policy in seen] == ["Retain"]
         assert f"Deployment {NAME}" in bench.names()
         assert f"StatefulSet {NAME}" not in bench.names()
-        # A Service never changes between a name per pod and one address.
+        # A Service never changes between headless and ClusterIP.
         assert "clusterIP" not in (bench.live(SERVICE, NAME) or {})["spec"]
         await bench.bring(with_volume())
         assert f"Deployment {NAME}" not in bench.names()
         assert (bench.live(SERVICE, NAME) or {})["spec"]["clusterIP"] == "None"
 
-    async def test_a_vault_stays_a_vault(self) -> None:
+    async def test_a_vault_cannot_change_its_kind(self) -> None:
         bench = Bench()
         await bench.bring(cluster())
         record = bodies.record(bodies.desired_service(bodies.service("vault")))
         bench.server.requests.clear()
         assert await refusal_of(bench, record) == ("KindImmutable", True)
-        assert bench.names_of == []
+        assert bench.take_requests() == []
         assert bench.names() == ["OpenBaoCluster fra1-vault"]
 
-    async def test_a_vault_that_goes_makes_room(self) -> None:
+    async def test_a_terminating_vault_is_replaced_by_a_deployment(self) -> None:
         bench = Bench()
         await bench.bring(cluster())
         bench.edit(CLUSTERS, "fra1-vault", HELD)
@@ -125,16 +127,16 @@ class TestAnew:
 
 
 class TestVaults:
-    async def test_a_vault_that_is_only_not_ready_is_still_told_of(self) -> None:
+    async def test_an_unready_vault_stays_in_the_config_map(self) -> None:
         bench = Bench()
         await bench.bring(cluster())
-        await bench.bring(events_sent(), VAULT)
+        await bench.bring(vault_client(), VAULT)
         bench.server.requests.clear()
-        await bench.provision(events_sent())
-        assert bench.names_of == []
+        await bench.provision(vault_client())
+        assert bench.take_requests() == []
         assert (bench.live(CONFIG_MAP, OPENBAO) or {})["data"]["BAO_ADDR"] == VAULT.address
 
-    async def test_one_that_is_well_says_where_it_is(self) -> None:
+    async def test_a_ready_vault_has_an_address(self) -> None:
         bench, record = Bench(), cluster()
         await bench.bring(record)
         assert (await bench.observe(record)).vault is None

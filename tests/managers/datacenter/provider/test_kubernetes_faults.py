@@ -1,4 +1,4 @@
-"""managers.datacenter.provider.kubernetes: taking away, and calls that fail at every moment."""
+"""managers.datacenter.provider.kubernetes: deletions, and calls that fail at every step."""
 
 from typing import Any
 
@@ -23,20 +23,20 @@ from tests.managers.datacenter.provider_bench import (
     Bench,
     Nth,
     cluster,
-    events_sent,
     every,
     refusing,
     shipper,
+    vault_client,
     with_metadata,
     with_volume,
     writes,
 )
 
 RECORDS: dict[str, tuple[ServiceRecord, ...]] = {
-    "made": (events_sent(),),
+    "made": (vault_client(),),
     "made with volumes": (with_volume(),),
     "a vault": (cluster(),),
-    "changed": (events_sent(), shipper(replicas=2, labels={"team": "b"})),
+    "changed": (vault_client(), shipper(replicas=2, labels={"team": "b"})),
     "another kind": (with_volume(volume_policy="Delete"), shipper(kind="DaemonSet")),
     "a headless Service": (shipper(), with_volume()),
     "a larger volume": (
@@ -58,7 +58,7 @@ CALLS_MAX = 60
 
 
 async def bench_with(*records: ServiceRecord) -> Bench:
-    """A bench that was brought to each record in turn."""
+    """A bench on which each record was provisioned in turn."""
     bench = Bench()
     for record in records:
         await bench.bring(record, VAULT)
@@ -69,7 +69,7 @@ async def bench_with(*records: ServiceRecord) -> Bench:
 class TestCrashes:
     @BY_FAULT
     @BY_RECORDS
-    async def test_after_each_write_the_end_is_the_same(
+    async def test_a_crash_after_any_write_does_not_change_the_result(
         self, records: tuple[ServiceRecord, ...], fault: Fault
     ) -> None:
         *before, last = records
@@ -85,12 +85,12 @@ class TestCrashes:
             if not spoiled.struck():
                 assert number > 1
                 return
-        raise AssertionError("more writes than anybody makes")
+        raise AssertionError("too many writes")
 
     @BY_FAULT
     @pytest.mark.parametrize("policy", ["Delete", "Orphan"])
-    async def test_each_call_of_taking_away_may_fail(self, policy: str, fault: Fault) -> None:
-        record = events_sent(deletion_policy=policy)
+    async def test_each_call_of_a_deletion_may_fail(self, policy: str, fault: Fault) -> None:
+        record = vault_client(deletion_policy=policy)
         whole = await bench_with(record)
         await whole.retire(record)
         for number in range(1, CALLS_MAX):
@@ -101,30 +101,30 @@ class TestCrashes:
             if not spoiled.struck():
                 assert number > 8
                 return
-        raise AssertionError("more calls than anybody makes")
+        raise AssertionError("too many calls")
 
 
 class TestRetiring:
-    async def test_what_runs_it_goes_first_and_the_rest_once_it_is_gone(self) -> None:
+    async def test_the_workload_is_deleted_before_the_other_objects(self) -> None:
         record = shipper()
         bench = await bench_with(record)
         assert await bench.provider.deprovision(record) is False
-        assert bench.names_of == [f"DELETE deployments {NAME}"]
+        assert bench.take_requests() == [f"DELETE deployments {NAME}"]
         live = bench.live(DEPLOYMENT, NAME) or {}
         assert live["metadata"]["finalizers"] == ["foregroundDeletion"]
         bench.sync()
         assert await bench.provider.deprovision(record) is False
-        assert bench.names_of == []
+        assert bench.take_requests() == []
         bench.controllers()
         bench.sync()
         assert await bench.provider.deprovision(record) is False
-        assert bench.names_of == [f"DELETE services {NAME}", f"DELETE configmaps {FILES}"]
-        # The caches do not know yet.
+        assert bench.take_requests() == [f"DELETE services {NAME}", f"DELETE configmaps {FILES}"]
+        # The caches are not current yet.
         assert await bench.provider.deprovision(record) is False
         bench.sync()
         bench.server.requests.clear()
         assert await bench.provider.deprovision(record) is True
-        assert bench.names_of == [
+        assert bench.take_requests() == [
             f"GET openbaoclusters {NAME}",
             f"GET daemonsets {NAME}",
             f"GET statefulsets {NAME}",
@@ -135,16 +135,16 @@ class TestRetiring:
         ]
         assert bench.names() == []
 
-    async def test_what_the_caches_do_not_show_goes_all_the_same(self) -> None:
+    async def test_objects_missing_in_the_caches_are_deleted_too(self) -> None:
         record = shipper()
         bench = await bench_with(record)
         for cache in bench.caches.values():
             cache.says()
         assert await bench.provider.deprovision(record) is False
-        assert f"DELETE deployments {NAME}" in bench.names_of
+        assert f"DELETE deployments {NAME}" in bench.take_requests()
         assert (bench.live(DEPLOYMENT, NAME) or {})["metadata"]["deletionTimestamp"]
 
-    async def test_what_belongs_to_others_is_left_alone(self) -> None:
+    async def test_an_object_of_another_owner_is_not_deleted(self) -> None:
         record = shipper()
         bench = await bench_with(record)
         other = Owner("example.com/v1", "Other", "", "o", "uid-other").reference()
@@ -152,20 +152,20 @@ class TestRetiring:
         await bench.retire(record)
         assert bench.names() == [f"Service {NAME}"]
 
-    async def test_an_object_that_was_made_anew_by_others_is_not_deleted(self) -> None:
+    async def test_an_object_that_another_owner_recreated_is_not_deleted(self) -> None:
         record = shipper()
         bench = await bench_with(record)
         bench.server.remove(DEPLOYMENT, ObjectKey(NAMESPACE, NAME))
         theirs = {"metadata": {"name": NAME, "namespace": NAMESPACE}, "spec": {"replicas": 9}}
         bench.server.put(DEPLOYMENT, theirs)
-        # The caches still show the one that is gone.
+        # The caches still have the deleted object.
         assert await bench.provider.deprovision(record) is False
         assert (bench.live(DEPLOYMENT, NAME) or {})["spec"] == {"replicas": 9}
         await bench.retire(record)
         assert bench.names() == [f"Deployment {NAME}"]
 
     @pytest.mark.parametrize(("resource", "name"), [(DEPLOYMENT, NAME), (SERVICE, NAME)])
-    async def test_what_others_took_since_it_was_looked_at_is_not_deleted(
+    async def test_an_object_that_changed_its_owner_is_not_deleted(
         self, resource: Resource, name: str
     ) -> None:
         record = shipper()
@@ -175,40 +175,40 @@ class TestRetiring:
             bench.controllers()
             bench.sync()
         bench.edit(resource, name, with_metadata(ownerReferences=[]))
-        # The caches show it as it was.
+        # The caches have the former state.
         assert await bench.provider.deprovision(record) is False
         live = bench.live(resource, name) or {}
         assert "deletionTimestamp" not in live["metadata"]
 
-    async def test_a_vault_takes_its_own_objects_away(self) -> None:
+    async def test_a_vault_is_deleted_in_the_background(self) -> None:
         record = cluster()
         bench = await bench_with(record)
         bench.edit(CLUSTERS, "fra1-vault", HELD)
         bench.sync()
         assert await bench.provider.deprovision(record) is False
         live = bench.live(CLUSTERS, "fra1-vault") or {}
-        # In the foreground its keys and volumes would go before it could keep them.
+        # A foreground deletion would delete its keys and volumes before it could retain them.
         assert live["metadata"]["finalizers"] == ["example.com/x"]
         bench.sync()
         bench.server.requests.clear()
         assert await bench.provider.deprovision(record) is False
-        assert bench.names_of == []
+        assert bench.take_requests() == []
         await bench.retire(record)
         assert bench.names() == []
 
     @pytest.mark.parametrize(
-        ("made", "names_of"), [("Delete", "Retain"), ("Retain", "Delete"), ("Delete", "Delete")]
+        ("before", "after"), [("Delete", "Retain"), ("Retain", "Delete"), ("Delete", "Delete")]
     )
-    async def test_volumes_go_or_stay_as_is_asked_last(self, made: str, names_of: str) -> None:
-        bench = await bench_with(with_volume(volume_policy=made))
-        record = with_volume(volume_policy=names_of)
+    async def test_the_last_volume_policy_applies(self, before: str, after: str) -> None:
+        bench = await bench_with(with_volume(volume_policy=before))
+        record = with_volume(volume_policy=after)
         seen: list[Any] = []
         drop = bench.server.storage.drop
 
         def watched(resource: Any, key: ObjectKey, last: Object) -> Object:
             if resource == STATEFUL_SET:
                 seen.append(last["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"])
-                # Its controller has seen what is asked, so the volumes know.
+                # Its controller has observed the policy and updated the volumes.
                 generation = last["status"]["observedGeneration"]
                 assert generation >= last["metadata"]["generation"] - 1
             return drop(resource, key, last)
@@ -216,27 +216,27 @@ class TestRetiring:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bench.server.storage, "drop", watched)
             await bench.retire(record)
-        assert seen == [names_of]
+        assert seen == [after]
         assert bench.names() == []
 
-    async def test_an_orphan_says_no_longer_that_it_is_ours(self) -> None:
-        record = events_sent(deletion_policy="Orphan", labels={"team": "a"})
+    async def test_an_orphaned_object_loses_our_owner_and_labels(self) -> None:
+        record = vault_client(deletion_policy="Orphan", labels={"team": "a"})
         bench = await bench_with(record)
         before = bench.names()
         await bench.retire(record)
         assert bench.names() == before
-        assert not [word for word in bench.names_of if word.startswith("DELETE")]
+        assert not [word for word in bench.take_requests() if word.startswith("DELETE")]
         live = bench.live(DEPLOYMENT, NAME) or {}
         assert live["metadata"]["ownerReferences"] == []
         assert live["metadata"]["annotations"] == {}
         users = {"team": "a", labels.NAME: "shipper", labels.INSTANCE: "fra1"}
         assert live["metadata"]["labels"] == users
-        # Its pods are found by these, and run on.
+        # Its pods are selected by these labels, and keep running.
         selector = live["spec"]["selector"]["matchLabels"]
         assert selector == names.selector_labels("fra1", "shipper")
         assert (bench.live(CONFIG_MAP, FILES) or {})["metadata"]["ownerReferences"] == []
 
-    async def test_an_orphan_keeps_its_other_owners(self) -> None:
+    async def test_an_orphaned_object_keeps_its_other_owners(self) -> None:
         record = shipper(deletion_policy="Orphan")
         bench = await bench_with(record)
         other = Owner("example.com/v1", "Other", "", "o", "uid-other").reference()

@@ -1,4 +1,4 @@
-"""Which objects a record becomes, and what of them never changes."""
+"""The objects of a record, and their immutable fields."""
 
 from typing import Any
 
@@ -69,18 +69,18 @@ ORDER: dict[str, tuple[ServiceRecord, list[str]]] = {
 
 
 @pytest.mark.parametrize(("desired", "expected"), ORDER.values(), ids=ORDER)
-def test_what_runs_it_comes_last(desired: ServiceRecord, expected: list[str]) -> None:
+def test_the_workload_is_the_last_object(desired: ServiceRecord, expected: list[str]) -> None:
     intents = render(desired, (VAULT,))
     assert [f"{intent.resource.kind} {intent.key.name}" for intent in intents] == expected
     assert {intent.key.namespace for intent in intents} == {"dc-fra1"}
     must, may = required_refs(desired)
     built = {(intent.resource, intent.key) for intent in intents}
-    # What is looked for is what is made.
+    # The observed objects are the created ones.
     assert must <= built <= must | may
     assert built <= set(object_refs(desired))
 
 
-def test_labels_are_the_users_and_over_them_ours() -> None:
+def test_our_labels_override_labels_of_the_user() -> None:
     desired = record(
         part(ports=(HTTP,), config_files=(FILE,)),
         labels={"team": "a", labels.MANAGED_BY: "me", names.SYSTEM: "no"},
@@ -114,10 +114,10 @@ def test_a_deployment() -> None:
     }
 
 
-@pytest.mark.parametrize(("names_of", "replicas"), [(None, 1), (0, 0), (5, 5)])
+@pytest.mark.parametrize(("value", "replicas"), [(None, 1), (0, 0), (5, 5)])
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
-def test_replicas(kind: str, names_of: int | None, replicas: int) -> None:
-    assert object_of(record(kind=kind, replicas=names_of), kind)["spec"]["replicas"] == replicas
+def test_replicas(kind: str, value: int | None, replicas: int) -> None:
+    assert object_of(record(kind=kind, replicas=value), kind)["spec"]["replicas"] == replicas
 
 
 def test_a_daemon_set_has_a_pod_per_node() -> None:
@@ -167,7 +167,7 @@ def test_a_stateful_set(policy: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "way"), [("Deployment", {"type": "ClusterIP"}), ("StatefulSet", {"clusterIP": "None"})]
 )
-def test_a_service_has_the_ports_of_what_serves(kind: str, way: dict[str, str]) -> None:
+def test_a_service_has_the_ports_of_main_and_sidecars(kind: str, way: dict[str, str]) -> None:
     desired = record(
         part(ports=({**HTTP, "service_port": 80}, {"name": "log", "port": 514, "protocol": "UDP"})),
         part("side", role="Sidecar", ports=({"name": "http", "port": 9090},)),
@@ -215,7 +215,7 @@ FIXED: dict[str, tuple[str, ServiceRecord, ServiceRecord, tuple[str, ...]]] = {
     "same": ("StatefulSet", with_volume(), with_volume(size="1Gi"), ()),
     "size": ("StatefulSet", with_volume(), with_volume(size="2Gi"), CLAIM),
     "class": ("StatefulSet", with_volume(storage_class_name="fast"), with_volume(), CLAIM),
-    "one less": ("StatefulSet", with_volume(), record(kind="StatefulSet"), CLAIM),
+    "one volume less": ("StatefulSet", with_volume(), record(kind="StatefulSet"), CLAIM),
     "name": ("StatefulSet", with_volume(), with_volume(name="other"), CLAIM),
     "retention": ("StatefulSet", with_volume(), RETAINED, ()),
     "service": ("Service", record(PORTS), record(PORTS, kind="DaemonSet"), ()),
@@ -226,7 +226,7 @@ FIXED: dict[str, tuple[str, ServiceRecord, ServiceRecord, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("kind", "before", "now", "differs"), FIXED.values(), ids=FIXED)
-def test_what_can_never_change_in_place(
+def test_differences_in_immutable_fields(
     kind: str, before: ServiceRecord, now: ServiceRecord, differs: tuple[str, ...]
 ) -> None:
     assert immutable_difference(last(now, kind), last(before, kind).body) == differs
@@ -236,7 +236,7 @@ def test_what_can_never_change_in_place(
         assert immutable_difference(last(now, kind), other) == (f"spec.{field}",)
 
 
-def test_what_the_server_adds_is_no_difference() -> None:
+def test_defaults_of_the_server_are_not_differences() -> None:
     intent = last(record(part(volumes=(DATA,)), kind="StatefulSet"), "StatefulSet")
     (claim,) = intent.body["spec"]["volumeClaimTemplates"]
     filled = {**claim["spec"], "volumeMode": "Filesystem"}
@@ -248,7 +248,7 @@ def test_what_the_server_adds_is_no_difference() -> None:
     assert immutable_difference(service, {**service.body, "spec": given}) == ()
 
 
-def test_every_name_that_a_record_can_have_had() -> None:
+def test_object_refs_lists_every_possible_object() -> None:
     assert [f"{resource.kind} {key}" for resource, key in object_refs(record())] == [
         f"ConfigMap dc-fra1/{NAME}-files",
         f"ConfigMap dc-fra1/{NAME}-openbao",
@@ -261,7 +261,7 @@ def test_every_name_that_a_record_can_have_had() -> None:
     assert ObjectKey("dc-fra1", NAME) == object_refs(record())[-1][1]
 
 
-def test_marks_come_off_as_they_were_looked_at() -> None:
+def test_orphaning_removes_our_marks_and_tests_the_uid() -> None:
     desired = record()
     live = {
         "metadata": {

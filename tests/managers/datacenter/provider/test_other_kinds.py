@@ -1,6 +1,6 @@
-"""managers.datacenter.provider.other_kinds where a definition changes after it was discovered.
+"""managers.datacenter.provider.other_kinds: a CRD that changes after its discovery.
 
-What needs no such change is in tests/integration/test_datacenter_objects.py.
+Other cases are in tests/integration/test_datacenter_objects.py.
 """
 
 import random
@@ -35,7 +35,7 @@ RECORD = record_of("own")
 
 
 class Discovery(FakeWire):
-    """A wire to a server that announces the kinds of `served`."""
+    """A wire to a server whose discovery has the kinds of `served`."""
 
     served: tuple[Resource, ...] = ()
 
@@ -53,7 +53,7 @@ class Discovery(FakeWire):
 
 
 class World:
-    """A server, and a provider over it."""
+    """A server, and a provider for it."""
 
     def __init__(self) -> None:
         clock, rng = ManualClock(), random.Random(1)
@@ -63,7 +63,7 @@ class World:
         self.provider = ObjectsProvider(client, lambda caches: owned_apply(client, caches, clock))
 
 
-async def test_a_definition_that_is_replaced_is_discovered_again() -> None:
+async def test_a_replaced_crd_is_discovered_again() -> None:
     world = World()
     world.wire.served = (ISSUERS,)
     assert not (await world.provider.observe(RECORD)).present
@@ -75,7 +75,7 @@ async def test_a_definition_that_is_replaced_is_discovered_again() -> None:
     assert (await world.provider.observe(RECORD)).digest == RECORD.desired.digest
 
 
-async def test_a_definition_that_is_deleted_is_reported() -> None:
+async def test_a_deleted_crd_is_reported() -> None:
     world = World()
     world.wire.served = (ISSUERS,)
     await world.provider.observe(RECORD)

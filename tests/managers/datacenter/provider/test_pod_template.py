@@ -1,4 +1,4 @@
-"""Every field of a body in the pod, and nothing that "restricted" bars."""
+"""Every field of a body in the pod, within the Pod Security Standard "restricted"."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def container(**fields: Any) -> Object:
     return dict(container)
 
 
-def test_the_least_body() -> None:
+def test_the_smallest_body() -> None:
     assert template() == {
         "metadata": {"labels": MARKS},
         "spec": {
@@ -72,7 +72,7 @@ def test_the_least_body() -> None:
     }
 
 
-def test_where_and_as_whom_it_runs() -> None:
+def test_scheduling_and_identity_of_the_pod() -> None:
     spec = template(
         run_as_user=65532,
         service_account_name="shipper",
@@ -94,7 +94,7 @@ def test_where_and_as_whom_it_runs() -> None:
     assert spec["tolerations"] == [{"key": "edge", "operator": "Exists"}]
 
 
-def test_pods_carry_the_users_labels_and_none_of_others() -> None:
+def test_pods_have_labels_of_the_user_except_reserved_ones() -> None:
     users = {
         "team": "a",
         labels.MANAGED_BY: labels.OPERATOR,
@@ -105,7 +105,7 @@ def test_pods_carry_the_users_labels_and_none_of_others() -> None:
     assert template(labels=users)["metadata"]["labels"] == {"team": "a", **MARKS}
 
 
-def test_annotations_tell_of_files_and_of_the_last_order() -> None:
+def test_annotations_have_the_file_digest_and_the_redeploy_token() -> None:
     file = {"path": "/etc/x", "content": "1"}
     pod_template = template(
         part(config_files=(file,)),
@@ -120,7 +120,7 @@ def test_annotations_tell_of_files_and_of_the_last_order() -> None:
     }
 
 
-def test_inits_and_sidecars_start_in_their_order() -> None:
+def test_init_containers_and_sidecars_start_in_order() -> None:
     spec = template(
         part("main"),
         part("third", role="Sidecar", depends_on=("second",)),
@@ -133,10 +133,10 @@ def test_inits_and_sidecars_start_in_their_order() -> None:
     started = [(init["name"], init.get("restartPolicy")) for init in inits]
     assert started == [("first", "Always"), ("second", None), ("third", "Always")]
     assert all(init["securityContext"] == CONFINED for init in inits)
-    assert "readinessProbe" not in inits[1], "an init is never asked how it is"
+    assert "readinessProbe" not in inits[1], "an init container has no health check"
 
 
-def test_what_a_container_runs() -> None:
+def test_the_fields_of_a_container() -> None:
     container_ = container(
         command=("ship",),
         args=("-v", ""),
@@ -220,14 +220,14 @@ def test_volumes_are_shared_by_name() -> None:
     assert spec["initContainers"][0]["volumeMounts"] == [
         {"name": "spool", "mountPath": "/in", "readOnly": True}
     ]
-    # One of its own comes from a claim.
+    # A persistent volume comes from a volume claim template.
     data = {"name": "data", "mount_path": "/data", "kind": "Persistent", "size": "1Gi"}
     own = template(part(volumes=(data,)), kind="StatefulSet")["spec"]
     assert own["volumes"] == []
     assert own["containers"][0]["volumeMounts"] == [{"name": "data", "mountPath": "/data"}]
 
 
-def test_each_volume_is_known_once_and_by_its_size() -> None:
+def test_each_volume_is_declared_once_with_the_largest_size() -> None:
     service = bodies.service(
         "shipper",
         services=(
@@ -240,7 +240,7 @@ def test_each_volume_is_known_once_and_by_its_size() -> None:
     assert {name: volume.size for name, volume in volumes.items()} == {"a": "2Gi", "b": None}
 
 
-def test_files_are_mounted_one_by_one() -> None:
+def test_each_file_is_a_sub_path_mount() -> None:
     file = {"path": "/etc/shipper/shipper.conf", "content": "flush 5\n"}
     service = bodies.service(
         "shipper",
@@ -264,7 +264,7 @@ def test_files_are_mounted_one_by_one() -> None:
     assert len(config_files(bodies.service("shipper", services=(part(config_files=two),)))) == 2
 
 
-def test_a_secret_is_one_volume_wherever_it_is_mounted() -> None:
+def test_a_secret_with_two_mounts_is_one_volume() -> None:
     mounts = ({"name": "tls", "mount_path": "/a"}, {"name": "tls", "mount_path": "/b"})
     spec = template(part(secrets=mounts))["spec"]
     (volume,) = spec["volumes"]
@@ -274,7 +274,7 @@ def test_a_secret_is_one_volume_wherever_it_is_mounted() -> None:
     ]
 
 
-def test_every_container_is_told_of_the_first_vault() -> None:
+def test_every_container_has_the_address_of_the_first_vault() -> None:
     spec = template(
         part(), part("first", role="Init"), vaults=(VAULT, Vault("w", "https://w", "w-ca"))
     )["spec"]
@@ -295,7 +295,7 @@ def test_every_container_is_told_of_the_first_vault() -> None:
     ]
 
 
-def test_what_a_user_says_wins() -> None:
+def test_settings_of_the_user_take_precedence() -> None:
     spec = template(
         part(
             env=({"name": "BAO_ADDR", "value": "https://mine"}, {"name": "A", "value": "1"}),
@@ -313,7 +313,7 @@ def test_what_a_user_says_wins() -> None:
     assert container["volumeMounts"] == [{"name": "mine", "mountPath": "/openbao/ca/"}]
 
 
-def test_a_directory_of_the_node_is_read_only_and_must_exist() -> None:
+def test_a_host_path_is_read_only_and_must_exist() -> None:
     mine = {"name": "logs", "mountPath": "/logs", "kind": "HostPath", "hostPath": "/var/log"}
     main = {"name": "main", "image": IMAGE, "volumes": [mine]}
     spec = template(main, kind="DaemonSet")["spec"]
@@ -325,7 +325,7 @@ def test_a_directory_of_the_node_is_read_only_and_must_exist() -> None:
     ]
 
 
-def test_root_has_no_capability() -> None:
+def test_a_container_that_runs_as_root_has_no_capabilities() -> None:
     spec = template(run_as_user=0)["spec"]
     assert spec["securityContext"]["runAsUser"] == 0
     assert spec["securityContext"]["runAsNonRoot"] is False

@@ -1,4 +1,4 @@
-"""When a workload is well, and what it says when it is not."""
+"""When a workload is healthy, and the message if it is not."""
 
 from typing import Any
 
@@ -55,8 +55,8 @@ def cluster(*conditions: Any, ready: int = 3) -> dict[str, Any]:
 def _live(desired: int | None, /, **status: Any) -> dict[str, Any]:
     spec = {} if desired is None else {"replicas": desired}
     # The API server stores no count of 0.
-    events_sent = {field: value for field, value in status.items() if value}
-    status = {"observedGeneration": 2, **events_sent}
+    present = {field: value for field, value in status.items() if value}
+    status = {"observedGeneration": 2, **present}
     return {"metadata": {"generation": 2}, "spec": spec, "status": status}
 
 
@@ -95,40 +95,52 @@ CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
         for kind, (live, count) in SETTLED.items()
     },
     "deployment without a number": (DEP, deployment(None, 1, 1, 1), (1, 1), WELL),
-    "deployment of none": (DEP, deployment(0, 0, 0, 0), (0, 0), WELL),
+    "deployment with no replicas": (DEP, deployment(0, 0, 0, 0), (0, 0), WELL),
     "deployment without a status": (DEP, NO_STATUS, (0, 2), NOT_OBSERVED),
-    "deployment rolls": (DEP, deployment(2, 1, 3, 2), (2, 2), "1 of 2 pods have the current spec"),
+    "deployment rolling": (
+        DEP,
+        deployment(2, 1, 3, 2),
+        (2, 2),
+        "1 of 2 pods have the current spec",
+    ),
     "deployment with old pods": (DEP, deployment(2, 2, 3, 2), (2, 2), OLD_POD),
-    "deployment of none with pods": (DEP, deployment(0, 0, 1, 1), (1, 0), OLD_POD),
+    "deployment with no replicas and old pods": (DEP, deployment(0, 0, 1, 1), (1, 0), OLD_POD),
     "deployment not available": (DEP, deployment(2, 2, 2, 1), (1, 2), "1 of 2 pods are available"),
-    "deployment late": (
+    "deployment timed out": (
         DEP,
         with_status(deployment(2, 1, 3, 2), conditions=[LATE]),
         (2, 2),
         "it has timed out",
     ),
-    "deployment that progresses": (DEP, LATER, (1, 1), WELL),
+    "deployment progressing": (DEP, LATER, (1, 1), WELL),
     "deployment over its quota": (DEP, BUSY_QUOTA, (1, 2), "exceeded quota"),
-    "stateful set of none": (STS, stateful_set(0, 0, 0, "a", "a"), (0, 0), WELL),
+    "stateful set with no replicas": (STS, stateful_set(0, 0, 0, "a", "a"), (0, 0), WELL),
     "stateful set rolling": (
         STS,
         stateful_set(3, 1, 3, "a", "b"),
         (3, 3),
         "1 of 3 pods have the current spec",
     ),
-    "set not ready": (STS, stateful_set(3, 3, 2, "a", "a"), (2, 3), "2 of 3 pods are ready"),
+    "stateful set not ready": (
+        STS,
+        stateful_set(3, 3, 2, "a", "a"),
+        (2, 3),
+        "2 of 3 pods are ready",
+    ),
     "stateful set not complete": (STS, stateful_set(3, 3, 3, "a", "b"), (3, 3), UPDATING),
     "daemon set without nodes": (DS, daemon_set(0, 0, 0), (0, 0), WELL),
     "daemon set rolling": (DS, daemon_set(4, 3, 4), (4, 4), "3 of 4 pods have the current spec"),
     "daemon set not available": (DS, daemon_set(4, 4, 3), (3, 4), "3 of 4 pods are available"),
     "not ready": (BAO, cluster(AVAILABLE, UNREADY, ready=2), (2, 3), "a leader is waited for"),
     "cluster not available": (BAO, cluster(UNAVAILABLE, READY), (3, 3), "NotReady"),
-    "cluster that says nothing": (BAO, cluster(ready=0), (0, 3), "condition Ready has no message"),
+    "cluster without conditions": (BAO, cluster(ready=0), (0, 3), "condition Ready has no message"),
 }
 
 
 @pytest.mark.parametrize(("kind", "live", "counts", "message"), CASES.values(), ids=CASES)
-def test_standing(kind: Kind, live: Object, counts: tuple[int, int], message: str) -> None:
+def test_the_readiness_of_a_workload(
+    kind: Kind, live: Object, counts: tuple[int, int], message: str
+) -> None:
     ready, desired = counts
     assert evaluate(kind, live) == Observation(
         healthy=not message, ready=ready, desired=desired, message=message
@@ -174,8 +186,8 @@ def without(ref: ObjectRef) -> dict[ObjectRef, Object]:
 
 
 SEEN: dict[str, tuple[dict[ObjectRef, Object], str]] = {
-    "all of it": (whole(), "the-desired_service"),
-    "what may be there, too": (
+    "all objects": (whole(), "the-desired_service"),
+    "all objects and an optional one": (
         whole() | dict([piece(CONFIG_MAP, f"{NAME}-openbao")]),
         "the-desired_service",
     ),
@@ -184,19 +196,21 @@ SEEN: dict[str, tuple[dict[ObjectRef, Object], str]] = {
     "no service": (without(piece(SERVICE)[0]), ""),
     "no files": (without(piece(CONFIG_MAP, f"{NAME}-files")[0]), ""),
     "a former workload": (whole() | dict([piece(CLUSTERS)]), ""),
-    "one that is being deleted": (whole(deletionTimestamp="2030-01-01T00:00:00Z"), ""),
+    "a terminating object": (whole(deletionTimestamp="2030-01-01T00:00:00Z"), ""),
 }
 
 
 @pytest.mark.parametrize(("objects", "digest"), SEEN.values(), ids=SEEN)
-def test_what_is_there_is_of_one_wish(objects: dict[ObjectRef, Object], digest: str) -> None:
+def test_all_objects_must_have_the_same_digest(
+    objects: dict[ObjectRef, Object], digest: str
+) -> None:
     assert applied_digest(ROW, objects) == digest
 
 
-def test_every_object_is_told_by_what_it_is_for() -> None:
+def test_every_object_is_listed_with_its_purpose() -> None:
     observation = summarize(ROW, whole(), "d")
     assert observation.provider_ref == "Deployment dc-fra1/fra1-shipper"
-    # The container has the name of the service, and is named once.
+    # The container has the name of the service, and is listed once.
     assert observation.service_refs == (
         ("fra1-shipper-files", "ConfigMap dc-fra1/fra1-shipper-files"),
         ("shipper", "Deployment dc-fra1/fra1-shipper"),
@@ -217,7 +231,7 @@ def test_every_object_is_told_by_what_it_is_for() -> None:
         ),
     ],
 )
-def test_not_whole_is_not_well(
+def test_a_missing_object_is_not_healthy(
     objects: dict[ObjectRef, Object], present: bool, message: str
 ) -> None:
     observation = summarize(ROW, objects, "d")

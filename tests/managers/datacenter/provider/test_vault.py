@@ -1,4 +1,4 @@
-"""The cluster of a datacenter, and what others are told of it."""
+"""The cluster of a datacenter, and its facts for dependents."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def spec_of(redeploy: str = "", **openbao: Any) -> Object:
     )
 
 
-def test_the_cluster_has_the_spec_as_it_was_written() -> None:
+def test_the_cluster_has_the_spec_of_the_body() -> None:
     body = bodies.openbao("vault", openbao=SPEC, labels={"team": "a", labels.CLUSTER: "x"})
     record = bodies.record(bodies.desired_service(body))
     intent = cluster(record)
@@ -61,7 +61,7 @@ def test_the_cluster_has_the_spec_as_it_was_written() -> None:
     }
 
 
-def test_what_is_written_empty_stays() -> None:
+def test_empty_fields_are_kept() -> None:
     request = {"name": "a", "data": {"deep": {"policy": ""}}}
     self_init = {"enabled": True, "requests": [request]}
     given: dict[str, Any] = {"selfInit": self_init, "tls": {}, "audit": []}
@@ -78,7 +78,9 @@ def test_what_is_written_empty_stays() -> None:
         ({"maintenance": {"restartAt": "mine"}}, "again", None),
     ],
 )
-def test_an_order_restarts_the_servers(fields: dict[str, Any], redeploy: str, runtime: Any) -> None:
+def test_a_redeploy_token_restarts_the_servers(
+    fields: dict[str, Any], redeploy: str, runtime: Any
+) -> None:
     assert spec_of(redeploy, **fields).get("runtime") == runtime
 
 
@@ -123,7 +125,7 @@ FACTS: dict[str, tuple[dict[str, Any], Vault]] = {
 
 
 @pytest.mark.parametrize(("spec", "vault"), FACTS.values(), ids=FACTS)
-def test_what_others_may_know(spec: dict[str, Any], vault: Vault) -> None:
+def test_the_facts_of_a_vault(spec: dict[str, Any], vault: Vault) -> None:
     assert vault_of("vault", live(**spec)) == vault
 
 
@@ -132,11 +134,11 @@ def test_what_others_may_know(spec: dict[str, Any], vault: Vault) -> None:
     [live(version="none"), {**live(), "metadata": {"name": "x-public", "namespace": "n"}}],
     ids=["spec", "name"],
 )
-def test_nothing_is_told_of_one_that_cannot_be_read(broken: Object) -> None:
+def test_an_unreadable_vault_has_no_facts(broken: Object) -> None:
     assert vault_of("vault", broken) is None
 
 
-def test_without_a_vault_or_its_authority_nothing_is_mounted() -> None:
+def test_without_a_ca_nothing_is_mounted() -> None:
     part = pod_part(())
     assert (part.env, part.mounts, part.volumes) == ((), (), ())
     assert facts(()) == {}
@@ -149,7 +151,7 @@ def test_without_a_vault_or_its_authority_nothing_is_mounted() -> None:
 SECOND = Vault("second", "https://second:8200", "", ("k/a", "k/b"))
 
 
-def test_all_vaults_are_in_the_config_map_and_come_back() -> None:
+def test_vaults_survive_a_round_trip_through_the_config_map() -> None:
     data = facts((SECOND, PLAIN))
     assert data == {
         "BAO_ADDR": "https://second:8200",
@@ -168,18 +170,18 @@ NEWER = Vault("vault", "https://newer", "ca")
 LASTING: dict[str, tuple[tuple[Vault, ...], tuple[Vault, ...], dict[str, Object], Any]] = {
     "nothing": ((), (), {}, ()),
     "told": ((), (NEWER,), {}, (NEWER,)),
-    "told anew": ((PLAIN,), (NEWER,), {}, (NEWER,)),
+    "changed": ((PLAIN,), (NEWER,), {}, (NEWER,)),
     "not ready": ((PLAIN,), (), {"vault": live()}, (PLAIN,)),
     "gone": ((PLAIN,), (), {}, ()),
-    "one of two is not ready": ((SECOND, PLAIN), (SECOND,), {"vault": live()}, (SECOND, PLAIN)),
-    "what it says itself is newest": ((NEWER,), (NEWER,), {"vault": live()}, (PLAIN,)),
-    "not to be read": ((PLAIN,), (), {"vault": live(version="none")}, (PLAIN,)),
-    "nobody was told of it": ((), (), {"vault": live()}, ()),
+    "one of two not ready": ((SECOND, PLAIN), (SECOND,), {"vault": live()}, (SECOND, PLAIN)),
+    "the live object is newer": ((NEWER,), (NEWER,), {"vault": live()}, (PLAIN,)),
+    "unreadable": ((PLAIN,), (), {"vault": live(version="none")}, (PLAIN,)),
+    "never ready": ((), (), {"vault": live()}, ()),
 }
 
 
 @pytest.mark.parametrize(("before", "now", "there", "expected"), LASTING.values(), ids=LASTING)
-def test_what_a_service_is_told_lasts(
+def test_facts_of_an_unready_vault_are_kept(
     before: tuple[Vault, ...],
     now: tuple[Vault, ...],
     there: dict[str, Object],

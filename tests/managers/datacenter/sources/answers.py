@@ -1,4 +1,4 @@
-"""Answers of sources, and what a merge makes of them. Used by the tests beside it."""
+"""Results of sources, and their merge. Used by the tests of this package."""
 
 from collections.abc import Iterable, Mapping
 
@@ -33,7 +33,7 @@ def merge_result(
 
 
 def sources_by_service(desired_state: MergeResult) -> dict[str, str]:
-    """Names of services, and where they come from."""
+    """Names of services, and their sources."""
     return {service.name: service.source.name for service in desired_state.services}
 
 

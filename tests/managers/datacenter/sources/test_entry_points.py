@@ -1,4 +1,4 @@
-"""Hooks of packages: found by entry points, and told of when they are broken."""
+"""Hooks of packages: found by entry points, and reported if they are broken."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -49,7 +49,7 @@ nameless = FunctionHook("", lambda ctx, datacenter: [])
 
 @pytest.fixture(autouse=True)
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package that is installed, with one hook in its entry points."""
+    """An installed package with one hook in its entry points."""
     (tmp_path / f"{MODULE}.py").write_text(CODE, encoding="utf-8")
     metadata = tmp_path / f"{MODULE}-1.0.dist-info"
     metadata.mkdir()
@@ -83,7 +83,7 @@ async def answers(points: Iterable[EntryPoint] | None) -> tuple[SourceResult, ..
         ("factory", ServiceSource("hook/made", 2)),
     ],
 )
-async def test_an_entry_point_is_a_hook_or_makes_one(what: str, source: ServiceSource) -> None:
+async def test_an_entry_point_is_a_hook_or_a_factory(what: str, source: ServiceSource) -> None:
     results = await answers([point("x", what)])
     assert [(result.source, len(result.services or ()), result.error) for result in results] == [
         (source, 1, "")
@@ -132,8 +132,8 @@ async def test_a_broken_entry_point_is_a_failed_source(broken: EntryPoint, why: 
     ]
 
 
-async def test_two_packages_that_give_the_same_hook_give_none() -> None:
-    """To take one of them would make services depend on the order of installation."""
+async def test_two_packages_with_the_same_hook_name_both_fail() -> None:
+    """If one of them won, services would depend on the order of installation."""
     points = [point("b", "ready"), point("a", "Network"), point("c", "ready")]
     results = await answers(points)
     assert [result.source for result in results] == [ServiceSource("hook/network", 0)]
@@ -148,14 +148,14 @@ async def test_two_packages_that_give_the_same_hook_give_none() -> None:
     ("name", "expected"),
     [("net work/x", "net-work-x"), ("-net.", "net"), ("///", "unnamed"), ("n" * 300, "n" * 200)],
 )
-def test_the_name_of_a_broken_entry_point_becomes_one_of_a_source(name: str, expected: str) -> None:
+def test_the_name_of_a_broken_entry_point_is_sanitized(name: str, expected: str) -> None:
     registry = SourceRegistry()
     assert register_hooks(registry, [point(name, "nowhere")]) == (
         ServiceSource(f"hook/{expected}"),
     )
 
 
-def test_hooks_of_installed_packages_are_found_and_their_package_is_named() -> None:
+def test_hooks_of_installed_packages_are_found_and_errors_name_the_package() -> None:
     hooks = {hook.name: hook for hook in discover()}
     assert type(hooks["network"]).__name__ == "Network"
     bad = hooks["bad"]

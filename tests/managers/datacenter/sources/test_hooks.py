@@ -1,4 +1,4 @@
-"""A hook is asked for a bounded time, and whatever it does, the others are heard."""
+"""A hook has a deadline, and its failure does not affect other hooks."""
 
 import asyncio
 import functools
@@ -30,8 +30,8 @@ FRA1 = datacenter()
 RAW = {"name": "a", "dependsOn": ["b"], "services": [{"name": "main", "image": IMAGE}]}
 
 
-class Coded:
-    """A hook of a class of its own."""
+class ClassHook:
+    """A hook that is an instance of a class."""
 
     name, priority = "network", 3
 
@@ -42,25 +42,25 @@ class Coded:
         return cast("Iterable[Body]", self._answer(ctx, datacenter))
 
 
-async def names_of(hook: Hook) -> SourceResult:
+async def result_of(hook: Hook) -> SourceResult:
     return await call_hook(SOURCE, hook, FRA1, ManualClock())
 
 
 async def call_with(value: Any) -> SourceResult:
-    return await names_of(Coded(lambda ctx, datacenter: value))
+    return await result_of(ClassHook(lambda ctx, datacenter: value))
 
 
 # --- answers ------------------------------------------------------------------------------------
 
 
-async def test_a_service_is_given_as_a_model_or_a_mapping_in_any_iterable() -> None:
+async def test_a_hook_may_return_models_or_mappings_in_any_iterable() -> None:
     expected = service("a", depends_on=("b",))
     for value in ([expected], [RAW], (RAW,), iter([RAW])):
         assert await call_with(value) == SourceResult(SOURCE, (expected,))
     assert await call_with([]) == SourceResult(SOURCE, ())
 
 
-async def test_a_hook_is_told_its_deadline_and_whom_it_serves() -> None:
+async def test_a_hook_gets_its_deadline_and_its_datacenter() -> None:
     seen: list[tuple[float, DatacenterInfo]] = []
 
     def note(ctx: HookContext, info: DatacenterInfo) -> list[Body]:
@@ -68,16 +68,16 @@ async def test_a_hook_is_told_its_deadline_and_whom_it_serves() -> None:
         ctx.log.debug("looked")
         return []
 
-    await call_hook(SOURCE, Coded(note), FRA1, ManualClock(), deadline=2.5)
+    await call_hook(SOURCE, ClassHook(note), FRA1, ManualClock(), deadline=2.5)
     assert seen == [(2.5, FRA1)]
 
 
-async def test_a_vault_is_judged_with_the_name_of_the_datacenter() -> None:
+async def test_a_vault_is_validated_with_the_name_of_the_datacenter() -> None:
     spec = {**openbao("v").to_object()["openbao"], "fencedPods": ["fra1-v-0"]}
     vault = openbao("v", openbao=spec)
     assert await call_with([vault]) == SourceResult(SOURCE, (vault,))
     response = await call_hook(
-        SOURCE, Coded(lambda ctx, info: [vault]), datacenter("fra2"), ManualClock()
+        SOURCE, ClassHook(lambda ctx, info: [vault]), datacenter("fra2"), ManualClock()
     )
     assert response.error.startswith("services[0].openbao.fencedPods: ")
 
@@ -95,7 +95,7 @@ NO_LIST = "services: must be a list of services; use a list"
         ("log-shipper", f"{NO_LIST} (got log-shipper)"),
     ],
 )
-async def test_an_answer_that_is_no_list_fails(value: Any, error: str) -> None:
+async def test_a_result_that_is_not_a_list_fails(value: Any, error: str) -> None:
     assert await call_with(value) == SourceResult(SOURCE, None, error)
 
 
@@ -107,8 +107,8 @@ async def test_an_answer_that_is_no_list_fails(value: Any, error: str) -> None:
         pytest.param([service("a")] * (SERVICES_MAX + 1), "services: ", id="too many"),
     ],
 )
-async def test_one_invalid_service_fails_the_whole_answer(value: Any, field: str) -> None:
-    """Half of an answer would retire the other half."""
+async def test_one_invalid_service_fails_the_whole_result(value: Any, field: str) -> None:
+    """A partial result would retire the other services."""
     source_result = await call_with(value)
     assert source_result.services is None
     assert source_result.error.startswith(field)
@@ -132,16 +132,16 @@ def raising(error: BaseException) -> Function:
         (asyncio.CancelledError(), "CancelledError"),
     ],
 )
-@pytest.mark.parametrize("make_hook", [Coded, functools.partial(FunctionHook, "network")])
+@pytest.mark.parametrize("make_hook", [ClassHook, functools.partial(FunctionHook, "network")])
 async def test_whatever_a_hook_raises_is_a_failed_source(
     make_hook: Callable[[Function], Hook], error: BaseException, text: str
 ) -> None:
-    assert await names_of(make_hook(raising(error))) == SourceResult(SOURCE, None, text)
+    assert await result_of(make_hook(raising(error))) == SourceResult(SOURCE, None, text)
 
 
-async def test_a_function_that_ends_like_an_iterator_fails() -> None:
-    names = await names_of(FunctionHook("network", raising(StopIteration("x"))))
-    assert names == SourceResult(SOURCE, None, "RuntimeError: raised StopIteration: x")
+async def test_a_function_that_raises_stop_iteration_fails() -> None:
+    result = await result_of(FunctionHook("network", raising(StopIteration("x"))))
+    assert result == SourceResult(SOURCE, None, "RuntimeError: raised StopIteration: x")
 
 
 async def test_an_iterator_that_breaks_in_the_middle_fails() -> None:
@@ -151,13 +151,13 @@ async def test_an_iterator_that_breaks_in_the_middle_fails() -> None:
 
     assert await call_with(broken()) == SourceResult(SOURCE, None, "LookupError: half")
     hook = FunctionHook("network", lambda ctx, info: broken())
-    assert await names_of(hook) == SourceResult(SOURCE, None, "LookupError: half")
+    assert await result_of(hook) == SourceResult(SOURCE, None, "LookupError: half")
 
 
 async def test_long_errors_are_cut() -> None:
-    names = await names_of(Coded(raising(ValueError("x" * 5000))))
-    assert len(names.error) == ERROR_MAX
-    assert names.error.endswith("xxx...")
+    result = await result_of(ClassHook(raising(ValueError("x" * 5000))))
+    assert len(result.error) == ERROR_MAX
+    assert result.error.endswith("xxx...")
 
 
 async def test_a_cancelled_caller_is_cancelled() -> None:
@@ -181,10 +181,10 @@ async def test_a_cancelled_caller_is_cancelled() -> None:
     assert stopped == ["fra1"]
 
 
-# --- several of them ----------------------------------------------------------------------------
+# --- several hooks ------------------------------------------------------------------------------
 
 
-async def test_one_slow_hook_costs_the_others_nothing_and_no_answer_is_missing() -> None:
+async def test_a_slow_hook_does_not_delay_others() -> None:
     clock = ManualClock()
 
     async def endless(ctx: HookContext, info: DatacenterInfo) -> list[Body]:
@@ -195,7 +195,7 @@ async def test_one_slow_hook_costs_the_others_nothing_and_no_answer_is_missing()
         (ServiceSource("hook/slow1"), FunctionHook("slow1", endless)),
         (ServiceSource("hook/broken"), FunctionHook("broken", raising(OSError("down")))),
         (ServiceSource("hook/slow2"), FunctionHook("slow2", endless)),
-        (ServiceSource("hook/fine"), Coded(lambda ctx, info: [service("a")])),
+        (ServiceSource("hook/fine"), ClassHook(lambda ctx, info: [service("a")])),
     ]
     task = asyncio.create_task(call_hooks(sources, FRA1, clock, deadline=3))
     await clock.advance(2.9)
@@ -212,8 +212,8 @@ async def test_one_slow_hook_costs_the_others_nothing_and_no_answer_is_missing()
 # --- functions ----------------------------------------------------------------------------------
 
 
-class Called:
-    """An object that is called as a coroutine function is."""
+class CallableObject:
+    """An object with an async __call__."""
 
     async def __call__(self, ctx: HookContext, info: DatacenterInfo) -> list[Body]:
         return [service(threading.current_thread().name.lower())]
@@ -229,16 +229,16 @@ def return_later(ctx: HookContext, info: DatacenterInfo) -> Any:
 
 @pytest.mark.parametrize(
     "fn",
-    [plain_async, functools.partial(plain_async), Called(), return_later],
+    [plain_async, functools.partial(plain_async), CallableObject(), return_later],
     ids=["function", "partial", "object", "function that returns a coroutine"],
 )
-async def test_an_async_function_runs_on_the_loop(fn: Function) -> None:
-    assert await names_of(FunctionHook("network", fn)) == SourceResult(
+async def test_an_async_function_runs_on_the_event_loop(fn: Function) -> None:
+    assert await result_of(FunctionHook("network", fn)) == SourceResult(
         SOURCE, (service("mainthread"),)
     )
 
 
-async def test_a_generator_is_run_to_its_end_in_its_thread() -> None:
+async def test_a_generator_is_consumed_in_its_thread() -> None:
     threads: set[str] = set()
 
     def endless(ctx: HookContext, info: DatacenterInfo) -> Iterator[Body]:
@@ -248,13 +248,13 @@ async def test_a_generator_is_run_to_its_end_in_its_thread() -> None:
             yield service(f"a{number}")
             number += 1
 
-    names = await names_of(FunctionHook("network", endless))
-    assert names.services is None
+    result = await result_of(FunctionHook("network", endless))
+    assert result.services is None
     assert threads == {"hook network"}
 
 
-async def test_a_function_that_hangs_holds_neither_the_loop_nor_further_datacenters() -> None:
-    """What hangs is bounded: once all threads are stuck, calls wait for one, up to the deadline."""
+async def test_a_hanging_function_blocks_neither_the_loop_nor_other_datacenters() -> None:
+    """The number of stuck threads is limited; further calls wait up to the deadline."""
     clock, gate, started = ManualClock(), threading.Event(), threading.Semaphore(0)
     faults: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, fault: faults.append(fault))
@@ -287,15 +287,15 @@ async def test_a_function_that_hangs_holds_neither_the_loop_nor_further_datacent
     assert faults == []
 
 
-async def test_calls_of_a_function_one_after_the_other_do_not_use_up_its_threads() -> None:
+async def test_sequential_calls_of_a_function_reuse_its_threads() -> None:
     hook = FunctionHook("network", lambda ctx, info: [])
     broken = FunctionHook("network", raising(ValueError("x")))
     for _ in range(THREADS + 1):
-        assert await names_of(hook) == SourceResult(SOURCE, ())
-        assert await names_of(broken) == SourceResult(SOURCE, None, "ValueError: x")
+        assert await result_of(hook) == SourceResult(SOURCE, ())
+        assert await result_of(broken) == SourceResult(SOURCE, None, "ValueError: x")
 
 
-def test_a_function_that_hangs_does_not_keep_the_process_from_ending() -> None:
+def test_a_hanging_function_does_not_block_process_exit() -> None:
     gate, started, ended = threading.Event(), threading.Event(), threading.Event()
 
     def hang(ctx: HookContext, info: DatacenterInfo) -> list[Body]:
@@ -315,7 +315,7 @@ def test_a_function_that_hangs_does_not_keep_the_process_from_ending() -> None:
     assert asyncio.run(process()).error == "timed out after 5 s"
     thread = next(each for each in threading.enumerate() if each.name == "hook network")
     assert thread.daemon
-    # It must not fail for having nobody left to tell: that would be reported by the test run.
+    # A late result without a receiver must not raise; the test run would report it.
     gate.set()
     assert ended.wait(30)
     thread.join(30)

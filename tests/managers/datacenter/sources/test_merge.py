@@ -1,4 +1,4 @@
-"""Which services a datacenter is to have, whatever its sources do, and in whatever order."""
+"""The desired services of a datacenter, for any state and order of its sources."""
 
 import random
 from dataclasses import replace
@@ -29,12 +29,12 @@ from tests.managers.datacenter.sources.answers import (
     sources_by_service,
 )
 
-# --- sources that answer ------------------------------------------------------------------------
+# --- sources with results -----------------------------------------------------------------------
 
 
 A, B, C = service("a"), service("b"), service("c")
 HOOK_A, HOOK_B = ServiceSource("hook/a"), ServiceSource("hook/b")
-# sentence: (answers, the services by source)
+# sentence: (results, the services by source)
 GIVEN: dict[str, tuple[list[SourceResult], dict[str, str]]] = {
     "nobody": ([], {}),
     "declared only": ([good(DECLARED, B, A)], {"a": "declared", "b": "declared"}),
@@ -45,16 +45,18 @@ GIVEN: dict[str, tuple[list[SourceResult], dict[str, str]]] = {
     ),
     "declared wins over any priority": ([good(SET, A), good(DECLARED, A)], {"a": "declared"}),
     "the higher priority wins": ([good(HOOK, A), good(SET, A)], {"a": "set/edge"}),
-    "the first name among equals": ([good(HOOK_B, A), good(HOOK_A, A)], {"a": "hook/a"}),
+    "the first name of equal priorities": ([good(HOOK_B, A), good(HOOK_A, A)], {"a": "hook/a"}),
 }
 
 
 @pytest.mark.parametrize(("answers", "expected"), GIVEN.values(), ids=GIVEN)
-def test_who_gives_a_service(answers: list[SourceResult], expected: dict[str, str]) -> None:
+def test_which_source_provides_a_service(
+    answers: list[SourceResult], expected: dict[str, str]
+) -> None:
     assert sources_by_service(merge_result(answers)) == expected
 
 
-def test_each_loser_is_a_conflict_that_names_both_and_what_to_do() -> None:
+def test_each_conflict_names_both_sources_and_the_next_step() -> None:
     bodies = (service("a", replicas=n) for n in (2, 3, 4))
     desired_state = merge_result([*map(good, (HOOK, SET, DECLARED), bodies)])
     assert [entry.service.replicas for entry in desired_state.services] == [4]
@@ -69,14 +71,14 @@ def test_each_loser_is_a_conflict_that_names_both_and_what_to_do() -> None:
     )
 
 
-def test_two_sources_of_one_name_stay_in_order_for_100_passes() -> None:
-    """The order in which sources are known must not decide, or services would be rebuilt."""
+def test_conflicting_sources_keep_their_order_in_100_reconciles() -> None:
+    """If the order of sources decided, services would be recreated."""
     answers = [
         good(ServiceSource("hook/a"), service("x", replicas=1), service("y")),
         good(ServiceSource("hook/b"), service("x", replicas=2)),
         good(ServiceSource("set/c", 5), service("z"), service("y", replicas=4)),
         failed_source(ServiceSource("hook/d")),
-        # One that gives a name twice, with different bodies.
+        # A source with a duplicate name and different bodies.
         good(ServiceSource("hook/e"), service("w", replicas=7), service("w", replicas=8)),
     ]
     records = [
@@ -111,17 +113,17 @@ def test_two_sources_of_one_name_stay_in_order_for_100_passes() -> None:
         assert merge_result(shuffled, records) == first
 
 
-def test_a_source_that_gives_a_name_twice_is_in_conflict_with_itself() -> None:
+def test_a_source_with_a_duplicate_name_conflicts_with_itself() -> None:
     desired_state = merge_result([good(HOOK, service("a", replicas=1), service("a", replicas=2))])
     assert desired_state.conflicts == (NameConflict("a", "hook/network", "hook/network"),)
     assert len(desired_state.services) == 1
 
 
-# --- sources that do not ------------------------------------------------------------------------
+# --- failing sources ----------------------------------------------------------------------------
 
 
-def test_a_source_that_fails_keeps_its_priority_with_its_services() -> None:
-    """An unreadable set has lost its priority, but not the name that it has won."""
+def test_a_failing_source_keeps_its_priority_and_services() -> None:
+    """An unreadable set has no priority any more, but keeps its services."""
     records = [record(desired_service(service("a", replicas=3), "set/edge", 10))]
     desired_state = merge_result(
         [
@@ -135,8 +137,8 @@ def test_a_source_that_fails_keeps_its_priority_with_its_services() -> None:
     assert [report.source for report in desired_state.sources] == [SET, ServiceSource("hook/b", 5)]
 
 
-@pytest.mark.parametrize("answers", [[silent()], []], ids=["left out", "nobody was asked"])
-def test_without_a_list_what_was_declared_is_left_alone(answers: list[SourceResult]) -> None:
+@pytest.mark.parametrize("answers", [[silent()], []], ids=["left out", "no sources"])
+def test_without_a_declared_list_its_services_are_kept(answers: list[SourceResult]) -> None:
     before = desired_service(service("a"))
     desired_state = merge_result(answers, [record(before)])
     assert (desired_state.services, errors(desired_state)) == ((before,), {"declared": ""})
@@ -152,16 +154,16 @@ LOST = {**ANSWERED, "hook/network": UNREGISTERED}
 FAILS = failed_source(HOOK)
 OF_SET = record(desired_service(A, "set/edge"))
 KEPT: dict[str, tuple[Any, Any, Any, dict[str, str], dict[str, str]]] = {
-    "a source that fails keeps its services": ([FAILS], [OF_HOOK], [], BY_HOOK, REFUSED),
-    "a valid answer retires": ([good(HOOK)], [OF_HOOK], [], {}, {"hook/network": ""}),
-    "a source of a higher rank takes the name": (
+    "a failing source keeps its services": ([FAILS], [OF_HOOK], [], BY_HOOK, REFUSED),
+    "a valid result retires": ([good(HOOK)], [OF_HOOK], [], {}, {"hook/network": ""}),
+    "a source of a higher rank wins the name": (
         [FAILS, good(SET, A)],
         [OF_HOOK],
         [],
         {"a": "set/edge"},
         {"set/edge": "", **REFUSED},
     ),
-    "an empty list retires what was declared": (
+    "an empty list retires declared services": (
         [good(DECLARED), FAILS],
         [record(desired_service(B)), OF_HOOK],
         [],
@@ -192,7 +194,7 @@ KEPT: dict[str, tuple[Any, Any, Any, dict[str, str], dict[str, str]]] = {
 @pytest.mark.parametrize(
     ("answers", "records", "forgotten", "expected", "reported"), KEPT.values(), ids=KEPT
 )
-def test_which_services_are_kept(
+def test_which_services_of_failing_sources_are_kept(
     answers: list[SourceResult],
     records: list[ServiceRecord],
     forgotten: list[str],
@@ -203,32 +205,32 @@ def test_which_services_are_kept(
     assert (sources_by_service(desired_state), errors(desired_state)) == (expected, reported)
 
 
-# --- orders to replace pods ---------------------------------------------------------------------
+# --- redeploy tokens ----------------------------------------------------------------------------
 
 
 ORDERED = record(desired_service(A, redeploy="1"))
-# sentence: (orders, existing records, the order of the service)
+# sentence: (redeploy tokens, existing records, the token of the service)
 ORDERS: dict[str, tuple[dict[str, str], list[ServiceRecord], str]] = {
     "no order": ({}, [], ""),
     "an order": ({"a": "2"}, [], "2"),
-    "an order for another one": ({"b": "2"}, [], ""),
-    "taken off the list: no new one": ({}, [ORDERED], "1"),
-    "the next order": ({"a": "2"}, [ORDERED], "2"),
-    "a record that goes takes its order along": ({}, [replace(ORDERED, retiring=True)], ""),
+    "a token for another service": ({"b": "2"}, [], ""),
+    "a token removed from the list": ({}, [ORDERED], "1"),
+    "the next token": ({"a": "2"}, [ORDERED], "2"),
+    "a token of a retiring record": ({}, [replace(ORDERED, retiring=True)], ""),
 }
 
 
 @pytest.mark.parametrize(("redeploy", "records", "expected"), ORDERS.values(), ids=ORDERS)
 @pytest.mark.parametrize("source", [DECLARED, HOOK])
-def test_orders_reach_services_of_every_source(
+def test_a_redeploy_applies_to_services_of_every_source(
     source: ServiceSource, redeploy: dict[str, str], records: list[ServiceRecord], expected: str
 ) -> None:
     desired_state = merge_result([good(source, A)], records, redeploy)
     assert [entry.redeploy for entry in desired_state.services] == [expected]
 
 
-def test_an_order_reaches_what_a_failing_source_keeps() -> None:
-    """An error must never retire what runs."""
+def test_a_redeploy_applies_to_kept_services_of_a_failing_source() -> None:
+    """An error must never retire a running service."""
     before = desired_service(service("a", replicas=3), "hook/network")
     for redeploy, expected in (({}, before), ({"a": "2"}, replace(before, redeploy="2"))):
         desired_state = merge_result([failed_source(HOOK)], [record(before)], redeploy)
@@ -238,7 +240,7 @@ def test_an_order_reaches_what_a_failing_source_keeps() -> None:
 # --- reports ------------------------------------------------------------------------------------
 
 
-def test_sources_are_reported_by_rank_with_what_they_contribute() -> None:
+def test_sources_are_reported_by_rank_with_their_services() -> None:
     a, b, c = service("a"), service("b"), service("c")
     desired_state = merge_result(
         [failed_source(HOOK), good(SET, b, a), good(DECLARED, a), good(ServiceSource("hook/none"))],
@@ -256,7 +258,7 @@ def test_an_error_fits_into_the_status() -> None:
     assert len(errors(merge_result([failed_source(HOOK, "x" * 5000)]))["hook/network"]) == ERROR_MAX
 
 
-def test_a_source_that_never_gave_an_answer_has_no_digest() -> None:
+def test_a_source_that_never_succeeded_has_no_digest() -> None:
     assert merge_result([failed_source(HOOK), silent()]).sources == (
         SourceReport(DECLARED, 0, "", ""),
         SourceReport(HOOK, 0, "", "refused"),

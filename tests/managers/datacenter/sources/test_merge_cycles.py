@@ -1,4 +1,4 @@
-"""Services that depend on each other in a cycle: what is kept, and who is told."""
+"""Services with cyclic dependencies: which are kept, and where the cycle is reported."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from tests.managers.datacenter.sources.answers import (
 )
 
 
-def test_services_of_a_circle_stay_as_their_records_are_and_new_ones_are_left_out() -> None:
+def test_existing_services_of_a_cycle_are_kept_and_new_ones_are_omitted() -> None:
     before = desired_service(service("a", replicas=1))
     desired_state = merge_result(
         [
@@ -33,7 +33,7 @@ def test_services_of_a_circle_stay_as_their_records_are_and_new_ones_are_left_ou
     assert errors(desired_state) == {"declared": text, "hook/network": text}
 
 
-def test_what_leads_into_a_circle_is_no_part_of_it() -> None:
+def test_a_service_that_depends_on_a_cycle_is_not_part_of_it() -> None:
     desired_state = merge_result(
         [
             good(
@@ -57,13 +57,13 @@ def test_what_leads_into_a_circle_is_no_part_of_it() -> None:
         pytest.param([good(DECLARED, service("v", depends_on=("v",)))], id="on itself"),
     ],
 )
-def test_a_service_that_waits_for_itself_is_left_out(answers: list[SourceResult]) -> None:
+def test_a_service_that_depends_on_itself_is_omitted(answers: list[SourceResult]) -> None:
     desired_state = merge_result(answers)
     assert sources_by_service(desired_state) == {}
     assert "cycle: v -> v; the operator neither creates" in errors(desired_state)["declared"]
 
 
-def test_records_that_wait_for_each_other_already_are_kept_and_told_of() -> None:
+def test_existing_records_in_a_cycle_are_kept_and_reported() -> None:
     records = [
         record(desired_service(service("a", depends_on=("b",)))),
         record(desired_service(service("b", depends_on=("a",)))),
@@ -73,8 +73,8 @@ def test_records_that_wait_for_each_other_already_are_kept_and_told_of() -> None
     assert "a -> b -> a" in errors(desired_state)["declared"]
 
 
-def test_a_record_that_is_put_back_may_close_the_next_circle() -> None:
-    """First a and b wait for each other; a as it was waits for c, which is new and waits for a."""
+def test_a_kept_record_may_close_another_cycle() -> None:
+    """First a and b form a cycle; the kept a depends on c, which is new and depends on a."""
     before = desired_service(service("a", depends_on=("c",)))
     desired_state = merge_result(
         [
@@ -92,7 +92,7 @@ def test_a_record_that_is_put_back_may_close_the_next_circle() -> None:
     assert "a -> c -> a" in errors(desired_state)["declared"]
 
 
-def test_a_name_that_nobody_gives_makes_no_circle() -> None:
+def test_an_unknown_dependency_is_not_a_cycle() -> None:
     desired_state = merge_result([good(DECLARED, service("a", depends_on=("b", "openbao:ready")))])
     assert sources_by_service(desired_state) == {"a": "declared"}
     assert errors(desired_state) == {"declared": ""}

@@ -1,4 +1,4 @@
-"""Each source is known once, in an order that does not depend on who came first."""
+"""Each source is registered once; the order does not depend on the registration."""
 
 import random
 import sys
@@ -21,8 +21,8 @@ from managers.datacenter.sources.registry import (
 
 
 @dataclass(frozen=True)
-class Plain:
-    """A hook that gives nothing; two of the same fields are equal."""
+class EmptyHook:
+    """A hook without services; hooks with equal fields are equal."""
 
     name: str
     priority: int = 0
@@ -35,8 +35,14 @@ def names(registry: SourceRegistry) -> list[str]:
     return [source.name for source, _ in registry.snapshot()]
 
 
-def test_sources_come_by_rank_whatever_order_they_are_registered_in() -> None:
-    hooks = [Plain("b"), Plain("a"), Plain("low", -5), Plain("high", 5), Plain("c")]
+def test_sources_are_sorted_by_rank() -> None:
+    hooks = [
+        EmptyHook("b"),
+        EmptyHook("a"),
+        EmptyHook("low", -5),
+        EmptyHook("high", 5),
+        EmptyHook("c"),
+    ]
     rng = random.Random(3)
     for _ in range(20):
         rng.shuffle(hooks)
@@ -46,26 +52,26 @@ def test_sources_come_by_rank_whatever_order_they_are_registered_in() -> None:
         assert names(registry) == ["hook/high", "hook/a", "hook/b", "hook/c", "hook/low"]
 
 
-def test_the_same_name_replaces_and_never_doubles() -> None:
+def test_a_second_registration_replaces_the_first() -> None:
     registry = SourceRegistry()
-    registry.register(Plain("a", 1))
-    later = Plain("a", 2)
+    registry.register(EmptyHook("a", 1))
+    later = EmptyHook("a", 2)
     assert registry.register(later) == ServiceSource("hook/a", 2)
     assert registry.snapshot() == (RegisteredSource(ServiceSource("hook/a", 2), later),)
 
 
-def test_a_hook_and_a_set_of_one_name_are_two_sources() -> None:
+def test_a_hook_and_a_set_of_the_same_name_are_two_sources() -> None:
     registry = SourceRegistry()
-    registry.register(Plain("a"))
-    registry.register(Plain("a"), "set/")
+    registry.register(EmptyHook("a"))
+    registry.register(EmptyHook("a"), "set/")
     assert names(registry) == ["hook/a", "set/a"]
     assert registry.unregister("a")
     assert names(registry) == ["set/a"]
 
 
-def test_a_hook_is_unregistered_once_and_a_snapshot_stays_as_it_was() -> None:
+def test_unregister_does_not_change_a_snapshot() -> None:
     registry = SourceRegistry()
-    registry.register(Plain("a"))
+    registry.register(EmptyHook("a"))
     before = registry.snapshot()
     assert not registry.unregister("b")
     assert registry.unregister("a")
@@ -74,8 +80,8 @@ def test_a_hook_is_unregistered_once_and_a_snapshot_stays_as_it_was() -> None:
     assert [source.name for source, _ in before] == ["hook/a"]
 
 
-def test_a_priority_counts_as_it_was_when_the_hook_was_registered() -> None:
-    """Or the order could change between two looks at it."""
+def test_the_priority_is_read_at_registration() -> None:
+    """Otherwise the order could change between two reads."""
     registry = SourceRegistry()
     hook = FunctionHook("a", lambda ctx, datacenter: [], 3)
     registry.register(hook)
@@ -103,13 +109,16 @@ class Serviceless:
         (None, "None is not a hook: pass an object with name, priority and services"),
         (Nameless(), f"Nameless.name {NAME_RULE} (got None): give the hook a stable name"),
         *(
-            (Plain(name), f"Plain.name {NAME_RULE} (got {name!r}): give the hook a stable name")
+            (
+                EmptyHook(name),
+                f"EmptyHook.name {NAME_RULE} (got {name!r}): give the hook a stable name",
+            )
             for name in ("", "set/a", "-a", "a\n", "x" * 254)
         ),
         *(
             (
-                Plain("a", priority),
-                "Plain.priority of hook a must be an integer from -1000000 to 1000000 "
+                EmptyHook("a", priority),
+                "EmptyHook.priority of hook a must be an integer from -1000000 to 1000000 "
                 f"(got {priority}): set it, for example to 0",
             )
             for priority in (1_000_001, True)
@@ -121,7 +130,7 @@ class Serviceless:
         ),
     ],
 )
-def test_what_is_no_hook_is_refused_with_what_to_do(hook: Any, expected: str) -> None:
+def test_an_invalid_hook_is_refused_with_the_next_step(hook: Any, expected: str) -> None:
     registry = SourceRegistry()
     with pytest.raises(InvalidHookError) as caught:
         registry.register(cast(Hook, hook))
@@ -130,29 +139,29 @@ def test_what_is_no_hook_is_refused_with_what_to_do(hook: Any, expected: str) ->
 
 
 @pytest.mark.parametrize("name", ["a", "A.b-c_9", "x" * 253])
-def test_names_that_pass(name: str) -> None:
-    assert source_of(Plain(name, -1_000_000)) == ServiceSource(f"hook/{name}", -1_000_000)
+def test_valid_names_are_accepted(name: str) -> None:
+    assert source_of(EmptyHook(name, -1_000_000)) == ServiceSource(f"hook/{name}", -1_000_000)
 
 
-def test_listeners_hear_of_each_change_and_of_nothing_else() -> None:
+def test_listeners_are_called_once_per_change() -> None:
     registry = SourceRegistry()
     heard: list[tuple[str, list[str]]] = []
     registry.on_change(lambda source: heard.append((source, names(registry))))
-    registry.register(Plain("a"))
-    registry.register(Plain("a"))
-    registry.register(Plain("a", 1))
+    registry.register(EmptyHook("a"))
+    registry.register(EmptyHook("a"))
+    registry.register(EmptyHook("a", 1))
     registry.unregister("b")
     registry.unregister("a")
     assert heard == [("hook/a", ["hook/a"]), ("hook/a", ["hook/a"]), ("hook/a", [])]
 
 
-def test_a_listener_that_fails_keeps_nobody_else_from_hearing() -> None:
+def test_a_failing_listener_does_not_stop_others() -> None:
     registry = SourceRegistry()
     heard: list[str] = []
     registry.on_change(lambda source: [][1])
     registry.on_change(heard.append)
     with capture_logs() as logs:
-        registry.register(Plain("a"))
+        registry.register(EmptyHook("a"))
     assert heard == ["hook/a"]
     assert [(line["event"], line["source"]) for line in logs] == [
         ("listener of the source registry failed", "hook/a")
@@ -164,23 +173,23 @@ def test_a_listener_may_change_the_registry() -> None:
 
     def follow(source: str) -> None:
         if source == "hook/a":
-            registry.register(Plain("b"))
+            registry.register(EmptyHook("b"))
 
     registry.on_change(follow)
-    registry.register(Plain("a"))
+    registry.register(EmptyHook("a"))
     assert names(registry) == ["hook/a", "hook/b"]
 
 
 @pytest.fixture
-def hasty_threads() -> Iterator[None]:
-    """Threads that take turns as often as they can."""
+def frequent_thread_switches() -> Iterator[None]:
+    """Let threads switch as often as possible."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(before)
 
 
-@pytest.mark.usefixtures("hasty_threads")
+@pytest.mark.usefixtures("frequent_thread_switches")
 def test_threads_lose_no_registration() -> None:
     registry = SourceRegistry()
     together = threading.Barrier(8)
@@ -188,8 +197,8 @@ def test_threads_lose_no_registration() -> None:
     def work(part: int) -> None:
         together.wait()
         for number in range(50):
-            registry.register(Plain(f"h{part}.{number}"))
-            registry.register(Plain(f"gone{part}.{number}"))
+            registry.register(EmptyHook(f"h{part}.{number}"))
+            registry.register(EmptyHook(f"gone{part}.{number}"))
             assert registry.unregister(f"gone{part}.{number}")
 
     threads = [threading.Thread(target=work, args=(part,)) for part in range(8)]

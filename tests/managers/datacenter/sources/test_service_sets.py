@@ -1,4 +1,4 @@
-"""BootstrapServiceSets as sources, and the registry as it follows them."""
+"""BootstrapServiceSets as sources in the registry."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def a_set(name: str = "edge", **spec: Any) -> Object:
 
 
 class Mirror:
-    """What an informer of sets would hold, telling a handler of every change."""
+    """The cache of an informer of sets, which calls a handler for every change."""
 
     def __init__(self) -> None:
         self.objects: dict[ObjectKey, Object] = {}
@@ -49,7 +49,7 @@ class Mirror:
         return await call_hooks(self.registry.snapshot(), place, ManualClock())
 
 
-# --- which datacenters --------------------------------------------------------------------------
+# --- selectors ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ async def test_all_of_a_selector_must_match(selector: dict[str, Any], expected: 
     )
 
 
-def test_a_datacenter_without_a_region_is_in_none() -> None:
+def test_a_region_selector_does_not_match_an_empty_region() -> None:
     place = datacenter(region="")
     assert not selects(DatacenterSelector(regions=("eu-central",)), place)
     assert selects(DatacenterSelector(), place)
@@ -109,9 +109,7 @@ def test_a_set_is_read() -> None:
         ),
     ],
 )
-async def test_a_set_that_breaks_a_rule_keeps_what_it_gave(
-    spec: dict[str, Any], field: str
-) -> None:
+async def test_an_invalid_set_is_a_failed_source(spec: dict[str, Any], field: str) -> None:
     mirror = Mirror()
     mirror.put({"metadata": {"name": "edge"}})
     (without_spec,) = await mirror.answers()
@@ -130,7 +128,7 @@ async def test_a_set_that_breaks_a_rule_keeps_what_it_gave(
 # --- the registry follows -----------------------------------------------------------------------
 
 
-async def test_the_registry_holds_what_the_informer_holds() -> None:
+async def test_the_registry_follows_the_informer() -> None:
     mirror = Mirror()
     handler: EventHandler = mirror.handler
     mirror.put(a_set("low", priority=-1))
@@ -150,7 +148,7 @@ async def test_the_registry_holds_what_the_informer_holds() -> None:
     ]
 
 
-def test_an_update_without_a_change_of_the_spec_wakes_nobody() -> None:
+def test_an_update_without_a_spec_change_calls_no_listener() -> None:
     mirror = Mirror()
     mirror.put(a_set())
     mirror.put({**a_set(), "metadata": {"name": "edge", "annotations": {"a": "b"}}})
@@ -161,8 +159,8 @@ def test_an_update_without_a_change_of_the_spec_wakes_nobody() -> None:
     assert mirror.changes == ["set/edge"] * 3
 
 
-async def test_a_set_that_is_made_anew_before_its_end_is_told_goes_on() -> None:
-    """Between the two events nobody may think that it is gone, or its services would retire."""
+async def test_a_recreated_set_is_not_removed_by_a_late_delete_event() -> None:
+    """If the set was missing between the two events, its services would retire."""
     mirror = Mirror()
     mirror.put(a_set())
     renewed = a_set(services=[service("b").to_object()])

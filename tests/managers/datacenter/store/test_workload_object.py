@@ -1,4 +1,4 @@
-"""A record as an object, and what an object says of a record."""
+"""The conversion between a record and its object."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -33,7 +33,7 @@ SHIPPER = desired_service(
 
 
 def live(progress: ServiceProgress | None = None, **metadata: Any) -> Object:
-    """The object of the record as the server keeps it."""
+    """The object of the record as the server stores it."""
     obj = body_of(FRA, SHIPPER)
     obj["metadata"] |= {"uid": "u1", "resourceVersion": "5", "generation": 3, **metadata}
     if progress is not None:
@@ -41,7 +41,7 @@ def live(progress: ServiceProgress | None = None, **metadata: Any) -> Object:
     return obj
 
 
-def test_the_spec_says_all_that_the_record_is_to_be() -> None:
+def test_the_spec_contains_the_desired_service() -> None:
     spec = body_of(FRA, SHIPPER)["spec"]
     assert spec.pop("service") == SHIPPER.service.to_object()
     assert spec == {
@@ -57,13 +57,13 @@ def test_the_spec_says_all_that_the_record_is_to_be() -> None:
 @pytest.mark.parametrize(
     "value", [SHIPPER, desired_service(openbao("vault"))], ids=lambda case: case.name
 )
-def test_a_record_comes_back(value: Any) -> None:
+def test_a_record_survives_a_round_trip(value: Any) -> None:
     obj = body_of(FRA, value)
     obj["metadata"] |= {"uid": "u1", "resourceVersion": "5"}
     assert record_of(obj, FRA) == ServiceRecord("u1", FRA, value, version="5")
 
 
-def test_without_the_datacenter_a_record_knows_its_own_place() -> None:
+def test_without_the_datacenter_a_record_has_its_stored_place() -> None:
     record = record_of(live())
     assert record.datacenter == replace(FRA, region="", zone="", labels={})
     assert not record.retiring
@@ -71,7 +71,7 @@ def test_without_the_datacenter_a_record_knows_its_own_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names_of", "seen"),
+    ("current", "expected"),
     [
         (None, FRA),
         (datacenter("ams1"), FRA),
@@ -82,9 +82,9 @@ def test_without_the_datacenter_a_record_knows_its_own_place() -> None:
         (replace(FRA, uid="heir"), FRA),
     ],
 )
-def test_a_record_stays_with_its_datacenter(names_of: Any, seen: Any) -> None:
-    assert with_current_state(FRA, names_of, provisioned=True) == seen
-    # A wrong provider can be corrected until something is made.
+def test_a_provisioned_record_keeps_its_namespace_and_provider(current: Any, expected: Any) -> None:
+    assert with_current_state(FRA, current, provisioned=True) == expected
+    # A wrong provider can be corrected until an object is created.
     wrong = replace(FRA, provider="x", namespace="x")
     assert with_current_state(FRA, wrong, provisioned=False) == replace(FRA, provider="x")
 
@@ -99,7 +99,7 @@ def test_a_name_that_does_not_fit_its_spec_is_refused() -> None:
 
 
 @pytest.mark.parametrize("spec", [None, "x", [], {}, {"service": 7}, {"service": {"kind": []}}])
-def test_an_unreadable_record_is_refused_until_it_is_to_go(spec: Any) -> None:
+def test_an_unreadable_record_is_refused_unless_it_is_terminating(spec: Any) -> None:
     obj = {**live(), "spec": spec}
     with pytest.raises(InvalidDatacenterError):
         record_of(obj, FRA)
@@ -109,7 +109,7 @@ def test_an_unreadable_record_is_refused_until_it_is_to_go(spec: Any) -> None:
     assert record.datacenter == FRA
 
 
-def test_what_is_left_of_a_record_says_how_its_objects_go() -> None:
+def test_an_unreadable_terminating_record_keeps_its_deletion_policies() -> None:
     obj = live(deletionTimestamp="2030-01-01T00:00:00Z")
     obj["spec"]["service"] |= {
         "kind": "StatefulSet",
@@ -126,7 +126,7 @@ def test_what_is_left_of_a_record_says_how_its_objects_go() -> None:
     assert record.desired.source == ServiceSource("hook/net")
 
 
-def test_a_record_of_nobody_is_refused_even_when_it_is_to_go() -> None:
+def test_a_record_without_a_datacenter_is_refused_even_if_it_is_terminating() -> None:
     obj = {**live(name="Not Ours", labels={}), "spec": {}}
     obj["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
     with pytest.raises(InvalidDatacenterError):
@@ -134,7 +134,7 @@ def test_a_record_of_nobody_is_refused_even_when_it_is_to_go() -> None:
 
 
 @pytest.mark.parametrize("status", [None, "x", {"state": "Happy"}, {"attempts": -1}, []])
-def test_a_status_that_nobody_can_read_is_none(status: Any) -> None:
+def test_an_unreadable_status_is_empty(status: Any) -> None:
     assert record_of({**live(), "status": status}).progress == ServiceProgress()
 
 
@@ -152,7 +152,7 @@ PROVISIONING = "False Provisioning"
 @pytest.mark.parametrize(
     "progress", [RUNNING, STARTING, RETRIED, BROKEN, RETIRING, ServiceProgress()]
 )
-def test_progress_comes_back(progress: ServiceProgress) -> None:
+def test_progress_survives_a_round_trip(progress: ServiceProgress) -> None:
     status = BootstrapWorkloadStatus.model_validate(live(progress)["status"])
     assert progress_from(status) == progress
     assert status.observed_generation == 3
@@ -201,7 +201,7 @@ def test_conditions(
     } == {"Ready": (ready, message), "Stalled": (stalled, message)}
 
 
-def test_a_condition_keeps_its_time_while_its_answer_stays() -> None:
+def test_a_condition_keeps_its_time_while_its_status_is_unchanged() -> None:
     obj = live(STARTING)
     record = record_of(obj, FRA)
     again = status_of(obj, record, replace(STARTING, message="0 of 2 pods are ready"), NOW)
@@ -210,7 +210,7 @@ def test_a_condition_keeps_its_time_while_its_answer_stays() -> None:
     assert [condition.last_transition_time for condition in ready.conditions] == [NOW, THEN]
 
 
-def test_what_is_too_long_is_cut() -> None:
+def test_long_values_are_truncated() -> None:
     refs = tuple((f"part{at:03}", "x" * 300) for at in range(70))
     long = ServiceProgress("Running", "m" * 2000, "d1", provider_ref="r" * 300, service_refs=refs)
     obj = live()

@@ -1,6 +1,6 @@
 """managers.upgrade.bluegreen.actions.
 
-Effects may be repeated, and touch what they are for alone.
+Effects are idempotent and change only their own objects.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ JUDGED = MakeHook("hook", "uid-x", "op", GREEN, "hash", HOOK)
 
 
 class Bench:
-    """The effects over a server in a dict that has one cluster."""
+    """The effects on a fake API server with one cluster."""
 
     def __init__(self, answer: JobTemplate | Wait | Blocked | None = None) -> None:
         self.api = FakeApi().with_objects((CLUSTERS, gen.cluster().object()))
@@ -50,7 +50,7 @@ class Bench:
         self.acts = BlueGreenActions(Jobs(self.api), FixedJobTemplates(answer or upgrader()))
 
     async def run(self, *effects: EffectByUid) -> list[str]:
-        """Run effects and say what was written."""
+        """Run effects and return the writes."""
         self.api.calls.clear()
         for effect in effects:
             run = self.acts.table[type(effect)]
@@ -58,7 +58,7 @@ class Bench:
         return [str(call) for call in self.api.calls if call.verb != "get"]
 
     def refusal_of(self, effect: EffectByUid) -> str | None:
-        """What is remembered of an effect; None for nothing."""
+        """The recorded refusal of an effect; None for none."""
         tried = job_attempt_key(effect.name, effect.target)
         last = self.outside.context.attempts.last(tried, effect.uid)
         return None if last is None else last.refusal
@@ -72,7 +72,7 @@ class Bench:
 
 
 class TestJob:
-    async def test_it_is_made_once_and_belongs_to_the_cluster(self) -> None:
+    async def test_the_job_is_created_once_and_owned_by_the_cluster(self) -> None:
         bench = Bench()
         for _ in range(3):
             await bench.run(MADE)
@@ -81,7 +81,7 @@ class TestJob:
         assert not bench.refusal_of(MADE)
 
     @pytest.mark.parametrize("effect", [MADE, JUDGED], ids=["Job", "hook"])
-    async def test_a_refusal_is_remembered(self, effect: EffectByUid) -> None:
+    async def test_a_refusal_is_recorded(self, effect: EffectByUid) -> None:
         bench = Bench()
         create = bench.api.create
 
@@ -96,7 +96,9 @@ class TestJob:
         assert bench.only_job()
 
     @pytest.mark.parametrize("effect", [MADE, JUDGED], ids=["Job", "hook"])
-    async def test_what_passes_is_no_refusal(self, effect: EffectByUid) -> None:
+    async def test_a_temporary_error_is_not_recorded_as_a_refusal(
+        self, effect: EffectByUid
+    ) -> None:
         bench = Bench()
 
         async def failing(*args: Any, **more: Any) -> Any:
@@ -108,7 +110,7 @@ class TestJob:
         assert bench.refusal_of(effect) is None
 
     @pytest.mark.parametrize("effect", [MADE, JUDGED], ids=["Job", "hook"])
-    async def test_why_there_can_be_none_is_remembered_and_a_wait_is_not(
+    async def test_a_blocked_template_is_recorded_and_a_wait_is_not(
         self, effect: EffectByUid
     ) -> None:
         stuck, waiting = Bench(Blocked("NoImage", "none is known")), Bench(Wait("Soon", "wait"))
@@ -118,7 +120,7 @@ class TestJob:
 
 
 class TestHook:
-    async def test_it_is_made_suspended_with_its_identity(self) -> None:
+    async def test_the_hook_is_created_suspended_with_its_identity(self) -> None:
         bench = Bench()
         for _ in range(2):
             await bench.run(JUDGED)
@@ -131,21 +133,21 @@ class TestHook:
         assert container["command"] == ["check"]
         assert "serviceAccountName" not in live["spec"]["template"]["spec"]
 
-    async def test_one_that_runs_is_never_suspended_again(self) -> None:
+    async def test_a_running_hook_is_never_suspended_again(self) -> None:
         bench = Bench()
         await bench.run(JUDGED, StartHook("hook", "uid-hook"), JUDGED)
         assert bench.only_job()["spec"]["suspend"] is False
 
     @pytest.mark.parametrize("uid", ["", "another"])
-    async def test_only_the_one_that_was_written_down_is_started(self, uid: str) -> None:
+    async def test_only_the_recorded_hook_is_started(self, uid: str) -> None:
         bench = Bench()
         await bench.run(JUDGED, StartHook("hook", uid))
         assert bench.only_job()["spec"]["suspend"] is True
 
-    async def test_one_that_is_gone_is_not_started(self) -> None:
+    async def test_a_deleted_hook_is_not_started(self) -> None:
         assert await Bench().run(StartHook("hook", "uid-hook")) == ["patch Job hook"]
 
-    async def test_only_the_one_that_was_seen_is_dropped(self) -> None:
+    async def test_only_the_observed_hook_is_deleted(self) -> None:
         bench = Bench()
         await bench.run(JUDGED, DropHook("hook", "another"))
         assert bench.has(JOB, "hook")
@@ -154,7 +156,7 @@ class TestHook:
         assert not bench.has(JOB, "hook")
 
 
-# sentence: (effect, what it deletes)
+# sentence: (effect, the kind that it deletes)
 DELETIONS: dict[str, tuple[type[EffectByUid], Resource]] = {
     "a set": (DeleteStatefulSet, STATEFUL_SET),
     "a volume": (DeleteServerClaim, PVC),
@@ -169,7 +171,7 @@ class TestDeletions:
         return bench
 
     @pytest.mark.parametrize(("effect", "resource"), DELETIONS.values(), ids=DELETIONS)
-    async def test_only_what_was_decided_for_goes(
+    async def test_a_deletion_has_the_uid_of_the_plan(
         self, effect: type[EffectByUid], resource: Resource
     ) -> None:
         bench = self.bench(resource)
@@ -179,13 +181,13 @@ class TestDeletions:
             await bench.run(effect("it", "uid-it"))
         assert not bench.has(resource, "it")
 
-    async def test_pods_go_with_their_set(self) -> None:
+    async def test_pods_are_deleted_with_their_stateful_set(self) -> None:
         bench = self.bench(STATEFUL_SET)
         await bench.run(DeleteStatefulSet("it", "uid-it"))
         assert bench.api.calls[-1].body["propagation"] == "Background"
 
     @pytest.mark.parametrize(("effect", "resource"), DELETIONS.values(), ids=DELETIONS)
-    async def test_an_error_ends_the_pass(
+    async def test_an_error_ends_the_reconcile(
         self, effect: type[EffectByUid], resource: Resource
     ) -> None:
         bench = self.bench(resource)

@@ -1,4 +1,4 @@
-"""Blue/green: every line of the acceptance list, each by its name."""
+"""Blue/green: every line of the acceptance list."""
 
 import dataclasses
 from typing import Any
@@ -32,7 +32,7 @@ LATE = ("Promoting", "DemotingBlue")
 
 
 class TestSuccess:
-    def test_the_phases_are_exactly_those_of_the_list(self) -> None:
+    def test_a_success_has_the_documented_phases(self) -> None:
         world = TwoPools().done()
         assert world.phases == WHOLE
         assert world.actions() == [
@@ -44,7 +44,7 @@ class TestSuccess:
         ]
         assert world.event_reasons == ["UpgradeStarted", "UpgradeComplete"]
 
-    def test_green_is_all_that_is_left(self) -> None:
+    def test_only_green_is_left(self) -> None:
         world = TwoPools()
         revision = world.revision
         world.done()
@@ -55,17 +55,17 @@ class TestSuccess:
         assert set(world.claims) == {f"data-{pod}" for pod in world.raft}
         assert world.lock == ""
 
-    def test_the_volumes_of_blue_stay_and_are_named_where_the_policy_says_so(self) -> None:
+    def test_with_policy_retain_the_volumes_of_blue_are_kept_and_named(self) -> None:
         world = TwoPools(deletionPolicy="Retain")
         kept = {f"data-{pod}" for pod in BLUE}
-        course = gen.present(
-            world.drive(until=lambda: "UpgradeComplete" in world.event_reasons).course
+        decision = gen.present(
+            world.drive(until=lambda: "UpgradeComplete" in world.event_reasons).decision
         )
         assert kept == {pvc for pvc in world.claims if world.revision not in pvc}
-        (event,) = course.events
+        (event,) = decision.events
         assert all(volume in event.text for volume in kept)
 
-    def test_a_revision_whose_volumes_were_kept_waits_for_a_person(self) -> None:
+    def test_retained_volumes_of_a_revision_hold_its_reuse(self) -> None:
         world = TwoPools(deletionPolicy="Retain")
         world.claims[f"data-x-{world.revision}-0"] = "kept"
         outcome = gen.expect(Blocked, world.drive(5).run().outcome)
@@ -75,7 +75,7 @@ class TestSuccess:
         del world.claims[f"data-x-{world.revision}-0"]
         world.done()
 
-    def test_with_read_replicas_they_come_after_blue_is_gone(self) -> None:
+    def test_read_replicas_follow_after_blue_is_removed(self) -> None:
         world = TwoPools(readReplicas={"replicas": 1})
         world.read_replicas_upgraded = False
         world.drive(until=lambda: world.known.phase == "RestoringReadReplicas").drive(50)
@@ -96,7 +96,7 @@ class TestSuccess:
 
 
 class TestGreen:
-    def test_green_that_forms_its_own_cluster_is_taken_away(self) -> None:
+    def test_green_that_forms_its_own_cluster_is_removed(self) -> None:
         world = TwoPools().to("JoiningMesh")
         green = f"x-{world.revision}-0"
         facts = world.facts()
@@ -104,10 +104,10 @@ class TestGreen:
         alone = dataclasses.replace(facts, membership=world.membership())
         world.raft.pop(green)
         world.leader = "x-0"
-        course = decide_step(alone)
-        assert (course.state, course.effects) == ("RollbackCleanup", ())
+        decision = decide_step(alone)
+        assert (decision.state, decision.effects) == ("RollbackCleanup", ())
 
-    def test_no_job_and_no_vote_before_all_of_green_is_ready(self) -> None:
+    def test_no_job_runs_before_every_green_pod_is_ready(self) -> None:
         world = TwoPools().to("DeployingGreen")
         world.unready = {f"x-{world.revision}-2"}
         world.drive(100)
@@ -115,7 +115,7 @@ class TestGreen:
         world.unready = set()
         assert world.done().phases == WHOLE
 
-    def test_green_waits_for_a_blue_that_it_can_join(self) -> None:
+    def test_green_waits_for_a_blue_leader(self) -> None:
         world = TwoPools()
         world.drive(until=lambda: bool(world.known.phase == "DeployingGreen"))
         facts = world.facts()
@@ -124,13 +124,13 @@ class TestGreen:
             green=dataclasses.replace(facts.green, uid=""),
             blue=dataclasses.replace(facts.blue, ready=0),
         )
-        course = decide_step(nobody)
-        assert course.state == "DeployingGreen"
-        assert "no cluster to join" in gen.expect(Wait, course.outcome).message
+        decision = decide_step(nobody)
+        assert decision.state == "DeployingGreen"
+        assert "no cluster to join" in gen.expect(Wait, decision.outcome).message
 
 
 class TestTraffic:
-    def test_the_selector_flips_once_at_the_cutover(self) -> None:
+    def test_the_selector_changes_once_at_the_cutover(self) -> None:
         world = TwoPools()
         revision = world.revision
         world.to("DemotingBlue")
@@ -140,7 +140,7 @@ class TestTraffic:
         world.done()
         assert world.flips == [revision]
 
-    def test_blue_keeps_its_votes_until_clients_are_at_green(self) -> None:
+    def test_blue_keeps_its_votes_until_clients_use_green(self) -> None:
         world = TwoPools().to("DemotingBlue")
         facts = dataclasses.replace(world.facts(), traffic="")
         assert decide_step(facts).effects == ()
@@ -156,7 +156,7 @@ class TestTraffic:
         assert world.raft.keys() >= BLUE.keys()
         assert not any(world.raft[pod] for pod in BLUE)
 
-    def test_no_route_is_a_part_of_the_course(self) -> None:
+    def test_an_upgrade_changes_no_route(self) -> None:
         fields = {field.name for field in dataclasses.fields(UpgradeDecision)}
         assert "traffic" in fields
         assert not any("route" in name or "ingress" in name for name in fields)
@@ -164,7 +164,7 @@ class TestTraffic:
 
 class TestFailures:
     @pytest.mark.parametrize(("phase", "action"), JOBS.items(), ids=JOBS)
-    def test_a_job_that_fails_ends_the_upgrade_and_late_it_is_rolled_back(
+    def test_a_failed_job_aborts_the_upgrade_or_rolls_it_back(
         self, phase: str, action: str
     ) -> None:
         world = TwoPools()
@@ -182,7 +182,7 @@ class TestFailures:
             assert (world.flips, world.event_reasons) == ([], ["UpgradeStarted", "RollbackStarted"])
 
     @pytest.mark.parametrize("action", sorted({*ACTIONS.values()}))
-    def test_a_job_that_fails_now_and_then_is_tried_again(self, action: str) -> None:
+    def test_a_job_that_fails_sometimes_is_retried(self, action: str) -> None:
         world = TwoPools()
         world.fails[action] = 4
         if action in (upgrade_actions.REPAIR, upgrade_actions.REMOVE_GREEN):
@@ -195,7 +195,7 @@ class TestFailures:
         names = [name for name, _ in world.created_jobs]
         assert len(names) == len(set(names))
 
-    def test_the_same_target_is_tried_again_when_it_is_asked_for_and_not_before(self) -> None:
+    def test_the_same_target_is_retried_only_on_request(self) -> None:
         world = TwoPools()
         world.fails[upgrade_actions.PROMOTE] = 5
         world.drive(500)
@@ -212,7 +212,7 @@ class TestFailures:
         assert world.status["upgradeRequests"]["lastHandledRetry"] == "again"
         assert world.known.failed_revision is None
 
-    def test_another_target_begins_anew(self) -> None:
+    def test_another_target_starts_a_new_upgrade(self) -> None:
         world = TwoPools()
         world.fails[upgrade_actions.PROMOTE] = 5
         world.drive(200)
@@ -221,15 +221,15 @@ class TestFailures:
         assert world.release == "2.4.2"
 
     @pytest.mark.parametrize("phase", ["DeployingGreen", "JoiningMesh", "Syncing"])
-    def test_green_that_cannot_run_ends_the_upgrade_early(self, phase: str) -> None:
+    def test_green_that_cannot_run_aborts_the_upgrade(self, phase: str) -> None:
         world = TwoPools().to(phase)
         world.pod_failures[world.revision] = "x-1: CrashLoopBackOff"
         world.drive(100)
         as_before(world)
         assert world.known.rollback_reason == "x-1: CrashLoopBackOff"
 
-    def test_green_that_cannot_run_any_more_is_rolled_back(self) -> None:
-        """Of six voters three are left, so a majority has to be made first: by the executor."""
+    def test_green_that_fails_later_is_rolled_back(self) -> None:
+        """Three of six voters are left, so a Job restores a majority first."""
         world = TwoPools().to("DemotingBlue")
         world.drive(until=lambda: not world.raft["x-0"])
         world.follow = lambda: None
@@ -237,14 +237,14 @@ class TestFailures:
         world.drive(100)
         as_before(world)
 
-    def test_green_that_is_not_ready_in_time_ends_the_upgrade(self) -> None:
+    def test_green_that_is_not_ready_in_time_aborts_the_upgrade(self) -> None:
         world = TwoPools().to("DeployingGreen")
         world.unready = {f"x-{world.revision}-2"}
         world.drive(1000)
         as_before(world)
         assert world.known.rollback_reason == "2 of 3 servers of green are ready"
 
-    def test_by_hand_a_failed_job_stays(self) -> None:
+    def test_without_auto_rollback_a_failed_job_holds_the_upgrade(self) -> None:
         world = TwoPools(upgrade={"blueGreen": {"autoRollback": {"enabled": False}}})
         world.fails[upgrade_actions.PROMOTE] = 1
         world.drive(200)
@@ -254,7 +254,7 @@ class TestFailures:
         world.done()
         assert world.actions().count(upgrade_actions.PROMOTE) == 2
 
-    def test_what_has_no_way_back_waits_for_a_person(self) -> None:
+    def test_a_failure_after_the_point_of_no_return_waits_for_a_user(self) -> None:
         world = TwoPools()
         world.fails[upgrade_actions.REMOVE_BLUE] = 5
         world.drive(300)
@@ -265,7 +265,7 @@ class TestFailures:
         world.order(retry="again")
         world.done()
 
-    def test_a_job_of_somebody_else_is_not_believed(self) -> None:
+    def test_a_foreign_job_is_ignored(self) -> None:
         world = TwoPools().to("Promoting")
         world.run()
         (name, _) = world.created_jobs[-1]
@@ -287,7 +287,7 @@ class TestBreakGlass:
         break_glass: dict[str, Any] = world.status["breakGlass"]
         return break_glass
 
-    def test_a_repair_that_fails_begins_it_and_nothing_happens_while_it_lasts(self) -> None:
+    def test_a_failed_repair_breaks_glass_and_stops_all_steps(self) -> None:
         world = self.begun()
         glass = self.glass(world)
         assert world.known.phase == "RollingBack"
@@ -300,7 +300,7 @@ class TestBreakGlass:
         writes, jobs = world.writes, len(world.created_jobs)
         world.edit(breakGlassAck="0" * 31 + "x")
         world.drive(50)
-        assert world.writes == writes, "a wrong answer is ignored"
+        assert world.writes == writes, "a wrong acknowledgement is ignored"
         assert self.glass(world)["active"]
         world.order(rollback="again", retry="again", promote="again")
         world.now += 100_000 * TICK
@@ -308,13 +308,13 @@ class TestBreakGlass:
         assert (world.writes, len(world.created_jobs)) == (writes, jobs)
         assert gen.expect(Blocked, world.run().outcome).reason == "BreakGlassRequired"
 
-    def test_a_removal_that_fails_begins_it(self) -> None:
+    def test_a_failed_removal_breaks_glass(self) -> None:
         world = self.begun(upgrade_actions.REMOVE_GREEN)
         assert world.known.phase == "RollbackCleanup"
         assert self.glass(world)["reason"] == "RollbackCleanupPeerRemovalFailed"
 
     @pytest.mark.parametrize("action", [upgrade_actions.REPAIR, upgrade_actions.REMOVE_GREEN])
-    def test_the_right_answer_tries_again_with_another_job(self, action: str) -> None:
+    def test_an_acknowledgement_retries_with_another_job(self, action: str) -> None:
         world = self.begun(action)
         before = {name for name, _ in world.created_jobs}
         world.edit(breakGlassAck=self.glass(world)["nonce"])
@@ -325,7 +325,7 @@ class TestBreakGlass:
         assert after
         assert world.event_reasons.count("BreakGlassAcknowledged") == 1
 
-    def test_another_failure_has_another_nonce(self) -> None:
+    def test_each_failure_has_its_own_nonce(self) -> None:
         world = self.begun()
         world.fails[upgrade_actions.REPAIR] = 5
         first = self.glass(world)["nonce"]

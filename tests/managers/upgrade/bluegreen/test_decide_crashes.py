@@ -1,4 +1,4 @@
-"""Blue/green: an operator that dies at any write, and whatever else goes wrong in any order."""
+"""Blue/green: an operator that crashes at any write, and failures in any order."""
 
 from collections.abc import Callable
 from typing import Any
@@ -73,7 +73,7 @@ SWEEP = [
 class TestCrashes:
     @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
     @pytest.mark.parametrize(("story", "nth"), SWEEP)
-    def test_whatever_write_was_the_last_one(
+    def test_a_crash_at_any_write_does_not_change_the_result(
         self, story: Callable[[TwoPools], None], nth: int, after: bool
     ) -> None:
         world, model = TwoPools(nth, after=after, **EVERYTHING), UNDISTURBED[story]
@@ -88,7 +88,7 @@ class TestCrashes:
         assert world.release == model.release
         assert world.raft.keys() == model.raft.keys()
 
-    def test_the_stories_end_as_they_ought_to(self) -> None:
+    def test_the_undisturbed_runs_end_as_expected(self) -> None:
         assert UNDISTURBED[succeeds].release == NEW
         assert len(UNDISTURBED[succeeds].flips) == 1
         for story in (fails_early, fails_late, needs_a_person):
@@ -120,7 +120,7 @@ class TestOneWritePerLife:
     @pytest.mark.parametrize(
         "story", [*NAMED.values(), snapshots_fail, is_reverted, is_reverted_at_once, is_rolled_back]
     )
-    def test_an_operator_that_dies_after_each_write_ends_the_upgrade(
+    def test_an_operator_that_crashes_after_each_write_ends_the_upgrade(
         self, story: Callable[[TwoPools], None]
     ) -> None:
         model, world = TwoPools(**EVERYTHING), TwoPools(**EVERYTHING)
@@ -144,7 +144,7 @@ MISHAPS = some.lists(
 
 
 def befall(world: TwoPools, event: str, number: int) -> None:
-    """Let one thing happen, after those of before are over."""
+    """Cause one failure, after the earlier ones have ended."""
     world.leaderless = event == "election"
     world.unready = {f"x-{world.revision}-{number % 2}"} if event == "unready" else set()
     if event.startswith("crash"):
@@ -162,7 +162,7 @@ def befall(world: TwoPools, event: str, number: int) -> None:
 
 
 def settle(world: TwoPools) -> None:
-    """Drive until nothing was written for longer than blue is kept."""
+    """Drive until no write happens for longer than blue is kept."""
     quiet = 0
     while quiet < 45:
         writes = world.writes
@@ -171,7 +171,7 @@ def settle(world: TwoPools) -> None:
 
 
 def calm(world: TwoPools) -> None:
-    """Let everything be well again, and a person answer."""
+    """End all failures, and acknowledge break glass as a user."""
     world.leaderless, world.unready, world.fails, world.crash_at = False, set(), {}, 0
     world.edit(paused=False)
     for number in range(4):
@@ -186,8 +186,10 @@ class TestMishaps:
     @given(MISHAPS)
     @example([(5, "fail", 14), (6, "election", 0), (6, "crash", 1), (6, "order", 2)])
     @settings(max_examples=60)
-    def test_it_always_ends_with_a_whole_cluster(self, mishaps: list[tuple[int, str, int]]) -> None:
-        """Of the voters a majority is there at every moment: TwoPools looks after every change."""
+    def test_any_sequence_of_failures_ends_with_a_complete_cluster(
+        self, mishaps: list[tuple[int, str, int]]
+    ) -> None:
+        """TwoPools checks after every change that a majority of the voters runs."""
         world = TwoPools()
         for passes, event, number in mishaps:
             befall(world, event, number)

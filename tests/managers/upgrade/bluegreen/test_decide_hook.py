@@ -1,4 +1,4 @@
-"""The hook that judges green: one identity, one run, one receipt."""
+"""The validation hook of green: one identity, one run, one receipt."""
 
 import dataclasses
 from typing import Any
@@ -16,13 +16,13 @@ IMAGE = "registry.example.com/check:1"
 
 
 def world_with_hook(**more: Any) -> TwoPools:
-    """A world whose green is judged."""
+    """A world with a validation hook."""
     wish = {"verification": {"prePromotionHook": {"image": IMAGE}}, **more}
     return TwoPools(upgrade={"blueGreen": wish})
 
 
 def world_at_stage(stage: str, **more: Any) -> TwoPools:
-    """One whose receipt has just come to a stage."""
+    """A world whose receipt has just reached a stage."""
     world = world_with_hook(**more)
     world.drive(until=lambda: _stage(world) == stage)
     assert _stage(world) == stage
@@ -39,7 +39,7 @@ def _facts(world: TwoPools, observation: HookObservation | None) -> BlueGreenFac
 
 
 class TestWay:
-    def test_it_runs_once_before_green_is_promoted(self) -> None:
+    def test_the_hook_runs_once_before_green_is_promoted(self) -> None:
         world = world_with_hook()
         world.drive(until=lambda: world.known.phase == "Promoting")
         receipt = gen.present(world.known.validation_hook)
@@ -48,7 +48,7 @@ class TestWay:
         world.done()
         assert len(world.ran) == 1
 
-    def test_no_pod_of_it_runs_before_its_uid_is_written_down(self) -> None:
+    def test_the_hook_stays_suspended_until_its_uid_is_recorded(self) -> None:
         world = world_at_stage("Prepared")
         world.run()
         assert [(hook.suspended, hook.runs) for hook in world.hooks.values()] == [(True, 0)]
@@ -58,7 +58,7 @@ class TestWay:
         world.run()
         assert [hook.suspended for hook in world.hooks.values()] == [False]
 
-    def test_its_end_is_known_when_the_job_is_gone(self) -> None:
+    def test_the_result_is_known_after_the_job_is_deleted(self) -> None:
         world = world_at_stage("TerminalObserved", autoPromote=False)
         world.hooks.clear()
         world.now += 100_000 * TICK
@@ -66,14 +66,14 @@ class TestWay:
         world.done()
         assert len(world.ran) == 1
 
-    def test_no_hook_no_receipt(self) -> None:
+    def test_without_a_hook_there_is_no_receipt(self) -> None:
         world = TwoPools().to("Promoting")
         assert world.known.validation_hook is None
         assert world.hooks == {}
 
 
 class TestNo:
-    def test_a_no_ends_the_upgrade(self) -> None:
+    def test_a_failed_hook_aborts_the_upgrade(self) -> None:
         world = world_with_hook()
         world.hook_says = "Failed"
         world.drive(200)
@@ -81,7 +81,7 @@ class TestNo:
         assert world.known.rollback_reason == "the validation hook failed"
 
     @pytest.mark.parametrize("switch", ["enabled", "onValidationFailure"])
-    def test_a_no_is_held_if_a_person_decides(self, switch: str) -> None:
+    def test_a_failed_hook_holds_the_upgrade_without_auto_rollback(self, switch: str) -> None:
         world = world_with_hook(autoRollback={switch: False})
         world.hook_says = "Failed"
         world.drive(200)
@@ -95,7 +95,7 @@ class TestNo:
         world.done()
         assert len(world.ran) == 2
 
-    def test_a_result_of_another_attempt_counts_for_nothing(self) -> None:
+    def test_a_result_of_another_attempt_is_ignored(self) -> None:
         world = world_with_hook()
         world.hook_says = "Failed"
         world.drive(200)
@@ -109,7 +109,7 @@ class TestNo:
 
 class TestLost:
     @pytest.mark.parametrize("stage", ["Committed", "Created"])
-    def test_a_job_that_is_gone_is_never_made_again(self, stage: str) -> None:
+    def test_a_deleted_job_is_never_recreated(self, stage: str) -> None:
         world = world_at_stage(stage)
         world.hooks.clear()
         world.drive(50)
@@ -118,7 +118,7 @@ class TestLost:
         assert gen.expect(Blocked, world.run().outcome).reason == "BlueGreenHold"
 
     @pytest.mark.parametrize("stage", ["Committed", "Created"])
-    def test_another_job_of_that_name_is_not_believed(self, stage: str) -> None:
+    def test_another_job_of_the_same_name_is_ignored(self, stage: str) -> None:
         world = world_at_stage(stage)
         receipt = gen.present(world.known.validation_hook)
         for observation in (
@@ -138,19 +138,19 @@ class TestLost:
             (HookObservation("a", "Active", suspended=True, foreign=True), "lost"),
         ],
     )
-    def test_before_it_is_let_go_it_may_be_made_again(
+    def test_before_its_start_the_hook_may_be_recreated(
         self, observation: HookObservation | None, phase: str
     ) -> None:
         assert validation_hook.step(_facts(world_at_stage("Prepared"), observation)) == phase
 
-    def test_a_person_may_have_it_judged_again(self) -> None:
+    def test_a_user_may_retry_the_hook(self) -> None:
         world = world_at_stage("Created")
         world.hooks.clear()
         world.drive(5)
         world.order(retry="judge-again")
         world.done()
 
-    def test_a_person_may_go_back(self) -> None:
+    def test_a_user_may_roll_back(self) -> None:
         world = world_at_stage("Created")
         world.hooks.clear()
         world.drive(5)
@@ -160,31 +160,31 @@ class TestLost:
 
 
 class TestEdits:
-    def test_before_it_is_let_go_another_hook_takes_its_place(self) -> None:
+    def test_before_its_start_an_edited_hook_replaces_it(self) -> None:
         world = world_at_stage("Prepared")
         world.run()
         (first,) = world.hooks
-        world.configure(verification={"prePromotionHook": {"image": f"{IMAGE}2"}})
+        world.set_blue_green(verification={"prePromotionHook": {"image": f"{IMAGE}2"}})
         world.done()
         (second,) = world.hooks
         assert second != first
         assert len(world.ran) == 1
 
-    def test_before_it_is_let_go_it_may_be_taken_back(self) -> None:
+    def test_before_its_start_the_hook_may_be_removed(self) -> None:
         world = world_at_stage("Prepared")
         world.run()
-        world.configure(verification=None)
+        world.set_blue_green(verification=None)
         world.done()
         assert (world.ran, world.hooks) == ([], {})
 
     @pytest.mark.parametrize("stage", ["Committed", "Created", "TerminalObserved"])
-    def test_afterwards_an_edit_is_for_the_next_upgrade(self, stage: str) -> None:
+    def test_after_its_start_an_edit_applies_to_the_next_upgrade(self, stage: str) -> None:
         world = world_at_stage(stage)
-        world.configure(verification={"prePromotionHook": {"image": f"{IMAGE}2"}})
+        world.set_blue_green(verification={"prePromotionHook": {"image": f"{IMAGE}2"}})
         world.done()
         assert len(world.ran) == 1
 
-    def test_the_identity_tells_hooks_and_upgrades_apart(self) -> None:
+    def test_the_identity_is_unique_per_hook_and_upgrade(self) -> None:
         identity = validation_hook.HookIdentity("x", "operation", "revision", "hash")
         others = [
             dataclasses.replace(identity, **{name: "other"})

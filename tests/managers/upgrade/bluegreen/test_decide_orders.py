@@ -1,4 +1,4 @@
-"""Blue/green: orders, edits, pauses and the lock, while an upgrade goes on."""
+"""Blue/green: requests, edits, pauses and the lock during an upgrade."""
 
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ CLEANUP = Gate("cleanup", "autoCleanup", "DemotingBlue", "BlueGreenCleanupApprov
 
 @pytest.mark.parametrize("gate", [PROMOTION, CLEANUP], ids=["promotion", "cleanup"])
 class TestApproval:
-    def test_it_waits_however_long_it_takes(self, gate: Gate) -> None:
+    def test_the_approval_has_no_timeout(self, gate: Gate) -> None:
         world = gate.world_on_hold()
         writes = world.writes
         world.now += 100_000 * TICK
@@ -51,16 +51,16 @@ class TestApproval:
         assert world.known.phase == gate.phase
         assert (world.writes, world.status["release"]["version"]) == (writes, OLD)
 
-    def test_a_token_goes_on(self, gate: Gate) -> None:
+    def test_a_token_approves_the_step(self, gate: Gate) -> None:
         world = gate.world_on_hold()
         world.order(**{gate.order: "go"})
         assert world.done().phases == WHOLE
         assert world.status["upgradeRequests"][f"lastHandled{gate.order.title()}"] == "go"
         assert gate.approved in world.event_reasons
 
-    def test_an_edit_of_the_field_is_for_the_next_upgrade(self, gate: Gate) -> None:
+    def test_an_edit_of_the_field_applies_to_the_next_upgrade(self, gate: Gate) -> None:
         world = gate.world_on_hold()
-        world.configure(**{gate.automatic: True})
+        world.set_blue_green(**{gate.automatic: True})
         world.drive(50)
         assert world.known.phase == gate.phase
 
@@ -73,7 +73,7 @@ class TestApproval:
     ],
     ids=lambda value: value.order if isinstance(value, Gate) else value,
 )
-def test_a_token_that_is_too_early_is_ignored_and_acknowledged(gate: Gate, phase: str) -> None:
+def test_an_early_token_is_ignored_and_acknowledged(gate: Gate, phase: str) -> None:
     world = gate.upgrade().to(phase)
     world.order(**{gate.order: "too-early"})
     world.drive(100)
@@ -81,7 +81,7 @@ def test_a_token_that_is_too_early_is_ignored_and_acknowledged(gate: Gate, phase
     assert world.known.phase == gate.phase
 
 
-def test_a_rollback_leads_back_from_before_the_cleanup() -> None:
+def test_a_rollback_is_possible_before_the_cleanup() -> None:
     world = CLEANUP.world_on_hold()
     world.order(rollback="back")
     world.drive(100)
@@ -90,7 +90,7 @@ def test_a_rollback_leads_back_from_before_the_cleanup() -> None:
 
 class TestRollback:
     @pytest.mark.parametrize("phase", ["DeployingGreen", "JoiningMesh", "Syncing", *LATE])
-    def test_it_goes_back_from_every_phase_that_allows_it(self, phase: str) -> None:
+    def test_a_rollback_works_in_every_phase_that_allows_it(self, phase: str) -> None:
         world = TwoPools().to(phase)
         world.drive(1)
         world.order(rollback="back")
@@ -100,8 +100,8 @@ class TestRollback:
         assert world.status["upgradeRequests"]["lastHandledRollback"] == "back"
         assert ("RollingBack" in world.phases) == (phase in LATE)
 
-    def test_it_waits_for_a_job_of_the_way_there(self) -> None:
-        """Clients stay where they are until it has ended: it takes the votes of blue."""
+    def test_a_rollback_waits_for_the_running_job(self) -> None:
+        """The traffic is not switched before the Job, which demotes blue, has ended."""
         world = TwoPools().to("DemotingBlue")
         world.run()
         world.run()
@@ -116,7 +116,7 @@ class TestRollback:
         as_before(world)
 
     @pytest.mark.parametrize("phase", ["Cleanup", "RestoringReadReplicas"])
-    def test_there_is_no_way_back_once_blue_goes(self, phase: str) -> None:
+    def test_a_rollback_is_refused_once_blue_is_removed(self, phase: str) -> None:
         world = TwoPools(readReplicas={"replicas": 1}).to(phase)
         world.order(rollback="back")
         world.done()
@@ -124,7 +124,7 @@ class TestRollback:
         assert world.status["upgradeRequests"]["lastHandledRollback"] == "back"
 
     @pytest.mark.parametrize("phase", ["RollingBack", "RollbackCleanup"])
-    def test_on_the_way_back_it_is_acknowledged(self, phase: str) -> None:
+    def test_a_request_during_a_rollback_is_acknowledged(self, phase: str) -> None:
         world = TwoPools()
         world.fails[upgrade_actions.DEMOTE] = 5
         world.to(phase)
@@ -133,7 +133,7 @@ class TestRollback:
         as_before(world)
         assert world.status["upgradeRequests"]["lastHandledRollback"] == "back"
 
-    def test_while_nothing_goes_on_it_is_acknowledged(self) -> None:
+    def test_a_request_without_an_upgrade_is_acknowledged(self) -> None:
         world = TwoPools().done()
         world.order(rollback="back")
         world.drive(10)
@@ -141,7 +141,7 @@ class TestRollback:
         assert world.release == NEW
 
     @pytest.mark.parametrize("phase", ["DeployingGreen", "JoiningMesh", "Syncing", *LATE])
-    def test_what_is_taken_back_may_be_asked_for_again(self, phase: str) -> None:
+    def test_a_reverted_version_may_be_requested_again(self, phase: str) -> None:
         world = TwoPools().to(phase)
         world.edit(version=OLD)
         world.drive(100)
@@ -152,7 +152,7 @@ class TestRollback:
 
 class TestEdits:
     @pytest.mark.parametrize("phase", WHOLE[1:-1])
-    def test_an_edit_mid_way_changes_no_job_of_the_attempt(self, phase: str) -> None:
+    def test_an_edit_during_the_upgrade_changes_no_job(self, phase: str) -> None:
         world, undisturbed = TwoPools().to(phase), TwoPools()
         revision = world.revision
         world.edit(replicas=5, image="registry.example.com/bao:2.4.1", version=NEW)
@@ -162,7 +162,7 @@ class TestEdits:
         assert world.known.blue_revision == revision
         assert world.flips == [revision]
 
-    def test_the_edit_is_the_next_upgrade(self) -> None:
+    def test_an_edit_during_the_upgrade_is_the_next_upgrade(self) -> None:
         world = TwoPools().to("Promoting")
         world.edit(version="2.4.2")
         world.drive(400)
@@ -172,7 +172,7 @@ class TestEdits:
 
 class TestPause:
     @pytest.mark.parametrize("phase", WHOLE[1:-1])
-    def test_it_keeps_everything_and_ends_without_a_false_timeout(self, phase: str) -> None:
+    def test_a_pause_keeps_the_state_and_causes_no_timeout(self, phase: str) -> None:
         world = TwoPools().to(phase)
         world.edit(paused=True)
         writes = world.writes
@@ -186,7 +186,7 @@ class TestPause:
 
 class TestLock:
     @pytest.mark.parametrize("phase", WHOLE[1:-1])
-    def test_nothing_is_done_while_another_has_it(self, phase: str) -> None:
+    def test_nothing_is_done_while_another_holder_has_the_lock(self, phase: str) -> None:
         world = TwoPools().to(phase)
         world.run()
         world.tick()
@@ -199,7 +199,7 @@ class TestLock:
         del world.status["operationLock"]
         assert world.done().phases == WHOLE
 
-    def test_an_order_stays_until_it_can_be_carried_out(self) -> None:
+    def test_a_request_is_kept_until_it_can_be_handled(self) -> None:
         world = TwoPools().to("Syncing")
         world.status["operationLock"] = {"operation": "Restore", "holder": "openbaorestore/now"}
         world.order(rollback="back")
@@ -209,7 +209,7 @@ class TestLock:
         world.drive(100)
         as_before(world)
 
-    def test_nothing_is_made_without_it(self) -> None:
+    def test_nothing_is_created_without_the_lock(self) -> None:
         world = TwoPools()
         world.status["operationLock"] = {"operation": "Backup", "holder": "openbaobackup/now"}
         world.drive(20)
@@ -217,7 +217,7 @@ class TestLock:
         del world.status["operationLock"]
         world.done()
 
-    def test_it_is_given_back_when_nobody_wants_the_upgrade_any_more(self) -> None:
+    def test_the_lock_is_released_when_the_version_is_reverted(self) -> None:
         world = TwoPools()
         world.drive(until=lambda: bool(world.lock))
         world.edit(version=OLD)
@@ -236,7 +236,7 @@ class TestSnapshot:
             },
         )
 
-    def test_it_comes_first(self) -> None:
+    def test_the_snapshot_is_taken_first(self) -> None:
         world = self.wanted()
         world.backup_ends = "Running"
         world.drive(30)
@@ -247,7 +247,7 @@ class TestSnapshot:
         assert world.done().phases == WHOLE
         assert len(world.backups) == 1
 
-    def test_three_that_fail_end_the_upgrade(self) -> None:
+    def test_three_failed_snapshots_abort_the_upgrade(self) -> None:
         world = self.wanted()
         world.backup_ends = "Failed"
         world.drive(50)
@@ -255,7 +255,7 @@ class TestSnapshot:
         as_before(world)
         assert world.known.failed_revision
 
-    def test_one_that_is_gone_is_made_again(self) -> None:
+    def test_a_deleted_snapshot_is_recreated(self) -> None:
         world = self.wanted()
         world.backup_ends = "Running"
         world.drive(5)

@@ -1,4 +1,4 @@
-"""managers.upgrade.bluegreen.facts: what a pass says of two pools, in the words of the table."""
+"""managers.upgrade.bluegreen.facts: the facts about two pools that the table uses."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def facts(cluster: gen.Cluster, observed: Observed | None = None) -> BlueGreenFa
 
 
 def pool(*pods: gen.Pod, revision: str = GREEN, **more: Any) -> PoolFacts:
-    """A set as it is observed."""
+    """An observed pool."""
     live = gen.stateful_set().of(revision).with_replicas(len(pods)).facts()
     return PoolFacts(live, tuple(pod.facts() for pod in pods), **more)
 
@@ -77,17 +77,21 @@ def green_pod(ordinal: int = 0) -> gen.Pod:
 
 # sentence: (cluster, goes on, decides)
 LIVES: dict[str, tuple[gen.Cluster, bool, bool]] = {
-    "never upgraded in this way": (gen.cluster().initialized(), False, False),
-    "asked for": (RUNNING, False, True),
-    "asked for while a rolling one goes on": (RUNNING.with_status(upgrade=ROLLING), False, False),
+    "never upgraded blue/green": (gen.cluster().initialized(), False, False),
+    "requested": (RUNNING, False, True),
+    "requested during a rolling upgrade": (RUNNING.with_status(upgrade=ROLLING), False, False),
     "begun": (at("Idle"), True, True),
-    "begun, and another strategy now": (at("Syncing").with_spec(upgrade=None), True, True),
-    "at its end, without green": (
+    "started with another strategy requested since": (
+        at("Syncing").with_spec(upgrade=None),
+        True,
+        True,
+    ),
+    "the last phase without green": (
         at("RestoringReadReplicas", greenRevision=None).with_spec(upgrade=None),
         True,
         True,
     ),
-    "over, and another strategy now": (
+    "completed with another strategy requested since": (
         at("Idle", greenRevision=None, blueRevision=BEFORE).with_spec(upgrade=None),
         False,
         False,
@@ -106,7 +110,9 @@ LIVES: dict[str, tuple[gen.Cluster, bool, bool]] = {
 
 
 @pytest.mark.parametrize(("cluster", "on", "decided"), LIVES.values(), ids=LIVES)
-def test_who_decides(cluster: gen.Cluster, on: bool, decided: bool) -> None:
+def test_which_clusters_are_decided_by_the_table(
+    cluster: gen.Cluster, on: bool, decided: bool
+) -> None:
     assert (blue_green_under_way(cluster.read().status.blue_green), decides(cluster.read())) == (
         on,
         decided,
@@ -116,22 +122,22 @@ def test_who_decides(cluster: gen.Cluster, on: bool, decided: bool) -> None:
 # sentence: (cluster, revisions in sight)
 SIGHTS: dict[str, tuple[gen.Cluster, tuple[str, ...]]] = {
     "one pool": (gen.cluster().initialized(), ("",)),
-    "the one that would be next": (RUNNING, ("", GREEN)),
-    "none is next by another strategy": (RUNNING.with_spec(upgrade=None), ("",)),
-    "none is next as all is as asked": (RUNNING.with_spec(version="2.4.0"), ("",)),
+    "the next pool before the start": (RUNNING, ("", GREEN)),
+    "no next pool with another strategy": (RUNNING.with_spec(upgrade=None), ("",)),
+    "no next pool without a new version": (RUNNING.with_spec(version="2.4.0"), ("",)),
     "both": (at("Syncing"), ("", GREEN)),
-    "both, whatever is asked for now": (at("Syncing").with_spec(version="2.6.0"), ("", GREEN)),
-    "the other way round once green serves": (at("Cleanup"), (GREEN, "")),
-    "blue again on the way back": (at("RollingBack"), ("", GREEN)),
-    "one at the end": (
+    "both after a spec change": (at("Syncing").with_spec(version="2.6.0"), ("", GREEN)),
+    "green first once it serves": (at("Cleanup"), (GREEN, "")),
+    "blue first during a rollback": (at("RollingBack"), ("", GREEN)),
+    "one in the last phase": (
         at("RestoringReadReplicas", greenRevision=None, blueRevision=GREEN),
         (GREEN,),
     ),
-    "the next one never has the name of what serves": (
+    "the next pool never has the revision of the serving pool": (
         at("Idle", greenRevision=None, blueRevision=GREEN),
         (GREEN, revision_of(NEW, 3, GREEN)),
     ),
-    "a revision that is none": (at("Idle", greenRevision=None, blueRevision="../x"), ("", GREEN)),
+    "an invalid revision": (at("Idle", greenRevision=None, blueRevision="../x"), ("", GREEN)),
 }
 
 
@@ -145,7 +151,7 @@ HOOK: dict[str, str] = {
 
 
 @pytest.mark.parametrize(("cluster", "wanted"), SIGHTS.values(), ids=SIGHTS)
-def test_which_pools_are_looked_at(cluster: gen.Cluster, wanted: tuple[str, ...]) -> None:
+def test_which_pools_are_observed(cluster: gen.Cluster, wanted: tuple[str, ...]) -> None:
     assert pools_to_observe(cluster.read()) == tuple(ServerPool("x", item) for item in wanted)
 
 
@@ -153,7 +159,7 @@ def test_which_pools_are_looked_at(cluster: gen.Cluster, wanted: tuple[str, ...]
     ("phase", "replicas"),
     [("Idle", 3), ("DeployingGreen", 3), ("DemotingBlue", 3), ("RollingBack", 3), ("Cleanup", 5)],
 )
-def test_how_many_servers_serve_is_frozen(phase: str, replicas: int) -> None:
+def test_the_replicas_of_both_pools_are_frozen(phase: str, replicas: int) -> None:
     cluster = at(phase).with_spec(replicas=7).read()
     assert frozen_replicas(cluster) == replicas
     assert green_release(cluster) == NEW
@@ -171,7 +177,7 @@ def test_nothing_is_frozen_without_a_green_pool() -> None:
 
 class TestSets:
     def both(self) -> Observed:
-        """Blue of three and green of two are there."""
+        """A blue pool of three servers and a green pool of two."""
         blue = pool(*(gen.pod(n).ready() for n in range(3)), revision="")
         green_facts = gen.world().facts()
         return replace(
@@ -181,7 +187,7 @@ class TestSets:
             green=pool(green_pod(0), green_pod(1)),
         )
 
-    def test_blue_serves_until_there_is_no_way_back_and_green_from_then_on(self) -> None:
+    def test_blue_serves_until_the_point_of_no_return_and_green_afterwards(self) -> None:
         observed = self.both()
         green_facts = facts(at("DemotingBlue"), observed)
         assert (green_facts.blue.pods, green_facts.green.pods) == (3, 2)
@@ -195,7 +201,7 @@ class TestSets:
         after = facts(at("Cleanup"), turned)
         assert (green_facts.blue, green_facts.green) == (after.blue, after.green)
 
-    def test_nothing_is_seen_of_a_set_that_nobody_looked_at(self) -> None:
+    def test_an_unobserved_pool_is_empty(self) -> None:
         green_facts = facts(RUNNING.with_spec(version="2.4.0"), self.both())
         assert (green_facts.green.uid, green_facts.green.pods) == ("", 0)
 
@@ -204,7 +210,7 @@ class TestSets:
         "it serves": (green_pod(), True),
         "it is not ready": (green_pod().unready(), False),
         "it is sealed": (green_pod().with_server_labels(sealed="true"), False),
-        "it does not say whether it is sealed": (
+        "it has an invalid seal label": (
             green_pod().with_server_labels(sealed="perhaps"),
             False,
         ),
@@ -213,15 +219,15 @@ class TestSets:
     }
 
     @pytest.mark.parametrize(("pod", "counts"), SERVING.values(), ids=SERVING)
-    def test_which_servers_are_reckoned_with(self, pod: gen.Pod, counts: bool) -> None:
+    def test_which_servers_count(self, pod: gen.Pod, counts: bool) -> None:
         green_facts = facts(at("Syncing"), replace(gen.world().facts(), green=pool(pod)))
         assert (green_facts.green.ready, green_facts.green.pods) == (int(counts), 1)
 
-    def test_blue_is_reckoned_with_in_whatever_version(self) -> None:
+    def test_blue_servers_of_any_version_count(self) -> None:
         green_facts = gen.world().with_pods(gen.pod(0).ready(version="2.3.0")).facts()
         assert facts(at("RollingBack"), green_facts).blue.ready == 1
 
-    def test_volumes_that_go_are_none(self) -> None:
+    def test_terminating_volumes_are_ignored(self) -> None:
         claims = (PvcFacts("a", "1", "uid-x", False), PvcFacts("b", "2", "uid-x", True))
         new_facts = replace(gen.world().facts(), green=pool(green_pod(), claims=claims))
         assert facts(at("Syncing"), new_facts).green.claims == (PvcObservation("a", "1"),)
@@ -234,38 +240,38 @@ class TestFailure:
     # sentence: (pod, why it cannot run)
     MOMENTS: dict[str, tuple[gen.Pod, str]] = {  # noqa: RUF012  a constant
         "it runs": (green_pod(), ""),
-        "it ended twice": (
+        "it crashed twice": (
             gen.pod().of(GREEN).with_restarts(CRASHES - 1).waiting("CrashLoopBackOff"),
             "",
         ),
-        "it ends again and again": (
+        "it crashes repeatedly": (
             gen.pod().of(GREEN).with_restarts(CRASHES, code=7).waiting("CrashLoopBackOff"),
             "exit code 7",
         ),
-        "it ended often and runs": (green_pod().with_restarts(9), ""),
-        "its image is late": (
+        "it crashed often and runs": (green_pod().with_restarts(9), ""),
+        "its image is being pulled": (
             gen.pod().of(GREEN).born(PULL_GRACE_PERIOD / 2).waiting("ErrImagePull"),
             "",
         ),
-        "its image is not there": (
+        "its image cannot be pulled": (
             gen.pod().of(GREEN).born(PULL_GRACE_PERIOD).waiting("ErrImagePull"),
             "cannot be pulled",
         ),
-        "nobody knows since when": (gen.pod().of(GREEN).waiting("ImagePullBackOff"), ""),
-        "no node has room": (
+        "a pod without a creation time": (gen.pod().of(GREEN).waiting("ImagePullBackOff"), ""),
+        "it is unschedulable": (
             gen.pod().of(GREEN).born(timedelta(hours=1)).unschedulable("no room"),
             "",
         ),
     }
 
     @pytest.mark.parametrize(("pod", "wanted"), MOMENTS.values(), ids=MOMENTS)
-    def test_a_server_that_can_never_run(self, pod: gen.Pod, wanted: str) -> None:
+    def test_which_pods_can_never_run(self, pod: gen.Pod, wanted: str) -> None:
         text = self.message_of(pod)
         assert wanted in text
         assert bool(text) == bool(wanted)
 
-    def test_one_failure_has_one_word(self) -> None:
-        """Else the status is written with each of the two that Kubernetes uses in turn."""
+    def test_one_failure_has_a_stable_message(self) -> None:
+        """Otherwise each of the two alternating reasons of Kubernetes is a status write."""
         late = gen.pod().of(GREEN).born(PULL_GRACE_PERIOD)
         words = {
             self.message_of(late.waiting(word)) for word in ("ErrImagePull", "ImagePullBackOff")
@@ -289,27 +295,27 @@ class TestMembership:
             gen.world().facts(), pods=pods, quorum=Quorum(**{"servers": named, **quorum})
         )
 
-    def test_members_are_counted_by_set(self) -> None:
+    def test_members_are_counted_by_pool(self) -> None:
         membership = gen.present(facts(at("Promoting"), self.observe()).membership)
         assert (membership.leader, membership.blue_voters, membership.blue_peers) == ("blue", 3, 3)
         assert (membership.green_voters, membership.green_peers) == (1, 2)
 
-    def test_the_raft_configuration_names_the_leader_whatever_the_labels_say(self) -> None:
+    def test_the_leader_comes_from_raft_and_not_from_labels(self) -> None:
         green_facts = facts(at("DemotingBlue"), self.observe(self.OF_GREEN.pod(1)))
         assert gen.present(green_facts.membership).leader == "green"
 
     @pytest.mark.parametrize("leader", ["x-read-0", ""])
-    def test_one_of_neither_set_or_nobody_may_lead(self, leader: str) -> None:
+    def test_the_leader_may_be_in_neither_pool_or_unknown(self, leader: str) -> None:
         green_facts = facts(at("Promoting"), self.observe(leader))
         assert gen.present(green_facts.membership).leader is None
 
-    def test_nothing_is_known_of_members_when_nobody_can_be_asked(self) -> None:
+    def test_without_a_response_the_members_are_unknown(self) -> None:
         for seen in (self.observe(error="no answer"), replace(self.observe(), quorum=None)):
             assert facts(at("Promoting"), seen).membership is None
 
 
 class TestLookedUp:
-    def test_it_is_handed_on(self) -> None:
+    def test_the_observation_is_copied_to_the_facts(self) -> None:
         second = BlueGreenObservation(
             job=JobStatus("job", "Active"),
             former_job="former",
@@ -329,7 +335,7 @@ class TestLookedUp:
         assert green_facts.nonce == second.nonce
 
     @pytest.mark.parametrize("effect", [MakeJob.name, MakeHook.name])
-    def test_a_refusal_stands_until_it_is_tried_again(self, effect: str) -> None:
+    def test_a_refusal_applies_until_it_is_retried(self, effect: str) -> None:
         world = gen.world()
         hook = {"validationHook": HOOK} if effect == MakeHook.name else {}
         cluster = at("Syncing", **hook)
@@ -342,13 +348,13 @@ class TestLookedUp:
             )
             assert (refused, green_facts.retry_allowed) == ("no", again)
 
-    def test_what_was_refused_of_another_job_or_cluster_is_no_refusal(self) -> None:
+    def test_refusals_of_another_job_or_cluster_are_ignored(self) -> None:
         mine = job_attempt_key(MakeJob.name, job_name(at("Syncing").read()))
         for effect, uid in ((job_attempt_key(MakeJob.name, "another"), "uid-x"), (mine, "uid-y")):
             green_facts = gen.world().with_attempt(effect, uid, refused="no").facts()
             assert facts(at("Syncing"), green_facts).job_refusal == ""
 
-    def test_the_checks_are_done_before_it_begins_and_never_again(self) -> None:
+    def test_preflight_checks_run_only_before_the_start(self) -> None:
         assert facts(RUNNING).obstacle is not None
         assert facts(at("Idle")).obstacle is not None
         assert facts(at("Syncing")).obstacle is None
@@ -367,7 +373,7 @@ class TestReadReplicas:
         )
         return facts_of(cluster, new_facts, NEW).read_replicas_upgraded
 
-    def test_all_of_them_follow(self) -> None:
+    def test_all_read_replicas_have_followed(self) -> None:
         assert self.is_settled(gen.read_pod(0).ready(version="2.5.0"))
         assert not self.is_settled(gen.read_pod(0).ready(version="2.4.0"))
         assert not self.is_settled(gen.read_pod(0).ready(version="2.5.0").unready())
@@ -376,7 +382,7 @@ class TestReadReplicas:
         assert self.is_settled(wanted=None), "there is nothing to wait for"
 
 
-def test_the_decision_of_the_pass_is_that_of_the_table() -> None:
+def test_a_reconcile_uses_the_decision_of_the_table() -> None:
     cluster: OpenBaoCluster = at("Syncing").read()
     observed = gen.world().facts()
     course = decide_upgrade(cluster, observed, timedelta(minutes=10))

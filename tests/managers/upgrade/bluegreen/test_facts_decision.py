@@ -1,4 +1,4 @@
-"""managers.upgrade.decide with a blue/green upgrade: who decides, and what is rendered."""
+"""managers.upgrade.decide with a blue/green upgrade: the table, and the rendered release."""
 
 from __future__ import annotations
 
@@ -53,24 +53,24 @@ def ordering(cluster: gen.Cluster, **tokens: str) -> gen.Cluster:
 
 # sentence: (cluster, has the pass something to decide)
 LIVES: dict[str, tuple[gen.Cluster, bool]] = {
-    "all is as asked": (PLAIN, False),
+    "no change requested": (PLAIN, False),
     "after an upgrade": (
         PLAIN.with_status(blueGreen={"phase": "Idle", "blueRevision": GREEN}),
         False,
     ),
-    "after one that failed": (
+    "after a failed upgrade": (
         PLAIN.with_status(blueGreen={"phase": "Idle", "failedRevision": GREEN}),
         False,
     ),
     "after break glass": (PLAIN.with_status(breakGlass={"active": False}), False),
     "before the first boot": (gen.cluster(upgrade=STRATEGY), False),
-    "another release is asked for": (ASKED, True),
+    "another release requested": (ASKED, True),
     "begun": (at("Idle"), True),
-    "begun, and taken back": (at("Idle", PLAIN), True),
-    "at its end": (PLAIN.with_status(blueGreen={"phase": "RestoringReadReplicas"}), True),
+    "started and reverted": (at("Idle", PLAIN), True),
+    "the last phase": (PLAIN.with_status(blueGreen={"phase": "RestoringReadReplicas"}), True),
     "break glass": (PLAIN.with_status(breakGlass={"active": True, "nonce": "n"}), True),
-    "an order": (ordering(PLAIN, promote="go-1"), True),
-    "an order that was handled": (
+    "a request": (ordering(PLAIN, promote="go-1"), True),
+    "a handled request": (
         ordering(PLAIN, promote="go-1").with_status(upgradeRequests={"lastHandledPromote": "go-1"}),
         False,
     ),
@@ -78,30 +78,30 @@ LIVES: dict[str, tuple[gen.Cluster, bool]] = {
 
 
 @pytest.mark.parametrize(("cluster", "busy"), LIVES.values(), ids=LIVES)
-def test_when_there_is_something_to_decide(cluster: gen.Cluster, *, busy: bool) -> None:
+def test_when_facts_are_needed(cluster: gen.Cluster, *, busy: bool) -> None:
     assert needs_facts(cluster.read()) == busy
     assert (idle_decision(cluster.read()) is None) == busy
 
 
 class TestWhoDecides:
-    def test_the_strategy_decides_for_what_is_not_begun(self) -> None:
+    def test_the_strategy_applies_to_a_new_upgrade(self) -> None:
         assert decision_of(ASKED).is_blue_green
         assert not decision_of(ASKED.with_spec(upgrade=None)).is_blue_green
 
     @pytest.mark.parametrize("phase", ["Idle", "Syncing", DEMOTING, CLEANUP, "RollingBack"])
-    def test_what_was_begun_by_a_green_pool_ends_so(self, phase: str) -> None:
+    def test_a_started_blue_green_upgrade_keeps_its_strategy(self, phase: str) -> None:
         decision = decision_of(at(phase).with_spec(upgrade=None))
         assert decision.is_blue_green
         assert decision.upgrade is None
 
-    def test_what_was_begun_as_a_roll_ends_so_even_when_it_failed(self) -> None:
+    def test_a_started_rolling_upgrade_keeps_its_strategy(self) -> None:
         failure = {"reason": "PodNotReady", "message": "it is not back"}
         for rolling in (ROLLING, {**ROLLING, "failure": failure}):
             decision = decision_of(ASKED.with_status(upgrade=rolling))
             assert not decision.is_blue_green
             assert decision.upgrade is not None
 
-    def test_nothing_is_decided_about_pools_at_rest(self) -> None:
+    def test_idle_pools_need_no_decision(self) -> None:
         for cluster in (
             PLAIN,
             PLAIN.with_status(blueGreen={"phase": "Idle", "blueRevision": GREEN}),
@@ -111,30 +111,30 @@ class TestWhoDecides:
 
 class TestOrders:
     @pytest.mark.parametrize("strategy", ["BlueGreen", "RollingUpdate"])
-    def test_what_nobody_has_a_use_for_is_acknowledged(self, strategy: str) -> None:
+    def test_an_unused_request_is_acknowledged(self, strategy: str) -> None:
         cluster = PLAIN.with_spec(upgrade={"strategy": strategy, "jwtAuthRole": "upgrader"})
         request = gen.present(
             decision_of(ordering(cluster, promote="go-1", rollback="back-1")).requests
         )
         assert (request.last_handled_promote, request.last_handled_rollback) == ("go-1", "back-1")
 
-    def test_a_roll_acknowledges_what_is_for_a_green_pool(self) -> None:
+    def test_a_rolling_upgrade_acknowledges_blue_green_requests(self) -> None:
         rolling = ordering(ASKED.with_status(upgrade=ROLLING), promote="go-1", rollback="back-1")
         assert decision_of(rolling).upgrade is not None
         request = gen.present(decision_of(rolling).requests)
         assert (request.last_handled_promote, request.last_handled_rollback) == ("go-1", "back-1")
 
-    def test_without_an_order_nothing_is_written(self) -> None:
+    def test_without_a_request_nothing_is_written(self) -> None:
         assert decision_of(at("Syncing")).requests is None
 
 
 class TestAsAccepted:
-    def test_it_is_the_cluster_itself_when_nothing_differs(self) -> None:
+    def test_an_equal_cluster_is_returned_unchanged(self) -> None:
         for cluster in (PLAIN.read(), at("Syncing", PLAIN).read()):
             assert with_accepted_release(cluster) is cluster
 
     @pytest.mark.parametrize(("phase", "replicas"), [("Idle", 3), (DEMOTING, 3), (CLEANUP, 5)])
-    def test_what_an_upgrade_froze_stays(self, phase: str, replicas: int) -> None:
+    def test_frozen_fields_are_kept_during_the_upgrade(self, phase: str, replicas: int) -> None:
         edited = at(phase, ASKED, greenReplicas=5).with_spec(
             replicas=7, hibernate=True, fencedPods=["x-0"]
         )
@@ -142,7 +142,7 @@ class TestAsAccepted:
         assert (spec.replicas, spec.hibernate, spec.fenced_pods) == (replicas, False, ())
         assert (spec.version, spec.image) == ("2.4.0", None)
 
-    def test_everything_is_as_asked_again_afterwards_but_a_fence_of_the_former_set(self) -> None:
+    def test_after_the_upgrade_only_fences_of_the_former_pool_are_dropped(self) -> None:
         done = PLAIN.with_status(blueGreen={"phase": "Idle", "blueRevision": GREEN})
         fences = ["x-0", f"x-{GREEN}-1"]
         edited = done.with_spec(replicas=5, hibernate=True, fencedPods=fences)
@@ -152,7 +152,7 @@ class TestAsAccepted:
 
 
 class TestAsTargeted:
-    def test_it_is_what_was_begun_whatever_is_asked_for_now(self) -> None:
+    def test_the_target_is_that_of_the_started_upgrade(self) -> None:
         cluster = at("Syncing", ASKED.with_spec(version="2.6.0"), greenImage="a/b:2.5.0")
         target_release = gen.present(with_target_release(cluster.read()))
         assert (target_release.spec.version, target_release.spec.image) == ("2.5.0", "a/b:2.5.0")
@@ -167,12 +167,12 @@ class TestRelease:
     @pytest.mark.parametrize(
         "phase", ["Idle", "DeployingGreen", "Syncing", DEMOTING, "RollingBack"]
     )
-    def test_servers_are_rendered_with_what_was_accepted_and_untouched(self, phase: str) -> None:
+    def test_servers_keep_the_accepted_release(self, phase: str) -> None:
         decision = decision_of(at(phase))
         assert (decision.release, decision.accepted) == (OLD, OLD)
         assert decision.hold_reason
 
-    def test_the_target_is_accepted_when_there_is_no_way_back(self) -> None:
+    def test_the_target_is_accepted_at_the_point_of_no_return(self) -> None:
         assert decision_of(ASKED).hold_reason == ""
         cluster = at(CLEANUP).with_status(release={"version": "2.5.0"})
         assert accepted_release(cluster.read()) == NEW
@@ -180,13 +180,13 @@ class TestRelease:
         assert (decision.release, decision.accepted) == (NEW, NEW)
         assert decision.hold_reason
 
-    def test_the_condition_tells_of_it(self) -> None:
+    def test_the_upgrading_condition_is_reported(self) -> None:
         for cluster in (ASKED, at("Syncing")):
             assert gen.present(decision_of(cluster).finding).type == "Upgrading"
 
 
-def test_a_course_changes_nothing_in_what_it_was_decided_by() -> None:
-    """The records are shared by everybody who remembers them."""
+def test_a_decision_does_not_change_its_input() -> None:
+    """The records are shared with the caches."""
     cluster, facts = at("Syncing").read(), gen.running(ASKED).facts()
     before = cluster.model_copy(deep=True)
     assert decide_upgrade(cluster, facts, DEADLINE) == decide_upgrade(

@@ -1,4 +1,4 @@
-"""Blue/green: what each phase waits for, and what it does when it waited for too long."""
+"""Blue/green: the guards of each phase, and its timeout."""
 
 import dataclasses
 from datetime import timedelta
@@ -21,7 +21,7 @@ THERE = PoolObservation(uid="there", replicas=3, pods=3, ready=3)
 
 
 def at(phase: str) -> TwoPools:
-    """A world that has just come to a phase."""
+    """A world that has just reached a phase."""
     world = TwoPools()
     if phase in ("RollingBack", "RollbackCleanup"):
         world.fails[upgrade_actions.DEMOTE] = 5
@@ -29,7 +29,7 @@ def at(phase: str) -> TwoPools:
 
 
 def facts_of(phase: str, *, late: bool = False, done: bool = False, **more: Any) -> BlueGreenFacts:
-    """Facts of a phase; `done`: its Job ended well, and that is written down."""
+    """Facts of a phase; `done`: its Job has succeeded, and the status records that."""
     world = at(phase)
     facts = world.facts()
     more = {"job": None, "former_job": "", "traffic": facts.green_revision, **more}
@@ -71,10 +71,10 @@ WAITS = [
 
 
 @pytest.mark.parametrize(("phase", "done", "more"), WAITS)
-def test_nothing_is_done_before_it_is_safe(phase: str, done: bool, more: dict[str, Any]) -> None:
-    course = decide_step(facts_of(phase, done=done, **more))
-    assert (course.state, course.effects) == (phase, ())
-    assert gen.expect(Wait, course.outcome).after
+def test_no_step_is_taken_before_it_is_safe(phase: str, done: bool, more: dict[str, Any]) -> None:
+    decision = decide_step(facts_of(phase, done=done, **more))
+    assert (decision.state, decision.effects) == (phase, ())
+    assert gen.expect(Wait, decision.outcome).after
 
 
 OVERDUE = [
@@ -84,7 +84,7 @@ OVERDUE = [
     ("DemotingBlue", False, {"membership": ALL_VOTE, "green": SICK}, "RollingBack"),
     ("DemotingBlue", True, {"membership": HALF}, "RollingBack"),
     ("DemotingBlue", True, {"membership": ALL_VOTE}, "RollingBack"),
-    # While it is verified a server that restarts, or an election, is no reason to go back.
+    # During the verification, a restart or an election causes no rollback.
     ("DemotingBlue", True, {"membership": None}, "DemotingBlue"),
     ("DemotingBlue", True, {"membership": GREEN_LEADS, "green": SICK}, "DemotingBlue"),
     ("Cleanup", False, {"membership": GREEN_LEADS, "green": SICK}, "Cleanup"),
@@ -92,14 +92,14 @@ OVERDUE = [
 
 
 @pytest.mark.parametrize(("phase", "done", "more", "place"), OVERDUE)
-def test_what_takes_too_long_is_rolled_back(
+def test_an_overdue_phase_is_rolled_back(
     phase: str, done: bool, more: dict[str, Any], place: str
 ) -> None:
     assert decide_step(facts_of(phase, done=done, late=True, **more)).state == place
 
 
 @pytest.mark.parametrize(("phase", "done", "more", "place"), OVERDUE)
-def test_nothing_goes_back_by_itself_if_a_person_decides(
+def test_without_auto_rollback_nothing_is_rolled_back(
     phase: str, done: bool, more: dict[str, Any], place: str
 ) -> None:
     facts = facts_of(phase, done=done, late=True, **more)
@@ -122,10 +122,10 @@ def test_nothing_goes_back_by_itself_if_a_person_decides(
         (True, {"membership": Membership("blue", 2, 3, 0, 3)}),
     ],
 )
-def test_a_way_back_that_takes_too_long_needs_a_person(done: bool, more: dict[str, Any]) -> None:
-    course = decide_step(facts_of("RollingBack", done=done, late=True, **more))
-    assert gen.present(course.break_glass).active
-    assert isinstance(course.outcome, Blocked)
+def test_an_overdue_rollback_breaks_glass(done: bool, more: dict[str, Any]) -> None:
+    decision = decide_step(facts_of("RollingBack", done=done, late=True, **more))
+    assert gen.present(decision.break_glass).active
+    assert isinstance(decision.outcome, Blocked)
 
 
 @pytest.mark.parametrize(
@@ -136,16 +136,16 @@ def test_a_way_back_that_takes_too_long_needs_a_person(done: bool, more: dict[st
         ("RollingBack", GREEN_LEADS),
     ],
 )
-def test_what_comes_after_a_job_has_all_of_its_time(phase: str, members: Membership) -> None:
-    """The Job took longer than the phase may wait; what it did is not seen everywhere yet."""
+def test_the_phase_timeout_restarts_after_a_job(phase: str, members: Membership) -> None:
+    """The Job took longer than the phase timeout; its effect is not observed everywhere yet."""
     facts = facts_of(phase, late=True, membership=members)
     ended = dataclasses.replace(facts, job=JobStatus(facts.job_name, "Succeeded"))
-    course = decide_step(ended)
-    assert course.state == phase
-    assert course.blue_green is not None
-    assert course.blue_green.completed_job == facts.job_name
-    assert course.blue_green.start_time == facts.now
-    assert course.break_glass is None
+    decision = decide_step(ended)
+    assert decision.state == phase
+    assert decision.blue_green is not None
+    assert decision.blue_green.completed_job == facts.job_name
+    assert decision.blue_green.start_time == facts.now
+    assert decision.break_glass is None
 
 
 @pytest.mark.parametrize(
@@ -165,15 +165,17 @@ class TestMembersLeft:
         ended = JobStatus(job, "Succeeded")
         return dataclasses.replace(world.facts(), membership=members, job=ended, **gone)
 
-    def test_they_are_removed_again(self, phase: str, members: Membership) -> None:
+    def test_remaining_members_are_removed_again(self, phase: str, members: Membership) -> None:
         facts = self.facts(phase, members)
-        course = decide_step(facts)
-        assert course.state == phase
-        assert course.blue_green is not None
-        assert course.blue_green.job_failure_count == 1
-        assert course.blue_green.completed_job is None
+        decision = decide_step(facts)
+        assert decision.state == phase
+        assert decision.blue_green is not None
+        assert decision.blue_green.job_failure_count == 1
+        assert decision.blue_green.completed_job is None
 
-    def test_it_is_not_tried_for_ever(self, phase: str, members: Membership) -> None:
+    def test_the_removal_is_retried_a_limited_number_of_times(
+        self, phase: str, members: Membership
+    ) -> None:
         world = at(phase)
         action = "REMOVE_BLUE" if phase == "Cleanup" else "REMOVE_GREEN"
         pods = list(world.sets["" if phase == "Cleanup" else world.revision].pods)
@@ -189,13 +191,13 @@ class TestMembersLeft:
         assert isinstance(world.run().outcome, Blocked)
 
 
-def test_a_job_that_the_api_server_refuses_is_told() -> None:
-    course = decide_step(facts_of("JoiningMesh", job_refusal="exceeded quota"))
-    assert "exceeded quota" in gen.expect(Blocked, course.outcome).message
-    assert course.effects == ()
+def test_a_refused_job_is_reported() -> None:
+    decision = decide_step(facts_of("JoiningMesh", job_refusal="exceeded quota"))
+    assert "exceeded quota" in gen.expect(Blocked, decision.outcome).message
+    assert decision.effects == ()
 
 
-def test_and_offered_again_after_a_while_with_the_same_words() -> None:
+def test_a_refused_job_is_retried_with_a_stable_message() -> None:
     before = decide_step(facts_of("JoiningMesh", job_refusal="exceeded quota"))
     again = decide_step(facts_of("JoiningMesh", job_refusal="exceeded quota", retry_allowed=True))
     assert [effect.name for effect in again.effects] == ["make-upgrade-job"]
@@ -205,18 +207,18 @@ def test_and_offered_again_after_a_while_with_the_same_words() -> None:
     assert before.outcome.reason == again.outcome.reason
 
 
-def test_an_order_to_try_again_waits_for_what_is_in_the_way() -> None:
+def test_a_retry_waits_for_the_obstacle() -> None:
     world = TwoPools()
     world.fails[upgrade_actions.PROMOTE] = FOR_EVER
     world.drive(300)
     world.order(retry="again")
     blocked = dataclasses.replace(world.facts(), obstacle=Wait("QuorumLost", "not now"))
     assert decide_step(blocked).requests == world.read().status.upgrade_requests
-    course = decide_step(world.facts())
-    assert gen.present(course.requests).last_handled_retry == "again"
+    decision = decide_step(world.facts())
+    assert gen.present(decision.requests).last_handled_retry == "again"
 
 
-def test_what_blue_has_is_frozen_and_not_what_the_spec_asks_for() -> None:
+def test_the_replicas_of_blue_are_frozen_and_not_those_of_the_spec() -> None:
     world = TwoPools(replicas=5).to("DeployingGreen")
     assert (world.known.blue_replicas, world.known.green_replicas) == (3, 5)
     world.done()
@@ -224,19 +226,19 @@ def test_what_blue_has_is_frozen_and_not_what_the_spec_asks_for() -> None:
 
 
 class TestBreakGlass:
-    def test_one_that_is_on_stays_the_same(self) -> None:
+    def test_active_break_glass_is_unchanged(self) -> None:
         facts = facts_of("RollingBack")
         glass = BreakGlass(active=True, nonce="a" * 32, reason="RollbackConsensusRepairFailed")
         status = facts.cluster.status.model_copy(update={"break_glass": glass})
         cluster = facts.cluster.model_copy(update={"status": status})
         assert break_glass.enter(dataclasses.replace(facts, cluster=cluster), "again") is glass
 
-    def test_it_never_begins_without_a_nonce(self) -> None:
+    def test_break_glass_needs_a_nonce(self) -> None:
         facts = dataclasses.replace(facts_of("RollingBack"), nonce="")
         with pytest.raises(ValueError, match="nonce"):
             break_glass.enter(facts, "no")
 
-    def test_an_empty_answer_is_none(self) -> None:
+    def test_an_empty_acknowledgement_is_ignored(self) -> None:
         facts = facts_of("RollingBack")
         status = facts.cluster.status.model_copy(update={"break_glass": BreakGlass(active=True)})
         cluster = facts.cluster.model_copy(update={"status": status})

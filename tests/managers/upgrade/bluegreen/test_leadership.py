@@ -46,7 +46,7 @@ def facts_with(pools: TwoPools, membership: Membership | None) -> BlueGreenFacts
     ],
 )
 @pytest.mark.parametrize("phase", ["Promoting", "DemotingBlue"])
-def test_a_request_is_refused_if_nobody_would_lead_after_it(
+def test_a_rollback_is_refused_if_no_server_could_lead_after_it(
     phase: str, releases: tuple[str, str], membership: Membership | None, *, goes_back: bool
 ) -> None:
     """Without a known leader green has led only if the Job that demotes blue has succeeded."""
@@ -66,9 +66,9 @@ def test_a_refused_request_does_not_end_the_upgrade() -> None:
     pools = TwoPools(version="2.7.2", upgrade={"blueGreen": {"autoCleanup": False}})
     pools.status |= {"currentVersion": "2.6.2", "release": {"version": "2.6.2"}}
     pools.to("DemotingBlue").drive(100)
-    assert pools.course is not None
-    assert isinstance(pools.course.outcome, Wait)
-    assert "no rollback is possible" in pools.course.outcome.message
+    assert pools.decision is not None
+    assert isinstance(pools.decision.outcome, Wait)
+    assert "no rollback is possible" in pools.decision.outcome.message
     pools.order(rollback="back")
     pools.drive(20)
     assert pools.event_reasons.count("RollbackRefused") == 1

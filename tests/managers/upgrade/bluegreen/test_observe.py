@@ -1,4 +1,4 @@
-"""managers.upgrade.bluegreen.observe: what is asked for in which phase, and how it is judged."""
+"""managers.upgrade.bluegreen.observe: the requests of each phase, and the observation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PHASES = (*WHOLE[:-1], "RestoringReadReplicas", "RollingBack", "RollbackCleanup"
 
 
 def at(phase: str, **status: Any) -> OpenBaoCluster:
-    """A cluster in a phase, of which everything is named that there may be."""
+    """A cluster in a phase whose status names every object."""
     known = {"phase": phase, "operationID": "op", "greenRevision": GREEN, **status}
     manifest = gen.cluster(version="2.5.0", upgrade={"strategy": "BlueGreen"}).initialized()
     return manifest.with_status(release={"version": "2.4.0"}, blueGreen=known).read()
@@ -75,7 +75,7 @@ async def look(
     return seen, api.requests
 
 
-# What is asked for beside the Job of the phase.
+# The requests besides the Job of the phase.
 MORE: dict[str, list[str]] = {
     "Idle": ["get OpenBaoBackup snapshot"],
     "Syncing": ["get Job hook"],
@@ -86,7 +86,7 @@ MORE: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("phase", PHASES)
-async def test_only_what_the_phase_looks_at_is_asked_for(phase: str) -> None:
+async def test_only_objects_of_the_phase_are_requested(phase: str) -> None:
     cluster = cluster_in_phase(phase)
     own = [f"get Job {job_name(cluster)}"] if phase in ACTIONS else []
     seen, requests = await look(cluster)
@@ -95,16 +95,16 @@ async def test_only_what_the_phase_looks_at_is_asked_for(phase: str) -> None:
 
 
 @pytest.mark.parametrize("phase", PHASES)
-async def test_what_is_not_named_is_not_asked_for(phase: str) -> None:
+async def test_unnamed_objects_are_not_requested(phase: str) -> None:
     cluster = at(phase)
     done = at(phase, completedJob=job_name(cluster))
     _, requests = await look(done)
-    # Where clients are sent is no question any more once the Job of the phase is done.
+    # The Service is not read once the Job of the phase is done.
     assert [request for request in requests if not request.startswith("get Service")] == []
 
 
 @pytest.mark.parametrize("stage", ["TerminalObserved", "Unknown"])
-async def test_a_hook_that_has_ended_is_not_looked_at_again(stage: str) -> None:
+async def test_a_finished_hook_is_not_read_again(stage: str) -> None:
     cluster = at("Syncing", validationHook={**RECEIPT, "stage": stage})
     _, requests = await look(cluster)
     assert requests == [f"get Job {job_name(cluster)}"]
@@ -129,16 +129,16 @@ class TestFormerJob:
         cluster = at("RollingBack", lastJobFailure=why)
         return (await look(cluster, (JOB, job("former-job", **status))))[0].former_job
 
-    async def test_it_counts_as_long_as_it_works(self) -> None:
+    async def test_the_former_job_counts_while_it_is_active(self) -> None:
         assert await self.former("former-job") == "former-job"
         assert await self.former("former-job", status=ended_job("Failed")) == ""
         assert await self.former("another-job") == ""
 
-    async def test_a_sentence_about_a_failure_is_no_name(self) -> None:
+    async def test_a_failure_message_is_not_a_job_name(self) -> None:
         assert await self.former("Job former-job failed (no reason given); read its log") == ""
 
-    async def test_one_that_was_replaced_by_somebody_elses_never_works_for_us(self) -> None:
-        """Nobody can tell; it is waited for, and no vote is changed meanwhile."""
+    async def test_a_foreign_former_job_is_waited_for(self) -> None:
+        """Its state is unknown, so no vote is changed while it exists."""
         assert await self.former("former-job", owner="another") == "former-job"
 
 
@@ -149,7 +149,7 @@ class TestTraffic:
         seen, _ = await look(at("DemotingBlue"), (SERVICE, {"metadata": metadata, "spec": spec}))
         return seen.traffic
 
-    async def test_it_is_read_from_the_selector(self) -> None:
+    async def test_the_traffic_is_read_from_the_selector(self) -> None:
         assert await self.traffic({labels.REVISION: GREEN}) == GREEN
         assert await self.traffic({labels.FIRST_SET: "true"}) == ""
         assert await self.traffic(None) == ""
@@ -176,7 +176,7 @@ async def test_the_snapshot() -> None:
 class TestHook:
     RECEIPT = ValidationHookStatus.model_validate(RECEIPT)
 
-    def test_it_is_ours_by_owner_and_by_the_receipt(self) -> None:
+    def test_the_hook_is_identified_by_owner_and_receipt(self) -> None:
         observation = hook_observation(job("hook", spec={"suspend": True}), self.RECEIPT, "uid-x")
         assert (observation.uid, observation.state, observation.suspended) == (
             "uid-hook",
@@ -187,29 +187,29 @@ class TestHook:
         assert not observation.terminating
 
     @pytest.mark.parametrize("note", NOTES)
-    def test_one_note_that_differs_makes_it_anothers(self, note: str) -> None:
+    def test_a_differing_annotation_makes_the_hook_foreign(self, note: str) -> None:
         live = job("hook")
         for notes in ({**NOTES, note: "other"}, {k: v for k, v in NOTES.items() if k != note}):
             live["metadata"]["annotations"] = notes
             assert hook_observation(live, self.RECEIPT, "uid-x").foreign
 
-    def test_so_does_another_owner(self) -> None:
+    def test_another_owner_makes_the_hook_foreign(self) -> None:
         assert hook_observation(job("hook", owner="another"), self.RECEIPT, "uid-x").foreign
 
-    def test_how_it_ended(self) -> None:
+    def test_a_failed_hook_has_a_message(self) -> None:
         failed = ended_job("Failed")
         failed["conditions"][0] |= {"reason": "DeadlineExceeded", "message": "too late"}
         observation = hook_observation(job("hook", status=failed), self.RECEIPT, "uid-x")
         assert (observation.state, observation.message) == ("Failed", "DeadlineExceeded: too late")
 
 
-class TestWhenAnybodyLooks:
+class TestRequests:
     async def facts(self, cluster: OpenBaoCluster) -> tuple[bool, list[str]]:
         api = FakeApi()
         facts = await UpgradeObserver(api, bytes).facts(cluster)
         return facts.blue_green is not None, api.requests
 
-    async def test_a_quiet_cluster_costs_nothing(self) -> None:
+    async def test_an_idle_cluster_causes_no_requests(self) -> None:
         quiet = gen.cluster(upgrade={"strategy": "BlueGreen"}).initialized()
         for cluster in (
             quiet,
@@ -218,12 +218,12 @@ class TestWhenAnybodyLooks:
         ):
             assert await self.facts(cluster.read()) == (False, [])
 
-    async def test_a_paused_upgrade_costs_nothing(self) -> None:
+    async def test_a_paused_upgrade_causes_no_requests(self) -> None:
         paused = cluster_in_phase("Syncing")
         paused = paused.model_copy(update={"spec": paused.spec.model_copy(update={"paused": True})})
         assert await self.facts(paused) == (False, [])
 
-    async def test_an_upgrade_is_looked_at(self) -> None:
+    async def test_an_active_upgrade_is_observed(self) -> None:
         looked, requests = await self.facts(cluster_in_phase("Syncing"))
         assert looked
         assert len(requests) == 2

@@ -1,4 +1,4 @@
-"""The table of blue/green: laws of its shape, and the diagram that the docs print."""
+"""The table of blue/green: its invariants, and the diagram in the docs."""
 
 import dataclasses
 from pathlib import Path
@@ -21,12 +21,12 @@ PAGE = Path(__file__).parents[4] / "docs" / "upgrade-bluegreen.md"
 
 
 class TestShape:
-    def test_its_places_are_the_phases_of_the_status(self) -> None:
+    def test_its_states_are_the_phases_of_the_status(self) -> None:
         phases = BlueGreenStatus.model_json_schema()["properties"]["phase"]["enum"]
         assert sorted(PLACES) == sorted(phases)
 
     @pytest.mark.parametrize("place", PLACES)
-    def test_every_place_ends_with_a_row_that_always_applies(self, place: str) -> None:
+    def test_every_state_ends_with_a_row_that_always_applies(self, place: str) -> None:
         assert [row for row in TABLE if row.at == place][-1].when is always
 
     def test_every_phase_is_reached_and_left(self) -> None:
@@ -38,65 +38,71 @@ class TestShape:
         assert {at for at, _ in steps} == set(PLACES)
 
     @pytest.mark.parametrize("place", PLACES)
-    def test_idle_is_reached_from_everywhere(self, place: str) -> None:
+    def test_idle_is_reachable_from_every_state(self, place: str) -> None:
         steps = {(row.at, row.to) for row in TABLE if row.to}
         reached = {place}
         for _ in PLACES:
             reached |= {to for at, to in steps if at in reached}
         assert IDLE in reached
 
-    def test_no_way_leads_back_from_cleanup(self) -> None:
+    def test_no_rollback_starts_in_cleanup(self) -> None:
         back = {"RollingBack", "RollbackCleanup"}
         assert not [
             r for r in TABLE if r.at in ("Cleanup", "RestoringReadReplicas") and r.to in back
         ]
 
-    def test_a_row_that_waits_for_nobody_says_when_it_looks_again(self) -> None:
-        """Only what a person ends, or what is content, needs no timer."""
+    def test_every_waiting_row_has_a_recheck_interval(self) -> None:
+        """Only a state that a user ends, or an idle one, needs no timer."""
         silent = {row.guard_label for row in TABLE if row.after is None and not row.blocked}
         assert silent == {"paused", "up to date"}
 
     def test_every_action_is_used_and_has_a_rule(self) -> None:
         assert {row.action for row in TABLE} == set(ACTION_RULES) == {"", *UpgradeAction}
 
-    def test_every_phase_with_a_job_has_an_action_that_the_executor_knows(self) -> None:
+    def test_every_job_action_is_known_to_the_executor(self) -> None:
         assert set(ACTIONS.values()) == set(upgrade_actions.ACTIONS) - {upgrade_actions.STEP_DOWN}
 
-    def test_the_docs_show_it(self) -> None:
+    def test_the_docs_show_the_table(self) -> None:
         assert diagram(TABLE) in PAGE.read_text(encoding="utf-8")
 
 
 class TestIdle:
-    def test_what_is_refused_is_not_begun(self) -> None:
+    def test_a_refused_upgrade_does_not_start(self) -> None:
         facts = TwoPools().facts()
-        course = decide_step(dataclasses.replace(facts, refusal=Blocked("DowngradeBlocked", "no")))
-        assert course.outcome == Blocked("DowngradeBlocked", "no")
-        assert (course.blue_green, course.effects) == (None, ())
+        decision = decide_step(
+            dataclasses.replace(facts, refusal=Blocked("DowngradeBlocked", "no"))
+        )
+        assert decision.outcome == Blocked("DowngradeBlocked", "no")
+        assert (decision.blue_green, decision.effects) == (None, ())
 
-    def test_what_is_obstructed_waits(self) -> None:
+    def test_an_obstructed_upgrade_waits(self) -> None:
         facts = TwoPools().facts()
-        course = decide_step(dataclasses.replace(facts, obstacle=Wait("QuorumLost", "not now")))
-        assert isinstance(course.outcome, Wait)
-        assert course.outcome.reason == "QuorumLost"
-        assert course.blue_green is None
+        decision = decide_step(dataclasses.replace(facts, obstacle=Wait("QuorumLost", "not now")))
+        assert isinstance(decision.outcome, Wait)
+        assert decision.outcome.reason == "QuorumLost"
+        assert decision.blue_green is None
 
-    def test_nothing_asked_nothing_said(self) -> None:
+    def test_without_a_new_version_nothing_happens(self) -> None:
         world = TwoPools(version=OLD)
-        course = world.run()
+        decision = world.run()
         assert world.writes == 0
-        assert (course.hold_reason, course.traffic, course.green) == ("", "", None)
-        assert course.blue is not None
-        assert (course.blue.revision, course.blue.replicas, course.blue.applied) == ("", 3, True)
+        assert (decision.hold_reason, decision.traffic, decision.green) == ("", "", None)
+        assert decision.blue is not None
+        assert (decision.blue.revision, decision.blue.replicas, decision.blue.applied) == (
+            "",
+            3,
+            True,
+        )
 
-    def test_what_an_earlier_try_left_is_taken_away_first(self) -> None:
+    def test_objects_of_an_earlier_attempt_are_removed_first(self) -> None:
         world = TwoPools()
         world.sets[world.revision] = world.born(world.revision, 1)
         world.claims[f"data-x-{world.revision}-0"] = "left"
         world.done()
         assert world.claims.get(f"data-x-{world.known.blue_revision}-0") not in (None, "left")
 
-    def test_members_that_nobody_knows_of_are_never_deleted(self) -> None:
-        """The status was lost while green led: it may be all that serves."""
+    def test_unknown_members_are_never_deleted(self) -> None:
+        """The status was lost while green led: green may be the only serving pool."""
         world = TwoPools().to("DemotingBlue")
         world.drive(10)
         revision = world.revision
@@ -113,17 +119,17 @@ class TestIdle:
 
 class TestDecisions:
     @pytest.mark.parametrize("phase", PLACES[1:])
-    def test_while_an_upgrade_goes_on_no_pod_is_touched(self, phase: str) -> None:
+    def test_no_pod_is_replaced_during_an_upgrade(self, phase: str) -> None:
         world = TwoPools(readReplicas={"replicas": 1})
         if phase in ("RollingBack", "RollbackCleanup"):
             world.fails[upgrade_actions.DEMOTE] = 5
-        course = world.to(phase).run()
-        assert course.hold_reason
-        assert course.blue is not None
-        kept = course.blue.applied and phase != "RestoringReadReplicas"
-        assert not kept or course.blue.release.version == OLD
+        decision = world.to(phase).run()
+        assert decision.hold_reason
+        assert decision.blue is not None
+        kept = decision.blue.applied and phase != "RestoringReadReplicas"
+        assert not kept or decision.blue.release.version == OLD
 
-    def test_green_follows_for_as_long_as_is_asked(self) -> None:
+    def test_green_follows_for_the_minimum_sync_duration(self) -> None:
         world = TwoPools(upgrade={"blueGreen": {"verification": {"minSyncDuration": "5m"}}})
         world.to("Syncing")
         began = world.now

@@ -1,4 +1,4 @@
-"""A cluster that may upgrade, and what each preflight check says of others."""
+"""A cluster that may be upgraded, and a case for each preflight check."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -36,7 +36,7 @@ def check_cluster(
 
 
 def quorum(*changes: Mapping[str, Any], error: str = "") -> gen.World:
-    """The voters, of which the first so many are changed."""
+    """A quorum whose first voters have these changes."""
     servers = list(WELL.servers)
     for n, change in enumerate(changes):
         servers[n] = replace(servers[n], **change)
@@ -63,11 +63,11 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         CLUSTER.with_spec(image="registry.example.com/openbao:2.5.4"),
         FINE, "image stop ImageVersionMismatch", "openbao:2.5.4",
     ),
-    "a pair that is known to be bad": (
+    "a refused pair": (
         CLUSTER.with_spec(version="2.6.0", upgrade=GREEN),
         FINE, "pair stop VersionPairRefused", "2.4.4 to 2.6.0",
     ),
-    "a pair that nobody knows": (CLUSTER.with_spec(version="2.9.0"), FINE, "pair warn", "2.9.0"),
+    "an unknown pair": (CLUSTER.with_spec(version="2.9.0"), FINE, "pair warn", "2.9.0"),
     "a field that the new version does not know": (
         CLUSTER.with_spec(
             configuration={"listener": {"tlsKeyExchangePreferences": ["X25519"]}}
@@ -115,7 +115,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         CLUSTER, FINE.with_pods(*PODS[:2], gen.pod(2).waiting("CrashLoopBackOff")),
         "pods wait ClusterNotReady", "x-2 CrashLoopBackOff",
     ),
-    "a server that ends": (
+    "a terminating server": (
         CLUSTER, FINE.with_pods(*PODS[:2], PODS[2].terminating()),
         "pods wait ClusterNotReady", "x-2 is terminating",
     ),
@@ -131,7 +131,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         CLUSTER, FINE.with_pods(PODS[0], PODS[1].unready(), PODS[2].unready()),
         "pods wait QuorumLost", "1 of 3",
     ),
-    "nobody leads": (
+    "no leader": (
         CLUSTER, FINE.with_pods(PODS[0].with_server_labels(active="false"), *PODS[1:]),
         "leader wait LeaderUnknown", "no server",
     ),
@@ -142,22 +142,22 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
     "a leader that does not answer": (
         CLUSTER, quorum(error="timed out"), "quorum wait LeaderUnknown", "timed out",
     ),
-    "a leader that may not be asked": (
+    "a refused quorum read": (
         CLUSTER, FINE.with_quorum(Quorum(error="give it the right", refused_path="sys/x")),
         "quorum wait QuorumQuestionRefused", "give it the right",
     ),
     "a server without a vote": (
         CLUSTER, quorum({"voter": False}), "quorum wait ClusterNotReady", "2 of 3",
     ),
-    "a voter that is ill": (CLUSTER, quorum(ILL), "quorum wait ClusterNotReady", "x-0"),
+    "an unhealthy voter": (CLUSTER, quorum(ILL), "quorum wait ClusterNotReady", "x-0"),
     "a voter that lags behind": (
         CLUSTER, quorum({"follows": False}), "quorum wait ClusterNotReady", "x-0",
     ),
-    "two voters that are ill": (CLUSTER, quorum(ILL, ILL), "quorum wait QuorumLost", "1 of 3"),
-    "a volume that is lost": (
+    "two unhealthy voters": (CLUSTER, quorum(ILL, ILL), "quorum wait QuorumLost", "1 of 3"),
+    "a lost volume": (
         CLUSTER, claim(phase="Lost"), "volumes wait ClusterNotReady", "data-x-0",
     ),
-    "a volume that goes": (
+    "a terminating volume": (
         CLUSTER, claim(terminating=True), "volumes wait ClusterNotReady", "data-x-0",
     ),
     "a volume that grows": (
@@ -174,7 +174,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         CLUSTER.with_spec(readReplicas=READERS),
         FINE, "read-replicas wait ReadReplicasNotReady", "0 of 1",
     ),
-    "a read replica too many": (
+    "a surplus read replica": (
         CLUSTER, FINE.with_readers(gen.read_set(), gen.read_pod().ready()),
         "read-replicas wait ReadReplicasNotReady", "1 of 0",
     ),
@@ -185,7 +185,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
 
 
 def failed_messages(verdict: PreflightResult) -> list[str]:
-    """What the checks that are not content said, in order."""
+    """The results of the failed checks, in order."""
     return [
         " ".join(filter(None, (result.check, result.state, result.reason)))
         for result in verdict.results

@@ -1,4 +1,4 @@
-"""What the preflight checks are asked about an upgrade by a second pool."""
+"""The preflight checks of a blue/green upgrade, with their inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALONE = {"strategy": "BlueGreen", "preUpgradeSnapshot": True}
 
 
 def observe(world: gen.World = FINE, *, answers: bool = True) -> Observed:
-    """What the operator sees, which looked for Jobs of such an upgrade and asked the leader."""
+    """The observation of the operator before such an upgrade."""
     facts = UpgradeFacts(needs_quorum=True, blue_green=BlueGreenObservation())
     quorum = world.facts().quorum if answers else None
     return replace(world.facts(), upgrade=facts, quorum=quorum)

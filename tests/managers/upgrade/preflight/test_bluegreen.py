@@ -1,4 +1,4 @@
-"""managers.upgrade.preflight.bluegreen: what is asked before a blue/green upgrade alone."""
+"""managers.upgrade.preflight.bluegreen: the checks of blue/green upgrades only."""
 
 from __future__ import annotations
 
@@ -25,42 +25,42 @@ ROLLED = FINE.with_pods(*PODS[:1], *(pod.with_template("before") for pod in PODS
 @pytest.mark.parametrize(
     "wish",
     [{}, {"selfInit": OIDC}, {"selfInit": OIDC, "upgrade": ALONE}],
-    ids=["a login that was set up", "that of the first boot", "that of the operator for Jobs"],
+    ids=["a configured login", "the login of the first boot", "the operator role for Jobs"],
 )
-def test_with_a_login_and_new_servers_it_may_begin(wish: dict[str, Any]) -> None:
+def test_an_upgrade_with_a_login_may_start(wish: dict[str, Any]) -> None:
     verdict = run_checks(SECOND.with_spec(**wish), observe())
     assert (failed_messages(verdict), verdict.well) == ([], True)
 
 
 class TestTemplates:
-    def test_it_waits_for_servers_that_are_to_be_replaced(self) -> None:
+    def test_the_upgrade_waits_for_outdated_servers(self) -> None:
         verdict = run_checks(SECOND, observe(ROLLED))
         assert failed_messages(verdict) == ["templates wait ClusterNotReady"]
         assert message_of(verdict, "templates").startswith("x-1, x-2 must be replaced first")
 
-    def test_a_server_that_ends_is_told_of_once(self) -> None:
+    def test_a_terminating_server_is_reported_once(self) -> None:
         world = FINE.with_pods(*PODS[:2], PODS[2].terminating())
         assert failed_messages(run_checks(SECOND, observe(world))) == ["pods wait ClusterNotReady"]
 
-    def test_once_it_began_nobody_waits_for_a_roll_that_is_held(self) -> None:
+    def test_a_started_upgrade_does_not_wait_for_outdated_servers(self) -> None:
         begun = SECOND.with_status(blueGreen={"phase": "Idle", "greenRevision": "0123456789abcdef"})
         assert failed_messages(run_checks(begun, observe(ROLLED))) == []
 
 
 @pytest.mark.parametrize("resuming", [True, False])
-def test_an_upgrade_of_the_servers_in_place_needs_neither(*, resuming: bool) -> None:
+def test_a_rolling_upgrade_needs_neither(*, resuming: bool) -> None:
     rolling = CLUSTER.with_spec(selfInit=NOBODY)
     verdict = run_checks(rolling, observe(ROLLED, answers=False), resuming=resuming)
     assert failed_messages(verdict) == []
 
 
-def test_what_an_upgrade_in_place_began_is_judged_as_one() -> None:
+def test_a_started_rolling_upgrade_is_checked_as_one() -> None:
     verdict = run_checks(SECOND.with_spec(selfInit=NOBODY), observe(ROLLED), resuming=True)
     assert failed_messages(verdict) == []
 
 
 @pytest.mark.parametrize("size", [1, 2])
-def test_few_servers_are_no_outage(size: int) -> None:
+def test_few_servers_cause_no_outage(size: int) -> None:
     world = FINE.with_pods(*PODS[:size]).with_set(gen.stateful_set().with_replicas(size))
     observed = observe(world.with_quorum(None))
     quorum = gen.present(FINE.facts().quorum)
@@ -73,7 +73,7 @@ def test_few_servers_are_no_outage(size: int) -> None:
     [("2.4.4", "2.6.0", True), ("2.5.9", "2.7.0", True), ("2.4.4", NEW, False),
      ("2.6.0", "2.6.1", False)],
 )  # fmt: skip
-def test_a_green_pool_never_goes_over_the_health_protocol_of_2_6(
+def test_no_blue_green_upgrade_crosses_the_health_protocol_of_2_6(
     before: str, after: str, *, refused: bool
 ) -> None:
     cluster = SECOND.with_spec(version=after).with_status(release={"version": before})

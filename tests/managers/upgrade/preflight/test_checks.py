@@ -1,6 +1,6 @@
-"""managers.upgrade.preflight.checks: each check fails in its turn, and nothing else does.
+"""managers.upgrade.preflight.checks: each case fails exactly one check.
 
-Those that are asked before a blue/green upgrade alone are in test_preflight_second.
+The checks of blue/green upgrades only are in test_bluegreen.
 """
 
 from collections.abc import Mapping
@@ -31,18 +31,18 @@ from tests.managers.upgrade.preflight.cases import (
 
 
 def going_on(**upgrade: Any) -> gen.Cluster:
-    """It was accepted, and servers are replaced."""
+    """A cluster whose upgrade was accepted and replaces servers."""
     status = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Rolling", **upgrade}
     return CLUSTER.with_status(release={"version": NEW}, upgrade=status)
 
 
-def test_a_cluster_that_is_well_passes_every_check() -> None:
+def test_a_healthy_cluster_passes_every_check() -> None:
     verdict = check_cluster(CLUSTER)
     assert (failed_messages(verdict), verdict.well, len(verdict.results)) == ([], True, len(CHECKS))
 
 
 @pytest.mark.parametrize(("cluster", "world", "message", "named"), ROWS.values(), ids=ROWS.keys())
-def test_one_check_fails_and_no_other(
+def test_each_row_fails_one_check(
     cluster: gen.Cluster, world: gen.World, message: str, named: str
 ) -> None:
     verdict = check_cluster(cluster, world)
@@ -57,7 +57,7 @@ def test_every_check_fails_in_some_row() -> None:
 
 
 @pytest.mark.parametrize("version", ["2.5", "newest", "2.5.5.1"])
-def test_a_text_that_is_no_version_is_refused(version: str) -> None:
+def test_an_invalid_version_is_refused(version: str) -> None:
     verdict = check(CLUSTER.read(), FINE.facts(), Release(version), resuming=False)
     assert failed_messages(verdict) == ["version stop InvalidVersion"]
 
@@ -88,12 +88,12 @@ def test_numbers_of_pre_releases_are_compared_as_numbers() -> None:
     assert "downgrade stop DowngradeBlocked" not in failed_messages(check_cluster(tenth))
 
 
-def test_an_older_status_tells_what_runs() -> None:
+def test_the_running_version_is_read_from_an_older_status() -> None:
     older = CLUSTER.with_status(release=None, currentVersion="2.5.6")
     assert failed_messages(check_cluster(older)) == ["downgrade stop DowngradeBlocked"]
 
 
-def test_the_first_refusal_and_the_first_obstacle_speak() -> None:
+def test_the_first_refusal_and_the_first_obstacle_are_reported() -> None:
     bad = CLUSTER.with_spec(version="2.4.3", hibernate=True).with_status(operationLock=LOCK)
     verdict = check_cluster(bad, FINE.with_pods())
     assert verdict.refusal is not None
@@ -101,16 +101,16 @@ def test_the_first_refusal_and_the_first_obstacle_speak() -> None:
     assert (verdict.refusal.reason, verdict.obstacle.reason) == ("DowngradeBlocked", "Hibernated")
 
 
-def test_the_lock_of_the_upgrade_itself_is_no_obstacle() -> None:
+def test_its_own_lock_is_no_obstacle() -> None:
     own = {"operation": "Upgrade", "holder": "openbaocluster/upgrade"}
     assert failed_messages(check_cluster(CLUSTER.with_status(operationLock=own))) == []
 
 
-def test_nobody_was_asked_is_no_obstacle() -> None:
+def test_an_unread_quorum_is_no_obstacle() -> None:
     assert failed_messages(check_cluster(CLUSTER, FINE.with_quorum(None))) == []
 
 
-def test_a_fence_around_a_server_that_is_gone_is_no_obstacle() -> None:
+def test_a_fence_around_a_removed_server_is_no_obstacle() -> None:
     upgraded = CLUSTER.with_status(blueGreen={"blueRevision": REVISION})
     assert failed_messages(check_cluster(upgraded.with_spec(fencedPods=["x-2"]))) == []
 
@@ -126,7 +126,7 @@ def test_a_fence_around_a_server_that_is_gone_is_no_obstacle() -> None:
         quorum(ILL),
         claim(requested="2Gi"),
     ],
-    ids=["one is away", "one ends", "one is ill", "a volume grows"],
+    ids=["one is missing", "one terminates", "one is unhealthy", "a volume grows"],
 )
 def test_one_server_may_be_away_while_they_are_replaced(world: gen.World) -> None:
     cluster = going_on()
@@ -144,9 +144,9 @@ def test_one_server_may_be_away_while_they_are_replaced(world: gen.World) -> Non
             "leader wait LeaderUnknown",
         ),
     ],
-    ids=["two are away", "two are ill", "nobody leads"],
+    ids=["two are missing", "two are unhealthy", "no leader"],
 )
-def test_a_majority_has_to_be_there_always(world: gen.World, message: str) -> None:
+def test_a_majority_is_always_required(world: gen.World, message: str) -> None:
     assert failed_messages(check_cluster(going_on(), world, resuming=True)) == [message]
 
 
@@ -160,22 +160,22 @@ LEADS_NEW = (
     NEWEST.with_server_labels(active="true"),
 )
 
-# sentence: (status.upgrade, world, whether the former version may come back)
+# sentence: (status.upgrade, world, whether a downgrade is allowed)
 RETURNS: dict[str, tuple[Mapping[str, Any], gen.World, bool]] = {
-    "before a leader was asked": ({"completedPods": [2]}, FINE.with_pods(*PODS[:2], NEWEST), True),
-    "a leader was asked": ({"lastStepDownTime": "2030-01-01T00:00:00Z"}, FINE, False),
+    "before a step-down": ({"completedPods": [2]}, FINE.with_pods(*PODS[:2], NEWEST), True),
+    "after a step-down": ({"lastStepDownTime": "2030-01-01T00:00:00Z"}, FINE, False),
     "a new server leads": ({}, FINE.with_pods(*LEADS_NEW), False),
-    "nobody leads": (
+    "no leader": (
         {},
         FINE.with_pods(PODS[0].with_server_labels(active="false"), *PODS[1:]),
         False,
     ),
-    "all are new": ({"completedPods": [0, 1, 2]}, FINE, False),
+    "all are upgraded": ({"completedPods": [0, 1, 2]}, FINE, False),
 }
 
 
 @pytest.mark.parametrize(("status", "world", "may"), RETURNS.values(), ids=RETURNS.keys())
-def test_going_back_is_allowed_until_a_server_of_the_target_led(
+def test_a_downgrade_is_allowed_until_a_server_of_the_target_led(
     status: Mapping[str, Any], world: gen.World, may: bool
 ) -> None:
     verdict = check_cluster(going_on(**status).with_spec(**BACK), world, resuming=True)
@@ -190,24 +190,24 @@ def test_going_back_is_allowed_until_a_server_of_the_target_led(
         (gen.pod(0).unready().with_server_labels(version=NEW), False),
         (None, False),
     ],
-    ids=["never came up", "came up", "is away"],
+    ids=["never started", "started", "is missing"],
 )
-def test_a_single_server_may_go_back_until_it_came_up(pod: gen.Pod | None, may: bool) -> None:
+def test_a_single_server_may_be_downgraded_until_it_started(pod: gen.Pod | None, may: bool) -> None:
     world = FINE.with_pods(*(() if pod is None else (pod,))).with_quorum(None)
     verdict = check_cluster(going_on().with_spec(replicas=1, **BACK), world, resuming=True)
     assert (verdict.refusal is None) == may
 
 
-def test_an_upgrade_that_was_not_accepted_yet_may_be_taken_back() -> None:
+def test_an_upgrade_that_is_not_accepted_may_be_reverted() -> None:
     status = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Snapshot"}
     assert check_cluster(CLUSTER.with_status(upgrade=status).with_spec(**BACK)).refusal is None
 
 
-def test_going_back_further_than_one_came_from_is_refused() -> None:
+def test_a_downgrade_below_the_former_version_is_refused() -> None:
     verdict = check_cluster(going_on().with_spec(version="2.4.3"), resuming=True)
     assert verdict.refusal is not None
 
 
-def test_the_examples_here_break_no_rule() -> None:
+def test_the_examples_break_no_rule() -> None:
     assert violations(CLUSTER.read()) == ()
     assert isinstance(FINE.facts(), Observed)

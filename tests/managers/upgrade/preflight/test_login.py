@@ -1,4 +1,4 @@
-"""managers.upgrade.preflight.login: who can log in, before an upgrade begins."""
+"""managers.upgrade.preflight.login: the logins that an upgrade needs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REFUSED = {"reason": "OperatorLoginRefused", "problem": "403; put a token into S
 
 
 class TestLogin:
-    def test_an_operator_that_can_ask_nobody_is_refused(self) -> None:
+    def test_an_operator_without_a_login_is_refused(self) -> None:
         verdict = run_checks(SECOND.with_spec(selfInit=NOBODY), observe(answers=False))
         assert failed_messages(verdict) == ["login stop OperatorLoginMissing"]
         assert "set spec.upgrade.strategy to RollingUpdate" in message_of(verdict, "login")
@@ -33,16 +33,18 @@ class TestLogin:
         assert "spec.upgrade.jwtAuthRole" in message_of(verdict, "login")
 
     @pytest.mark.parametrize("wish", [{}, {"selfInit": OIDC}], ids=["set up", "first boot"])
-    def test_it_waits_while_the_leader_does_not_tell(self, wish: dict[str, Any]) -> None:
+    def test_the_upgrade_waits_while_the_leader_does_not_respond(
+        self, wish: dict[str, Any]
+    ) -> None:
         verdict = run_checks(SECOND.with_spec(**wish), observe(answers=False))
         assert failed_messages(verdict) == ["login wait OperatorLoginMissing"]
         assert "condition OperatorLoginReady" in message_of(verdict, "login")
 
-    def test_who_did_not_look_does_not_know(self) -> None:
-        """`baoctl upgrade plan` asks no server."""
+    def test_without_an_observation_nothing_is_refused(self) -> None:
+        """`baoctl upgrade plan` queries no server."""
         assert failed_messages(run_checks(SECOND, FINE.with_quorum(None).facts())) == []
 
-    def test_the_role_that_was_set_up_is_one_of_jobs(self) -> None:
+    def test_the_configured_role_of_jobs_is_accepted(self) -> None:
         both = SECOND.with_spec(upgrade=ALONE).with_login(keys="k")
         assert failed_messages(run_checks(both, observe())) == []
 
@@ -51,20 +53,20 @@ class TestRootToken:
     """No upgrade uses a root token, so the login comes first."""
 
     @pytest.mark.parametrize("cluster", [CLUSTER, SECOND], ids=["in place", "a green pool"])
-    def test_it_waits_for_the_login_to_be_set_up(self, cluster: gen.Cluster) -> None:
+    def test_the_upgrade_waits_for_the_login_set_up(self, cluster: gen.Cluster) -> None:
         verdict = run_checks(cluster.with_status(adminOps={}), observe())
         assert failed_messages(verdict) == ["login wait OperatorLoginMissing"]
         assert "Secret x-root-token" in message_of(verdict, "login")
 
     @pytest.mark.parametrize("reason", ["RootTokenMissing", "OperatorLoginRefused"])
-    @pytest.mark.parametrize("keys", ["", "k"], ids=["never set up", "taken away"])
-    def test_it_waits_with_the_reason_and_the_next_step(self, reason: str, keys: str) -> None:
+    @pytest.mark.parametrize("keys", ["", "k"], ids=["never set up", "removed"])
+    def test_the_message_has_the_reason_and_the_next_step(self, reason: str, keys: str) -> None:
         cluster = CLUSTER.with_login(**{**REFUSED, "reason": reason, "keys": keys})
         verdict = run_checks(cluster, observe())
         assert failed_messages(verdict) == [f"login wait {reason}"]
         assert message_of(verdict, "login") == REFUSED["problem"]
 
-    def test_what_began_goes_on(self) -> None:
+    def test_a_started_upgrade_continues(self) -> None:
         verdict = run_checks(CLUSTER.with_login(**REFUSED), observe(), resuming=True)
         assert failed_messages(verdict) == []
 

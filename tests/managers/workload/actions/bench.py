@@ -1,4 +1,4 @@
-"""Objects that actions are about, and a server that has a pod."""
+"""Effects for the tests of actions, and an API server with one pod."""
 
 from contracts.records.effects import RemovePeer, ReplacePod, ServerEndpoint
 from runtime.builtin_kinds import POD

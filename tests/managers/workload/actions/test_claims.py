@@ -1,4 +1,4 @@
-"""Each effect by UID, refusals remembered, nothing written blindly."""
+"""Effects on PVCs: by UID, with recorded refusals."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def size_of(there: Outside) -> str:
 
 
 class TestGrow:
-    async def test_the_claim_asks_for_more_and_it_is_told(self) -> None:
+    async def test_the_pvc_request_grows_with_an_event(self) -> None:
         there = outside()
         await grow_claim(there.context, MEANT, GROW)
         assert size_of(there) == "2Gi"
@@ -38,13 +38,13 @@ class TestGrow:
         assert ops[0] == {"op": "test", "path": "/metadata/uid", "value": "uid-data-x-0"}
         assert await there.flush_events() == [("Normal", "VolumeGrows", "data-x-0: 1Gi to 2Gi")]
 
-    async def test_what_somebody_else_let_grow_further_does_not_shrink(self) -> None:
+    async def test_a_larger_pvc_does_not_shrink(self) -> None:
         there = outside(gen.claim(size="5Gi"))
         await grow_claim(there.context, MEANT, GROW)
         assert size_of(there) == "5Gi"
 
     @pytest.mark.parametrize("code", [403, 422])
-    async def test_a_refusal_is_remembered_in_the_words_of_the_server(self, code: int) -> None:
+    async def test_a_refusal_is_recorded_with_the_message_of_the_server(self, code: int) -> None:
         there = outside()
         there.api.refuse(PATCH, api_error(code))
         await grow_claim(there.context, MEANT, GROW)
@@ -54,8 +54,8 @@ class TestGrow:
         assert await there.flush_events() == []
 
 
-class TestTake:
-    async def test_it_carries_our_uid_and_no_longer_the_word(self) -> None:
+class TestAdopt:
+    async def test_an_adopted_pvc_has_our_uid_and_no_adopt_annotation(self) -> None:
         there = outside(
             gen.claim(annotations={labels.ADOPT: "x", labels.OWNER_UID: "uid-of-before"})
         )
@@ -65,14 +65,16 @@ class TestTake:
         assert [reason for _, reason, _ in await there.flush_events()] == ["VolumeTaken"]
 
     @pytest.mark.parametrize("word", ["y", None])
-    async def test_without_the_word_of_a_person_nothing_is_taken(self, word: str | None) -> None:
+    async def test_a_pvc_without_the_adopt_annotation_is_not_changed(
+        self, word: str | None
+    ) -> None:
         notes = {labels.OWNER_UID: "uid-of-before", **({labels.ADOPT: word} if word else {})}
         there = outside(gen.claim(annotations=notes))
         await adopt_pvc(there.context, MEANT, TAKE)
         assert annotations_of(there.api.objects[(PVC, KEY)]) == notes
 
 
-async def test_the_pods_of_a_recreated_stateful_set_are_left_behind() -> None:
+async def test_a_recreated_stateful_set_orphans_its_pods() -> None:
     there = Outside(FakeApi().with_objects((STATEFUL_SET, gen.stateful_set().object())))
     await recreate_stateful_set(there.context, MEANT, RECREATE)
     body = there.api.body_of("delete StatefulSet x")

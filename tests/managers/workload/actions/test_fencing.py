@@ -1,4 +1,4 @@
-"""managers.workload.actions.fencing: what is done to one pod, by its uid, and told."""
+"""managers.workload.actions.fencing: effects on one pod, by UID and with an event."""
 
 import copy
 
@@ -28,7 +28,7 @@ def live(there: Outside) -> Object:
     return pod
 
 
-async def test_a_fenced_pod_is_deleted_by_its_uid_and_told() -> None:
+async def test_a_fenced_pod_is_deleted_by_uid_with_an_event() -> None:
     there = outside(gen.pod(2).ready())
     await fence_pod(there.context, MEANT, FencePod("x-2", "uid-x-2"))
     assert there.api.body_of("delete Pod x-2")["uid"] == "uid-x-2"
@@ -37,7 +37,7 @@ async def test_a_fenced_pod_is_deleted_by_its_uid_and_told() -> None:
     ]
 
 
-async def test_our_gate_is_opened_and_told_and_those_of_others_stay() -> None:
+async def test_only_our_scheduling_gate_is_removed() -> None:
     there = outside(gen.pod(2).with_gates("example.org/a", labels.FENCE_GATE, "example.org/b"))
     await ungate_pod(there.context, MEANT, UNGATE)
     gates = live(there)["spec"]["schedulingGates"]
@@ -45,17 +45,17 @@ async def test_our_gate_is_opened_and_told_and_those_of_others_stay() -> None:
     assert await there.flush_events() == [
         ("Normal", "PodReleased", "Released x-2: it is not in spec.fencedPods")
     ]
-    assert FIELD_MANAGER == "openbao-operator", "the fields that we change are ours by name"
+    assert FIELD_MANAGER == "openbao-operator", "the managed fields have our field manager"
 
 
 @pytest.mark.parametrize("pod", [gen.pod(2).ready(), gen.pod(2).with_gates("example.org/a")])
-async def test_a_gate_that_is_open_is_not_opened(pod: gen.Pod) -> None:
+async def test_a_removed_gate_needs_no_write(pod: gen.Pod) -> None:
     there = outside(pod)
     await ungate_pod(there.context, MEANT, UNGATE)
     assert there.api.requests == ["get Pod x-2"]
 
 
-async def test_the_mark_is_put_on_and_taken_off() -> None:
+async def test_the_maintenance_annotation_is_added_and_removed() -> None:
     there = outside(gen.pod(2).ready())
     before = copy.deepcopy(live(there))
     await mark_pod(there.context, MEANT, MARK)

@@ -1,4 +1,4 @@
-"""Every action on an object that changed since the plan: it touches no other, and says nothing."""
+"""Every action on an object that changed since the plan: no write to another object, no event."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,7 +33,7 @@ POD_2, CLAIM_0 = ("x-2", "uid-x-2"), ("data-x-0", "uid-data-x-0")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An effect, the object that it is about, and its request that may fail."""
+    """An effect, its object, and the request that may fail."""
 
     effect: EffectByUid
     resource: Resource
@@ -91,7 +91,7 @@ async def is_quiet(there: Outside) -> bool:
 
 @EACH
 @pytest.mark.parametrize("code", [404, 409])
-async def test_one_that_is_gone_or_changed_is_left_alone(case: Case, code: int) -> None:
+async def test_a_deleted_or_changed_object_is_not_written(case: Case, code: int) -> None:
     there = case.outside()
     before = there.api.of(case.resource)
     there.api.refuse(case.request, api_error(code))
@@ -102,7 +102,7 @@ async def test_one_that_is_gone_or_changed_is_left_alone(case: Case, code: int) 
 
 
 @EACH
-async def test_one_of_the_same_name_is_left_alone(case: Case) -> None:
+async def test_a_recreated_object_is_not_written(case: Case) -> None:
     there = case.outside()
     before = there.api.of(case.resource)
     await run(there, replace(case.effect, uid="uid-of-before"))
@@ -112,14 +112,14 @@ async def test_one_of_the_same_name_is_left_alone(case: Case) -> None:
 
 
 @EACH
-async def test_one_that_is_gone_is_no_error(case: Case) -> None:
+async def test_a_deleted_object_is_not_an_error(case: Case) -> None:
     there = Outside(FakeApi())
     await run(there, case.effect)
     assert await is_quiet(there)
 
 
 @EACH
-async def test_a_broken_server_ends_the_pass(case: Case) -> None:
+async def test_a_server_error_ends_the_reconcile(case: Case) -> None:
     there = case.outside()
     there.api.refuse(case.request, api_error(500))
     with pytest.raises(ServerError):

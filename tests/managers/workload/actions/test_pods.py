@@ -1,4 +1,4 @@
-"""managers.workload.actions.pods: a pod is deleted by uid, and it is told."""
+"""managers.workload.actions.pods: effects on pods and servers."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from tests.managers.membership.servers import Servers
 from tests.managers.workload.actions.bench import EFFECT, MEANT, outside
 
 
-async def test_it_is_deleted_by_its_uid_and_told() -> None:
+async def test_a_pod_is_deleted_by_uid_with_an_event() -> None:
     there = outside()
     await replace_pod(there.context, MEANT, EFFECT)
     assert there.api.body_of("delete Pod x-2")["uid"] == "uid-x-2"
@@ -28,7 +28,7 @@ RELOAD = ReloadPod("x-2", "uid-x-2", {"name": "reload-1-abcdef01", "image": "i"}
 
 
 class TestReload:
-    async def test_the_container_is_added_to_that_very_pod_and_it_is_told(self) -> None:
+    async def test_the_reload_container_is_added_by_uid_with_an_event(self) -> None:
         pod = gen.pod(2).reloading("0123456789", 0).object()
         there = Outside(FakeApi().with_objects((POD, pod)))
         await reload_pod(there.context, MEANT, RELOAD)
@@ -41,10 +41,10 @@ class TestReload:
         assert (kind, reason, "x-2" in text) == ("Normal", "PodReloaded", True)
         there.api.calls.clear()
         await reload_pod(there.context, MEANT, RELOAD)
-        assert there.api.requests == ["get Pod x-2"], "once, however often the pass is repeated"
+        assert there.api.requests == ["get Pod x-2"], "one event, even if the reconcile is repeated"
 
     @pytest.mark.parametrize("code", [403, 422])
-    async def test_a_refusal_is_remembered_and_told(self, code: int) -> None:
+    async def test_a_refusal_is_recorded_with_an_event(self, code: int) -> None:
         there = outside()
         there.api.refuse("patch Pod x-2", api_error(code))
         await reload_pod(there.context, MEANT, RELOAD)
@@ -53,7 +53,7 @@ class TestReload:
         assert (kind, reason) == ("Warning", "ReloadRefused")
 
     @pytest.mark.parametrize("code", [404, 409])
-    async def test_a_pod_that_goes_is_let_go(self, code: int) -> None:
+    async def test_a_deleted_pod_is_ignored(self, code: int) -> None:
         there = outside()
         there.api.refuse("get Pod x-2", api_error(code))
         await reload_pod(there.context, MEANT, RELOAD)
@@ -71,7 +71,7 @@ LOGIN = "login 10.0.0.1 jwt-operator openbao-operator jwt-1"
 
 
 class TestServers:
-    async def test_the_leader_is_asked_with_the_operators_login(self, servers: Servers) -> None:
+    async def test_step_down_uses_the_login_of_the_operator(self, servers: Servers) -> None:
         there = Outside(FakeApi())
         await step_down(there.context, there.logins, MEANT, STEP_DOWN)
         assert servers.requests == [LOGIN, "step-down 10.0.0.1 t1", "bye"]
@@ -80,7 +80,7 @@ class TestServers:
         assert reason == "LeaderSteppedDown"
         assert "t1" not in text
 
-    async def test_a_refusal_is_remembered(self, servers: Servers) -> None:
+    async def test_a_refusal_is_recorded(self, servers: Servers) -> None:
         servers.error = Denied("permission denied", 403)
         there = Outside(FakeApi())
         await step_down(there.context, there.logins, MEANT, STEP_DOWN)
@@ -90,15 +90,15 @@ class TestServers:
             assert "permission denied" in noted.refusal
         there.api.calls.clear()
         assert await there.flush_events() == []
-        # So is a login that is gone by now.
+        # So is a login that was removed.
         there = Outside(FakeApi())
         servers.requests.clear()
         await step_down(there.context, there.logins, WITHOUT, STEP_DOWN)
         assert gen.present(there.context.attempts.last("step-down", "uid-x-0")).refusal
         assert servers.requests == []
 
-    async def test_an_answer_that_is_lost_is_no_refusal(self, servers: Servers) -> None:
-        """A leader is not asked again at once; a log that could not be marked is marked later."""
+    async def test_a_lost_response_is_not_a_refusal(self, servers: Servers) -> None:
+        """A step-down is not repeated immediately; a log mark is retried later."""
         servers.error = BaoError("no answer")
         there = Outside(FakeApi())
         await step_down(there.context, there.logins, MEANT, STEP_DOWN)
@@ -106,7 +106,7 @@ class TestServers:
         await mark_log(there.context, there.logins, MEANT, MARK)
         assert there.context.attempts.last("mark-log", "uid-x-2") is None
 
-    async def test_the_leader_writes_a_setting_that_it_has_already(self, servers: Servers) -> None:
+    async def test_mark_log_writes_the_present_setting_again(self, servers: Servers) -> None:
         servers.autopilot = {"max_trailing_logs": 7, "min_quorum": 3}
         there = Outside(FakeApi())
         await mark_log(there.context, there.logins, MEANT, MARK)

@@ -1,4 +1,4 @@
-"""The volume is marked first, then the leader is asked; all is told."""
+"""managers.workload.actions.raft_peers: the volume is marked before the peer is removed."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def mark_of(outside: Outside) -> str | None:
 
 
 class TestRemovePeer:
-    async def test_the_volume_is_marked_and_the_leader_asked(self, servers: Servers) -> None:
+    async def test_the_volume_is_marked_before_the_peer_is_removed(self, servers: Servers) -> None:
         outside = there()
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
         assert mark_of(outside) == "x-2"
@@ -41,7 +41,7 @@ class TestRemovePeer:
             ("Normal", "PeerRemoved", "Removed x-2 from the raft cluster")
         ]
 
-    async def test_with_another_volume_the_leader_is_not_asked(self, servers: Servers) -> None:
+    async def test_with_another_volume_no_peer_is_removed(self, servers: Servers) -> None:
         outside = there()
         other = replace(REMOVE, claim_uid="uid-of-before")
         await remove_peer(outside.context, outside.logins, MEANT, other)
@@ -55,7 +55,7 @@ class TestRemovePeer:
         assert outside.context.attempts.last("remove-peer", "uid-x") is not None
 
     @pytest.mark.parametrize("error", [LeaseLost("gone"), api_error(500)], ids=["lease", "server"])
-    async def test_what_ends_the_pass_never_reaches_the_leader(
+    async def test_an_error_at_the_mark_removes_no_peer(
         self, servers: Servers, error: Exception
     ) -> None:
         outside = there()
@@ -64,7 +64,7 @@ class TestRemovePeer:
             await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
         assert servers.requests == []
 
-    async def test_a_refusal_is_remembered_for_the_whole_cluster(self, servers: Servers) -> None:
+    async def test_a_refusal_is_recorded_for_the_cluster(self, servers: Servers) -> None:
         servers.error = Denied("permission denied", 403)
         outside = there()
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
@@ -73,7 +73,7 @@ class TestRemovePeer:
         outside.api.calls.clear()
         assert await outside.flush_events() == []
 
-    async def test_an_answer_that_is_lost_is_no_refusal(self, servers: Servers) -> None:
+    async def test_a_lost_response_is_not_a_refusal(self, servers: Servers) -> None:
         servers.error = BaoError("no answer")
         outside = there()
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
@@ -87,7 +87,7 @@ class TestRemovePeer:
         assert gen.present(outside.context.attempts.last("remove-peer", "uid-x")).refusal
 
 
-async def test_a_volume_is_deleted_by_uid_and_told() -> None:
+async def test_a_volume_is_deleted_by_uid_with_an_event() -> None:
     outside = there()
     await delete_claim(outside.context, MEANT, DeleteClaim("data-x-2", "uid-claim-2"))
     assert outside.api.body_of("delete PersistentVolumeClaim data-x-2")["uid"] == "uid-claim-2"
@@ -100,13 +100,13 @@ async def test_a_volume_is_deleted_by_uid_and_told() -> None:
 class TestMarkAfterRefusal:
     """The server is still a member, and spec.replicas may request it again."""
 
-    async def test_it_is_removed(self, servers: Servers) -> None:
+    async def test_the_mark_is_removed(self, servers: Servers) -> None:
         servers.error = Denied("permission denied", 403)
         outside = there()
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
         assert mark_of(outside) is None
 
-    async def test_it_stays_when_the_answer_is_lost(self, servers: Servers) -> None:
+    async def test_the_mark_is_kept_after_a_lost_response(self, servers: Servers) -> None:
         servers.error = BaoError("no answer")
         outside = there()
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)

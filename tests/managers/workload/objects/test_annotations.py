@@ -1,4 +1,4 @@
-"""What a template carries for a while, and what waits."""
+"""Temporary parts of the template (fences, maintenance), and what they hold."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -33,14 +33,14 @@ def names_of(plan: Plan) -> list[tuple[str, str]]:
     return [(effect.name, effect.target) for effect in plan.effects]
 
 
-def test_a_fence_is_a_gate_in_the_template_and_replaces_nobody() -> None:
+def test_a_fence_is_a_scheduling_gate_and_replaces_no_pod() -> None:
     plan = plan_workload(FENCED, serving())
     assert template_of(plan)["spec"]["schedulingGates"] == GATE
     assert ReplacePod.name not in {effect.name for effect in plan.effects}
     assert "schedulingGates" not in template_of(plan_workload(OLD, serving()))["spec"]
 
 
-def test_maintenance_is_a_mark_everywhere_and_replaces_nobody() -> None:
+def test_maintenance_is_an_annotation_and_replaces_no_pod() -> None:
     plan = plan_workload(MAINTAINED, serving())
     (servers,) = [intent for intent in plan.intents if intent.resource.kind == "StatefulSet"]
     assert servers.body["metadata"]["annotations"][labels.MAINTENANCE] == "true"
@@ -56,14 +56,14 @@ def test_neither_changes_the_digest_of_the_template(cluster: gen.Cluster) -> Non
     assert len(digests) == 1
 
 
-def test_read_replicas_wait_at_no_gate() -> None:
+def test_read_replicas_have_no_scheduling_gate() -> None:
     template = {"metadata": {"annotations": {}}, "spec": {"containers": []}}
     meant = gen.resolved(FENCED)
     assert with_marks(replace(meant, reads=True), template) == template
     assert with_marks(meant, template)["spec"]["schedulingGates"] == GATE
 
 
-def test_pods_are_marked_once_and_unmarked_once() -> None:
+def test_pods_are_annotated_once() -> None:
     marked = gen.pod(0).ready().in_maintenance()
     world = gen.world().with_pods(marked, gen.pod(1).ready(), gen.pod(2).terminating())
     world = world.with_readers(gen.read_set(), gen.read_pod(0).ready())
@@ -72,7 +72,7 @@ def test_pods_are_marked_once_and_unmarked_once() -> None:
     assert on[0] == MarkPod("x-1", "uid-x-1", maintenance=True)
     off = pod_marks(gen.resolved(OLD), world.facts())
     assert off == (MarkPod("x-0", "uid-x-0", maintenance=False),)
-    # Not one without annotations of ours.
+    # A pod without annotations is ignored.
     bare = gen.world().with_pods(gen.pod(0).with_template(""))
     assert pod_marks(gen.resolved(MAINTAINED), bare.facts()) == ()
 
@@ -80,16 +80,16 @@ def test_pods_are_marked_once_and_unmarked_once() -> None:
 RESTORE = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 1}
 # sentence: (cluster, reason of the hold; "" for none)
 HELD = {
-    "nothing is asked": (OLD, ""),
+    "no request": (OLD, ""),
     "a fence": (FENCED, "PodsFenced"),
     "maintenance": (MAINTAINED, "Maintenance"),
     "both": (FENCED.with_spec(maintenance={"enabled": True}), "PodsFenced"),
-    "a restore that may send": (OLD.with_status(operationLock=RESTORE), "RestoreInProgress"),
-    "a restore that asked for a restart": (
+    "a restore before its restart": (OLD.with_status(operationLock=RESTORE), "RestoreInProgress"),
+    "a restore that requested a restart": (
         OLD.with_status(operationLock=RESTORE, restore={"name": "monday", "uid": "r"}),
         "",
     ),
-    "another restore after that": (
+    "another restore afterwards": (
         OLD.with_status(
             operationLock=RESTORE,
             restore={"name": "monday", "uid": "q", "restartCompletedAt": "2030-01-01T00:00:00Z"},
@@ -97,12 +97,12 @@ HELD = {
         "RestoreInProgress",
     ),
     "a backup": (OLD.with_status(operationLock={**RESTORE, "operation": "Backup"}), ""),
-    "maintenance that is over": (OLD.with_spec(maintenance={"enabled": False}), ""),
+    "maintenance that has ended": (OLD.with_spec(maintenance={"enabled": False}), ""),
 }
 
 
 @pytest.mark.parametrize("what", HELD)
-def test_what_holds_back(what: str) -> None:
+def test_which_settings_hold_the_rollout(what: str) -> None:
     cluster, reason = HELD[what]
     held = hold(gen.resolved(cluster))
     assert (held.reason if held else "") == reason
@@ -113,12 +113,14 @@ def old_pods() -> gen.World:
 
 
 class TestRolls:
-    """A roll rests while a pod is fenced or the cluster is in maintenance."""
+    """A rollout is held while a pod is fenced or the cluster is in maintenance."""
 
     @pytest.mark.parametrize(
         ("cluster", "reason"), [(FENCED, "PodsFenced"), (MAINTAINED, "Maintenance")]
     )
-    def test_nobody_is_replaced_and_it_is_told(self, cluster: gen.Cluster, reason: str) -> None:
+    def test_no_pod_is_replaced_and_the_reason_is_reported(
+        self, cluster: gen.Cluster, reason: str
+    ) -> None:
         world = old_pods()
         if cluster is FENCED:
             gone = gen.pod(2).with_template("old").with_files(FILES.digest).with_gates()
@@ -128,17 +130,17 @@ class TestRolls:
         assert isinstance(plan.outcome, Wait)
         assert plan.outcome.reason == reason
         assert "3 pods wait for replacement" in plan.outcome.message
-        # It is never late.
+        # It never becomes overdue.
         late = plan_workload(cluster, world.rolling_for(timedelta(hours=1)))
         assert gen.expect(Wait, late.outcome).reason == reason
 
     @pytest.mark.parametrize("cluster", [FENCED, MAINTAINED])
-    def test_the_leader_is_not_asked_for_it(self, cluster: gen.Cluster) -> None:
+    def test_no_quorum_is_read(self, cluster: gen.Cluster) -> None:
         facts = old_pods().facts()
         assert wants_quorum(OLD.read().spec, facts, "", "")
         assert not wants_quorum(cluster.read().spec, facts, "", "")
 
-    def test_files_are_read_again_all_the_same(self) -> None:
+    def test_files_are_still_reloaded(self) -> None:
         pods = (
             gen.pod(n).with_template("now").ready(leading=n == 0).in_maintenance() for n in range(3)
         )
@@ -153,25 +155,25 @@ GATED = serving().with_set(
 
 
 class TestPlans:
-    """The steps of day two, within the plan of the workload."""
+    """Day-2 operations within the plan of the workload."""
 
-    def test_a_fence_in_place_is_content_whatever_files_its_pod_has_read(self) -> None:
+    def test_a_fenced_pod_with_outdated_files_is_complete(self) -> None:
         for fenced in (GATED.pods[2], GATED.pods[2].with_files("older files")):
             there = GATED.with_pods(*GATED.pods[:2], fenced.with_gates())
             assert plan_workload(FENCED, there).outcome == Done()
 
-    def test_another_one_that_is_not_ready_is_waited_for(self) -> None:
+    def test_an_unready_pod_that_is_not_fenced_is_waited_for(self) -> None:
         pods = (GATED.pods[0], GATED.pods[1].unready(), GATED.pods[2].with_gates())
         outcome = gen.expect(Wait, plan_workload(FENCED, GATED.with_pods(*pods)).outcome)
         assert outcome.reason == "NotReady"
         assert outcome.message == "1 of 2 servers are ready; not ready: x-1"
 
-    def test_a_pod_at_the_gate_is_let_go_after_the_last_fence(self) -> None:
+    def test_the_gate_is_removed_after_the_last_fence(self) -> None:
         world = serving()
         plan = plan_workload(OLD, world.with_pods(*world.pods[:2], world.pods[2].with_gates()))
         assert (UngatePod.name, "x-2") in names_of(plan)
 
-    def test_sleep_is_no_replicas_and_nothing_else_to_do(self) -> None:
+    def test_hibernation_sets_no_replicas_and_plans_nothing_else(self) -> None:
         asleep = OLD.with_spec(hibernate=True)
         plan = plan_workload(asleep, serving(template="old"))
         assert set_of(plan)["replicas"] == 0
@@ -183,7 +185,7 @@ class TestPlans:
         assert done.outcome == Done()
 
 
-def test_a_restore_asks_for_new_pods_and_no_restore_for_none() -> None:
+def test_only_a_restore_changes_the_template() -> None:
     restore = {"name": "monday", "uid": "r"}
     restored = OLD.with_status(restore=restore)
     assert digest(OLD) != digest(restored)

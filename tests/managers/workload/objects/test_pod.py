@@ -24,7 +24,7 @@ def security(**spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("first_boot", [True, False])
-def test_every_mount_has_its_volume_and_the_other_way(first_boot: bool) -> None:
+def test_every_mount_has_a_volume_and_vice_versa(first_boot: bool) -> None:
     volumes = [v["name"] for v in template(first_boot=first_boot)["spec"]["volumes"]]
     mounts = [m["name"] for m in container(first_boot=first_boot)["volumeMounts"]]
     # The data volume comes from the claim template.
@@ -33,26 +33,26 @@ def test_every_mount_has_its_volume_and_the_other_way(first_boot: bool) -> None:
 
 
 @pytest.mark.parametrize("first_boot", [True, False])
-def test_only_data_and_temporary_files_can_be_written(first_boot: bool) -> None:
+def test_only_data_and_temporary_files_are_writable(first_boot: bool) -> None:
     mounts = container(first_boot=first_boot)["volumeMounts"]
     writable = {mount["mountPath"] for mount in mounts if not mount.get("readOnly")}
     assert writable == {mount_paths.DATA, mount_paths.TMP}
 
 
-def test_a_pod_waits_for_what_it_cannot_do_without() -> None:
-    """What is optional is mounted empty; that may happen to the parts of the first boot alone."""
+def test_only_first_boot_volumes_are_optional() -> None:
+    """An optional volume may be empty, which only the first boot tolerates."""
     for volume in template(first_boot=True)["spec"]["volumes"]:
         source = volume.get("secret") or volume.get("configMap") or {}
         assert source.get("optional", False) is (volume["name"] in {"init", "root-token"})
 
 
-def test_a_server_has_time_to_hand_over_its_lead() -> None:
+def test_a_server_has_time_to_step_down() -> None:
     """It drains requests for up to 90 s, and is killed when its grace ends."""
     assert 'max_request_duration = "90s"' in gen.resolved(gen.cluster()).config_text
     assert template()["spec"]["terminationGracePeriodSeconds"] > 90
 
 
-def test_the_configuration_that_is_read_is_the_one_that_is_mounted() -> None:
+def test_the_server_reads_the_mounted_configuration() -> None:
     mounts = {m["mountPath"] for m in container(first_boot=True)["volumeMounts"]}
     for argument in container(first_boot=True)["command"][2:]:
         path = argument.removeprefix("-config=")
@@ -68,7 +68,7 @@ def test_a_variable_refers_only_to_earlier_ones() -> None:
     assert {"BAO_RAFT_NODE_ID", "BAO_API_ADDR", "BAO_CLUSTER_ADDR"} <= known
 
 
-def test_each_server_is_addressed_by_its_own_name() -> None:
+def test_each_server_has_its_own_address() -> None:
     values = {v["name"]: v.get("value") for v in container()["env"]}
     assert values["BAO_API_ADDR"] == "https://$(BAO_K8S_POD_NAME).x.ns.svc:8200"
     assert values["BAO_CLUSTER_ADDR"] == "https://$(BAO_K8S_POD_NAME).x.ns.svc:8201"
@@ -80,7 +80,7 @@ def test_no_secret_is_in_the_environment_or_the_arguments() -> None:
     assert "token/" not in " ".join(container(first_boot=True)["command"])
 
 
-def test_the_users_metadata_never_wins_over_ours() -> None:
+def test_metadata_of_the_user_does_not_override_ours() -> None:
     theirs = {"team": "a", labels.NAME: "mine", labels.MANAGED_BY: "me"}
     wish = {"labels": theirs, "annotations": {"note": "b"}}
     metadata = template(podMetadata=wish)["metadata"]
@@ -91,7 +91,7 @@ def test_the_users_metadata_never_wins_over_ours() -> None:
     assert annotations == {"note": "b", **ours}
 
 
-def test_optional_parts_are_there_only_when_asked_for() -> None:
+def test_optional_fields_are_absent_by_default() -> None:
     bare = template()["spec"]
     assert "imagePullSecrets" not in bare
     assert "resources" not in container()
@@ -101,7 +101,7 @@ def test_optional_parts_are_there_only_when_asked_for() -> None:
     assert container(resources=wish)["resources"] == wish
 
 
-def test_a_sealed_server_is_alive_and_not_ready() -> None:
+def test_a_sealed_server_is_live_and_not_ready() -> None:
     server = container()
     for probe in ("startupProbe", "livenessProbe"):
         assert "sealedcode=200" in server[probe]["httpGet"]["path"]
@@ -127,7 +127,7 @@ def test_the_pod_meets_the_restricted_standard() -> None:
         assert "secret" not in volume or volume["secret"]["defaultMode"] == 0o440
 
 
-def test_servers_prefer_different_nodes_and_may_share_one() -> None:
+def test_servers_prefer_different_nodes() -> None:
     spread = template()["spec"]["affinity"]["podAntiAffinity"]
     (term,) = spread["preferredDuringSchedulingIgnoredDuringExecution"]
     assert term["podAffinityTerm"]["labelSelector"]["matchLabels"] == labels.voters("x")
@@ -137,11 +137,11 @@ def test_servers_prefer_different_nodes_and_may_share_one() -> None:
 # --- spec.securityContext and spec.workloadHardening ---
 
 
-def test_without_a_wish_the_pod_is_restricted() -> None:
+def test_the_default_security_context_is_restricted() -> None:
     assert security() == pod_security()
 
 
-def test_a_field_replaces_ours_and_the_others_stay() -> None:
+def test_a_security_field_of_the_user_replaces_only_ours() -> None:
     expected = {"runAsUser": 2000, "fsGroup": 3000, "seLinuxOptions": {"level": "s0:c1"}}
     assert security(securityContext=expected) == {**pod_security(), **expected}
 
@@ -163,9 +163,7 @@ def test_a_field_replaces_ours_and_the_others_stay() -> None:
         ),
     ],
 )
-def test_apparmor_is_asked_for_by_one_word_or_in_full(
-    spec: dict[str, Any], profile: dict[str, str] | None
-) -> None:
+def test_the_apparmor_profile(spec: dict[str, Any], profile: dict[str, str] | None) -> None:
     assert security(**spec).get("appArmorProfile") == profile
 
 
@@ -180,7 +178,7 @@ def acme(**spec: Any) -> dict[str, Any]:
     return pod
 
 
-def test_in_mode_acme_the_server_asks_itself_by_its_name() -> None:
+def test_in_mode_acme_the_probe_uses_the_server_name() -> None:
     container = acme()["containers"][0]
     ready = container["readinessProbe"]["exec"]["command"]
     assert ready[:2] == ["bao", "status"]

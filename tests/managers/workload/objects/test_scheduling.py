@@ -33,7 +33,7 @@ def fields(**wish: Any) -> dict[str, Any]:
     return scheduling_fields(Scheduling.model_validate(wish) if wish else None, OWN)
 
 
-def test_by_default_pods_prefer_other_nodes_and_zones_and_insist_on_nothing() -> None:
+def test_the_default_scheduling_has_only_preferences() -> None:
     scheduling = fields()
     assert scheduling.keys() == {"affinity", "topologySpreadConstraints"}
     (term,) = scheduling["affinity"]["podAntiAffinity"][
@@ -57,7 +57,7 @@ def test_each_pool_counts_its_own_pods() -> None:
     assert str(OWN) not in str(scheduling)
 
 
-# sentence: (spec.scheduling, fields that are exactly so)
+# sentence: (spec.scheduling, expected fields)
 ASKED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "nodes": ({"nodeSelector": {"disk": "gold"}}, {"nodeSelector": {"disk": "gold"}}),
     "taints": ({"tolerations": [TOLERATION]}, {"tolerations": [TOLERATION]}),
@@ -70,7 +70,7 @@ ASKED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
         {"topologySpreadConstraints": [ZONES]},
         {"topologySpreadConstraints": [{**SELECTOR, **ZONES}], "affinity": fields()["affinity"]},
     ),
-    "a spread with a selector of its own keeps it": (
+    "a spread keeps its own selector": (
         {"topologySpreadConstraints": [{**ZONES, "labelSelector": {"matchLabels": {"a": "b"}}}]},
         {"topologySpreadConstraints": [{**ZONES, "labelSelector": {"matchLabels": {"a": "b"}}}]},
     ),
@@ -79,13 +79,15 @@ ASKED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("wish", "expected"), ASKED.values(), ids=ASKED)
-def test_what_is_asked_for(wish: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+def test_scheduling_fields_of_the_user(
+    wish: Mapping[str, Any], expected: Mapping[str, Any]
+) -> None:
     scheduling = fields(**wish)
     assert {key: scheduling[key] for key in expected} == expected
     assert scheduling.keys() == {"affinity", "topologySpreadConstraints", *expected}
 
 
-def test_it_reaches_the_pod_and_names_another_template() -> None:
+def test_scheduling_fields_change_the_pod_template() -> None:
     spec = template(scheduling={"affinity": GOLD, "priorityClassName": "high"})["spec"]
     assert (spec["affinity"], spec["priorityClassName"]) == (GOLD, "high")
     gold = gen.cluster(scheduling={"affinity": GOLD})
@@ -104,7 +106,7 @@ def security(platform: Any, **spec: Any) -> dict[str, Any]:
 IDS = {"runAsUser", "runAsGroup", "fsGroup"}
 
 
-def test_openshift_chooses_user_and_groups_itself() -> None:
+def test_on_openshift_no_user_and_no_group_is_set() -> None:
     assert security("kubernetes").keys() >= IDS
     there = security("openshift")
     assert not IDS & there.keys()
@@ -112,7 +114,7 @@ def test_openshift_chooses_user_and_groups_itself() -> None:
     assert there["seccompProfile"] == {"type": "RuntimeDefault"}
 
 
-def test_the_users_word_on_ids_is_the_last_one_there_too() -> None:
+def test_on_openshift_ids_of_the_user_are_kept() -> None:
     there = security("openshift", securityContext={"fsGroup": 1000650000})
     assert there["fsGroup"] == 1000650000
     assert "runAsUser" not in there
@@ -134,8 +136,8 @@ def refused_fields(**spec: Any) -> set[str]:
     return {violation.field for violation in violations(gen.cluster(**spec).read())}
 
 
-def test_attack_t07_a_spec_cannot_say_what_only_a_server_or_the_operator_says() -> None:
-    """Refused, and left out wherever the rule was not asked."""
+def test_attack_t07_a_spec_cannot_set_labels_of_servers_or_of_the_operator() -> None:
+    """Refused by a rule, and omitted if the rule was bypassed."""
     for key, value in RESERVED.items():
         wish = {"labels": {key: value, "team": "a"}}
         assert refused_fields(podMetadata=wish) == {"spec.podMetadata.labels"}
@@ -144,8 +146,8 @@ def test_attack_t07_a_spec_cannot_say_what_only_a_server_or_the_operator_says() 
     assert metadata["labels"] == {**labels.server_pod("x"), "team": "a"}
 
 
-def test_attack_t07_annotations_of_ours_are_not_taken_from_a_spec() -> None:
-    """A false word of a rewrapped root key would let the key go that the data still needs."""
+def test_attack_t07_a_spec_cannot_set_annotations_of_the_operator() -> None:
+    """A forged rewrap annotation could release a key that the data still needs."""
     for key in (labels.UNSEAL_REWRAPPED, labels.MAINTENANCE):
         wish = {"annotations": {key: "k", "example.org/note": "mine"}}
         assert refused_fields(podMetadata=wish) == {"spec.podMetadata.annotations"}
@@ -154,8 +156,8 @@ def test_attack_t07_annotations_of_ours_are_not_taken_from_a_spec() -> None:
     assert kept["annotations"]["example.org/note"] == "mine"
 
 
-def test_attack_t07_there_is_no_field_for_a_way_around_the_template() -> None:
-    """Environment, arguments, volumes, sidecars, host access: not one of them is in the API."""
+def test_attack_t07_no_field_bypasses_the_template() -> None:
+    """The API has no environment, arguments, volumes, sidecars or host access."""
     for wish in (
         {"env": [{"name": "LD_PRELOAD", "value": "/x"}]},
         {"envFrom": [{"secretRef": {"name": "x"}}]},

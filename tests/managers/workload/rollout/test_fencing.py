@@ -1,4 +1,4 @@
-"""managers.workload.rollout.fencing: which server stops next, and which gate is opened."""
+"""managers.workload.rollout.fencing: which server stops next, and which gate is removed."""
 
 from datetime import timedelta
 from typing import NamedTuple
@@ -48,76 +48,82 @@ class Row(NamedTuple):
 ROWS = {
     "no fence": Row(PLAIN, RUNNING, ""),
     "the template has no gate yet": Row(fencing(2), RUNNING.with_quorum(WELL), "Fencing"),
-    "the gate of the template was not seen by its controller": Row(
+    "the controller has not observed the gate of the template": Row(
         fencing(2),
         GATED.with_set(LIVE.with_gates().with_stale_status()).with_quorum(WELL),
         "Fencing",
     ),
     "there is no StatefulSet": Row(fencing(2), RUNNING.with_set(None).with_quorum(WELL), "Fencing"),
-    "somebody else's gate is not ours": Row(
+    "a foreign gate in the template": Row(
         fencing(2),
         RUNNING.with_set(LIVE.with_gates("example.org/gate")).with_quorum(WELL),
         "Fencing",
     ),
     "a standby stops": Row(fencing(2), GATED.with_quorum(WELL), "Fencing [fence-pod x-2]"),
-    "without a login the readiness has to do": Row(fencing(2), GATED, "Fencing [fence-pod x-2]"),
-    "a leader hands over": Row(fencing(0), GATED.with_quorum(WELL), "Fencing [step-down x-0]"),
-    "a leader that was asked a moment ago": Row(
+    "without a login a ready standby stops": Row(fencing(2), GATED, "Fencing [fence-pod x-2]"),
+    "a leader steps down first": Row(
+        fencing(0), GATED.with_quorum(WELL), "Fencing [step-down x-0]"
+    ),
+    "a step-down is not repeated immediately": Row(
         fencing(0),
         GATED.with_quorum(WELL).with_attempt(StepDown.name, "uid-x-0", timedelta(seconds=19)),
         "Fencing",
     ),
-    "a leader that did not hear": Row(
+    "a step-down is repeated after 20 s": Row(
         fencing(0),
         GATED.with_quorum(WELL).with_attempt(StepDown.name, "uid-x-0", timedelta(seconds=20)),
         "Fencing [step-down x-0]",
     ),
-    "a leader that may not be asked hands over at its end": Row(
+    "after a refused step-down the leader stops": Row(
         fencing(0),
         GATED.with_quorum(WELL).with_attempt(StepDown.name, "uid-x-0", refused="403"),
         "Fencing [fence-pod x-0]",
     ),
-    "a leader hands over at its end where the operator has no login": Row(
-        fencing(0), GATED, "Fencing [fence-pod x-0]"
-    ),
-    "it is on its way out": Row(
+    "without a login the leader stops": Row(fencing(0), GATED, "Fencing [fence-pod x-0]"),
+    "the fenced pod terminates": Row(
         fencing(2),
         GATED.with_quorum(WELL).with_pods(*pods()[:2], gen.pod(2).ready().terminating()),
         "Fencing",
     ),
-    "another one is on its way out": Row(
+    "another pod terminates": Row(
         fencing(2),
         GATED.with_pods(pods()[0], gen.pod(1).ready().terminating(), pods()[2]),
         "Fencing",
     ),
-    "it is gone and not there again": Row(fencing(2), GATED.with_pods(*pods()[:2]), "Fencing"),
-    "it waits at the gate": Row(fencing(2), GATED.with_pods(*pods(2)), ""),
-    "another is let go": Row(fencing(2), GATED.with_pods(*pods(1, 2)), "[ungate-pod x-1]"),
-    "one that goes is not let go": Row(
+    "the fenced pod is not recreated yet": Row(fencing(2), GATED.with_pods(*pods()[:2]), "Fencing"),
+    "the fenced pod is gated": Row(fencing(2), GATED.with_pods(*pods(2)), ""),
+    "a gated pod without a fence is released": Row(
+        fencing(2), GATED.with_pods(*pods(1, 2)), "[ungate-pod x-1]"
+    ),
+    "a terminating gated pod is not released": Row(
         fencing(2),
         GATED.with_pods(pods()[0], gen.pod(1).with_gates().terminating(), pods(2)[2]),
         "",
     ),
-    "one at the gate of somebody else is left alone": Row(
+    "a pod with a foreign gate is not released": Row(
         fencing(2),
         GATED.with_pods(pods()[0], gen.pod(1).with_gates("example.org/gate"), pods(2)[2]),
         "",
     ),
-    "the fence moves: one is let go, and the next not stopped before it is well": Row(
+    "a moved fence releases one pod before it stops the next": Row(
         fencing(1),
         GATED.with_pods(*pods(2)).with_quorum(quorum(0, 1)),
         "FencingRefused [ungate-pod x-2]",
     ),
     "unfenced": Row(PLAIN, GATED.with_pods(*pods(2)), "[ungate-pod x-2]"),
-    "a fence is worth nothing in a cluster that sleeps": Row(
+    "a fence has no effect during hibernation": Row(
         fencing(2).with_spec(hibernate=True), GATED.with_quorum(WELL), ""
     ),
-    "the others need it": Row(fencing(2), GATED.with_quorum(quorum(0, 2)), "FencingRefused"),
-    "the others are not ready, and nobody can be asked": Row(
+    "the others are no majority": Row(
+        fencing(2), GATED.with_quorum(quorum(0, 2)), "FencingRefused"
+    ),
+    "without a login an unready server refuses the fence": Row(
         fencing(2), GATED.with_pods(pods()[0], gen.pod(1), pods()[2]), "FencingRefused"
     ),
-    "no answer": Row(fencing(2), GATED.with_quorum(quorum(error="no answer")), "Fencing"),
-    "one whose server is down anyway stops at once": Row(
+    "the leader does not respond": Row(
+        fencing(2), GATED.with_quorum(quorum(error="no answer")), "Fencing"
+    ),
+    "a pod that is down stops immediately": Row(
         fencing(2),
         GATED.with_pods(*pods()[:2], gen.pod(2).waiting("CrashLoopBackOff")).with_quorum(
             quorum(0, error="no answer")
@@ -129,12 +135,12 @@ ROWS = {
         FIVE.with_pods(*pods(3, of=5)).with_quorum(quorum(0, 1, 2, 4, of=5)),
         "Fencing [fence-pod x-1]",
     ),
-    "the second of five while a third is ill": Row(
+    "the second of five while a third is unhealthy": Row(
         fencing(1, 3, of=5),
         FIVE.with_pods(*pods(3, of=5)).with_quorum(quorum(0, 1, 2, of=5)),
         "FencingRefused",
     ),
-    "two at once: the standby first, and one at a time": Row(
+    "two fences stop one pod at a time and the standby first": Row(
         fencing(0, 3, of=5),
         FIVE.with_pods(*pods(of=5)).with_quorum(quorum(0, 1, 2, 3, 4, of=5)),
         "Fencing [fence-pod x-3]",
@@ -154,13 +160,13 @@ def test_row(row: Row) -> None:
     assert (decision.operation is None) == (reason == "")
 
 
-def test_the_operation_counts_those_that_stopped() -> None:
+def test_the_operation_counts_stopped_servers() -> None:
     _, world, *_ = ROWS["the second of five"]
     fence_decision = fence(gen.resolved(fencing(1, 3, of=5), world), world.facts())
     assert fence_decision.operation == Operation("Fencing", 1, 2)
 
 
-def test_a_refusal_names_the_field_the_pod_and_the_next_step_and_is_looked_at_again() -> None:
+def test_a_refusal_names_the_field_the_pod_and_the_next_step() -> None:
     world = GATED.with_quorum(quorum(0, 2))
     outcome = gen.expect(Blocked, fence(gen.resolved(fencing(2), world), world.facts()).outcome)
     assert outcome.message == (
@@ -176,20 +182,24 @@ def test_a_refusal_names_the_field_the_pod_and_the_next_step_and_is_looked_at_ag
         assert gen.expect(Wait, wait).after
 
 
-# sentence: (cluster, world, whether the leader is asked)
+# sentence: (cluster, world, whether the quorum is read)
 ASKED = {
-    "nobody is fenced": (PLAIN, GATED, False),
-    "one is about to stop": (fencing(2), GATED, True),
+    "no fence": (PLAIN, GATED, False),
+    "a fenced pod runs": (fencing(2), GATED, True),
     "the template has no gate yet": (fencing(2), RUNNING, False),
-    "it has stopped": (fencing(2), GATED.with_pods(*pods(2)), False),
-    "it stops": (fencing(2), GATED.with_pods(*pods()[:2], gen.pod(2).ready().terminating()), False),
-    "all of them stop anyway": (fencing(2).with_spec(hibernate=True), GATED, False),
+    "the fenced pod has stopped": (fencing(2), GATED.with_pods(*pods(2)), False),
+    "the fenced pod terminates": (
+        fencing(2),
+        GATED.with_pods(*pods()[:2], gen.pod(2).ready().terminating()),
+        False,
+    ),
+    "hibernation": (fencing(2).with_spec(hibernate=True), GATED, False),
     "there is no StatefulSet": (fencing(2), GATED.with_set(None), False),
 }
 
 
 @pytest.mark.parametrize("what", ASKED)
-def test_the_leader_is_asked_only_before_a_server_stops(what: str) -> None:
+def test_the_quorum_is_read_only_before_a_server_stops(what: str) -> None:
     cluster, world, expected = ASKED[what]
     assert needs_quorum(cluster.read().spec, world.facts()) is expected
 
@@ -200,11 +210,11 @@ WHILE_RESTORING: dict[str, tuple[gen.World, str]] = {
     "a server that may lack the restored data keeps running": (
         GATED.with_quorum(WELL), "RestoreInProgress"
     ),
-    "one whose server is down stops": (
+    "a server that is down stops": (
         GATED.with_pods(*pods()[:2], gen.pod(2).waiting("CrashLoopBackOff")).with_quorum(WELL),
         "Fencing fence-pod x-2",
     ),
-    "one that waits at the gate is fenced": (GATED.with_pods(*pods(2)), ""),
+    "a gated pod is fenced": (GATED.with_pods(*pods(2)), ""),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""managers.workload.rollout.never_started and its effect: a first server that never ran."""
+"""managers.workload.rollout.never_started and its effect: a first server that never started."""
 
 import pytest
 
@@ -19,29 +19,29 @@ def targets(world: gen.World, *, newest: bool = True) -> list[str]:
     return [item.target for item in replace_unstarted(world.facts(), NEW, newest=newest)]
 
 
-# sentence: (the first pod, does it go)
+# sentence: (the first pod, whether it is replaced)
 PODS: dict[str, tuple[gen.Pod, bool]] = {
     "no node fits": (NOWHERE, True),
     "its image cannot be pulled": (OLD.waiting("ImagePullBackOff", "denied"), True),
     "its image has no name": (OLD.waiting("InvalidImageName"), True),
     "a key of a Secret is missing": (OLD.waiting("CreateContainerConfigError"), True),
-    "it may start at any moment": (OLD.waiting("ContainerCreating"), False),
+    "its container is created": (OLD.waiting("ContainerCreating"), False),
     "it runs": (OLD, False),
-    "it ended once": (OLD.waiting("CrashLoopBackOff").with_restarts(), False),
+    "it crashed once": (OLD.waiting("CrashLoopBackOff").with_restarts(), False),
     "it serves": (OLD.ready(), False),
-    "it is on its way out": (NOWHERE.terminating(), False),
+    "it terminates": (NOWHERE.terminating(), False),
     "it is from the corrected template": (NOWHERE.with_template(NEW), False),
 }
 
 
 @pytest.mark.parametrize(("pod", "goes"), PODS.values(), ids=PODS)
-def test_which_pods_go(pod: gen.Pod, goes: bool) -> None:
+def test_which_pods_are_replaced(pod: gen.Pod, goes: bool) -> None:
     placed = pod if pod.conditions else pod.on("node")
     world = gen.world().with_set(LIVE).with_pods(placed)
     assert targets(world) == (["x-0"] if goes else [])
 
 
-def test_not_before_the_set_would_make_another_one() -> None:
+def test_no_pod_is_replaced_before_the_stateful_set_is_current() -> None:
     world = gen.world().with_pods(NOWHERE)
     assert targets(world.with_set(None)) == []
     assert targets(world.with_set(LIVE.with_stale_status())) == []
@@ -56,7 +56,7 @@ def test_not_before_the_set_would_make_another_one() -> None:
         ({"sealed": "true", "initialized": "false"}, "v1=key", False),
     ],
 )
-def test_one_goes_that_cannot_open_its_data(
+def test_a_pod_that_cannot_unseal_its_data_is_replaced(
     pod_labels: dict[str, str], keys: str, goes: bool
 ) -> None:
     pod = OLD.on("node").with_keys(keys).with_server_labels(**pod_labels)
@@ -72,7 +72,7 @@ def outside(live: gen.Pod) -> Outside:
     return Outside(FakeApi().with_objects((POD, live.object())))
 
 
-async def test_it_goes_in_the_state_in_which_it_was_seen() -> None:
+async def test_the_deletion_has_the_uid_and_the_version_of_the_pod() -> None:
     there = outside(NOWHERE)
     version = there.api.of(POD)[0]["metadata"]["resourceVersion"]
     await run(there.context, MEANT, EFFECT)
@@ -86,13 +86,13 @@ async def test_it_goes_in_the_state_in_which_it_was_seen() -> None:
 @pytest.mark.parametrize(
     "live", [OLD, OLD.waiting("CrashLoopBackOff").with_restarts()], ids=["runs", "ran"]
 )
-async def test_one_that_started_meanwhile_stays(live: gen.Pod) -> None:
+async def test_a_pod_that_started_meanwhile_is_kept(live: gen.Pod) -> None:
     there = outside(live)
     await run(there.context, MEANT, EFFECT)
     assert there.api.requests == ["get Pod x-0"]
 
 
-async def test_one_that_is_gone_at_the_look_is_left() -> None:
+async def test_a_deleted_pod_is_ignored() -> None:
     there = outside(NOWHERE)
     there.api.refuse("get Pod x-0", api_error(404))
     await run(there.context, MEANT, EFFECT)

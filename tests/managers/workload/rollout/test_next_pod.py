@@ -1,4 +1,4 @@
-"""Which pod goes next, and that never two are away at a time."""
+"""The next pod to replace; never two at a time."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -19,7 +19,7 @@ DONE = gen.pod(2).with_template("new").ready()
 
 
 def next_to_replace(observed: Observed, digest: str, replicas: int) -> PodFacts | None:
-    """The pod that is replaced now, when nobody asked the leader."""
+    """The pod that is replaced now, without a quorum."""
     outdated = [pod for pod in observed.pods if pod.template != digest]
     move = next_action(observed, outdated, replicas)
     assert move.kind in ("replace", "rest")
@@ -31,7 +31,7 @@ def world(*pods: gen.Pod, live: gen.StatefulSet | None = NEW) -> Observed:
 
 
 class Row(NamedTuple):
-    """What is observed, and the ordinal of the pod that goes; None: nobody."""
+    """The observed pods, and the ordinal of the pod to replace; None for no pod."""
 
     observed: Observed
     goes: int | None
@@ -39,29 +39,35 @@ class Row(NamedTuple):
 
 
 ROWS = {
-    "a standby goes first, the last one of them": Row(world(LEAD, ONE, TWO), 2),
-    "then the next standby": Row(world(LEAD, ONE, DONE), 1),
-    "the leader goes last": Row(world(LEAD, ONE.with_template("new"), DONE), 0),
-    "nobody: all new": Row(world(LEAD.with_template("new"), ONE.with_template("new"), DONE), None),
-    "a leader with the highest ordinal still goes last": Row(
+    "the standby with the highest ordinal is first": Row(world(LEAD, ONE, TWO), 2),
+    "the next standby follows": Row(world(LEAD, ONE, DONE), 1),
+    "the leader is last": Row(world(LEAD, ONE.with_template("new"), DONE), 0),
+    "none if all are new": Row(
+        world(LEAD.with_template("new"), ONE.with_template("new"), DONE), None
+    ),
+    "a leader with the highest ordinal is last": Row(
         world(LEAD.with_server_labels(active="false"), ONE, TWO.with_server_labels(active="true")),
         1,
     ),
-    "nobody while one terminates": Row(world(LEAD, ONE, TWO.terminating()), None),
-    "nobody while a new one is not ready": Row(world(LEAD, ONE, DONE.unready()), None),
-    "nobody while one is missing": Row(world(LEAD, ONE), None),
-    "an old one that is not ready goes first": Row(world(LEAD, ONE.unready(), TWO), 1),
-    "even when it says that it leads": Row(world(LEAD.unready(), ONE, TWO), 0),
-    "nobody while two are not ready": Row(world(LEAD, ONE.unready(), TWO.unready()), None),
-    "nobody while none leads": Row(world(LEAD.with_server_labels(active="false"), ONE, TWO), None),
-    "nobody while two lead": Row(world(LEAD, ONE.with_server_labels(active="true"), TWO), None),
-    "nobody of two": Row(world(LEAD.with_server_labels(active="false"), ONE), None, replicas=2),
-    "a single server goes although it leads": Row(world(LEAD), 0, replicas=1),
-    "a single server goes although it does not say so": Row(
+    "none while one terminates": Row(world(LEAD, ONE, TWO.terminating()), None),
+    "none while a new one is unready": Row(world(LEAD, ONE, DONE.unready()), None),
+    "none while one is missing": Row(world(LEAD, ONE), None),
+    "an old unready pod is first": Row(world(LEAD, ONE.unready(), TWO), 1),
+    "an old unready pod with a leader label is first": Row(world(LEAD.unready(), ONE, TWO), 0),
+    "none while two are unready": Row(world(LEAD, ONE.unready(), TWO.unready()), None),
+    "none without a leader": Row(world(LEAD.with_server_labels(active="false"), ONE, TWO), None),
+    "none with two leaders": Row(world(LEAD, ONE.with_server_labels(active="true"), TWO), None),
+    "none of two without a leader": Row(
+        world(LEAD.with_server_labels(active="false"), ONE), None, replicas=2
+    ),
+    "a single server that leads": Row(world(LEAD), 0, replicas=1),
+    "a single server without a leader label": Row(
         world(LEAD.with_server_labels(active="false")), 0, replicas=1
     ),
-    "nobody before there is a StatefulSet": Row(world(LEAD, ONE, TWO, live=None), None),
-    "nobody while its set is stale": Row(world(LEAD, ONE, TWO, live=NEW.with_stale_status()), None),
+    "none without a StatefulSet": Row(world(LEAD, ONE, TWO, live=None), None),
+    "none while the StatefulSet status is stale": Row(
+        world(LEAD, ONE, TWO, live=NEW.with_stale_status()), None
+    ),
     "a pod without a digest is outdated": Row(world(LEAD.with_template(""), ONE, TWO), 2),
 }
 
@@ -75,12 +81,14 @@ SEALED = [
     for n in range(3)
 ]
 ROWS |= {
-    "sealed ones go, though all are, for keys that they get": Row(world(*SEALED, live=KEYED), 0),
-    "one after the other": Row(world(SEALED[0].terminating(), *SEALED[1:], live=KEYED), None),
-    "sealed ones that know these keys stay": Row(
+    "sealed servers are replaced to get new keys": Row(world(*SEALED, live=KEYED), 0),
+    "sealed servers are replaced one at a time": Row(
+        world(SEALED[0].terminating(), *SEALED[1:], live=KEYED), None
+    ),
+    "sealed servers with these keys stay": Row(
         world(*(pod.with_keys("v1=key,two=key-2") for pod in SEALED), live=KEYED), None
     ),
-    "one that says nothing of its seal stays": Row(
+    "servers without a seal label stay": Row(
         world(*(pod.with_server_labels(sealed="") for pod in SEALED), live=KEYED), None
     ),
 }
@@ -106,8 +114,8 @@ def any_world(draw: st.DrawFn) -> Observed:
 
 @settings(deadline=None, max_examples=200)
 @given(any_world(), st.integers(1, 5))
-def test_never_a_second_one(observed: Observed, replicas: int) -> None:
-    """Rule I06: at most one server is away because of us."""
+def test_at_most_one_server_is_replaced(observed: Observed, replicas: int) -> None:
+    """Rule I06: the operator makes at most one server unavailable."""
     victim = next_to_replace(observed, "new", replicas)
     if victim is None:
         return
@@ -124,7 +132,7 @@ def test_never_a_second_one(observed: Observed, replicas: int) -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(any_world(), st.integers(1, 5))
-def test_a_serving_leader_goes_when_no_standby_is_left(observed: Observed, replicas: int) -> None:
+def test_the_leader_is_replaced_last(observed: Observed, replicas: int) -> None:
     """Rule I07."""
     victim = next_to_replace(observed, "new", replicas)
     if victim is None or not victim.ready or not victim.registration.active:
@@ -134,7 +142,7 @@ def test_a_serving_leader_goes_when_no_standby_is_left(observed: Observed, repli
 
 
 def _after(observed: Observed, victim: PodFacts) -> Observed:
-    """The world once the pod was made anew and somebody leads again."""
+    """The world after the pod was recreated and a server leads again."""
     updated = replace(
         victim,
         uid=victim.uid + "+",
@@ -153,7 +161,9 @@ def _after(observed: Observed, victim: PodFacts) -> Observed:
 
 @settings(deadline=None, max_examples=200)
 @given(st.integers(1, 5), st.integers(0, 4), st.data())
-def test_a_roll_touches_every_old_pod_once(replicas: int, leader: int, data: st.DataObject) -> None:
+def test_a_rollout_replaces_every_old_pod_once(
+    replicas: int, leader: int, data: st.DataObject
+) -> None:
     old = data.draw(st.sets(st.integers(0, replicas - 1)))
     observed = world(
         *(

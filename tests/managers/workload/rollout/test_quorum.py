@@ -1,4 +1,4 @@
-"""managers.workload.rollout.quorum: when one server more may be away."""
+"""managers.workload.rollout.quorum: when one more server may be unavailable."""
 
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ WELL = Quorum(servers(True, True, True), failure_tolerance=1)
 
 
 class Row(NamedTuple):
-    """What the leader says, and a word of the objection; "" for none."""
+    """The quorum that the leader reports, and a word of the objection; "" for none."""
 
     quorum: Quorum | None
     word: str
@@ -33,25 +33,27 @@ class Row(NamedTuple):
 
 
 ROWS = {
-    "nobody could ask": Row(None, ""),
-    "all are well": Row(WELL, ""),
-    "five, one of them ill": Row(
+    "no quorum was read": Row(None, ""),
+    "all are healthy": Row(WELL, ""),
+    "one of five is unhealthy": Row(
         Quorum(servers(True, True, True, True, False), failure_tolerance=1), "x-4", size=5
     ),
-    "one that the leader has not reached again": Row(
+    "a follower that the leader has not reached": Row(
         Quorum(
             (*WELL.servers[:1], RaftServer("x-1", True, True, follows=False), *WELL.servers[2:]), 1
         ),
         "has not reached these since they started: x-1",
     ),
-    "the one that goes has not been reached itself": Row(
+    "the replaced pod has not been reached": Row(
         Quorum((*WELL.servers[:2], RaftServer("x-2", True, True, False)), 1), ""
     ),
-    "the victim is ill": Row(Quorum(servers(True, True, False), failure_tolerance=0), ""),
-    "the one that goes is not well, and another is not either": Row(
+    "the replaced pod is unhealthy": Row(
+        Quorum(servers(True, True, False), failure_tolerance=0), ""
+    ),
+    "the replaced pod and another one are unhealthy": Row(
         Quorum(servers(True, False, False), failure_tolerance=0), "x-1"
     ),
-    "one is a member without a vote": Row(
+    "a member without a vote": Row(
         Quorum(servers(True, True, True, voters=2), failure_tolerance=0), "2 of 3"
     ),
     "a fourth voter": Row(Quorum(servers(True, True, True, False), failure_tolerance=1), "4 of 3"),
@@ -63,10 +65,8 @@ ROWS = {
         Quorum(error="no answer"), "", victim=BROKEN
     ),
     "a single server": Row(Quorum(servers(True), failure_tolerance=0), "", size=1),
-    "two servers go without a majority, one way or the other": Row(
-        Quorum(servers(True, True), failure_tolerance=0), "", size=2
-    ),
-    "an unready pod that has no part in it": Row(
+    "two servers": Row(Quorum(servers(True, True), failure_tolerance=0), "", size=2),
+    "an unready pod outside of the majority": Row(
         Quorum(servers(True, True, False), failure_tolerance=0), "", victim=SILENT
     ),
     "an unready pod whose vote is needed": Row(

@@ -1,4 +1,4 @@
-"""Who has read the newest files, and who only reads them in a new pod."""
+"""Which servers have read the newest files, and which need a new pod for that."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -38,22 +38,22 @@ def facts(pod: gen.Pod) -> PodFacts:
     return pod.facts()
 
 
-# sentence: (pod, digest, has its server read it)
+# sentence: (pod, digest, whether its server has read it)
 READ: dict[str, tuple[gen.Pod, str, bool]] = {
-    "what it started with": (POD, OLD, True),
-    "nothing since": (POD, NEW, False),
-    "it was told": (POD.reloading(NEW, 0), NEW, True),
-    "it is being told": (POD.reloading(NEW), NEW, False),
-    "it could not be told": (POD.reloading(NEW, 1), NEW, False),
-    "it read something else since it started": (POD.reloading(NEW, 0), BACK, False),
-    "there and back": (POD.reloading(NEW, 0).reloading(BACK, 0), BACK, True),
-    "there, and back failed": (POD.reloading(NEW, 0).reloading(BACK, 1), NEW, True),
+    "the files of its start": (POD, OLD, True),
+    "no reload": (POD, NEW, False),
+    "a successful reload": (POD.reloading(NEW, 0), NEW, True),
+    "a running reload": (POD.reloading(NEW), NEW, False),
+    "a failed reload": (POD.reloading(NEW, 1), NEW, False),
+    "a reload of another digest": (POD.reloading(NEW, 0), BACK, False),
+    "two reloads": (POD.reloading(NEW, 0).reloading(BACK, 0), BACK, True),
+    "a successful and a failed reload": (POD.reloading(NEW, 0).reloading(BACK, 1), NEW, True),
     "a pod of an older operator": (POD.with_files(""), OLD, False),
 }
 
 
 @pytest.mark.parametrize(("pod", "digest", "read"), READ.values(), ids=READ)
-def test_what_was_read(pod: gen.Pod, digest: str, read: bool) -> None:
+def test_which_pods_have_read_the_files(pod: gen.Pod, digest: str, read: bool) -> None:
     assert has_read(facts(pod), digest) is read
 
 
@@ -61,26 +61,38 @@ def serving(pod: gen.Pod, certificate: str) -> PodFacts:
     return replace(pod.facts(), serves=certificate)
 
 
-# sentence: (pod, where it is sorted to)
+# sentence: (pod, its class)
 SORTED: dict[str, tuple[PodFacts, str]] = {
     "up to date": (POD.with_files(NEW).facts(), ""),
-    "to be told": (POD.facts(), "due"),
-    "not ready to hear": (POD.unready().facts(), "waiting"),
-    "told and not done": (POD.reloading(NEW, asked=JUST_NOW).facts(), "waiting"),
-    "told and never done": (POD.reloading(NEW, asked=LONG_AGO).facts(), "to_replace"),
+    "outdated": (POD.facts(), "due"),
+    "unready": (POD.unready().facts(), "waiting"),
+    "a reload in progress": (POD.reloading(NEW, asked=JUST_NOW).facts(), "waiting"),
+    "a reload that never ended": (POD.reloading(NEW, asked=LONG_AGO).facts(), "to_replace"),
     "failed once": (POD.reloading(NEW, 1).facts(), "due"),
     "failed twice": (POD.reloading(NEW, 1).reloading(NEW, 137).facts(), "to_replace"),
-    "failed for this and for another": (POD.reloading(BACK, 1).reloading(NEW, 1).facts(), "due"),
+    "failed for this and for another digest": (
+        POD.reloading(BACK, 1).reloading(NEW, 1).facts(),
+        "due",
+    ),
     "an older attempt never ended": (POD.reloading(BACK, asked=LONG_AGO).facts(), "due"),
-    "it shows the certificate": (serving(POD.with_files(NEW), "c1"), ""),
-    "it started with it, and shows another": (serving(POD.with_files(NEW), "c0"), "due"),
-    "it may show it soon": (serving(POD.reloading(NEW, 0, asked=JUST_NOW), "c0"), "waiting"),
-    "it never showed it": (serving(POD.reloading(NEW, 0, asked=LONG_AGO), "c0"), "to_replace"),
+    "it serves the certificate": (serving(POD.with_files(NEW), "c1"), ""),
+    "it serves another certificate than that of its start": (
+        serving(POD.with_files(NEW), "c0"),
+        "due",
+    ),
+    "it serves an old certificate right after a reload": (
+        serving(POD.reloading(NEW, 0, asked=JUST_NOW), "c0"),
+        "waiting",
+    ),
+    "it serves an old certificate long after a reload": (
+        serving(POD.reloading(NEW, 0, asked=LONG_AGO), "c0"),
+        "to_replace",
+    ),
 }
 
 
 @pytest.mark.parametrize(("pod", "where"), SORTED.values(), ids=SORTED)
-def test_sorting(pod: PodFacts, where: str) -> None:
+def test_which_pods_are_reloaded_or_replaced(pod: PodFacts, where: str) -> None:
     world = replace(gen.world().facts(), pods=(pod,))
     split_pods = split(world, world.pods, ReloadTarget(NEW, "c1"), IMAGE)
     sorts = ("due", "waiting", "to_replace")
@@ -95,7 +107,7 @@ def test_pods_are_replaced_without_the_image_of_the_operator_or_after_a_refusal(
     assert split(refused, refused.pods, ReloadTarget(NEW), IMAGE).to_replace == refused.pods
 
 
-def test_a_pod_is_told_only_so_often() -> None:
+def test_a_pod_is_reloaded_a_limited_number_of_times() -> None:
     pod = POD
     for n in range(CONTAINERS_MAX):
         pod = pod.reloading(NEW if n % 2 else BACK, 0)
@@ -103,7 +115,7 @@ def test_a_pod_is_told_only_so_often() -> None:
     assert split(world, world.pods, Files("third").target, IMAGE).to_replace == world.pods
 
 
-def test_other_ephemeral_containers_are_nobodys_business() -> None:
+def test_other_ephemeral_containers_are_ignored() -> None:
     pod = POD.object()
     pod["spec"]["ephemeralContainers"] = [
         {"name": "debugger-abcde"},
@@ -122,7 +134,7 @@ def pod_from_template(pod: gen.Pod = POD, files: Files | None = None) -> dict[st
     return container(facts(pod), files or Files("new", "c1", "a"), IMAGE, server, NOW)
 
 
-def test_the_container_may_do_nothing_that_the_server_may_not() -> None:
+def test_the_container_has_no_more_privileges_than_the_server() -> None:
     made = pod_from_template()
     security = made["securityContext"]
     assert security["allowPrivilegeEscalation"] is False
@@ -132,14 +144,16 @@ def test_the_container_may_do_nothing_that_the_server_may_not() -> None:
     mounts = {mount["mountPath"]: mount for mount in made["volumeMounts"]}
     assert set(mounts) == {"/etc/bao/config", "/etc/bao/tls"}
     assert all(mount["readOnly"] for mount in mounts.values())
-    assert made["targetContainerName"] == "openbao", "it shares the processes of the server"
+    assert made["targetContainerName"] == "openbao", (
+        "the container shares the process namespace of the server"
+    )
 
 
-def test_the_container_says_what_it_was_asked_for_and_when() -> None:
+def test_the_container_has_the_digest_and_the_request_time() -> None:
     second = pod_from_template(POD.reloading(NEW, 0).reloading(BACK, 0))
-    assert second["name"] == f"reload-3-{NEW[:8]}", "a name that was never used in the pod"
+    assert second["name"] == f"reload-3-{NEW[:8]}", "a container name that is new in the pod"
     assert second["args"][:2] == ["--asked", str(int(NOW.timestamp()))]
-    # No file is expected that is not there.
+    # The arguments name no file that does not exist.
     assert "--certificate" not in pod_from_template(files=Files("new"))["args"]
 
 
@@ -165,7 +179,7 @@ def plan_rollout(world: gen.World, inputs: Inputs = INPUTS) -> Any:
     return plan(gen.resolved(CLUSTER, world), world.facts(), inputs)
 
 
-def test_a_changed_file_reloads_every_pod_and_replaces_none() -> None:
+def test_a_changed_file_reloads_every_pod() -> None:
     plan = plan_rollout(running(*three("before")))
     assert [effect.name for effect in plan.effects] == [ReloadPod.name] * 3
     assert plan.outcome == Wait("Reloading", "3 of 3 servers reload their files")
@@ -174,7 +188,7 @@ def test_a_changed_file_reloads_every_pod_and_replaces_none() -> None:
     assert annotations["openbao.org/reload-hash"] == FILES.digest
 
 
-def test_nothing_is_asked_while_they_reload_and_when_all_have_read() -> None:
+def test_nothing_is_planned_during_and_after_the_reload() -> None:
     busy = [pod.reloading(FILES.digest, asked=int(NOW.timestamp())) for pod in three("before")]
     plan = plan_rollout(running(*busy))
     assert plan.effects == ()
@@ -183,14 +197,14 @@ def test_nothing_is_asked_while_they_reload_and_when_all_have_read() -> None:
     assert (plan.effects, plan.outcome) == ((), Done())
 
 
-def test_without_an_image_they_are_replaced_one_at_a_time() -> None:
+def test_without_an_operator_image_pods_are_replaced_one_at_a_time() -> None:
     plan = plan_rollout(running(*three("before")), Inputs("restart", FILES))
     assert [(effect.name, effect.target) for effect in plan.effects] == [("replace-pod", "x-2")]
     assert gen.expect(Wait, plan.outcome).reason == "RollingOut"
 
 
-def test_nobody_is_replaced_before_the_template_names_the_new_files() -> None:
-    """A pod that is made too early would seem to be outdated again."""
+def test_no_pod_is_replaced_before_the_template_has_the_new_files() -> None:
+    """A pod that is created earlier would be outdated again."""
     world = running(*three("before")).with_set(
         gen.stateful_set()
         .with_template(template_digest(gen.resolved(CLUSTER), "restart"))
@@ -199,28 +213,28 @@ def test_nobody_is_replaced_before_the_template_names_the_new_files() -> None:
     assert plan_rollout(world, Inputs("restart", FILES)).effects == ()
 
 
-def test_what_goes_anyway_is_not_reloaded_first() -> None:
+def test_a_pod_that_is_replaced_is_not_reloaded_first() -> None:
     plan = plan_rollout(running(*three("before")), Inputs("another", FILES, IMAGE))
     assert ReloadPod.name not in [effect.name for effect in plan.effects]
 
 
-def test_a_roll_that_hangs_does_not_keep_a_new_certificate_from_the_others() -> None:
+def test_a_stuck_rollout_does_not_block_reloads() -> None:
     late = running(*three("before")).rolling_for(timedelta(minutes=6))
     plan = plan_rollout(late, Inputs("another", FILES, IMAGE))
     assert [effect.name for effect in plan.effects].count(ReloadPod.name) == 3
 
 
-# sentence: (world, is the leader asked for its followers)
+# sentence: (world, whether the quorum is read)
 ASKED: dict[str, tuple[gen.World, bool]] = {
-    "all is well": (running(*three(FILES.digest)), False),
-    "they reload": (running(*three("before")), False),
-    "a pod is older": (
+    "all are up to date": (running(*three(FILES.digest)), False),
+    "all reload": (running(*three("before")), False),
+    "a pod is outdated": (
         running(*three(FILES.digest)).with_set(
             gen.stateful_set().with_template("newer").with_files(FILES.digest)
         ),
         True,
     ),
-    "a pod is older, and another one on its way": (
+    "a pod is outdated and another one starts": (
         running(*three(FILES.digest)[:2], gen.pod(2).with_files(FILES.digest)).with_set(
             gen.stateful_set().with_template("newer").with_files(FILES.digest)
         ),
@@ -235,8 +249,6 @@ ASKED: dict[str, tuple[gen.World, bool]] = {
 
 
 @pytest.mark.parametrize(("world", "is_requested"), ASKED.values(), ids=ASKED)
-def test_the_leader_is_asked_when_a_pod_is_about_to_go(
-    world: gen.World, is_requested: bool
-) -> None:
+def test_the_quorum_is_read_before_a_pod_is_replaced(world: gen.World, is_requested: bool) -> None:
     spec = gen.cluster().read().spec
     assert wants_quorum(spec, world.facts(), IMAGE, SERVER_FINGERPRINT) is is_requested

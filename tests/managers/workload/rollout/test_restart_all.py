@@ -1,4 +1,4 @@
-"""All pods go at once, and only those made before the restore."""
+"""After a restore all pods that are older than it are replaced at once."""
 
 import pytest
 
@@ -27,13 +27,13 @@ LATE = Inputs("the restart text", FILES, "the-operator", hold="the read replicas
 
 
 def old(ordinal: int) -> gen.Pod:
-    """One from the template before the restore."""
+    """A pod from the template before the restore."""
     pod = gen.pod(ordinal).with_template(digest(PLAIN)).with_files(FILES.digest)
     return pod.ready(leading=ordinal == 0)
 
 
 def new(ordinal: int, uid: str = "restore-1") -> gen.Pod:
-    """One that was made since."""
+    """A pod from the template after the restore."""
     pod = gen.pod(ordinal).with_template(digest(RESTORED)).with_files(FILES.digest)
     return pod.since_restore(uid)
 
@@ -53,40 +53,52 @@ def deleted_pods(plan: Plan) -> list[str]:
 ALL = world(old(0), old(1), old(2))
 
 
-def test_all_go_at_once_each_by_its_uid() -> None:
+def test_all_pods_are_replaced_at_once_by_uid() -> None:
     plan = plan_workload(RESTORED, ALL)
     assert plan.effects == tuple(ReplacePod(f"x-{n}", f"uid-x-{n}") for n in range(3))
     assert plan.outcome == Wait("RollingOut", f"3 of 3 pods run an older template; {MESSAGE}")
-    # Nobody waits for the read replicas.
+    # The voters do not wait for the read replicas.
     assert plan_workload(RESTORED, ALL, LATE).effects == plan.effects
 
 
 EACH = ["x-0", "x-1", "x-2"]
 SERVED = (new(0).ready(leading=True), new(1).ready(), new(2).ready())
 ANEW = SETTLED.with_spec(runtime={"restartAt": "now"})
-# sentence: (cluster, world, the pods that go)
+# sentence: (cluster, world, the pods that are replaced)
 ROWS: dict[str, tuple[gen.Cluster, gen.World, list[str]]] = {
-    "the lock of the very restore holds nobody back": (LOCKED, ALL, EACH),
-    "the lock of another restore does": (ANOTHER, ALL, []),
-    # The one that is new cannot reach the others: it is not ready, and nobody follows.
-    "after a crash the others go": (
+    "the lock of this restore does not block": (LOCKED, ALL, EACH),
+    "the lock of another restore blocks": (ANOTHER, ALL, []),
+    # The new pod cannot reach the others, so it is unready.
+    "after a crash the others are replaced": (
         RESTORED,
         world(old(0), old(1), new(2).unready()),
         ["x-0", "x-1"],
     ),
-    "one that is missing is not waited for": (RESTORED, world(old(0), old(1)), ["x-0", "x-1"]),
-    "nor is one that ends": (RESTORED, world(old(0), old(1), old(2).terminating()), ["x-0", "x-1"]),
-    "unready ones go too": (RESTORED, world(old(0).unready(), old(1).unready(), old(2)), EACH),
-    "who is new is never touched": (RESTORED, world(new(0).unready(), new(1), new(2)), []),
-    "nor is who is new and ready": (SETTLED, world(*SERVED), []),
-    "nobody goes before the template": (RESTORED, world(old(0), old(1), old(2), cluster=PLAIN), []),
-    "nobody goes before the controller has seen the template": (
+    "a missing pod is not waited for": (RESTORED, world(old(0), old(1)), ["x-0", "x-1"]),
+    "a terminating pod is not waited for": (
+        RESTORED,
+        world(old(0), old(1), old(2).terminating()),
+        ["x-0", "x-1"],
+    ),
+    "unready pods are replaced too": (
+        RESTORED,
+        world(old(0).unready(), old(1).unready(), old(2)),
+        EACH,
+    ),
+    "new pods are not replaced": (RESTORED, world(new(0).unready(), new(1), new(2)), []),
+    "new and ready pods are not replaced": (SETTLED, world(*SERVED), []),
+    "no pod is replaced before the template is applied": (
+        RESTORED,
+        world(old(0), old(1), old(2), cluster=PLAIN),
+        [],
+    ),
+    "no pod is replaced before the controller has observed the template": (
         RESTORED,
         ALL.with_set(gen.present(ALL.stateful_set).with_stale_status()),
         [],
     ),
     "the next restart": (LATER, world(new(0), new(1), new(2), cluster=LATER), EACH),
-    "a plain roll after that is one by one again": (ANEW, world(*SERVED, cluster=ANEW), ["x-2"]),
+    "a later rollout replaces one pod at a time": (ANEW, world(*SERVED, cluster=ANEW), ["x-2"]),
 }
 
 
@@ -95,14 +107,14 @@ def test_row(cluster: gen.Cluster, world: gen.World, names: list[str]) -> None:
     assert deleted_pods(plan_workload(cluster, world)) == names
 
 
-def test_in_maintenance_nobody_goes() -> None:
+def test_in_maintenance_no_pod_is_replaced() -> None:
     resting = RESTORED.with_spec(maintenance={"enabled": True})
     held = world(old(0), old(1), old(2), cluster=resting)
     plan = plan_workload(resting, held)
     assert ReplacePod.name not in [effect.name for effect in plan.effects]
 
 
-def test_the_read_replicas_go_at_once_as_well() -> None:
+def test_read_replicas_are_replaced_at_once_too() -> None:
     two = read_worlds.TWO.with_status(restore={"name": "monday", "uid": "restore-1"})
     newest = read_worlds.digest(two)
     before = read_worlds.serving(cluster=two, template="old")

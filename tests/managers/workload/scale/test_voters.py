@@ -1,4 +1,4 @@
-"""One voter at a time, never two missed, nothing forgotten."""
+"""managers.workload.scale.voters: one voter is added or removed at a time."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -33,7 +33,7 @@ def size_of(cluster: gen.Cluster, there: Servers) -> Size:
 
 
 def summary_of(size: Size) -> str:
-    """Number, reason, and effects, in short."""
+    """Replicas, reason and effects as text."""
     reason = "" if isinstance(size.outcome, Done) else size.outcome.reason
     acts = [f"{effect.name} {effect.target}" for effect in size.effects]
     return " ".join([str(size.replicas), *filter(None, [reason]), *(f"[{act}]" for act in acts)])
@@ -45,13 +45,13 @@ def test_row(cluster: gen.Cluster, there: Servers, expected: str) -> None:
 
 
 def voters(count: int, of: gen.Cluster = ONE) -> gen.Cluster:
-    """A cluster of which that many voters were last heard, whatever its spec asks for."""
+    """A cluster whose status has that number of voters."""
     raft_status = {"voters": count, "nonVoters": 0, "leader": "x-0", "clusterID": "c"}
     return of.with_status(adminOps={"raft": raft_status})
 
 
-def test_voters_without_pods_come_back_when_nobody_leads() -> None:
-    """Somebody scaled the StatefulSet to one in the same moment: that one alone is no majority."""
+def test_voters_without_pods_are_restored_if_no_server_leads() -> None:
+    """A user scaled the StatefulSet to one at the same time: one server is no majority."""
     lost = ALONE_OF_THREE.pods(gen.pod(0).ready()).with_raft(error="nobody leads")
     assert (size_of(voters(3), lost).replicas, size_of(voters(2), lost).replicas) == (3, 2)
 
@@ -64,13 +64,13 @@ def test_voters_without_pods_come_back_when_nobody_leads() -> None:
         ALONE_OF_THREE.with_removal_marks(1).pods(gen.pod(0).ready()),
         ALONE_OF_THREE.volumes(0, 1, owner_uid="z").pods(gen.pod(0).ready()),
     ],
-    ids=["somebody leads", "no volume is left", "it was removed", "the volume is another's"],
+    ids=["a server leads", "no volume is left", "it was removed", "the volume is another's"],
 )
-def test_but_not_for_a_count_that_is_out_of_date(there: Servers) -> None:
+def test_an_outdated_voter_count_restores_no_voters(there: Servers) -> None:
     assert size_of(voters(3), there).replicas == 1
 
 
-def test_a_removal_is_aimed_at_the_leader_and_a_volume_is_deleted_by_uid() -> None:
+def test_a_removal_names_the_leader_and_a_volume_is_deleted_by_uid() -> None:
     leader = ServerEndpoint("10.0.0.1", "the authority", "the name")
     assert size_of(ONE, servers(3)).effects == (
         RemovePeer("x-2", "uid-x-2", leader, claim="data-x-2", claim_uid="uid-claim-2"),
@@ -96,7 +96,7 @@ def test_a_removal_is_aimed_at_the_leader_and_a_volume_is_deleted_by_uid() -> No
         ),
     ],
 )
-def test_a_refusal_says_how_to_go_on(there: Servers, words: tuple[str, ...]) -> None:
+def test_a_refusal_has_the_next_step(there: Servers, words: tuple[str, ...]) -> None:
     outcome = gen.expect(Blocked, size_of(ONE, there).outcome)
     assert outcome.recheck_after
     for word in words:
@@ -115,26 +115,26 @@ def test_a_refused_removal_ends_when_the_spec_asks_for_the_server_again(
     assert (size.replicas, type(size.outcome)) == (3, outcome)
 
 
-def test_a_stale_volume_is_named_with_the_way_out() -> None:
+def test_a_stale_volume_is_named_with_the_next_step() -> None:
     outcome = gen.expect(Blocked, size_of(THREE, ALONE_OF_TWO).outcome)
     assert "kubectl delete pvc data-x-1" in outcome.message
     assert "spec.replicas to 1" in outcome.message
 
 
-def test_what_waits_for_a_leaders_opinion_looks_again_soon() -> None:
+def test_a_missing_quorum_is_checked_again_soon() -> None:
     for there in (servers(3), servers(3).with_raft(*raft(*pod_names(3), ill=["x-1"]))):
         assert gen.expect(Wait, size_of(ONE, there).outcome).after == 1.0
 
 
 @pytest.mark.parametrize("spec", [{"fencedPods": ["x-1"]}, {"maintenance": {"enabled": True}}])
-def test_nobody_leaves_while_a_person_asked_for_rest(spec: dict[str, object]) -> None:
+def test_no_server_is_removed_during_fencing_or_maintenance(spec: dict[str, object]) -> None:
     size = size_of(THREE.with_spec(**spec), servers(5))
     assert size.replicas == 5
     assert not size.effects
     assert "spec.replicas is 3" in gen.expect(Wait, size.outcome).message
 
 
-def test_the_operation_is_told_while_new_servers_join() -> None:
+def test_the_operation_is_reported_while_servers_join() -> None:
     joining = replace(servers(3).pods(*pods(1), gen.pod(1), gen.pod(2)), members=1)
     started = replace(servers(1), members=1)
     waiting = replace(servers(3), members=3)
@@ -145,45 +145,47 @@ def test_the_operation_is_told_while_new_servers_join() -> None:
     assert size_of(THREE, replace(joining, members=None)).operation is None
 
 
-def test_a_server_that_runs_and_is_no_member_is_not_on_its_way() -> None:
+def test_a_running_server_outside_of_raft_is_not_joining() -> None:
     assert size_of(voters(2, of=THREE), replace(servers(3), members=2)).operation is None
     assert gen.present(size_of(ONE, servers(3)).operation).kind == "Scaling"
 
 
-def test_a_server_that_leaves_is_alone() -> None:
-    """No pod is replaced in the same moment; while one waits for others, they may be repaired."""
+def test_a_removal_blocks_replacements() -> None:
+    """No pod is replaced at the same time; but unready pods may be repaired before it."""
     assert size_of(ONE, servers(3)).alone
     assert size_of(ONE, servers(3).with_removal_marks(2).with_raft(*raft("x-0", "x-1"))).alone
     ill = servers(3).pods(gen.pod(0).ready(leading=True), gen.pod(1), gen.pod(2).ready())
     assert not size_of(ONE, ill).alone
 
 
-# sentence: (spec, world, is the leader asked)
+# sentence: (spec, world, whether the quorum is read)
 ASKED: dict[str, tuple[gen.Cluster, Servers, bool]] = {
-    "a quiet cluster asks nobody": (THREE, replace(servers(3), members=3), False),
-    "fewer are wanted": (ONE, servers(3), True),
-    "more are wanted, and volumes are there": (FIVE, servers(3), True),
-    "more are wanted, and there is no volume": (FIVE, servers(3).volumes(), False),
+    "a stable cluster": (THREE, replace(servers(3), members=3), False),
+    "fewer replicas requested": (ONE, servers(3), True),
+    "more replicas requested with old volumes": (FIVE, servers(3), True),
+    "more replicas requested without old volumes": (FIVE, servers(3).volumes(), False),
     "more members than servers": (THREE, replace(servers(3), members=4), True),
     "fewer members than servers": (THREE, replace(servers(3), members=2), False),
     "volumes that are kept": (KEEPS, ALONE_OF_THREE.with_removal_marks(1, 2), False),
-    "volumes that are to go": (DELETES, ALONE_OF_THREE.with_removal_marks(1, 2), True),
-    "volumes that go": (DELETES, ALONE_OF_THREE.with_removal_marks(1, 2, terminating=True), False),
-    "a removal that was begun": (THREE, servers(3).with_removal_marks(2), True),
-    "a cluster that sleeps": (ONE.with_spec(hibernate=True), servers(3), False),
+    "volumes to delete": (DELETES, ALONE_OF_THREE.with_removal_marks(1, 2), True),
+    "terminating volumes": (
+        DELETES,
+        ALONE_OF_THREE.with_removal_marks(1, 2, terminating=True),
+        False,
+    ),
+    "a started removal": (THREE, servers(3).with_removal_marks(2), True),
+    "a hibernated cluster": (ONE.with_spec(hibernate=True), servers(3), False),
     "no StatefulSet": (ONE, servers(3).set_to(None), False),
 }
 
 
 @pytest.mark.parametrize(("cluster", "there", "is_requested"), ASKED.values(), ids=ASKED)
-def test_the_leader_is_asked_when_something_hangs_on_it(
-    cluster: gen.Cluster, there: Servers, is_requested: bool
-) -> None:
+def test_when_the_quorum_is_read(cluster: gen.Cluster, there: Servers, is_requested: bool) -> None:
     assert needs_quorum(cluster.read().spec, there.facts()) is is_requested
 
 
-def test_every_step_of_the_way_down_is_seen_from_the_outside_alone() -> None:
-    """A new process after each write goes on where the last one ended."""
+def test_a_new_process_continues_a_scale_down() -> None:
+    """A new process after each write continues from the observed state."""
     there, done = servers(3), []
     claims: tuple[PvcFacts, ...] = there.world.claims
     for _ in range(20):
@@ -224,25 +226,25 @@ def test_b02_a_leader_is_never_removed() -> None:
 
 
 def test_b03_five_servers_never_become_fewer_than_four_in_one_write() -> None:
-    """Whatever raft says, and however far somebody else has come."""
+    """For any raft configuration, and any progress of another writer."""
     for left in range(1, 6):
         assert size_of(ONE, servers(5).with_raft(*raft(*pod_names(left)))).replicas >= 4
 
 
-def test_b03_the_next_one_waits_until_the_last_is_gone() -> None:
+def test_b03_the_next_removal_waits_for_the_last_one() -> None:
     size = size_of(ONE, servers(4).pods(*pods(5)))
     assert (size.replicas, size.effects) == (4, ())
 
 
-@pytest.mark.parametrize("mark", [True, False], ids=["removed by us", "removed by somebody"])
-def test_b04_a_server_that_is_no_member_never_starts_with_its_old_data(mark: bool) -> None:
+@pytest.mark.parametrize("mark", [True, False], ids=["removed by us", "removed by a user"])
+def test_b04_a_removed_server_never_starts_with_its_old_data(mark: bool) -> None:
     left = servers(3).volumes(*range(5)).with_removal_marks(*((3, 4) if mark else ()))
     size = size_of(FIVE, left)
     assert size.replicas == 3
     assert [effect.target for effect in size.effects] == (["data-x-3"] if mark else [])
 
 
-def test_b04_the_volume_of_a_member_is_never_spent() -> None:
+def test_b04_the_volume_of_a_member_is_never_deleted() -> None:
     there = servers_after_stop(1, raft_of=2, volumes=2).with_removal_marks(1)
     claim = there.world.claims[1]
     meant = gen.resolved(ONE, there.world)

@@ -1,4 +1,4 @@
-"""When a StatefulSet is made anew around its pods, and when not yet."""
+"""managers.workload.storage.recreate_statefulset: when a StatefulSet is recreated."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -76,14 +76,14 @@ def outdated(world: gen.World) -> gen.World:
 
 LIVE = gen.present(GROWN.stateful_set)
 TWO, LAST = GROWN.pods[:2], GROWN.pods[2]
-# sentence: (cluster, world, what else differs, is the StatefulSet recreated, is it applied)
+# sentence: (cluster, world, another difference, whether it is recreated, whether it is applied)
 ROWS: dict[str, tuple[gen.Cluster, gen.World, Change, bool, bool]] = {
-    "a template that is larger stays": (LARGER, GROWN, larger_template, False, True),
-    "a roll is finished first": (LARGER, outdated(GROWN), as_it_is, False, True),
+    "a larger volume template is kept": (LARGER, GROWN, larger_template, False, True),
+    "a rollout is completed first": (LARGER, outdated(GROWN), as_it_is, False, True),
     "its Service differs": (OLD, SMALL, other_service, True, False),
-    "its Service differs in a roll": (OLD, outdated(SMALL), other_service, True, False),
+    "its Service differs during a rollout": (OLD, outdated(SMALL), other_service, True, False),
     "its Service differs, and no volume can grow": (LARGER, SMALL, other_service, True, False),
-    "it differs and a pod is not ready: an apply would be refused": (
+    "its Service differs and a pod is unready": (
         OLD,
         SMALL.with_pods(*SMALL.pods[:2], SMALL.pods[2].unready()),
         other_service,
@@ -91,9 +91,15 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, Change, bool, bool]] = {
         False,
     ),
     "a stale controller": (LARGER, GROWN.with_set(LIVE.with_stale_status()), as_it_is, False, True),
-    "it sleeps": (LARGER, GROWN.with_set(LIVE.with_replicas(0)).with_pods(), as_it_is, False, True),
-    # Its only pod must not be left to a StatefulSet that is told of no data.
-    "it is that of a first boot": (
+    "a hibernated cluster": (
+        LARGER,
+        GROWN.with_set(LIVE.with_replicas(0)).with_pods(),
+        as_it_is,
+        False,
+        True,
+    ),
+    # Its only pod must not belong to a StatefulSet without first-boot settings.
+    "the StatefulSet of a first boot": (
         LARGER,
         GROWN.with_set(gen.stateful_set().first_boot()).with_pods(GROWN.pods[0]),
         other_service,
@@ -117,9 +123,9 @@ def test_when_it_is_recreated(
 @pytest.mark.parametrize(
     "pods",
     [(), TWO, (*TWO, LAST.unready()), (*TWO, LAST.terminating()), (*TWO, LAST, gen.pod(3).ready())],
-    ids=["none", "one is missing", "one is not ready", "one goes", "one too many"],
+    ids=["none", "one is missing", "one is not ready", "one terminates", "one too many"],
 )
-def test_every_pod_has_to_be_there_and_ready(pods: tuple[gen.Pod, ...], change: Change) -> None:
+def test_every_pod_must_be_ready(pods: tuple[gen.Pod, ...], change: Change) -> None:
     assert not is_recreated(plan_storage(LARGER, GROWN.with_pods(*pods), change))
 
 
@@ -134,7 +140,7 @@ def test_each_field_of_an_older_operator_recreates_it_and_is_named(field: str) -
 
 
 class TestLargerVolumes:
-    def test_once_all_have_grown_the_stateful_set_is_made_anew(self) -> None:
+    def test_the_stateful_set_is_recreated_once_all_volumes_have_grown(self) -> None:
         plan = plan_storage(LARGER, GROWN)
         (effect,) = [each for each in plan.effects if each.name == RecreateStatefulSet.name]
         assert effect == RecreateStatefulSet("x", "uid-sts-x", "1")
@@ -143,29 +149,29 @@ class TestLargerVolumes:
         # It is not applied in the same pass.
         assert [intent.resource for intent in plan.intents] == [POD_DISRUPTION_BUDGET]
 
-    def test_while_they_grow_it_stays_as_it_is(self) -> None:
+    def test_the_stateful_set_is_kept_while_volumes_grow(self) -> None:
         plan = plan_storage(LARGER, world(grown_claim(0), grown_claim(1), claim(2)))
         assert not is_recreated(plan)
         assert has_set(plan)
         assert gen.expect(Wait, plan.outcome).reason == "StorageResizing"
-        # Volumes that nobody has seen have not grown.
+        # Unobserved volumes do not count as grown.
         assert not is_recreated(plan_storage(LARGER, world(grown_claim(0), grown_claim(1))))
 
     @pytest.mark.parametrize("size", ["1Gi", "1024Mi", "1073741824"])
-    def test_the_same_size_however_written_is_none(self, size: str) -> None:
+    def test_an_equal_size_in_another_notation_is_no_change(self, size: str) -> None:
         same = OLD.with_spec(storage={"size": size})
         plan = plan_storage(same, SMALL)
         assert (plan.outcome, plan.effects) == (Done(), ())
 
-    def test_then_the_new_one_makes_larger_volumes(self) -> None:
-        """Whoever finds no StatefulSet makes it, also a process that knows nothing of before."""
+    def test_the_new_stateful_set_creates_larger_volumes(self) -> None:
+        """A missing StatefulSet is created, also by a new process."""
         plan = plan_storage(LARGER, GROWN.with_set(None))
         (spec,) = [i.body["spec"] for i in plan.intents if i.resource == STATEFUL_SET]
         (template,) = spec["volumeClaimTemplates"]
         assert template["spec"]["resources"]["requests"]["storage"] == "2Gi"
         assert spec["replicas"] == 3
 
-    def test_what_was_asked_for_a_moment_ago_is_not_asked_for_again(self) -> None:
+    def test_a_recent_recreation_is_not_repeated(self) -> None:
         lately = GROWN.with_attempt(
             RecreateStatefulSet.name, "uid-x", ASK_AGAIN - timedelta(seconds=1)
         )
@@ -176,7 +182,7 @@ class TestLargerVolumes:
         )
 
 
-def test_immutable_fields_are_read_alike_from_the_plan_and_from_the_server() -> None:
+def test_immutable_fields_are_read_equally_from_plan_and_server() -> None:
     spec: Mapping[str, Any] = next(
         intent.body["spec"]
         for intent in plan_storage(OLD, SMALL).intents
@@ -201,7 +207,7 @@ class TestAdmissionWebhook:
         template["spec"]["resources"]["requests"]["storage"] = size
         return lambda observed: replace(observed, stateful_set=stateful_set_facts(live))
 
-    def test_its_labels_and_its_size_stay_until_the_spec_changes(self) -> None:
+    def test_labels_and_size_of_the_webhook_are_kept_until_the_spec_changes(self) -> None:
         marks = {"example.org/cost-centre": "7"}
         change = self.changed(OLD, SMALL, **marks)
         plan = plan_storage(OLD, SMALL, change)
@@ -212,7 +218,7 @@ class TestAdmissionWebhook:
         assert (plan.outcome, plan.effects) == (Done(), ())
         assert is_recreated(plan_storage(LARGER, GROWN, self.changed(OLD, SMALL, **marks)))
 
-    def test_one_of_an_older_operator_is_recreated_once(self) -> None:
+    def test_a_stateful_set_of_an_older_operator_is_recreated_once(self) -> None:
         """It has no record of the fields with which it was created."""
         marks = {"volumeClaimTemplates labels": "example.org/cost-centre=7"}
         assert is_recreated(plan_storage(OLD, SMALL, lambda observed: differing(observed, **marks)))
@@ -221,7 +227,7 @@ class TestAdmissionWebhook:
 BROKEN = SMALL.with_pods(*SMALL.pods[:2], SMALL.pods[2].waiting("ImagePullBackOff").unready())
 
 
-def test_a_pod_that_cannot_run_does_not_keep_the_next_template_from_it() -> None:
+def test_a_pod_that_cannot_run_does_not_block_the_next_template() -> None:
     """Its image may be wrong in the live template, and right in the desired one."""
     assert is_recreated(plan_storage(OLD, outdated(BROKEN), other_service))
     # The template can be applied, so it repairs the pod first.

@@ -1,4 +1,4 @@
-"""managers.workload.storage.resize: what is said of the data volumes, and what makes them grow."""
+"""managers.workload.storage.resize: the condition of the data volumes, and their expansion."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -37,7 +37,7 @@ def of(cluster: gen.Cluster, there: gen.World) -> Growth:
 
 
 def others(*claims: PvcFacts) -> gen.World:
-    """A world with these, and the usual ones for the other ordinals."""
+    """A world with these volumes, and default ones for the other ordinals."""
     taken = {pvc.name for pvc in claims}
     return world(*claims, *(pvc for pvc in THREE if pvc.name not in taken))
 
@@ -49,19 +49,19 @@ class Row(NamedTuple):
     words: tuple[str, ...]
 
 
-# expected: how it reads, and the reason
+# expected: the kind and the reason
 ROWS = {
-    "as the spec asks, in the default class": Row(
+    "as requested in the default class": Row(
         OLD, world(*THREE), "ready StorageClassDefaulted", ("3 volumes of 1Gi", "fast")
     ),
-    "as the spec asks, in its class": Row(
+    "as requested in the requested class": Row(
         FAST, world(*THREE), "ready StorageClassConfigured", ("3 volumes of 1Gi", "fast")
     ),
-    "another way to write the same size": Row(
+    "an equal size in another notation": Row(
         OLD.with_spec(storage={"size": "1024Mi"}), world(*THREE), "ready StorageClassDefaulted", ()
     ),
-    "none was asked for yet": Row(OLD, world(), "unknown StorageClassPending", ()),
-    "one has no volume yet": Row(
+    "no volume yet": Row(OLD, world(), "unknown StorageClassPending", ()),
+    "a pending volume": Row(
         FAST,
         others(claim(1, phase="Pending", capacity="")),
         "unknown StorageClassPending",
@@ -76,13 +76,13 @@ ROWS = {
     "smaller than the spec": Row(
         LARGER, world(*THREE), "progressing StorageResizing", ("0 of 3 volumes have 2Gi",)
     ),
-    "asked for and not granted": Row(
+    "an expansion in progress": Row(
         LARGER,
         world(grown_claim(0), grown_claim(1, capacity="1Gi"), grown_claim(2)),
         "progressing StorageResizing",
         ("2 of 3",),
     ),
-    "the file system has to grow": Row(
+    "a pending file system expansion": Row(
         LARGER,
         world(grown_claim(0), waiting(1, gen.NOW), grown_claim(2)),
         "progressing StorageResizing",
@@ -125,18 +125,18 @@ ROWS = {
     "of an earlier cluster, and large enough": Row(
         OLD, others(claim(1, owner_uid="uid-of-before")), "ready StorageClassDefaulted", ()
     ),
-    "its volume went": Row(OLD, others(claim(1, phase="Lost")), "failed VolumeLost", ("data-x-1",)),
-    "somebody deleted it under its server": Row(
+    "a lost volume": Row(OLD, others(claim(1, phase="Lost")), "failed VolumeLost", ("data-x-1",)),
+    "a PVC that terminates under a running server": Row(
         OLD, others(claim(1, terminating=True)), "failed VolumeLost", ("data-x-1", "x-1 stops")
     ),
-    "it is not there, and its server runs": Row(
+    "a missing PVC of a running server": Row(
         OLD, world(claim(0), claim(2)), "failed VolumeLost", ("data-x-1", "labels")
     ),
 }
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_what_is_said(row: Row) -> None:
+def test_the_condition(row: Row) -> None:
     state = of(row.cluster, row.there).state
     assert f"{state.kind} {state.reason}" == row.expected
     assert all(word in state.message for word in row.words), state.message
@@ -154,11 +154,11 @@ def effects(cluster: gen.Cluster, there: gen.World) -> list[Effect]:
 
 GROWN = [grown_claim(n) for n in range(3)]
 HANDED = {"owner_uid": "uid-of-before", "adopt": "x"}
-# sentence: (world, ordinals of the volumes that are told to grow)
+# sentence: (world, ordinals of the volumes to expand)
 GROWING: dict[str, tuple[gen.World, tuple[int, ...]]] = {
     "all at once": (world(*THREE), (0, 1, 2)),
-    "one that was made smaller later alone": (world(*GROWN[:2], claim(2)), (2,)),
-    "a refusal is not asked for again at once": (
+    "only a volume that is too small": (world(*GROWN[:2], claim(2)), (2,)),
+    "a refused expansion is not repeated immediately": (
         world(*THREE).with_attempt(GrowClaim.name, "uid-claim-0", refused="no"),
         (1, 2),
     ),
@@ -179,17 +179,17 @@ LEFT_ALONE: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.parametrize(("there", "ordinals"), GROWING.values(), ids=GROWING)
-def test_which_volumes_grow_each_by_its_uid(there: gen.World, ordinals: tuple[int, ...]) -> None:
+def test_which_volumes_grow(there: gen.World, ordinals: tuple[int, ...]) -> None:
     assert effects(LARGER, there) == [grow(n) for n in ordinals]
 
 
 @pytest.mark.parametrize("fields", LEFT_ALONE, ids=str)
-def test_what_cannot_grow_or_is_not_ours_is_left_alone(fields: dict[str, Any]) -> None:
+def test_foreign_and_fixed_volumes_are_not_changed(fields: dict[str, Any]) -> None:
     assert effects(LARGER, world(claim(0, **fields), *GROWN[1:])) == []
 
 
-def test_a_refusal_is_forgotten_after_a_while_or_when_it_has_grown() -> None:
-    """Somebody may have changed the StorageClass, and nobody tells."""
+def test_a_refusal_expires_or_ends_with_the_growth() -> None:
+    """The StorageClass may have been changed, and no event reports that."""
     there = world(*THREE).with_attempt(GrowClaim.name, "uid-claim-0", ASK_AGAIN, refused="no")
     assert len(effects(LARGER, there)) == 3
     assert of(LARGER, there).state.reason == "StorageResizing"
@@ -197,25 +197,25 @@ def test_a_refusal_is_forgotten_after_a_while_or_when_it_has_grown() -> None:
     assert of(LARGER, grown).state.kind == "ready"
 
 
-def test_how_far_it_is() -> None:
+def test_the_progress_of_the_growth() -> None:
     there = world(grown_claim(0), waiting(1, gen.NOW), claim(2))
     assert of(LARGER, there).operation == Operation("Growing", 1, 3)
     content = of(OLD, world(*THREE))
     assert (content.effects, content.operation) == ((), None)
 
 
-def test_a_volume_that_was_handed_over_becomes_ours_first_and_grows_later() -> None:
+def test_an_adopted_volume_grows_after_its_adoption() -> None:
     there = world(GROWN[0], claim(1, **HANDED), GROWN[2])
     assert effects(LARGER, there) == [AdoptPvc("data-x-1", "uid-claim-1")]
     assert of(LARGER, there).state.reason == "StorageResizing"
-    # One that is large enough becomes ours too: it goes with this cluster from now on.
+    # A volume that is large enough is adopted too.
     large = world(claim(0), claim(1, **HANDED), claim(2))
     assert [effect.name for effect in effects(OLD, large)] == [AdoptPvc.name]
     assert of(OLD, large).state.kind == "ready"
 
 
 class TestNewPods:
-    """A file system that grows only where it is mounted anew."""
+    """A file system that grows only after a new mount."""
 
     SINCE = gen.NOW - IN_PLACE
 
@@ -226,14 +226,14 @@ class TestNewPods:
     def names(self, observed: Observed) -> list[str]:
         return [pod.name for pod in needs_restart_for_resize(observed)]
 
-    def test_its_pod_has_to_go_once_the_kubelet_had_its_time(self) -> None:
+    def test_the_pod_is_replaced_after_the_time_of_the_kubelet(self) -> None:
         for since, gone in ((self.SINCE, ["x-1"]), (self.SINCE + timedelta(seconds=1), [])):
             claims = (grown_claim(0), waiting(1, since), grown_claim(2))
             assert self.names(self.observe(*claims)) == gone
         same_second = self.observe(waiting(0, self.SINCE), made_ago=timedelta(0))
         assert self.names(same_second) == ["x-0"]
 
-    def test_a_newer_pod_is_not_replaced_again_and_that_is_told(self) -> None:
+    def test_a_newer_pod_is_not_replaced_again(self) -> None:
         claims = (waiting(0, self.SINCE), grown_claim(1), grown_claim(2))
         observed = self.observe(*claims, made_ago=-timedelta(seconds=1))
         assert self.names(observed) == []
@@ -241,11 +241,11 @@ class TestNewPods:
         assert "replacing x-0 has not helped" in state.message
 
     @pytest.mark.parametrize("kind", ["Resizing", "NodeResizeError", "ControllerResizeError"])
-    def test_nothing_else_asks_for_a_new_pod(self, kind: str) -> None:
+    def test_other_resize_states_replace_no_pod(self, kind: str) -> None:
         assert self.names(self.observe(replace(waiting(0, self.SINCE), resizing=kind))) == []
 
-    def test_without_a_time_nobody_goes(self) -> None:
-        """It could not be told whether the pod was replaced already: it would go on for ever."""
+    def test_without_timestamps_no_pod_is_replaced(self) -> None:
+        """Without a time the pod would be replaced again and again."""
         observed = self.observe(replace(waiting(0, self.SINCE), resizing_since=None))
         assert self.names(observed) == []
         assert self.names(replace(observed, claims=(waiting(0, self.SINCE),))) == ["x-0"]
