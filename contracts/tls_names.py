@@ -85,16 +85,20 @@ class TlsFields:
     @property
     def server_secret(self) -> str | None:
         """The Secret that is mounted as certificate and key; None in mode ACME."""
-        if self.mode == "ACME":
-            return None
-        return self.external_server_secret or names.tls_server_secret(self.cluster)
+        return _server_secret(self.mode, self.external_server_secret, self.cluster)
 
     @property
     def authority_secret(self) -> str | None:
         """The Secret with the CA that clients trust; None in mode ACME."""
-        if self.mode == "ACME":
-            return None
-        return self.external_ca_secret or names.tls_ca_secret(self.cluster)
+        return _authority_secret(self.mode, self.external_ca_secret, self.cluster)
+
+
+def _server_secret(mode: str, external: str | None, cluster: str) -> str | None:
+    return None if mode == "ACME" else external or names.tls_server_secret(cluster)
+
+
+def _authority_secret(mode: str, external: str | None, cluster: str) -> str | None:
+    return None if mode == "ACME" else external or names.tls_ca_secret(cluster)
 
 
 def tls_fields(cluster: OpenBaoCluster) -> TlsFields:
@@ -150,10 +154,17 @@ def acme_ca_secret(cluster: OpenBaoCluster) -> str | None:
 
 
 def server_secret(cluster: OpenBaoCluster) -> str | None:
-    """Return the Secret that is mounted as certificate and key; None in mode ACME."""
-    return tls_fields(cluster).server_secret
+    """Return the Secret that is mounted as certificate and key; None in mode ACME.
+
+    A reconcile calls it often, so it does not create the TlsFields.
+    """
+    tls = cluster.spec.tls
+    secret = tls.external.server_secret_ref if tls.mode == "External" and tls.external else None
+    return _server_secret(tls.mode, secret.name if secret else None, cluster.metadata.name)
 
 
 def authority_secret(cluster: OpenBaoCluster) -> str | None:
-    """Return the Secret with the CA that clients trust; None in mode ACME."""
-    return tls_fields(cluster).authority_secret
+    """Return the Secret with the CA that clients trust; None in mode ACME. See server_secret."""
+    tls = cluster.spec.tls
+    secret = tls.external.ca_secret_ref if tls.mode == "External" and tls.external else None
+    return _authority_secret(tls.mode, secret.name if secret else None, cluster.metadata.name)
