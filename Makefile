@@ -217,10 +217,11 @@ test: $(STAMP) ## Run all checks, unit and integration tests, and one scenario; 
 	printf '\n== all passed\n%s%-14s%5d s\n' "$$report" total "$$SECONDS"
 
 .PHONY: lint
-lint: $(STAMP) ## ruff: rules and format.
+lint: $(STAMP) ## ruff: rules and format; typos: American spelling.
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || \
 	  { echo "not formatted, see: $(BIN)/ruff format --diff ." >&2; exit 1; }
+	@$(BIN)/typos --format brief || { echo "correct them with: $(BIN)/typos --write-changes" >&2; exit 1; }
 
 .PHONY: types
 types: $(STAMP) ## mypy --strict, tests included.

@@ -37,9 +37,9 @@ def archive_name(platform: str) -> str:
     return f"{PROGRAM}-{platform}.tar.gz"
 
 
-def archive(program: bytes, licence: bytes) -> bytes:
+def archive(program: bytes, license_text: bytes) -> bytes:
     """Pack the program with its license, which krew requires."""
-    return tarball(((LICENSE, licence, 0o644), (PROGRAM, program, 0o755)), FAST)
+    return tarball(((LICENSE, license_text, 0o644), (PROGRAM, program, 0o755)), FAST)
 
 
 def manifest(version: str, source: Source, archives: Mapping[str, bytes]) -> str:

@@ -79,9 +79,9 @@ def write(
 
 def write_krew(checkout: Checkout, release: Release, platforms: Sequence[str], out: Path) -> None:
     """Write the archives for krew and their manifest; the programs must be in the folder."""
-    licence = (checkout.root / LICENSE).read_bytes()
+    license_text = (checkout.root / LICENSE).read_bytes()
     archives = {
-        platform: krew_archive((out / f"kubectl-bao-{platform}").read_bytes(), licence)
+        platform: krew_archive((out / f"kubectl-bao-{platform}").read_bytes(), license_text)
         for platform in platforms
     }
     for platform, content in archives.items():

@@ -1,6 +1,6 @@
 """The text of `baoctl explain` for conditions and reasons.
 
-Pure. Uses the catalogues of contracts. Called by baoctl.verbs.explain.
+Pure. Uses the catalogs of contracts. Called by baoctl.verbs.explain.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 from baoctl.exit_codes import ExitCode, VerbError
 from baoctl.options import suggestion
-from contracts.conditions.catalogue import REASONS, TYPES, ConditionType, Polarity, Reason
+from contracts.conditions.catalog import REASONS, TYPES, ConditionType, Polarity, Reason
 from contracts.conditions.reasons_backup import COMPLETED, RUN_REASONS
 from contracts.conditions.reasons_restore import (
     OPERATION_LOCK_OVERRIDE,

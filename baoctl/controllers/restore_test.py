@@ -34,7 +34,7 @@ def build_restore_test_controller(
     shard_clusters = ClustersOfShard(caches.clusters, parts.settings.shard)
     metrics.register(parts.metrics, shard_clusters)
     controller = make(
-        "openbaocluster-proof", GatedReconciler(reconciler, caches.clusters, caches.gate)
+        "openbaocluster-restore-test", GatedReconciler(reconciler, caches.clusters, caches.gate)
     )
     watch_restore_tests(controller, caches)
     watch_gates(controller, caches.clusters, caches.namespaces, caches.tenants)

@@ -1,16 +1,16 @@
-"""Renders the catalogue of conditions: the tables of docs/status.md, and the list of its entries.
+"""Renders the catalog of conditions: the tables of docs/status.md, and the list of its entries.
 
-Uses contracts.conditions.catalogue. Called by baoctl.generate.main. Pure.
+Uses contracts.conditions.catalog. Called by baoctl.generate.main. Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contracts.conditions.catalogue import REASONS, TYPES
+from contracts.conditions.catalog import REASONS, TYPES
 
 
-def catalogue_lines() -> str:
+def catalog_lines() -> str:
     """Return one line per type and reason. A later version must not remove a line."""
     lines = []
     for kind in TYPES:

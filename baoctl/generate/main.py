@@ -15,7 +15,7 @@ from baoctl.cli import main as program
 from baoctl.generate import admission as admission_text
 from baoctl.generate import rbac
 from baoctl.generate.alerts import alert_page
-from baoctl.generate.conditions import catalogue_lines, markdown
+from baoctl.generate.conditions import catalog_lines, markdown
 from baoctl.generate.dashboard import dashboard
 from baoctl.generate.dashboard_panels import ROWS
 from baoctl.generate.fields import field_page, field_page_path
@@ -63,8 +63,8 @@ ADMISSION_BEGIN = "<!-- policies: begin; written by `python -m baoctl.generate a
 ADMISSION_END = "<!-- policies: end -->"
 RIGHTS_BEGIN = "<!-- rights: begin; written by `python -m baoctl.generate rights` -->"
 RIGHTS_END = "<!-- rights: end -->"
-CATALOGUE_BEGIN = "<!-- catalogue: begin; written by `python -m baoctl.generate conditions` -->"
-CATALOGUE_END = "<!-- catalogue: end -->"
+CATALOG_BEGIN = "<!-- catalog: begin; written by `python -m baoctl.generate conditions` -->"
+CATALOG_END = "<!-- catalog: end -->"
 DIAGRAM_BEGIN = "<!-- diagram: begin; written by `python -m baoctl.generate diagrams` -->"
 DIAGRAM_END = "<!-- diagram: end -->"
 PACKAGES_BEGIN = "<!-- packages: begin; written by `python -m baoctl.generate packages` -->"
@@ -125,7 +125,7 @@ def crd(check: bool, root: Path) -> None:
 def conditions(check: bool, root: Path) -> None:
     """Write the tables of docs/status.md, and add new entries to the list of conditions."""
     files = {
-        STATUS_PAGE: page_with_catalogue((root / STATUS_PAGE).read_text(encoding="utf-8")),
+        STATUS_PAGE: page_with_catalog((root / STATUS_PAGE).read_text(encoding="utf-8")),
         SHOWN_FILE: with_new_lines((root / SHOWN_FILE).read_text(encoding="utf-8")),
     }
     _write(root, files, (), "conditions", check=check)
@@ -235,9 +235,9 @@ def _text(path: Path) -> str | None:
     return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
-def page_with_catalogue(page: str) -> str:
-    """Return the page with the current catalogue between its markers. Raises ValueError."""
-    return _between(page, CATALOGUE_BEGIN, CATALOGUE_END, f"{markdown()}\n")
+def page_with_catalog(page: str) -> str:
+    """Return the page with the current catalog between its markers. Raises ValueError."""
+    return _between(page, CATALOG_BEGIN, CATALOG_END, f"{markdown()}\n")
 
 
 def _between(page: str, begin: str, end: str, text: str) -> str:
@@ -250,5 +250,5 @@ def _between(page: str, begin: str, end: str, text: str) -> str:
 
 def with_new_lines(before: str) -> str:
     """Return the list with the new entries. It keeps all old entries: reasons are API."""
-    lines = {*before.splitlines(), *catalogue_lines().splitlines()} - {""}
+    lines = {*before.splitlines(), *catalog_lines().splitlines()} - {""}
     return "\n".join(sorted(lines)) + "\n"

@@ -89,8 +89,8 @@ _JOB_ACCOUNTS: Final = (*_ACCOUNTS.values(),)
 _NAMED: Final = f"{_POD}.?serviceAccountName.orValue('')"
 
 
-def restrict_jobs(variables: tuple[NamedExpression, ...], labelled: Validation) -> AdmissionPolicy:
-    """Return the policy about Jobs; `variables` and `labelled` are for all objects of a cluster."""
+def restrict_jobs(variables: tuple[NamedExpression, ...], labeled: Validation) -> AdmissionPolicy:
+    """Return the policy about Jobs; `variables` and `labeled` are for all objects of a cluster."""
     return AdmissionPolicy(
         name="restrict-controller-jobs",
         why="A Job of the operator runs once, for a backup, restore or upgrade, with its account.",
@@ -98,7 +98,7 @@ def restrict_jobs(variables: tuple[NamedExpression, ...], labelled: Validation) 
         conditions=BY_THE_OPERATOR,
         variables=(*variables, RUN, UPGRADE),
         validations=(
-            labelled,
+            labeled,
             Validation(
                 rule_id="job-of-a-run",
                 field="metadata.ownerReferences",

@@ -131,7 +131,7 @@ LOCK_PODS = AdmissionPolicy(
             ),
             message=(
                 f"only volumes of these kinds: {', '.join(VOLUMES)}; hostPath only in a DaemonSet "
-                "of a datacenter, if an administrator labelled the namespace "
+                "of a datacenter, if an administrator labeled the namespace "
                 f"{LEVEL}=privileged"
             ),
         ),

@@ -35,7 +35,7 @@ VARIABLES: Final = (
         f"string({_LABELS}[?'{labels.CLUSTER}'].orValue('')) : ''",
     ),
 )
-_LABELLED = Validation(
+_LABELED = Validation(
     rule_id="of-a-cluster",
     field="metadata.labels",
     expression="variables.cluster != ''",
@@ -57,7 +57,7 @@ RESTRICT_RBAC = AdmissionPolicy(
     conditions=BY_THE_OPERATOR,
     variables=(*VARIABLES, RUN),
     validations=(
-        _LABELLED,
+        _LABELED,
         Validation(
             rule_id="role-of-servers",
             field="rules",
@@ -99,7 +99,7 @@ RESTRICT_SECRETS = AdmissionPolicy(
     conditions=BY_THE_OPERATOR,
     variables=VARIABLES,
     validations=(
-        _LABELLED,
+        _LABELED,
         Validation(
             rule_id="secret-name",
             field="metadata.name",
@@ -166,6 +166,6 @@ CONTROLLER_POLICIES: Final = (
     RESTRICT_RBAC,
     RESTRICT_SECRETS,
     RESTRICT_ACCOUNTS,
-    restrict_jobs(VARIABLES, _LABELLED),
+    restrict_jobs(VARIABLES, _LABELED),
     RESTRICT_CUSTOM_RESOURCES,
 )

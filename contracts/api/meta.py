@@ -119,7 +119,7 @@ def freeze(value: Any) -> Any:
 
 
 def thaw(value: Any) -> Any:
-    """Return plain dicts and lists, which can be changed or serialised: the inverse of `freeze`."""
+    """Return plain dicts and lists, which can be changed or serialized: the inverse of `freeze`."""
     if isinstance(value, Mapping):
         return {key: thaw(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,6 +1,6 @@
 """Creates conditions, and merges them with the stored ones.
 
-Uses contracts.conditions.catalogue and contracts.api.meta. Called by the plan steps, which return
+Uses contracts.conditions.catalog and contracts.api.meta. Called by the plan steps, which return
 updates, and by the status step, the only caller that converts updates to conditions.
 """
 
@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from contracts.api.meta import Condition
-from contracts.conditions.catalogue import REASONS, TYPES, ConditionType, Reason
+from contracts.conditions.catalog import REASONS, TYPES, ConditionType, Reason
 from contracts.conditions.message import MESSAGE_MAX, clean_message
 
 __all__ = [
@@ -37,7 +37,7 @@ _ALLOWED = {kind.name: frozenset(kind.reasons) for kind in TYPES}
 def _check(kind: str, reason: str) -> None:
     allowed = _ALLOWED.get(kind)
     if allowed is None:
-        raise ValueError(f"{kind!r} is not a condition type of the catalogue")
+        raise ValueError(f"{kind!r} is not a condition type of the catalog")
     if reason not in allowed:
         raise ValueError(f"{reason!r} is not a reason of the condition {kind}")
 
@@ -77,7 +77,7 @@ def condition(type: str, status: Status, reason: str, message: str, generation: 
 def merge(
     previous: Sequence[Condition], new: Iterable[Condition], now: datetime
 ) -> tuple[Condition, ...]:
-    """Return `new` in the order of the catalogue, with transition times.
+    """Return `new` in the order of the catalog, with transition times.
 
     A condition keeps the time of the stored condition of its type unless its status differs; a
     stored condition that is not in `new` is removed. `now` is UTC; it is truncated to seconds, as

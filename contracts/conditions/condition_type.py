@@ -1,6 +1,6 @@
 """A condition type.
 
-Uses the standard library; the types are in contracts.conditions.catalogue and its tables.
+Uses the standard library; the types are in contracts.conditions.catalog and its tables.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The reasons of conditions: those of the whole cluster, and all reasons in one table.
 
 Uses contracts.conditions.reason and the tables of the features. Read by
-contracts.conditions.catalogue, which lists the reasons of each condition type.
+contracts.conditions.catalog, which lists the reasons of each condition type.
 """
 
 from contracts.conditions.reason import NO_ACTION, Reason

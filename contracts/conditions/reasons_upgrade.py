@@ -1,7 +1,7 @@
 """Reasons about changes of the version, and the condition that reports them.
 
 Uses contracts.conditions.reason and contracts.conditions.condition_type. Part of
-contracts.conditions.reasons and of contracts.conditions.catalogue; docs/status.md lists them.
+contracts.conditions.reasons and of contracts.conditions.catalog; docs/status.md lists them.
 """
 
 from typing import Final

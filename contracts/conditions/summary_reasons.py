@@ -1,6 +1,6 @@
 """The reasons of the summary conditions.
 
-Read by contracts.conditions.catalogue. The three summary conditions of kstatus, and Degraded, have
+Read by contracts.conditions.catalog. The three summary conditions of kstatus, and Degraded, have
 the reason of the condition that determines them.
 """
 

@@ -24,7 +24,7 @@ from contracts.records.upgrade import HookObservation, JobStatus, Release, Snaps
 from contracts.upgrade_requests import UpgradeRequest
 from runtime.outcome import Blocked, Wait
 
-Colour = Literal["blue", "green"]
+Color = Literal["blue", "green"]
 
 IDLE: Final = "Idle"
 DEPLOYING: Final = "DeployingGreen"
@@ -108,7 +108,7 @@ NO_POOL: Final = PoolObservation()
 class Membership:
     """The raft configuration as the leader reports it, counted by pool."""
 
-    leader: Colour | None = None
+    leader: Color | None = None
     """None: the leader is in neither pool."""
     blue_voters: int = 0
     blue_peers: int = 0

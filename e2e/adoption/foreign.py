@@ -25,9 +25,9 @@ from runtime.builtin_kinds import (
 from runtime.types import uid_of
 
 UNMARKED: Object = {"metadata": {"annotations": {labels.INTENT_HASH: None, labels.OWNER_UID: None}}}
-UNLABELLED = {labels.COMPONENT: None, labels.WORKLOAD_POOL: None}
+UNLABELED = {labels.COMPONENT: None, labels.WORKLOAD_POOL: None}
 SERVERS = {
-    "matchLabels": UNLABELLED,
+    "matchLabels": UNLABELED,
     "matchExpressions": [
         {"key": labels.COMPONENT, "operator": "NotIn", "values": list(labels.JOBS)}
     ],
@@ -53,7 +53,7 @@ def make_foreign(rig: Rig, cluster: Cluster) -> None:
         for obj in api.list(kind, namespace, f"{labels.CLUSTER}={name}"):
             change = copy.deepcopy(UNMARKED)
             if kind == SERVICE:
-                change["spec"] = {"selector": UNLABELLED}
+                change["spec"] = {"selector": UNLABELED}
             elif kind == POD_DISRUPTION_BUDGET:
                 change["spec"] = {"selector": SERVERS}
             elif obj["metadata"]["name"] == names.network_policy(name):
@@ -68,7 +68,7 @@ def _stateful_set(rig: Rig, cluster: Cluster) -> None:
     rig.kubectl("-n", namespace, "delete", "statefulset", name, "--cascade=orphan")
     for pod in cluster.pods():
         removed = {key: None for key in pod["metadata"].get("annotations", {}) if "openbao" in key}
-        change = {"metadata": {"labels": UNLABELLED, "annotations": removed}}
+        change = {"metadata": {"labels": UNLABELED, "annotations": removed}}
         api.patch(POD, namespace, pod["metadata"]["name"], change)
     spec = copy.deepcopy(live["spec"])
     base = labels.base(name)

@@ -248,7 +248,7 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T17",
-        "Line breaks and colours in logs, events and status",
+        "Line breaks and colors in logs, events and status",
         "no effect",
         "free text is accepted",
         "shown as one printable line of limited length",

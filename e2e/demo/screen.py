@@ -49,7 +49,7 @@ class Screen:
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out or sys.stdout
         self._live = self._out.isatty() and os.environ.get("TERM") != "dumb"
-        self._coloured = self._live and not os.environ.get("NO_COLOR")
+        self._colored = self._live and not os.environ.get("NO_COLOR")
         self._lock = threading.RLock()
         self._stop = threading.Event()
         self._began = time.monotonic()
@@ -181,7 +181,7 @@ class Screen:
         self._printed_at = time.monotonic()
 
     def _style(self, text: str, code: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self._coloured and text else text
+        return f"\x1b[{code}m{text}\x1b[0m" if self._colored and text else text
 
 
 def _width(out: TextIO) -> int:

@@ -45,7 +45,7 @@ def bring_up(
         ("StatefulSet", _first(entries, "statefulsets", of(cluster, lambda _: True))),
         ("first pod scheduled", _first(entries, "pods", of(first_pod, _is_scheduled))),
         ("first pod runs", _first(entries, "pods", of(first_pod, _runs))),
-        ("initialised", _first(entries, "pods", of(first_pod, _is_initialized))),
+        ("initialized", _first(entries, "pods", of(first_pod, _is_initialized))),
         ("first pod Ready", _first(entries, "pods", of(first_pod, is_ready))),
     ]
     if replicas > 1:

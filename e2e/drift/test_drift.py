@@ -92,8 +92,8 @@ def test_labels_and_annotations_of_other_clients_stay(cluster: Cluster) -> None:
     name = names.public_service(NAME)
     theirs = {"labels": {"example.org/team": "a"}, "annotations": {"example.org/note": "kept"}}
     cluster.api.patch(SERVICE, cluster.namespace, name, {"metadata": theirs})
-    spoilt = {"metadata": {"labels": {labels.NAME: "spoilt"}}}
-    cluster.api.patch(SERVICE, cluster.namespace, name, spoilt)
+    spoiled = {"metadata": {"labels": {labels.NAME: "spoiled"}}}
+    cluster.api.patch(SERVICE, cluster.namespace, name, spoiled)
 
     def metadata() -> Object:
         live: Object = cluster.api.get(SERVICE, cluster.namespace, name)["metadata"]

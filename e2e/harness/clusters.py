@@ -121,7 +121,7 @@ class Cluster:
         return [pod for pod in self.pods() if is_ready(pod)]
 
     def leader(self) -> Object | None:
-        """Return the pod that is labelled as the leader."""
+        """Return the pod that is labeled as the leader."""
         leading = [pod for pod in self.pods() if labels_of(pod).get(labels.SERVER_ACTIVE) == "true"]
         return leading[0] if len(leading) == 1 else None
 

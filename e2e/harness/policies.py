@@ -63,7 +63,7 @@ def await_refusals(rig: Rig, *, refused: bool = True) -> None:
     Checks a refusal of three policies, and that a valid cluster is accepted: until policies have
     their parameters, some refuse all requests.
     """
-    judged = _judgements(rig)
+    judged = _judgments(rig)
 
     def is_settled() -> bool:
         for what, client in judged.items():
@@ -76,7 +76,7 @@ def await_refusals(rig: Rig, *, refused: bool = True) -> None:
     until(what, is_settled, SECONDS, every=0.3, tolerate=(_NotYetError,))
 
 
-def _judgements(rig: Rig) -> dict[str, Callable[[], bool | None]]:
+def _judgments(rig: Rig) -> dict[str, Callable[[], bool | None]]:
     """Requests that a policy refuses: True if it did, False if accepted, None for other errors."""
     rule = next(candidate for candidate in RULES if candidate.id == _FREE_DATA)
     device = {"type": "syslog", "path": "somebodys", "options": {"path": "/etc/passwd"}}

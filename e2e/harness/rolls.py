@@ -43,7 +43,7 @@ def log_of(cluster: Cluster, pod: str) -> str:
 
 
 def leader_of(cluster: Cluster) -> str | None:
-    """Return the name of the pod that is labelled as the leader."""
+    """Return the name of the pod that is labeled as the leader."""
     leader = cluster.leader()
     return None if leader is None else name_of(leader)
 

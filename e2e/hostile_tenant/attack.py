@@ -21,7 +21,7 @@ from runtime.types import Object, Resource
 from tests.gen import key_files
 
 IMAGE = f"localhost/openbao-hostile:{OPENBAO}"
-# The behaviours of e2e/tools/hostile, and the number of clusters of each. A silent cluster has two
+# The behaviors of e2e/tools/hostile, and the number of clusters of each. A silent cluster has two
 # servers: its leader is unknown, and such clusters are polled most often.
 SERVERS: Mapping[str, int] = {"silent": 10, "bomb": 2, "flood": 2, "nested": 2}
 LARGE = 100
@@ -123,15 +123,15 @@ def _foreign(namespace: str) -> Iterator[Made]:
 
 
 def _servers(namespace: str) -> Iterator[Made]:
-    """Clusters of the hostile image; the behaviour follows from the name."""
-    for behaviour, count in SERVERS.items():
+    """Clusters of the hostile image; the behavior follows from the name."""
+    for behavior, count in SERVERS.items():
         for number in range(count):
-            replicas = 2 if behaviour == "silent" else 1
+            replicas = 2 if behavior == "silent" else 1
             yield (
                 CLUSTERS,
                 manifest(
                     namespace,
-                    f"{behaviour}-{number}",
+                    f"{behavior}-{number}",
                     image=IMAGE,
                     replicas=replicas,
                     resources=RESOURCES,

@@ -71,7 +71,7 @@ def record(api: Api, operator_in_pods: InstalledOperator, make_namespace: MakeNa
     for words in sorted(set(refusals))[:5]:
         print(f"  {words}")
     until(
-        "a hostile server of each behaviour runs",
+        "a hostile server of each behavior runs",
         lambda: _hostile_servers(api, hostile),
         120.0,
         every=1.0,
@@ -96,7 +96,7 @@ def _pods(installation: InstalledOperator) -> set[str]:
 
 
 def _hostile_servers(api: Api, namespace: str) -> bool:
-    """Whether a server of each behaviour runs."""
+    """Whether a server of each behavior runs."""
     running = {
         str(pod["metadata"]["name"]).partition("-")[0]
         for pod in api.list(POD, namespace)

@@ -52,7 +52,7 @@ def create(layout: Layout) -> None:
     inside = (
         f"ip link set lo up && ip address replace {slot.node}/30 dev eth0 && ip link set eth0 up"
         f" && ip route replace default via {slot.host} && echo 1 >{_FORWARD}"
-        # Without it a pod that reaches itself or a neighbour through a Service gets a response
+        # Without it a pod that reaches itself or a neighbor through a Service gets a response
         # from another address.
         f" && if [ -e {_BRIDGE_CALLS} ]; then echo 1 >{_BRIDGE_CALLS}; fi"
     )

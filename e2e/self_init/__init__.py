@@ -1,1 +1,1 @@
-"""Clusters that initialise themselves with requests of the user."""
+"""Clusters that initialize themselves with requests of the user."""

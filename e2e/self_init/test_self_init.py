@@ -12,8 +12,8 @@ from e2e.harness.manifests import SECRETS, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
 
-# The log line of a server that initialises its storage.
-INITIALISED = "security barrier initialized"
+# The log line of a server that initializes its storage.
+INITIALIZED = "security barrier initialized"
 USER, PASSWORD = "alice", "correct-horse"
 REQUESTS: tuple[Object, ...] = (
     key_value_engine(),
@@ -90,10 +90,10 @@ def test_the_conditions_report_who_can_log_in(cluster: Cluster) -> None:
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
 
 
-def test_exactly_one_server_initialised_the_cluster(cluster: Cluster) -> None:
+def test_exactly_one_server_initialized_the_cluster(cluster: Cluster) -> None:
     assert len(cluster.cluster_ids()) == 1
     logs = {
-        pod: cluster.api.rig.kubectl("-n", cluster.namespace, "logs", pod).count(INITIALISED)
+        pod: cluster.api.rig.kubectl("-n", cluster.namespace, "logs", pod).count(INITIALIZED)
         for pod in (names.pod(cluster.name, ordinal) for ordinal in range(3))
     }
     first, *others = logs.values()

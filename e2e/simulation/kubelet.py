@@ -26,7 +26,7 @@ class Kubelet:
     """The reconciler of a pod: binds it, starts its server, writes its labels, and makes it ready.
 
     Each step is a write, so that an operator observes a pod that is scheduled, then running, then
-    labelled, then ready. `kube` deletes a pod without grace period, which the client of the runtime
+    labeled, then ready. `kube` deletes a pod without grace period, which the client of the runtime
     does not allow.
     """
 

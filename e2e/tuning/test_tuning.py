@@ -241,7 +241,7 @@ def _election(cluster: Cluster) -> float:
     seconds = time.monotonic() - begun
     until("all servers are ready", lambda: len(cluster.ready_pods()) == 3, 120.0)
     cluster.await_available()
-    until("a pod is labelled as the leader", lambda: cluster.leader() is not None, 30.0)
+    until("a pod is labeled as the leader", lambda: cluster.leader() is not None, 30.0)
     return seconds
 
 

@@ -71,14 +71,14 @@ def build(
         "website", reconcile, clock=SystemClock(), metrics=metrics, workers=4, options=options
     )
 
-    def neighbours(obj: Object) -> list[Request]:
+    def neighbors(obj: Object) -> list[Request]:
         key = key_of(obj)
         return [key_of(one) for one in sites.list(key.namespace) if key.name == DIRECTORY]
 
     controller.watch(sites, enqueue_object, any_of(generation_changed, finalizers_changed))
     for child in children.values():
         controller.watch(child, enqueue_owner(WEBSITE.kind, WEBSITE.group))
-    controller.watch(children[CONFIG_MAP], enqueue_mapped(neighbours))
+    controller.watch(children[CONFIG_MAP], enqueue_mapped(neighbors))
     return controller
 
 

@@ -2,7 +2,7 @@
 
 A server labels its own pod, and a label may be stale: a server that lost an election while the API
 server did not answer keeps its label as the leader. Labels cost nothing to read, so they are
-trusted as long as exactly one pod is labelled as the leader; otherwise the servers are queried.
+trusted as long as exactly one pod is labeled as the leader; otherwise the servers are queried.
 Called by managers.cluster.observe.observer and managers.cluster.adminops.reconcile.
 """
 

@@ -125,7 +125,7 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
     servers = stateful_set(resolved, shape)
     intents = (servers, *(() if budget is None else (budget,)))
     if not resolved.initialized:
-        waiting = Wait("FirstBoot", "the first server initialises the cluster")
+        waiting = Wait("FirstBoot", "the first server initializes the cluster")
         unstarted = replace_unstarted(observed, shape.digest, newest=is_newest(live, shape))
         return Plan(intents, unstarted, combine(size.outcome, waiting))
     stopped = fencing.fence(resolved, observed)

@@ -194,10 +194,10 @@ class Store:
         for index in self._indexes.values():
             index.put(key, obj)
         if old is None:
-            neighbours = self._in_namespace.get(key.namespace)
-            if neighbours is None:
-                neighbours = self._in_namespace[key.namespace] = {}
-            neighbours[key] = None
+            neighbors = self._in_namespace.get(key.namespace)
+            if neighbors is None:
+                neighbors = self._in_namespace[key.namespace] = {}
+            neighbors[key] = None
         elif uid_of(old) != uid_of(obj):
             # Deleted and recreated between two lists: two objects with the same name.
             return [StoreChange(old, None), StoreChange(None, obj)]
@@ -205,9 +205,9 @@ class Store:
 
     def _take(self, key: ObjectKey) -> Object:
         self._floors.pop(key, None)
-        neighbours = self._in_namespace[key.namespace]
-        del neighbours[key]
-        if not neighbours:
+        neighbors = self._in_namespace[key.namespace]
+        del neighbors[key]
+        if not neighbors:
             del self._in_namespace[key.namespace]
         for index in self._indexes.values():
             index.discard(key)

@@ -1,8 +1,8 @@
 """The events of a source, and predicates that filter them.
 
 Pure. runtime.controller.controller creates an Event for each call of an informer;
-runtime.controller.handler maps it to requests. The predicates of a source are ANDed; `any_of` is
-the OR. The names and the semantics are those of controller-runtime (pkg/predicate).
+runtime.controller.handler maps it to requests. All predicates of a source must accept it; `any_of`
+is the alternative. The names and the semantics are those of controller-runtime (pkg/predicate).
 """
 
 from collections.abc import Callable

@@ -75,7 +75,7 @@ def configure(
             structlog.processors.add_log_level,
             structlog.processors.format_exc_info,
             _Stamp(clock),
-            _Sanitise(pattern),
+            _Sanitize(pattern),
             _render,
         ],
         logger_factory=structlog.BytesLoggerFactory(stream or sys.stderr.buffer),
@@ -101,7 +101,7 @@ class _Stamp:
         return event
 
 
-class _Sanitise:
+class _Sanitize:
     """Escapes, cuts and redacts the values of a line."""
 
     def __init__(self, sensitive: re.Pattern[str]) -> None:

@@ -2,7 +2,7 @@
 produce.
 
 Uses aiohttp. Called by tests of the client and the reflector: truncated lines, dropped connections,
-410 in both forms, silence. The behaviour of an API server is tested with a real one.
+410 in both forms, silence. The behavior of an API server is tested with a real one.
 """
 
 import asyncio

@@ -210,7 +210,7 @@ ITEMS: list[Any] = yaml.safe_load(dump(CLUSTER))["items"]
 
 
 @st.composite
-def spoilt(draw: st.DrawFn) -> str:
+def spoiled(draw: st.DrawFn) -> str:
     """A dump of a cluster with an invalid value at some place."""
     objects = copy.deepcopy(ITEMS)
     for _ in range(draw(st.integers(1, 3))):
@@ -229,7 +229,7 @@ def spoilt(draw: st.DrawFn) -> str:
 
 
 @BOTH
-@given(text=spoilt())
+@given(text=spoiled())
 @examples(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_malformed_objects_cause_no_traceback(verb: tuple[str, ...], text: str) -> None:
     result = call(*verb, "-f", "-", given=text)

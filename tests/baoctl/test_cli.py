@@ -16,7 +16,7 @@ from baoctl import __version__
 from baoctl.api_server_settings import ApiServerSettings
 from baoctl.cli import main
 from baoctl.settings import Settings, from_environment
-from contracts.conditions.catalogue import REASONS, Reason
+from contracts.conditions.catalog import REASONS, Reason
 from contracts.conditions.reasons_backup import RUN_REASONS
 from contracts.conditions.reasons_restore import RESTORE_REASONS
 from contracts.conditions.reasons_restore import TYPES as RESTORE_TYPES

@@ -19,7 +19,7 @@ OLD, NEW = b"old", b"new"
 
 
 @pytest.fixture
-def signalled(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+def signaled(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """The recorded signals; none is sent."""
     sent: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "kill", lambda pid, number: sent.append((pid, number)))
@@ -39,15 +39,15 @@ def expected_file(path: Path, content: bytes) -> ExpectedFile:
     return ExpectedFile(path, hashlib.sha256(content).hexdigest(), content_digest)
 
 
-def test_the_server_is_signalled_after_the_files_have_changed(
-    tmp_path: Path, signalled: list[tuple[int, int]]
+def test_the_server_is_signaled_after_the_files_have_changed(
+    tmp_path: Path, signaled: list[tuple[int, int]]
 ) -> None:
     file = tmp_path / "config.hcl"
     file.write_bytes(OLD)
     seen = []
 
     def pause(seconds: float) -> None:
-        seen.append(list(signalled))
+        seen.append(list(signaled))
         if len(seen) == 3:
             file.write_bytes(NEW)
 
@@ -55,11 +55,11 @@ def test_the_server_is_signalled_after_the_files_have_changed(
     status = program.reload([expected_file(file, NEW)], 60, processes=place, pause=pause)
     assert status == DONE
     assert seen == [[], [], []]
-    assert signalled == [(1, signal.SIGHUP)]
+    assert signaled == [(1, signal.SIGHUP)]
 
 
 def test_missing_files_are_reported_after_the_timeout(
-    tmp_path: Path, signalled: list[tuple[int, int]], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, signaled: list[tuple[int, int]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = processes(tmp_path / "proc", bao=1)
     waited: list[float] = []
@@ -67,23 +67,23 @@ def test_missing_files_are_reported_after_the_timeout(
     assert program.reload(files, 5, processes=place, pause=waited.append) == LATE
     assert sum(waited) == pytest.approx(5, abs=1)
     assert "no-such-file" in capsys.readouterr().out
-    assert signalled == []
+    assert signaled == []
 
 
-def test_only_the_server_is_signalled(tmp_path: Path, signalled: list[tuple[int, int]]) -> None:
+def test_only_the_server_is_signaled(tmp_path: Path, signaled: list[tuple[int, int]]) -> None:
     place = processes(tmp_path / "proc", pause=1, baoctl=2)
     assert program.reload([], 5, processes=place) == NO_SERVER
-    assert signalled == []
+    assert signaled == []
 
 
-def test_the_process_with_the_lowest_pid_is_signalled(
-    tmp_path: Path, signalled: list[tuple[int, int]]
+def test_the_process_with_the_lowest_pid_is_signaled(
+    tmp_path: Path, signaled: list[tuple[int, int]]
 ) -> None:
     (tmp_path / "proc" / "30").mkdir(parents=True)
     (tmp_path / "proc" / "30" / "comm").write_text("bao\n", encoding="utf-8")
     place = processes(tmp_path / "proc", bao=7)
     assert program.reload([], 5, processes=place) == DONE
-    assert signalled == [(7, signal.SIGHUP)]
+    assert signaled == [(7, signal.SIGHUP)]
 
 
 def test_a_server_of_another_user_is_reported(
@@ -126,7 +126,7 @@ def test_invalid_arguments_are_refused(argument: str) -> None:
 
 
 def test_the_arguments_of_the_plan_are_valid(
-    tmp_path: Path, signalled: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, signaled: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[str, str]] = []
 

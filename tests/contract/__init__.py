@@ -1,1 +1,1 @@
-"""The behaviour of every API server: the same tests for the fake and for a real one."""
+"""The behavior of every API server: the same tests for the fake and for a real one."""

@@ -31,7 +31,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """One server in a case. `real`: it is a real server, with behaviour that the fake lacks."""
+    """One server in a case. `real`: it is a real server, with behavior that the fake lacks."""
 
     client: Client
     wire: Wire

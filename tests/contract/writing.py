@@ -187,10 +187,10 @@ async def case_status_and_spec_are_written_separately(bench: Bench) -> None:
     )
     assert scaled["metadata"]["generation"] == 2
     assert scaled["status"]["replicas"] == 3
-    labelled = await client.update(
+    labeled = await client.update(
         STATEFUL_SET, {**scaled, "metadata": {**scaled["metadata"], "labels": {"a": "b"}}}
     )
-    assert labelled["metadata"]["generation"] == 2
+    assert labeled["metadata"]["generation"] == 2
 
 
 async def case_a_kind_without_status_has_no_status_subresource(bench: Bench) -> None:

@@ -5,7 +5,7 @@ from e2e.demo.timeline import Milestone, bring_up, creation_time, seconds_to
 from tests.demo.shapes import child, cluster, condition, journal_entry, pod, ready_pod
 
 SCHEDULED = {"type": "PodScheduled", "status": "True"}
-INITIALISED = {labels.SERVER_INITIALIZED: "true"}
+INITIALIZED = {labels.SERVER_INITIALIZED: "true"}
 SIGHTS = [
     journal_entry(100.0, "openbaoclusters", cluster(), "ADDED"),
     journal_entry(100.1, "secrets", child("bao-tls-ca"), "ADDED"),
@@ -13,7 +13,7 @@ SIGHTS = [
     journal_entry(100.3, "pods", pod("bao-0"), "ADDED"),
     journal_entry(100.4, "pods", pod("bao-0", SCHEDULED)),
     journal_entry(101.0, "pods", pod("bao-0", SCHEDULED, state={"running": {}})),
-    journal_entry(102.0, "pods", pod("bao-0", SCHEDULED, state={"running": {}}, marks=INITIALISED)),
+    journal_entry(102.0, "pods", pod("bao-0", SCHEDULED, state={"running": {}}, marks=INITIALIZED)),
     journal_entry(103.0, "pods", ready_pod("bao-0")),
     journal_entry(103.1, "statefulsets", child("bao", replicas=3)),
     journal_entry(108.0, "pods", ready_pod("bao-2")),
@@ -34,7 +34,7 @@ def test_each_milestone_has_the_time_of_its_first_observation() -> None:
         "StatefulSet": 0.2,
         "first pod scheduled": 0.4,
         "first pod runs": 1.0,
-        "initialised": 2.0,
+        "initialized": 2.0,
         "first pod Ready": 3.0,
         "scaled out": 3.1,
         "pod 1 Ready": 9.0,

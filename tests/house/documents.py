@@ -82,7 +82,7 @@ def lock_problems(name: str, text: str) -> Iterator[str]:
 
 
 def pins(lock: str) -> dict[str, str]:
-    """Normalised name and version of each requirement."""
+    """Normalized name and version of each requirement."""
     return {normal(name): version for name, version in _PINNED.findall(lock)}
 
 

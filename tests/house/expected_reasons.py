@@ -34,7 +34,7 @@ def unexpected(
 
 
 def removed(shown_before: str, now: str) -> list[str]:
-    """Lines of the list of released reasons that the catalogue does not contain any more."""
+    """Lines of the list of released reasons that the catalog does not contain any more."""
     return sorted({*shown_before.split("\n")} - {*now.split("\n")} - {""})
 
 

@@ -15,7 +15,7 @@ _REGISTRIES = re.compile(
     r"|registry\.npmjs\.org|deb\.debian\.org)\b"
 )
 _HOST = re.compile(r"\b(?:https?|oci)://([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)")
-# Names that no registry can have, of the licence and of XML namespaces, the metadata service of a
+# Names that no registry can have, of the license and of XML namespaces, the metadata service of a
 # cloud, and addresses by number.
 _HARMLESS = re.compile(
     r"(.*\.)?(example\.(com|org|net)|(cluster\.)?local|svc|test|invalid|apache\.org|w3\.org)"

@@ -16,7 +16,7 @@ _RETIRED = frozenset(
     {"pulse", "hands", "wish", "wishes", "course", "council", "telling", "heir", "linger"}
     | {"executor", "executors", "oplock", "concealed", "beside", "told", "said", "hopeless"}
     | {"cramped", "newborn", "heeding", "heeded", "standing", "slept", "untimely", "unwieldy"}
-    | {"lacking", "doomed", "unguarded", "offered", "dialled"}
+    | {"lacking", "doomed", "unguarded", "offered", "dialed"}
 )
 _RETIRED_OF_MODULES = _RETIRED | {
     "sight",

@@ -1,14 +1,14 @@
-"""Reasons and condition types: the managers use those of the catalogue, and all of them.
+"""Reasons and condition types: the managers use those of the catalog, and all of them.
 
-Uses contracts.conditions.catalogue, and the reasons of tenants, backups, restores and datacenters.
-A reason that the catalogue does not allow for a condition raises an error in a reconcile; these
+Uses contracts.conditions.catalog, and the reasons of tenants, backups, restores and datacenters.
+A reason that the catalog does not allow for a condition raises an error in a reconcile; these
 rules find it in the source.
 """
 
 import ast
 from collections.abc import Iterable, Iterator
 
-from contracts.conditions.catalogue import TYPES
+from contracts.conditions.catalog import TYPES
 from contracts.conditions.reasons_backup import RUN_REASONS
 from contracts.conditions.reasons_restore import RESTORE_REASONS
 from contracts.conditions.reasons_tenant import TENANT_REASONS
@@ -110,7 +110,7 @@ def findings(source: Source) -> Iterator[tuple[int, str, str | None]]:
 
 
 def unstated_types(sources: Iterable[Source]) -> list[str]:
-    """Condition types of the catalogue that no ConditionUpdate has.
+    """Condition types of the catalog that no ConditionUpdate has.
 
     A type may be named by a constant of a module, which another one may import.
     """
@@ -142,15 +142,15 @@ def _constants_of_module(source: Source) -> Iterator[tuple[str, str]]:
             yield name, text
 
 
-def unused_reasons(sources: Iterable[Source], catalogue: Iterable[str]) -> list[str]:
-    """Reasons of a catalogue that no string in the code is equal to."""
+def unused_reasons(sources: Iterable[Source], catalog: Iterable[str]) -> list[str]:
+    """Reasons of a catalog that no string in the code is equal to."""
     said = {
         node.value
         for source in sources
         for node in source.nodes
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    return sorted({*catalogue} - said)
+    return sorted({*catalog} - said)
 
 
 def _calls(nodes: Iterable[ast.AST]) -> Iterator[ast.Call]:
@@ -211,25 +211,25 @@ _DATACENTERS = f"{_OF_DATACENTERS}status.py"
 
 RULES = (
     Rule(
-        "a reason of an outcome is in the catalogue",
+        "a reason of an outcome is in the catalog",
         outcome_reason,
         below("managers"),
         invalid=(
             Source(_PLAN, "Wait('Thinking', 'slow')"),
             Source(_PLAN, "Blocked(reason='Undecided', message='x')"),
             Source(_PLAN, "_blocked('Undecided', 'x')"),
-            # In the catalogue, but not for these conditions.
+            # In the catalog, but not for these conditions.
             Source(_PLAN, "Blocked('StaticUnsealInUse', 'x')"),
         ),
         valid=(
             Source(_PLAN, "Blocked('ForeignObject', 'x')"),
             Source(_PLAN, "Wait(reason, 'computed elsewhere')"),
-            # In the other catalogue: see the next rule.
+            # In the other catalog: see the next rule.
             Source(_TENANTS, "Wait('Thinking', 'slow')"),
         ),
     ),
     Rule(
-        "a reason of a tenant is in its catalogue",
+        "a reason of a tenant is in its catalog",
         tenant_reason,
         below("managers"),
         invalid=(
@@ -245,7 +245,7 @@ RULES = (
         ),
     ),
     Rule(
-        "a reason of a datacenter is in its catalogue",
+        "a reason of a datacenter is in its catalog",
         datacenter_reason,
         below("managers"),
         invalid=(
@@ -260,7 +260,7 @@ RULES = (
         ),
     ),
     Rule(
-        "a condition has a type and a reason of the catalogue",
+        "a condition has a type and a reason of the catalog",
         finding_reason,
         below("managers"),
         invalid=(

@@ -1,14 +1,14 @@
 """No reason is removed, and a test expects each of them."""
 
-from baoctl.generate.conditions import catalogue_lines
+from baoctl.generate.conditions import catalog_lines
 from baoctl.generate.main import SHOWN_FILE
-from contracts.conditions.catalogue import REASONS
+from contracts.conditions.catalog import REASONS
 from tests.house.checkout import LAYERS, ROOT, Source, python_sources
 from tests.house.expected_reasons import removed, unexpected
 from tests.house.rule import expect_none
 
-# These iterate over the whole catalogue.
-_OF_THE_CATALOGUE = (
+# These iterate over the whole catalog.
+_OF_THE_CATALOG = (
     "tests/house/",
     "tests/contracts/conditions/test_condition.py",
     "tests/baoctl/",
@@ -17,20 +17,20 @@ _OF_THE_CATALOGUE = (
 
 def _tests() -> list[Source]:
     sources = python_sources("tests", "e2e")
-    return [source for source in sources if not source.path.startswith(_OF_THE_CATALOGUE)]
+    return [source for source in sources if not source.path.startswith(_OF_THE_CATALOG)]
 
 
 def test_no_released_reason_was_removed() -> None:
     before = (ROOT / SHOWN_FILE).read_text(encoding="utf-8")
     expect_none(
-        removed(before, catalogue_lines()),
+        removed(before, catalog_lines()),
         "removed conditions and reasons, which users may wait for",
     )
 
 
 def test_every_reason_is_on_the_list() -> None:
     before = (ROOT / SHOWN_FILE).read_text(encoding="utf-8")
-    new = removed(catalogue_lines(), before)
+    new = removed(catalog_lines(), before)
     expect_none(new, f"reasons missing in {SHOWN_FILE}: run python -m baoctl.generate conditions")
 
 
@@ -41,8 +41,8 @@ def test_every_reason_is_expected_by_a_test() -> None:
 
 def test_a_removed_reason_is_reported() -> None:
     line = "Ready/NotReady"
-    assert removed(catalogue_lines(), catalogue_lines().replace(f"{line}\n", "")) == [line]
-    assert removed("Ready good\n", catalogue_lines().replace("Ready good", "Ready bad")) == [
+    assert removed(catalog_lines(), catalog_lines().replace(f"{line}\n", "")) == [line]
+    assert removed("Ready good\n", catalog_lines().replace("Ready good", "Ready bad")) == [
         "Ready good"
     ]
 

@@ -1,6 +1,6 @@
-"""Every condition and reason of the catalogue is used."""
+"""Every condition and reason of the catalog is used."""
 
-from contracts.conditions.catalogue import REASONS, TYPES
+from contracts.conditions.catalog import REASONS, TYPES
 from contracts.conditions.reasons_tenant import TENANT_REASONS
 from contracts.datacenter.reasons import DATACENTER_REASONS
 from tests.house.checkout import LAYERS, Source, python_sources
@@ -13,8 +13,8 @@ from tests.house.reasons import (
 )
 from tests.house.rule import expect_none
 
-_CATALOGUE = (
-    "contracts/conditions/catalogue.py",
+_CATALOG = (
+    "contracts/conditions/catalog.py",
     "contracts/conditions/reasons.py",
     "contracts/datacenter/reasons.py",
     "contracts/conditions/reasons_networking.py",
@@ -24,8 +24,8 @@ _CATALOGUE = (
 
 
 def _is_use(source: Source) -> bool:
-    """The catalogue itself and the examples in this folder do not count."""
-    return source.path not in _CATALOGUE and not source.path.startswith("tests/house/")
+    """The catalog itself and the examples in this folder do not count."""
+    return source.path not in _CATALOG and not source.path.startswith("tests/house/")
 
 
 def test_every_reason_is_used() -> None:

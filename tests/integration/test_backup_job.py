@@ -186,13 +186,13 @@ async def test_retention_deletes_only_outdated_snapshots_of_the_cluster(
     ours = [store_snapshot(store, key) for key in older]
     foreign = store_snapshot(store, BackupKey("prod", "ns", "c", began, "ffffffff"), "another-uid")
     upgrade = store_snapshot(store, BackupKey("prod", "ns", "c", began, "eeeeeeee", "pre-upgrade"))
-    neighbour = store_snapshot(store, BackupKey("prod", "ns", "cd", began, "dddddddd"))
+    neighbor = store_snapshot(store, BackupKey("prod", "ns", "cd", began, "dddddddd"))
     bare = BackupKey("prod", "ns", "c", began, "cccccccc").text
     store.write(bare, b"a snapshot that was never finished")
     rules = retention(2, protected=(ours[1],))
     report = await back_up(replace(job.env, retention=rules), job.here)
     left = {key for key in store.keys("") if key.endswith(".snap")}
-    assert left == {KEY, ours[1], ours[3], foreign, upgrade, neighbour, bare}
+    assert left == {KEY, ours[1], ours[3], foreign, upgrade, neighbor, bare}
     assert (report.deleted, report.retention_message) == (2, retained_message(1))
     assert not [key for key in store.keys("") if key.removesuffix(".json") in (ours[0], ours[2])]
 

@@ -169,7 +169,7 @@ def test_an_agent_is_accepted_in_a_privileged_namespace(place: Place) -> None:
     client.patch(kinds.DAEMON_SET, where, name, {"metadata": {"labels": {"a": "b"}}})
 
 
-_CLOSED = "in a DaemonSet of a datacenter, if an administrator labelled the namespace"
+_CLOSED = "in a DaemonSet of a datacenter, if an administrator labeled the namespace"
 BEYOND: dict[str, tuple[dict[str, Any], Callable[[Object], object], str]] = {
     "a directory of the node": (
         {}, lambda pod: pod["securityContext"].update(runAsNonRoot=True, runAsUser=1), _CLOSED,

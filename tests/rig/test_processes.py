@@ -65,7 +65,7 @@ def _start(table: ProcessTable, name: str, *argv: str) -> Identity:
     return identity
 
 
-def test_a_process_is_started_signalled_and_stopped(table: ProcessTable) -> None:
+def test_a_process_is_started_signaled_and_stopped(table: ProcessTable) -> None:
     identity = _start(table, "one", "sleep", "600")
     assert not table.start("one", Command(["sleep", "600"], {})), "already running"
     assert table.running("one") == identity

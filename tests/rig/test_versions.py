@@ -112,7 +112,7 @@ def test_an_npm_lock_file_has_hashes_and_no_registry() -> None:
     packages = orjson.loads(text)["packages"]
     assert [name for name, package in packages.items() if name and "integrity" not in package] == []
     # The file contains no registry and no URL: after `npm install --package-lock-only`, remove
-    # "resolved", "funding" and licences that are links.
+    # "resolved", "funding" and licenses that are links.
     assert "://" not in text
 
 

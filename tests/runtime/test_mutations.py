@@ -22,7 +22,7 @@ def stored_object(store: Store) -> Object:
 
 
 def set_a_member(obj: Object) -> None:
-    obj["data"]["colour"] = "red"
+    obj["data"]["color"] = "red"
 
 
 def drop_a_label(obj: Object) -> None:

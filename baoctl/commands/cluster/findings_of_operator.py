@@ -25,7 +25,7 @@ from baoctl.commands.cluster.observed import (
     text,
 )
 from baoctl.commands.cluster.status import deletion_of
-from contracts.conditions.catalogue import REASONS
+from contracts.conditions.catalog import REASONS
 from contracts.naming.installation import NAMESPACE
 from contracts.naming.names import FINALIZER
 from contracts.naming.ports import API

@@ -19,7 +19,7 @@ from baoctl.commands.cluster.observed import (
     text,
 )
 from baoctl.commands.cluster.status import EXPIRY_WARNING_DAYS, days_left, view_of
-from contracts.conditions.catalogue import REASONS
+from contracts.conditions.catalog import REASONS
 from contracts.naming import labels, names
 from runtime.types import Object, key_of, labels_of
 

@@ -26,7 +26,7 @@ from baoctl.commands.cluster.observed import (
 )
 from baoctl.commands.cluster.rights import MissingRight
 from baoctl.exit_codes import ExitCode
-from contracts.conditions.catalogue import REASONS, TYPES
+from contracts.conditions.catalog import REASONS, TYPES
 from contracts.conditions.reason import NO_ACTION
 from contracts.naming import labels
 from runtime.types import Object, key_of, labels_of

@@ -45,7 +45,7 @@ class ListenerSpec(ApiModel):
     proxy_protocol_authorized_addrs: tuple[_Network, ...] = Field(
         default=(),
         description=(
-            "Addresses or ranges of the proxies; required by all behaviours except use_always."
+            "Addresses or ranges of the proxies; required by all behaviors except use_always."
         ),
         examples=[["192.0.2.0/24"]],
         max_length=32,

@@ -31,7 +31,7 @@ class Recipient(ApiModel):
         alias="pgpPublicKey",
         description=(
             "OpenPGP public key with which the share is encrypted: the binary key in base64, as "
-            "printed by gpg --export <user> | base64 -w0. Not armoured."
+            "printed by gpg --export <user> | base64 -w0. Not armored."
         ),
         examples=["mQENBGc..."],
         min_length=1,

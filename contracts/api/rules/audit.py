@@ -9,8 +9,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contracts.api.cluster.audit import ACCEPTED_OPTIONS, Audit
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.rules.checks import Predicate, all_of, group, has, is_set, it
-from contracts.api.rules.combinators import offences, rule
-from contracts.api.rules.rule import FORBIDDEN, REQUIRED, FindOffences, Offence, Old, Rule, RuleOf
+from contracts.api.rules.combinators import invalid_fields, rule
+from contracts.api.rules.rule import (
+    FORBIDDEN,
+    REQUIRED,
+    FindInvalidFields,
+    InvalidField,
+    Old,
+    Rule,
+    RuleOf,
+)
 from contracts.api.rules.server import needs
 from contracts.api.values.field_path import values_at
 from contracts.api.values.pod_paths import (
@@ -35,7 +43,7 @@ _PATH_RULE = (
 )
 
 
-def _missing_options(device: Audit) -> Iterator[Offence]:
+def _missing_options(device: Audit) -> Iterator[InvalidField]:
     free = device.options or {}
     if device.type == "file" and not (device.file_options or free.get("file_path")):
         yield "fileOptions", None
@@ -43,34 +51,34 @@ def _missing_options(device: Audit) -> Iterator[Offence]:
         yield "httpOptions", None
 
 
-def _unknown_options(device: Audit) -> Iterator[Offence]:
+def _unknown_options(device: Audit) -> Iterator[InvalidField]:
     for key, value in (device.options or {}).items():
         plain = isinstance(value, str | bool | int | float)
         if key not in ACCEPTED_OPTIONS[device.type] or not plain:
             yield "options", key
 
 
-def _device_files(spec: ClusterSpec) -> Iterable[Offence]:
+def _device_files(spec: ClusterSpec) -> Iterable[InvalidField]:
     return values_at(spec, "audit[].fileOptions.filePath")
 
 
-def _option_files(spec: ClusterSpec) -> Iterator[Offence]:
+def _option_files(spec: ClusterSpec) -> Iterator[InvalidField]:
     for path, device in values_at(spec, "audit[]"):
         free = (device.options or {}).get("file_path")
         if device.file_options is None and device.type == "file" and free is not None:
             yield f"{path}.options", free
 
 
-def _request_files(spec: ClusterSpec) -> Iterable[Offence]:
+def _request_files(spec: ClusterSpec) -> Iterable[InvalidField]:
     return values_at(spec, "selfInit.requests[].auditDevice.fileOptions.filePath")
 
 
-def _misplaced(find: Callable[[ClusterSpec], Iterable[Offence]]) -> FindOffences:
+def _misplaced(find: Callable[[ClusterSpec], Iterable[InvalidField]]) -> FindInvalidFields:
     """Return a function that finds audit files outside of their volume. They must not be in the
     data volume: a full data volume stops the server, and the server has no permission for a
     directory below its root."""
 
-    def find_offences(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    def find_invalid_fields(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
         storage = new.spec.audit_file_storage
         for path, file in find(new.spec):
             if file in NO_FILE:
@@ -82,7 +90,7 @@ def _misplaced(find: Callable[[ClusterSpec], Iterable[Offence]]) -> FindOffences
             ):
                 yield f"spec.{path}", file
 
-    return find_offences
+    return find_invalid_fields
 
 
 def _is_placed(file: str) -> str:
@@ -90,14 +98,14 @@ def _is_placed(file: str) -> str:
     return f"{file} in {list(NO_FILE)} || ({is_set('auditFileStorage.mountPath')} && {below})"
 
 
-def _prefixes(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _prefixes(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     if not new.spec.configuration.allow_audit_log_prefixing:
         for position, device in enumerate(new.spec.audit):
             if (device.options or {}).get("prefix"):
                 yield f"spec.audit[{position}].options", "prefix"
 
 
-def _http_devices(spec: ClusterSpec) -> Iterator[Offence]:
+def _http_devices(spec: ClusterSpec) -> Iterator[InvalidField]:
     for position, device in enumerate(spec.audit):
         if device.type == "http":
             yield f"spec.audit[{position}].type", "http"
@@ -131,7 +139,7 @@ AUDIT_RULES: tuple[Rule, ...] = (
         _DEVICES,
         _DEVICES,
         "must be set, because it has the destination of the device; add it",
-        offences(_DEVICES, _missing_options),
+        invalid_fields(_DEVICES, _missing_options),
     ),
     RuleOf(
         "audit-options-known",
@@ -140,7 +148,7 @@ AUDIT_RULES: tuple[Rule, ...] = (
         "must have only the options of this type of device, as text, number or boolean: "
         + "; ".join(f"{kind}: {', '.join(keys)}" for kind, keys in ACCEPTED_OPTIONS.items())
         + ". Remove the key",
-        offences(_DEVICES, _unknown_options),
+        invalid_fields(_DEVICES, _unknown_options),
     ),
     rule(
         "audit-name",

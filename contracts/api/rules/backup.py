@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 from contracts.api.cluster.backup import Backup
 from contracts.api.rules.checks import exactly_one, group, has, is_set, it
-from contracts.api.rules.combinators import offences, prefix_rules, rule
-from contracts.api.rules.rule import REQUIRED, Offence, Rule, RuleOf
+from contracts.api.rules.combinators import invalid_fields, prefix_rules, rule
+from contracts.api.rules.rule import REQUIRED, InvalidField, Rule, RuleOf
 from contracts.api.rules.snapshot_store import TARGET_RULES
 from contracts.api.rules.spec import JOB_ROLES
 from contracts.api.values import cron
@@ -25,7 +25,7 @@ _TEST = "spec.backup.restoreTest"
 _EVERY_FEW_MINUTES = Pattern(r"^([^ ]*,)?\*(/([1-9]|1[0-4]))?[ ,]")
 
 
-def _bad_schedule(backup: Backup) -> Iterator[Offence]:
+def _bad_schedule(backup: Backup) -> Iterator[InvalidField]:
     for path in ("schedule", "restoreTest.schedule"):
         text = value_at(backup, path)
         if not text or _EVERY_FEW_MINUTES.found_in(text):
@@ -60,7 +60,7 @@ BACKUP_RULES: tuple[Rule, ...] = (
         "spec.backup.schedule",
         "spec.backup.schedule",
         _SCHEDULE,
-        offences("spec.backup", _bad_schedule),
+        invalid_fields("spec.backup", _bad_schedule),
     ),
     *map(_hasty_rule, ("spec.backup.schedule", f"{_TEST}.schedule")),
     *prefix_rules(TARGET_RULES, "backup", "spec.backup.target"),

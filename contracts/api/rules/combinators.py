@@ -2,9 +2,9 @@
 
 Uses contracts.api.rules.checks and contracts.api.values.field_path. Called by the rule modules of
 this package. `rule` takes a Predicate, which has both forms; or a Find, for conditions that CEL
-cannot express. `offences` and `duplicates` are for the Python form of a rule that returns several
-fields. `prefix_rules` moves the rules of a part of the spec to its path in an object. `hardened`
-and the functions after it declare rules of profile Hardened.
+cannot express. `invalid_fields` and `duplicates` are for the Python form of a rule that returns
+several fields. `prefix_rules` moves the rules of a part of the spec to its path in an object.
+`hardened` and the functions after it declare rules of profile Hardened.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -12,7 +12,7 @@ from typing import Any, TypedDict, Unpack
 
 from contracts.api.meta import ApiModel
 from contracts.api.rules.checks import Predicate, Value, either, group, has, is_set, it
-from contracts.api.rules.rule import FORBIDDEN, CelReason, FindOffencesOf, Offence, RuleOf
+from contracts.api.rules.rule import FORBIDDEN, CelReason, FindInvalidFieldsOf, InvalidField, RuleOf
 from contracts.api.values.field_path import joined, nodes_at, value_at, values_at
 
 Find = Callable[[Any], Any]
@@ -50,23 +50,25 @@ def rule(
         at=at,
         field=joined(at, field),
         message=message,
-        find_offences=_offences_of_check(at, more.get("names", field), holds, more)
+        find_invalid_fields=_invalid_fields_of_check(at, more.get("names", field), holds, more)
         if isinstance(holds, Predicate)
-        else _offences_of_find(at, field, holds),
+        else _invalid_fields_of_find(at, field, holds),
         cel=holds.cel if isinstance(holds, Predicate) else more.get("cel", ""),
         got=str(got),
         reason=more.get("reason", "FieldValueInvalid"),
     )
 
 
-def _offences_of_check(at: str, field: str, check: Predicate, more: More) -> FindOffencesOf[Any]:
+def _invalid_fields_of_check(
+    at: str, field: str, check: Predicate, more: More
+) -> FindInvalidFieldsOf[Any]:
     got = more.get("got")
     shown = got if isinstance(got, Value) else it(field)
     if "shows" in more:
         shown = _value_of(more["shows"])
     about_changes = "oldSelf" in check.cel
 
-    def find_offences(new: Any, old: Any) -> Iterator[Offence]:
+    def find_invalid_fields(new: Any, old: Any) -> Iterator[InvalidField]:
         was = None
         if about_changes:
             was = value_at(old, at) if at and old is not None else old
@@ -83,7 +85,7 @@ def _offences_of_check(at: str, field: str, check: Predicate, more: More) -> Fin
             else:
                 yield joined(path, field), shown.of(node, was)
 
-    return find_offences
+    return find_invalid_fields
 
 
 def _value_of(shows: str | Find | None) -> Value:
@@ -92,30 +94,32 @@ def _value_of(shows: str | Find | None) -> Value:
     return Value("", lambda now, was: None if shows is None else shows(now))
 
 
-def _offences_of_find(at: str, field: str, find: Find) -> FindOffencesOf[Any]:
-    def find_offences(new: Any, old: Any) -> Iterator[Offence]:
+def _invalid_fields_of_find(at: str, field: str, find: Find) -> FindInvalidFieldsOf[Any]:
+    def find_invalid_fields(new: Any, old: Any) -> Iterator[InvalidField]:
         for path, node in nodes_at(new, at):
             value = None if node is None else find(node)
             if value is not None:
                 yield joined(path, field), value
 
-    return find_offences
+    return find_invalid_fields
 
 
-def offences(at: str, find: Callable[[Any], Iterable[Offence]]) -> FindOffencesOf[Any]:
-    """Return the Python form of a rule; `find` yields offences relative to each node."""
+def invalid_fields(
+    at: str, find: Callable[[Any], Iterable[InvalidField]]
+) -> FindInvalidFieldsOf[Any]:
+    """Return the Python form of a rule; `find` yields invalid fields relative to each node."""
 
-    def find_offences(new: Any, old: Any) -> Iterator[Offence]:
+    def find_invalid_fields(new: Any, old: Any) -> Iterator[InvalidField]:
         for path, node in nodes_at(new, at):
             for field, value in find(node) if node is not None else ():
                 yield joined(path, field), value
 
-    return find_offences
+    return find_invalid_fields
 
 
 def duplicates(
     model: ApiModel, *paths: str, key: Callable[[Any], Hashable] = lambda value: value
-) -> Iterator[Offence]:
+) -> Iterator[InvalidField]:
     """Yield the values at these paths whose key an earlier value has."""
     seen: set[Hashable] = set()
     for path in paths:
@@ -129,7 +133,7 @@ def duplicates(
 def unique(id: str, at: str, field: str, path: str, message: str) -> RuleOf[Any]:
     """Return a rule that the values at a path below a node are unique; it has no CEL."""
     return RuleOf(
-        id, at, joined(at, field), message, offences(at, lambda node: duplicates(node, path))
+        id, at, joined(at, field), message, invalid_fields(at, lambda node: duplicates(node, path))
     )
 
 
@@ -142,7 +146,9 @@ def prefix_rules(rules: Iterable[RuleOf[Any]], prefix: str, place: str) -> tuple
             at=joined(place, part_rule.at),
             field=joined(place, part_rule.field),
             message=part_rule.message,
-            find_offences=offences(place, lambda part: part_rule.find_offences(part, None)),
+            find_invalid_fields=invalid_fields(
+                place, lambda part: part_rule.find_invalid_fields(part, None)
+            ),
             cel=part_rule.cel,
             got=part_rule.got,
             reason=part_rule.reason,
@@ -155,7 +161,7 @@ def immutable_spec(what: str, advice: str) -> RuleOf[Any]:
     """Return the rule that the spec of a kind that runs once is immutable; `advice` is the
     alternative to a change."""
 
-    def find_offences(new: Any, old: Any) -> Iterator[Offence]:
+    def find_invalid_fields(new: Any, old: Any) -> Iterator[InvalidField]:
         # metadata.generation counts the changes of a spec, so that it detects a change that a CRD
         # without the rule accepted, also if the old object is unknown.
         if new.metadata.generation > 1 or (old is not None and new.spec != old.spec):
@@ -163,7 +169,13 @@ def immutable_spec(what: str, advice: str) -> RuleOf[Any]:
 
     message = f"is immutable, because it runs once; {advice}"
     return RuleOf(
-        f"{what}-fixed", "spec", "spec", message, find_offences, "self == oldSelf", reason=FORBIDDEN
+        f"{what}-fixed",
+        "spec",
+        "spec",
+        message,
+        find_invalid_fields,
+        "self == oldSelf",
+        reason=FORBIDDEN,
     )
 
 

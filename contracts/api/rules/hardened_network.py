@@ -14,8 +14,8 @@ from contracts.api.rules.combinators import OFF, false, hardened
 from contracts.api.rules.rule import (
     FORBIDDEN,
     REQUIRED,
-    FindOffences,
-    Offence,
+    FindInvalidFields,
+    InvalidField,
     Old,
     Rule,
     RuleOf,
@@ -29,13 +29,13 @@ _SAFE_SCHEME = Pattern("^(https|s3)://")
 _IDENTITIES = ("credentialsSecretRef", "workloadIdentity", "roleArn", "pvc")
 
 
-def _in_profile(find: Callable[[ClusterSpec], Iterator[Offence]]) -> FindOffences:
-    def find_offences(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _in_profile(find: Callable[[ClusterSpec], Iterator[InvalidField]]) -> FindInvalidFields:
+    def find_invalid_fields(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
         if new.spec.profile == "Hardened":
             for field, value in find(new.spec):
                 yield f"spec.{field}", value
 
-    return find_offences
+    return find_invalid_fields
 
 
 def _selects_all_namespaces(peer: NetworkPolicyPeer) -> bool:
@@ -58,7 +58,7 @@ def _is_refused_in(peer: NetworkPolicyPeer) -> bool:
     return _is_refused_out(peer) or bool(peer.ip_block and is_wide(peer.ip_block.cidr))
 
 
-def _peers(spec: ClusterSpec) -> Iterator[Offence]:
+def _peers(spec: ClusterSpec) -> Iterator[InvalidField]:
     for where, is_refused in (
         ("trustedIngressPeers[]", _is_refused_in),
         ("ingressRules[].from[]", _is_refused_in),
@@ -69,7 +69,7 @@ def _peers(spec: ClusterSpec) -> Iterator[Offence]:
                 yield path, peer.ip_block.cidr if peer.ip_block else None
 
 
-def _wide_egress(spec: ClusterSpec) -> Iterator[Offence]:
+def _wide_egress(spec: ClusterSpec) -> Iterator[InvalidField]:
     for path, rule in values_at(spec, "network.egressRules[]"):
         if not any(peer.ip_block and is_wide(peer.ip_block.cidr) for peer in rule.to or ()):
             continue
@@ -113,7 +113,7 @@ def _needs_peers_and_ports(direction: str, peers: str, words: str) -> Rule:
     """Return the rule that each NetworkPolicy rule of this direction must have peers and ports."""
     rules = f"network.{direction}Rules"
 
-    def find(spec: ClusterSpec) -> Iterator[Offence]:
+    def find(spec: ClusterSpec) -> Iterator[InvalidField]:
         for path, rule in values_at(spec, f"{rules}[]"):
             body = rule.to_object()
             if not body.get(peers) or not body.get("ports"):
@@ -229,7 +229,7 @@ _OF_STORE = (
 )
 
 
-def store_offences(target: BackupTarget) -> Iterator[tuple[Rule, str, object]]:
+def invalid_store_fields(target: BackupTarget) -> Iterator[tuple[Rule, str, object]]:
     """Yield the rules of the profile that a store breaks: rule, relative field and value.
 
     For objects that refer to a cluster: CEL rules of the object cannot read the cluster's profile.

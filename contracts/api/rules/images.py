@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contracts import image_reference
 from contracts.api.cluster.image_verification import ImageVerification
 from contracts.api.rules.checks import Predicate, group, has, it
-from contracts.api.rules.combinators import offences, rule
+from contracts.api.rules.combinators import invalid_fields, rule
 from contracts.api.rules.reserved_names import no_system_secret
-from contracts.api.rules.rule import Offence, Rule, RuleOf
+from contracts.api.rules.rule import InvalidField, Rule, RuleOf
 from contracts.api.values.field_path import value_at
 from contracts.api.values.identity_pattern import IdentityPattern
 from contracts.api.violation import Explanation
@@ -51,7 +51,7 @@ def _bad_key(block: ImageVerification) -> str | None:
     return None
 
 
-def _bad_pattern(block: ImageVerification) -> Iterator[Offence]:
+def _bad_pattern(block: ImageVerification) -> Iterator[InvalidField]:
     for field in ("issuerRegExp", "subjectRegExp") if block.enabled else ():
         pattern = value_at(block, field)
         try:
@@ -60,7 +60,7 @@ def _bad_pattern(block: ImageVerification) -> Iterator[Offence]:
             yield field, pattern
 
 
-def _bad_log(block: ImageVerification) -> Iterator[Offence]:
+def _bad_log(block: ImageVerification) -> Iterator[InvalidField]:
     if block.enabled and block.keyless and block.ignore_tlog:
         yield "ignoreTlog", block.ignore_tlog
 
@@ -115,7 +115,7 @@ def _rules(name: str) -> tuple[Rule, ...]:
             at,
             "must be a regular expression of the RE2 syntax, which has no look-ahead, no "
             "back-reference and no sets within brackets; correct it, or use issuer and subject",
-            offences(at, _bad_pattern),
+            invalid_fields(at, _bad_pattern),
         ),
         RuleOf(
             f"{name}-log",
@@ -123,7 +123,7 @@ def _rules(name: str) -> tuple[Rule, ...]:
             at,
             "must be false with an identity: the log proves when its certificate was used; remove "
             "it, or set publicKey instead of the identity",
-            offences(at, _bad_log),
+            invalid_fields(at, _bad_log),
         ),
         no_system_secret(
             f"{name}-secret",

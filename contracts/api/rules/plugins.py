@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contracts.api.cluster.plugins import Plugin
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.rules.checks import exactly_one, it
-from contracts.api.rules.combinators import offences, rule
-from contracts.api.rules.rule import Offence, Old, Rule, RuleOf
+from contracts.api.rules.combinators import invalid_fields, rule
+from contracts.api.rules.rule import InvalidField, Old, Rule, RuleOf
 from contracts.api.rules.server import needs
 from contracts.api.values.field_path import value_at
 from contracts.api.values.pattern import Pattern
@@ -22,21 +22,21 @@ _FILES = ("command", "binaryName")
 _PIN = since("plugin-pin-optional")
 
 
-def _file_names(plugin: Plugin) -> Iterator[Offence]:
+def _file_names(plugin: Plugin) -> Iterator[InvalidField]:
     for field in _FILES:
         name = value_at(plugin, field)
         if name is not None and not _IS_PLAIN_NAME.found_in(name):
             yield field, name
 
 
-def _commands_without_image(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _commands_without_image(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     downloads = any(plugin.image for plugin in new.spec.plugins)
     for position, plugin in enumerate(new.spec.plugins):
         if downloads and plugin.command and not plugin.image:
             yield f"spec.plugins[{position}].command", plugin.command
 
 
-def _pins(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _pins(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     """Yield the missing pins without which the server does not start.
 
     From 2.7.0 on, the image reference may contain them (`operator validate-config` of 2.7.2).
@@ -64,7 +64,7 @@ def _missing_pins(plugin: Plugin) -> Iterator[str]:
         yield "sha256sum"
 
 
-def _twice(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _twice(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     seen = set()
     for position, plugin in enumerate(new.spec.plugins):
         key = (plugin.type, plugin.name)
@@ -73,12 +73,12 @@ def _twice(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         seen.add(key)
 
 
-def _all(spec: ClusterSpec) -> Iterator[Offence]:
+def _all(spec: ClusterSpec) -> Iterator[InvalidField]:
     for position, plugin in enumerate(spec.plugins):
         yield f"spec.plugins[{position}]", plugin.name
 
 
-def _seals(spec: ClusterSpec) -> Iterator[Offence]:
+def _seals(spec: ClusterSpec) -> Iterator[InvalidField]:
     if offers(spec.version, "plugin-stanza"):
         for position, plugin in enumerate(spec.plugins):
             if plugin.type == "kms":
@@ -100,7 +100,7 @@ PLUGIN_RULES: tuple[Rule, ...] = (
         _PLUGINS,
         "command and binaryName must be the name of a file in the plugin directory: letters, "
         "digits, dots, dashes and underscores, no path and no arguments; correct it",
-        offences(_PLUGINS, _file_names),
+        invalid_fields(_PLUGINS, _file_names),
         cel=" && ".join(
             f"(!has(self.{field}) || self.{field}.matches('{_PLAIN_NAME}'))" for field in _FILES
         ),

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contracts.api.cluster.recovery import InitialRecoveryKeys
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.rules.checks import either, group, has, it
-from contracts.api.rules.combinators import offences, rule, unique
-from contracts.api.rules.rule import Offence, Old, Rule, RuleOf
+from contracts.api.rules.combinators import invalid_fields, rule, unique
+from contracts.api.rules.rule import InvalidField, Old, Rule, RuleOf
 from contracts.api.values.openpgp import NotAKeyError, read_fingerprint, read_public_key
 from contracts.api.violation import Explanation
 
@@ -24,7 +24,7 @@ def initial_keys(cluster: OpenBaoCluster) -> InitialRecoveryKeys | None:
     return keys.initial if keys else None
 
 
-def _no_key(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _no_key(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     keys = initial_keys(new)
     if keys is None or new.status.initialized:
         # The shares exist: a later problem of a key must not stop a running cluster.
@@ -37,7 +37,7 @@ def _no_key(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
             yield f"{_INITIAL}.recipients[{position}].pgpPublicKey", Explanation(error)
 
 
-def _other_key(keys: InitialRecoveryKeys) -> Iterator[Offence]:
+def _other_key(keys: InitialRecoveryKeys) -> Iterator[InvalidField]:
     for position, recipient in enumerate(keys.recipients):
         fingerprint = (recipient.fingerprint or "").lower()
         if fingerprint and read_fingerprint(recipient.pgp_public_key) not in ("", fingerprint):
@@ -108,6 +108,6 @@ RECOVERY_RULES: tuple[Rule, ...] = (
         f"{_INITIAL}.recipients",
         "must be the fingerprint of pgpPublicKey, because another person could get the share; "
         "correct one of the two",
-        offences(_INITIAL, _other_key),
+        invalid_fields(_INITIAL, _other_key),
     ),
 )

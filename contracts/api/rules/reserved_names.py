@@ -12,8 +12,8 @@ from typing import Any
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.rules.checks import it
-from contracts.api.rules.combinators import offences, rule
-from contracts.api.rules.rule import FORBIDDEN, Offence, Old, Rule, RuleOf
+from contracts.api.rules.combinators import invalid_fields, rule
+from contracts.api.rules.rule import FORBIDDEN, InvalidField, Old, Rule, RuleOf
 from contracts.api.values.pattern import Pattern
 from contracts.naming import labels, names
 
@@ -52,7 +52,9 @@ def _metadata_rule(path: str) -> Rule:
         path,
         "must not have keys that start with openbao.org/ or openbao-, which are reserved for the "
         "operator and the servers; remove them",
-        offences(path, lambda keys: (("", key) for key in keys if RESERVED_KEY.found_in(key))),
+        invalid_fields(
+            path, lambda keys: (("", key) for key in keys if RESERVED_KEY.found_in(key))
+        ),
         cel=f"self.all(key, !{RESERVED_KEY.cel('key')})",
         got=f"self.filter(key, {RESERVED_KEY.cel('key')})[0]",
         reason=FORBIDDEN,
@@ -113,7 +115,7 @@ def no_system_secret(id: str, at: str, message: str = SYSTEM_SECRET_MESSAGE) -> 
 _INGRESS_NAME = "self.spec.ingress.tlsSecretName"
 
 
-def _ingress_secret(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _ingress_secret(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     ingress, own = new.spec.ingress, f"{new.metadata.name}-tls-server"
     name = ingress.tls_secret_name if ingress else None
     if name and SYSTEM_NAME.found_in(name) and name != own:

@@ -11,10 +11,10 @@ from typing import Any
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.restore import OpenBaoRestore
 from contracts.api.rules.checks import choose, either, group, has, is_set, it
-from contracts.api.rules.combinators import immutable_spec, offences, prefix_rules, rule
-from contracts.api.rules.hardened_network import store_offences
+from contracts.api.rules.combinators import immutable_spec, invalid_fields, prefix_rules, rule
+from contracts.api.rules.hardened_network import invalid_store_fields
 from contracts.api.rules.reserved_names import no_system_secret
-from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, RuleOf, broken_rules
+from contracts.api.rules.rule import FORBIDDEN, REQUIRED, InvalidField, RuleOf, broken_rules
 from contracts.api.rules.snapshot_store import DOTS, TARGET_RULES
 from contracts.api.values.pattern import Pattern
 from contracts.api.violation import Violation, format_value
@@ -39,7 +39,7 @@ _IN_CLUSTER = Pattern(
 """A URL with a Service or a private address as host."""
 
 
-def _foreign_type(plugin: Mapping[str, Any]) -> Iterator[Offence]:
+def _foreign_type(plugin: Mapping[str, Any]) -> Iterator[InvalidField]:
     if plugin.get("type") != "kms":
         yield "type", plugin.get("type")
 
@@ -147,7 +147,7 @@ RESTORE_RULES: tuple[RuleOf[OpenBaoRestore], ...] = (
         f"{_TEMPLATE}.plugins",
         f"{_TEMPLATE}.plugins",
         "must be of type kms, because the others are in the snapshot; remove them",
-        offences(f"{_TEMPLATE}.plugins[]", _foreign_type),
+        invalid_fields(f"{_TEMPLATE}.plugins[]", _foreign_type),
     ),
 )
 
@@ -166,5 +166,5 @@ def hardened_violations(restore: OpenBaoRestore, cluster: OpenBaoCluster) -> tup
         return ()
     return tuple(
         Violation(f"{_TARGET}.{field}".rstrip("."), format_value(value), rule.id, rule.message)
-        for rule, field, value in store_offences(target)
+        for rule, field, value in invalid_store_fields(target)
     )

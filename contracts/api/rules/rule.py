@@ -12,16 +12,16 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.violation import Violation, format_value
 
-Offence = tuple[str, Any]
+InvalidField = tuple[str, Any]
 """A field path, and the value that breaks a rule."""
 
 Kind = TypeVar("Kind")
 
-FindOffencesOf: TypeAlias = Callable[[Kind, Kind | None], Iterable[Offence]]
-"""Returns the offences of an object. The second argument is the object before an update; None on
-creation, or if it is unknown."""
+FindInvalidFieldsOf: TypeAlias = Callable[[Kind, Kind | None], Iterable[InvalidField]]
+"""Returns the invalid fields of an object. The second argument is the object before an update; None
+on creation, or if it is unknown."""
 
-FindOffences: TypeAlias = FindOffencesOf[OpenBaoCluster]
+FindInvalidFields: TypeAlias = FindInvalidFieldsOf[OpenBaoCluster]
 Old: TypeAlias = OpenBaoCluster | None
 """A cluster before an update."""
 
@@ -44,7 +44,7 @@ class RuleOf(Generic[Kind]):
     at: str
     field: str
     message: str
-    find_offences: FindOffencesOf[Kind]
+    find_invalid_fields: FindInvalidFieldsOf[Kind]
     cel: str = ""
     got: str = ""
     reason: CelReason = "FieldValueInvalid"
@@ -65,5 +65,5 @@ Rule: TypeAlias = RuleOf[OpenBaoCluster]
 def broken_rules(rules: Iterable[RuleOf[Kind]], new: Kind, old: Kind | None) -> Iterator[Violation]:
     """Return the violations of an object, in the order of the rules."""
     for rule in rules:
-        for field, value in rule.find_offences(new, old):
+        for field, value in rule.find_invalid_fields(new, old):
             yield Violation(field, format_value(value), rule.id, rule.message)

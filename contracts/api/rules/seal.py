@@ -10,7 +10,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.rules.checks import Predicate, all_of, both, either, group, has, it
 from contracts.api.rules.combinators import rule
 from contracts.api.rules.reserved_names import SYSTEM_NAME
-from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, Old, Rule, RuleOf
+from contracts.api.rules.rule import FORBIDDEN, REQUIRED, InvalidField, Old, Rule, RuleOf
 from contracts.api.values.pattern import Pattern
 from contracts.server_features import FEATURES, offers
 
@@ -31,14 +31,14 @@ _PLUGIN_SEALS = ("awskms", "azurekeyvault", "gcpckms", "ocikms", "pkcs11")
 _TOO_OLD = Pattern(r"^v?([01]\.|2\.[0-3]\.)")
 
 
-def _block_of_another(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _block_of_another(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     unseal = new.spec.unseal
     for seal, block in BLOCKS.items():
         if seal != unseal.type and getattr(unseal, block) is not None:
             yield "spec.unseal", Unseal.model_fields[block].alias
 
 
-def _seal_plugin(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _seal_plugin(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     seal, version = new.spec.unseal.type, new.spec.version
     if seal not in _PLUGIN_SEALS or offers(version, "built-in-cloud-kms"):
         return

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contracts.api.cluster.seal_hsm import Kmip, Pkcs11Runtime
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.rules.checks import exactly_one, has, it
-from contracts.api.rules.combinators import duplicates, offences, rule
+from contracts.api.rules.combinators import duplicates, invalid_fields, rule
 from contracts.api.rules.reserved_names import CLOUD_VARIABLE, RESERVED_VARIABLE
-from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, Old, Rule, RuleOf
+from contracts.api.rules.rule import FORBIDDEN, REQUIRED, InvalidField, Old, Rule, RuleOf
 from contracts.api.values.field_path import value_at, values_at
 from contracts.api.values.pattern import Pattern
 
@@ -25,27 +25,27 @@ _VARIABLES = ("env[].name", "fileEnv[].name")
 _BUILT_IN = ("shamir", "static", "transit", "kmip", "aead")
 
 
-def _kmip_fields(kmip: Kmip) -> Iterator[Offence]:
+def _kmip_fields(kmip: Kmip) -> Iterator[InvalidField]:
     newest = kmip.newest()
     for field in ("endpoint", "kmsKeyID", "clientCert", "clientKey"):
         if value_at(newest, field) is None:
             yield field, None
 
 
-def _oci_login(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _oci_login(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     unseal = new.spec.unseal
     if unseal.ocikms is not None and unseal.secret_name and not unseal.ocikms.by_api_key:
         yield "spec.unseal.ocikms.authTypeAPIKey", False
 
 
-def _runtime_taken(runtime: Pkcs11Runtime) -> Iterator[Offence]:
+def _runtime_taken(runtime: Pkcs11Runtime) -> Iterator[InvalidField]:
     for path in _VARIABLES:
         for field, name in values_at(runtime, path):
             if RESERVED_VARIABLE.found_in(name) or CLOUD_VARIABLE.found_in(name):
                 yield field, name
 
 
-def _kms_plugin(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _kms_plugin(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     kms = new.spec.unseal.kms
     if kms is None:
         return
@@ -54,7 +54,7 @@ def _kms_plugin(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield "spec.unseal.kms.pluginName", kms.plugin_name
 
 
-def _kms_config(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _kms_config(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     kms = new.spec.unseal.kms
     for name in (kms.config if kms else None) or {}:
         if not _ATTRIBUTE.found_in(name) or name in _NOT_FOR_PLUGINS:
@@ -87,7 +87,7 @@ SEAL_BLOCK_RULES: tuple[Rule, ...] = (
         "spec.unseal.kmip",
         "spec.unseal.kmip",
         "must be set for the seal kmip; add it",
-        offences("spec.unseal.kmip", _kmip_fields),
+        invalid_fields("spec.unseal.kmip", _kmip_fields),
         reason=REQUIRED,
     ),
     RuleOf(
@@ -113,7 +113,7 @@ SEAL_BLOCK_RULES: tuple[Rule, ...] = (
         "must not set variables that start with LD_, BAO_, VAULT_, KUBERNETES_, PYTHON, AWS_, "
         "AZURE_ or GOOGLE_, nor HOME, PATH, GODEBUG or GOTRACEBACK: they are reserved for the "
         "server; use libraryPath for libraries",
-        offences(_RUNTIME, _runtime_taken),
+        invalid_fields(_RUNTIME, _runtime_taken),
         cel=(
             f"(!has(self.env) || self.env.all(e, {_FREE})) && "
             f"(!has(self.fileEnv) || self.fileEnv.all(e, {_FREE}))"
@@ -125,7 +125,7 @@ SEAL_BLOCK_RULES: tuple[Rule, ...] = (
         _RUNTIME,
         _RUNTIME,
         "must be unique in env and fileEnv; remove one of the variables",
-        offences(_RUNTIME, lambda runtime: duplicates(runtime, *_VARIABLES)),
+        invalid_fields(_RUNTIME, lambda runtime: duplicates(runtime, *_VARIABLES)),
     ),
     RuleOf(
         "kms-plugin",

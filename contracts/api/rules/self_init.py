@@ -12,7 +12,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.meta import ApiModel
 from contracts.api.rules.checks import Predicate, either, group, has, it
 from contracts.api.rules.combinators import rule, unique
-from contracts.api.rules.rule import FORBIDDEN, REQUIRED, CelReason, Offence, Old, Rule, RuleOf
+from contracts.api.rules.rule import FORBIDDEN, REQUIRED, CelReason, InvalidField, Old, Rule, RuleOf
 from contracts.api.values.url import HTTPS
 
 JWT_MOUNT = "jwt-operator"
@@ -22,7 +22,7 @@ _OPERATORS_OWN = it("path", of="r").one_of(
 DOCUMENT_MAX = 512 * 1024
 
 
-def _job_roles(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _job_roles(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     taken = {OPERATOR_ROLE}
     for job in DEFAULTS:
         name = job_role(new.spec, job)
@@ -42,7 +42,7 @@ def _length(value: Any) -> int:
     return sum(map(_length, value)) if isinstance(value, tuple) else 1
 
 
-def _too_long(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _too_long(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     requests = new.spec.self_init.requests if new.spec.self_init else ()
     initial = new.spec.recovery_keys.initial if new.spec.recovery_keys else None
     keys = _length(initial) if initial else 0
@@ -75,7 +75,7 @@ def _requests_rule(
     request: Predicate,
     reason: CelReason = "FieldValueInvalid",
 ) -> Rule:
-    """Return a rule at spec.selfInit; its offences are the requests for which `request` holds."""
+    """Return a rule at spec.selfInit; the requests for which `request` holds are invalid."""
     each = ("requests[]", request)
     return rule(id, _SELF_INIT, "requests", message, holds, names="path", each=each, reason=reason)
 

@@ -13,7 +13,7 @@ from contracts.api.meta import ApiModel
 from contracts.api.rules.audit import OWN_OPTIONS
 from contracts.api.rules.checks import all_of, any_of, group, has, it
 from contracts.api.rules.combinators import rule
-from contracts.api.rules.rule import REQUIRED, FindOffences, Offence, Old, Rule, RuleOf
+from contracts.api.rules.rule import REQUIRED, FindInvalidFields, InvalidField, Old, Rule, RuleOf
 from contracts.api.values.field_path import nodes_at, value_at
 from contracts.api.values.pattern import Pattern
 from contracts.api.violation import Explanation
@@ -83,10 +83,10 @@ def _token_header(request: SelfInitRequest) -> str | None:
     return next((name for name in request.headers or () if name.lower() in _TOKEN_HEADERS), None)
 
 
-def _since(feature: str, field: str, find: FindInRequest) -> FindOffences:
+def _since(feature: str, field: str, find: FindInRequest) -> FindInvalidFields:
     """Return a function that finds requests with the field, if spec.version lacks the feature."""
 
-    def too_old(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    def too_old(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
         if not offers(new.spec.version, feature):
             for path, request in nodes_at(new, _REQUESTS):
                 if find(request):

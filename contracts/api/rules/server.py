@@ -13,7 +13,7 @@ from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.meta import ApiModel
 from contracts.api.rules.checks import duration, group, has, if_set, is_set, it
 from contracts.api.rules.combinators import rule
-from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, Old, Rule, RuleOf
+from contracts.api.rules.rule import FORBIDDEN, REQUIRED, InvalidField, Old, Rule, RuleOf
 from contracts.api.values.field_path import value_at
 from contracts.api.values.pod_paths import is_below, is_below_cel
 from contracts.api.violation import Explanation
@@ -30,7 +30,7 @@ _DEAD_AFTER = "1m"
 _LOG_FOLDERS = (mount_paths.LOGS, mount_paths.SYSTEM_LOGS, mount_paths.TMP)
 
 
-def _log_places(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _log_places(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     """Find log files in directories with data, keys or programs of the server."""
     logging = new.spec.configuration.logging or Logging()
     folders = [*_LOG_FOLDERS]
@@ -64,7 +64,7 @@ def wants_metrics_listener(spec: ClusterSpec) -> bool:
     return listener.enabled
 
 
-def _listener_acme(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _listener_acme(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     if wants_metrics_listener(new.spec) and new.spec.tls.mode == "ACME":
         yield f"{_METRICS}.metricsOnlyListener", "ACME"
 
@@ -72,7 +72,7 @@ def _listener_acme(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 _LEAST_PORT = 1024
 
 
-def _unwritable(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _unwritable(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     """Find text that is invalid in a configuration file; the patterns of most fields exclude it."""
     spec = new.spec
     parts: dict[str, Any] = {
@@ -94,50 +94,50 @@ def _plain(value: Any) -> Any:
 
 
 def needs(
-    feature: str, id: str, field: str, find: Callable[[ClusterSpec], Iterable[Offence]]
+    feature: str, id: str, field: str, find: Callable[[ClusterSpec], Iterable[InvalidField]]
 ) -> Rule:
     """Return the rule that a field needs a feature of the server; `find` yields its uses."""
 
-    def find_offences(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    def find_invalid_fields(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
         if not offers(new.spec.version, feature):
             yield from find(new.spec)
 
     first = since(feature)
     message = f"needs OpenBao {first}: set spec.version to {first} or newer, or remove it"
-    return RuleOf(id, "spec", field, message, find_offences)
+    return RuleOf(id, "spec", field, message, find_invalid_fields)
 
 
-def _standby_reads(spec: ClusterSpec) -> Iterator[Offence]:
+def _standby_reads(spec: ClusterSpec) -> Iterator[InvalidField]:
     if spec.configuration.standby_reads:
         yield f"{_CONFIGURATION}.standbyReads", True
 
 
-def _generate_root(spec: ClusterSpec) -> Iterator[Offence]:
+def _generate_root(spec: ClusterSpec) -> Iterator[InvalidField]:
     if spec.configuration.listener and spec.configuration.listener.unauthenticated_generate_root:
         yield f"{_LISTENER}.unauthenticatedGenerateRoot", True
 
 
-def _key_exchange(spec: ClusterSpec) -> Iterator[Offence]:
+def _key_exchange(spec: ClusterSpec) -> Iterator[InvalidField]:
     groups = value_at(spec, "configuration.listener.tlsKeyExchangePreferences")
     if groups:
         yield f"{_LISTENER}.tlsKeyExchangePreferences", ", ".join(groups)
 
 
-def _download_settings(spec: ClusterSpec) -> Iterator[Offence]:
+def _download_settings(spec: ClusterSpec) -> Iterator[InvalidField]:
     for name in ("autoDownload", "autoRegister", "downloadBehavior"):
         value = value_at(spec, f"configuration.plugin.{name}")
         if value is not None:
             yield f"{_CONFIGURATION}.plugin.{name}", value
 
 
-def _used_metrics_listener(spec: ClusterSpec) -> Iterator[Offence]:
+def _used_metrics_listener(spec: ClusterSpec) -> Iterator[InvalidField]:
     if wants_metrics_listener(spec):
         explicit = _metrics(spec).metrics_only_listener is not None
         field = "metricsOnlyListener" if explicit else "scrapeProfile"
         yield f"{_METRICS}.{field}", _metrics(spec).scrape_profile
 
 
-def _first_boot(spec: ClusterSpec) -> Iterator[Offence]:
+def _first_boot(spec: ClusterSpec) -> Iterator[InvalidField]:
     if spec.unseal.type != "static":
         yield "spec.version", spec.version
 

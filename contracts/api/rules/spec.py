@@ -9,7 +9,7 @@ from typing import Any
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.rules.checks import both, either, group, has, is_set, it
 from contracts.api.rules.combinators import rule
-from contracts.api.rules.rule import FORBIDDEN, Offence, Old, Rule, RuleOf
+from contracts.api.rules.rule import FORBIDDEN, InvalidField, Old, Rule, RuleOf
 from contracts.api.values.pattern import Pattern
 from contracts.naming import names, revision_patterns
 
@@ -144,14 +144,14 @@ _SERVER = (
 )
 
 
-def _no_server(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _no_server(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     for pod in new.spec.fenced_pods:
         ordinal = revision_patterns.server_ordinal(new.metadata.name, pod)
         if ordinal is None or ordinal >= new.spec.replicas:
             yield _FENCED, pod
 
 
-def _too_many(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _too_many(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     if 2 * len(new.spec.fenced_pods) >= new.spec.replicas and new.spec.fenced_pods:
         yield _FENCED, len(new.spec.fenced_pods)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.rules.checks import Predicate, duration, group, has, if_set, is_set, it
 from contracts.api.rules.combinators import rule
-from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, Old, Rule, RuleOf
+from contracts.api.rules.rule import FORBIDDEN, REQUIRED, InvalidField, Old, Rule, RuleOf
 from contracts.api.values.pattern import Pattern
 from contracts.naming import mount_paths, names
 
@@ -32,7 +32,7 @@ def _within(shortest: str, longest: str) -> Predicate:
     return period.at_least(duration(shortest)) & period.at_most(duration(longest))
 
 
-def _other_system_secret(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _other_system_secret(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     """Yield references to Secrets that the operator manages for this or another cluster."""
     external = new.spec.tls.external
     if external is None:

@@ -9,14 +9,14 @@ from typing import Any
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.rules.checks import Predicate, both, either, group, has, is_set
 from contracts.api.rules.combinators import rule
-from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, Old, Rule, RuleOf
+from contracts.api.rules.rule import FORBIDDEN, REQUIRED, InvalidField, Old, Rule, RuleOf
 from contracts.api.rules.spec import JOB_ROLES
 from contracts.upgrade_requests import UPGRADE_REQUESTS
 
 _SWITCHES = ("upgrade.preUpgradeSnapshot", "upgrade.blueGreen.preUpgradeSnapshot")
 
 
-def _snapshot(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _snapshot(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     upgrade = new.spec.upgrade
     if upgrade is None or new.spec.backup:
         return
@@ -34,7 +34,7 @@ def _changes_strategy(new: OpenBaoCluster, old: Old) -> bool:
     return old is not None and _strategy(new) != _strategy(old)
 
 
-def _idle(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _idle(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     status = new.status
     busy = (
         status.upgrade is not None
@@ -45,7 +45,7 @@ def _idle(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield "spec.upgrade.strategy", _strategy(new)
 
 
-def _unhealthy(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _unhealthy(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     unhealthy = any(
         condition.type == "Available" and condition.status != "True"
         for condition in new.status.conditions
@@ -54,7 +54,7 @@ def _unhealthy(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield "spec.upgrade.strategy", _strategy(new)
 
 
-def _pending_requests(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _pending_requests(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     if new.pending_upgrade_requests and _changes_strategy(new, old):
         yield "spec.upgrade.strategy", _strategy(new)
 

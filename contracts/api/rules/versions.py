@@ -12,7 +12,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import UpgradeStatus
 from contracts.api.rules.checks import both, group, has, is_set, it
 from contracts.api.rules.combinators import rule
-from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Offence, Old, Rule, RuleOf
+from contracts.api.rules.rule import FORBIDDEN, REQUIRED, InvalidField, Old, Rule, RuleOf
 from contracts.api.values.pattern import Pattern
 from contracts.server_features import is_older, since
 
@@ -37,7 +37,7 @@ def _goes_back(cluster: OpenBaoCluster, upgrade: UpgradeStatus) -> bool:
     return upgrade.last_step_down_time is None and requested == upgrade.from_version
 
 
-def _downgrade(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _downgrade(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     changes = old is not None and old.spec.version != new.spec.version
     if changes and any(is_older(new.spec.version, running) for running in _data_versions(new)):
         yield "spec.version", new.spec.version
@@ -47,7 +47,7 @@ def _listener(cluster: OpenBaoCluster) -> ListenerSpec:
     return cluster.spec.configuration.listener or ListenerSpec()
 
 
-def _too_early(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _too_early(new: OpenBaoCluster, old: Old) -> Iterator[InvalidField]:
     groups = _listener(new).tls_key_exchange_preferences
     if old is None or not groups or groups == _listener(old).tls_key_exchange_preferences:
         return

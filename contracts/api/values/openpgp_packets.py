@@ -16,7 +16,7 @@ SUBPACKETS_MAX: Final = 1024
 SUBPACKETS_OF_ONE: Final = 128
 """In one signature."""
 _LESS = "add --export-options export-minimal"
-_ARMOUR = "-----BEGIN"
+_ARMOR = "-----BEGIN"
 _PARTIAL = 224
 
 
@@ -88,15 +88,15 @@ def each_packet(text: str) -> Iterator[Packet]:
 def _decode(text: str) -> bytes:
     if len(text) > TEXT_MAX:
         raise NotAKeyError(f"it is longer than {TEXT_MAX} characters; {_LESS}")
-    if _ARMOUR in text:
-        raise NotAKeyError("it is armoured; export it without --armor")
+    if _ARMOR in text:
+        raise NotAKeyError("it is armored; export it without --armor")
     try:
         data = binascii.a2b_base64("".join(text.split()), strict_mode=True)
     except ValueError:
         # binascii.Error for invalid base64, ValueError for a text that is not ASCII.
         raise NotAKeyError("it is not base64") from None
-    if data.startswith(_ARMOUR.encode()):
-        raise NotAKeyError("it is armoured; export it without --armor")
+    if data.startswith(_ARMOR.encode()):
+        raise NotAKeyError("it is armored; export it without --armor")
     return data
 
 

@@ -1,7 +1,7 @@
 """Parser of OpenPGP signatures (RFC 9580, chapter 5.2).
 
 Uses hashing and contracts.api.values.openpgp_packets. Called by contracts.api.values.openpgp_parts.
-The behaviour follows the server (ProtonMail/go-crypto 1.3.0 and 1.4.1, packet/signature.go): it
+The behavior follows the server (ProtonMail/go-crypto 1.3.0 and 1.4.1, packet/signature.go): it
 ignores some signatures as if they were absent, and others make the whole key unreadable. The
 checksum of a signature is compared, but the signature is not verified: damaged keys are detected,
 forged ones are not.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias, TypeVar
 
 from contracts.api.group import GROUP
-from contracts.api.rules.rule import Offence, RuleOf, broken_rules
+from contracts.api.rules.rule import InvalidField, RuleOf, broken_rules
 from contracts.api.schema.tenant import SYSTEM_MESSAGE, SYSTEM_PREFIX
 from contracts.api.values.pattern import Pattern
 from contracts.api.violation import Violation, format_value
@@ -67,7 +67,9 @@ _breaks_a_rule_cached = memoize(_breaks_a_rule, size=BODY_CACHE_SIZE)
 """Most datacenters of a fleet have the same few bodies, and most bodies are valid."""
 
 
-def _offences(rule: ServiceRule, service: BootstrapService, path: str) -> Iterator[Offence]:
+def _invalid_fields(
+    rule: ServiceRule, service: BootstrapService, path: str
+) -> Iterator[InvalidField]:
     yield from ((_join(path, field), value) for field, value in rule.find(service))
 
 
@@ -77,16 +79,16 @@ def _body_rules(
     """Return the rules of the services that `of` finds in an object, at `path` of its schema."""
 
     def rule_at_body(rule: ServiceRule) -> RuleOf[Kind]:
-        def find_offences(new: Kind, old: Kind | None) -> Iterator[Offence]:
+        def find_invalid_fields(new: Kind, old: Kind | None) -> Iterator[InvalidField]:
             for location, service in of(new):
-                yield from _offences(rule, service, location)
+                yield from _invalid_fields(rule, service, location)
 
         return RuleOf(
             id=f"service-{rule.id}",
             at=_join(path, rule.at),
             field=_join(path, rule.field),
             message=rule.message,
-            find_offences=find_offences,
+            find_invalid_fields=find_invalid_fields,
             cel=rule.cel,
             got=rule.got,
             reason=rule.reason,
@@ -106,7 +108,7 @@ def _cycle(services: Services) -> tuple[str, ...] | None:
     )
 
 
-def _cycles(path: str, services: Services) -> Iterator[Offence]:
+def _cycles(path: str, services: Services) -> Iterator[InvalidField]:
     cycle = _cycle(services)
     if cycle is not None:
         yield path, " -> ".join(cycle)
@@ -125,14 +127,14 @@ def _list_rules(path: str, of: Callable[[Kind], Services]) -> tuple[RuleOf[Kind]
             at=path,
             field=path,
             message=UNIQUE_MESSAGE,
-            find_offences=lambda new, old: unique_names(path, of(new)),
+            find_invalid_fields=lambda new, old: unique_names(path, of(new)),
         ),
         RuleOf(
             id="services-circle",
             at=path,
             field=path,
             message=CYCLE_MESSAGE,
-            find_offences=lambda new, old: _cycles(path, of(new)),
+            find_invalid_fields=lambda new, old: _cycles(path, of(new)),
             # Cycles of two only: CEL cannot traverse a graph.
             cel=(
                 "self.all(p, !has(p.dependsOn) || self.all(q, !has(q.dependsOn) || "
@@ -159,29 +161,29 @@ def _set_services(services: BootstrapServiceSet) -> Services:
     return services.spec.services
 
 
-def _datacenter_name(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
+def _datacenter_name(new: Datacenter, old: Datacenter | None) -> Iterator[InvalidField]:
     name = new.metadata.name
     if len(name) > DATACENTER_NAME_MAX or not _NAME.found_in(name):
         yield "metadata.name", name
 
 
-def _namespace_changed(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
+def _namespace_changed(new: Datacenter, old: Datacenter | None) -> Iterator[InvalidField]:
     if old is not None and new.spec.namespace != old.spec.namespace:
         yield _NAMESPACE, new.spec.namespace
 
 
-def _system_namespace(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
+def _system_namespace(new: Datacenter, old: Datacenter | None) -> Iterator[InvalidField]:
     if new.spec.namespace.startswith(SYSTEM_PREFIX):
         yield _NAMESPACE, new.spec.namespace
 
 
-def _operator_kinds(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
+def _operator_kinds(new: Datacenter, old: Datacenter | None) -> Iterator[InvalidField]:
     for at, kind in enumerate(new.spec.object_kinds):
         if kind.group == GROUP:
             yield f"{_OBJECT_KINDS}[{at}].group", kind.group
 
 
-def _workload_name(new: BootstrapWorkload, old: BootstrapWorkload | None) -> Iterator[Offence]:
+def _workload_name(new: BootstrapWorkload, old: BootstrapWorkload | None) -> Iterator[InvalidField]:
     if new.metadata.name != names.workload_name(new.spec.datacenter, new.spec.service.name):
         yield "metadata.name", new.metadata.name
 
@@ -196,7 +198,7 @@ _OWN_RULES: tuple[RuleOf[Datacenter], ...] = (
             "hyphens and begin with a letter, because names of Services contain it; create the "
             "Datacenter with another name"
         ),
-        find_offences=_datacenter_name,
+        find_invalid_fields=_datacenter_name,
         cel=(
             f"size(self.metadata.name) <= {DATACENTER_NAME_MAX} && "
             f"{_NAME.cel('self.metadata.name')}"
@@ -211,7 +213,7 @@ _OWN_RULES: tuple[RuleOf[Datacenter], ...] = (
             "is immutable, because services stay in the namespace where they were created; create "
             "another Datacenter and delete this one"
         ),
-        find_offences=_namespace_changed,
+        find_invalid_fields=_namespace_changed,
         cel="self == oldSelf",
         got="self + ' after ' + oldSelf",
         reason=FORBIDDEN,
@@ -221,7 +223,7 @@ _OWN_RULES: tuple[RuleOf[Datacenter], ...] = (
         at=_NAMESPACE,
         field=_NAMESPACE,
         message=SYSTEM_MESSAGE.replace("tenants", "shared services"),
-        find_offences=_system_namespace,
+        find_invalid_fields=_system_namespace,
         cel=f"!self.startsWith('{SYSTEM_PREFIX}')",
         got="self",
         reason=FORBIDDEN,
@@ -234,7 +236,7 @@ _OWN_RULES: tuple[RuleOf[Datacenter], ...] = (
             f"must not be {GROUP}, whose kinds configure the operator; remove it, and create "
             "objects of these kinds yourself"
         ),
-        find_offences=_operator_kinds,
+        find_invalid_fields=_operator_kinds,
         cel=f"self.group != '{GROUP}'",
         got="self.group",
         reason=FORBIDDEN,
@@ -259,7 +261,7 @@ WORKLOAD_RULES: tuple[RuleOf[BootstrapWorkload], ...] = (
             "metadata.name must be <spec.datacenter>.<spec.service.name>, because a service has "
             "one BootstrapWorkload; leave these objects to the operator"
         ),
-        find_offences=_workload_name,
+        find_invalid_fields=_workload_name,
         cel="self.metadata.name == self.spec.datacenter + '.' + self.spec.service.name",
         got="self.metadata.name",
     ),
@@ -320,7 +322,7 @@ def check_service(service: BootstrapService, path: str, datacenter: str = "") ->
     violations = [
         Violation(field, format_value(value), f"service-{rule.id}", rule.message)
         for rule in (BODY_RULES if _breaks_a_rule_cached(service) else ())
-        for field, value in _offences(rule, service, path)
+        for field, value in _invalid_fields(rule, service, path)
     ]
     return [*violations, *openbao_violations(service, path, datacenter)]
 
@@ -334,8 +336,8 @@ def check_services(services: Services, path: str, datacenter: str = "") -> list[
     return [
         *(
             Violation(field, format_value(value), rule, message)
-            for rule, message, offences in checks
-            for field, value in offences
+            for rule, message, fields in checks
+            for field, value in fields
         ),
         *(
             violation

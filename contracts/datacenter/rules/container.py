@@ -7,7 +7,7 @@ contracts.datacenter.rules.all_rules.
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
-from contracts.api.rules.rule import Offence
+from contracts.api.rules.rule import InvalidField
 from contracts.api.values.field_path import values_at
 from contracts.api.values.pattern import Pattern
 from contracts.datacenter import dependencies
@@ -26,7 +26,7 @@ _LETTER = Pattern("[a-z]")
 
 def duplicates(
     service: BootstrapService, path: str, key: Callable[[Any], Hashable]
-) -> Iterator[Offence]:
+) -> Iterator[InvalidField]:
     """Return the values at a path whose key equals that of an earlier one."""
     seen: set[Hashable] = set()
     for location, value in values_at(service, path):
@@ -36,27 +36,27 @@ def duplicates(
         seen.add(value_key)
 
 
-def _main_dependencies(service: BootstrapService) -> Iterator[Offence]:
+def _main_dependencies(service: BootstrapService) -> Iterator[InvalidField]:
     for path, container in values_at(service, _CONTAINERS):
         if container.role == "Main" and container.depends_on:
             yield f"{path}.dependsOn", container.depends_on[0]
 
 
-def _unknown_container(service: BootstrapService) -> Iterator[Offence]:
+def _unknown_container(service: BootstrapService) -> Iterator[InvalidField]:
     non_main = {container.name for container in service.services if container.role != "Main"}
     for path, name in values_at(service, "services[].dependsOn[]"):
         if name not in non_main:
             yield path, name
 
 
-def _cycle(service: BootstrapService) -> Iterator[Offence]:
+def _cycle(service: BootstrapService) -> Iterator[InvalidField]:
     graph = {container.name: container.depends_on for container in service.services}
     cycle = dependencies.find_cycle(graph)
     if cycle is not None:
         yield "services", " -> ".join(cycle)
 
 
-def _init_serves(service: BootstrapService) -> Iterator[Offence]:
+def _init_serves(service: BootstrapService) -> Iterator[InvalidField]:
     for path, container in values_at(service, _CONTAINERS):
         if container.role == "Init":
             yield from ((f"{path}.{field}", container.name) for field in _serving_fields(container))
@@ -69,13 +69,13 @@ def _serving_fields(container: ServiceContainer) -> Iterator[str]:
         yield "healthCheck"
 
 
-def _env_value(service: BootstrapService) -> Iterator[Offence]:
+def _env_value(service: BootstrapService) -> Iterator[InvalidField]:
     for path, variable in values_at(service, "services[].env[]"):
         if (variable.value is None) == (variable.secret is None):
             yield path, variable.name
 
 
-def _check(service: BootstrapService) -> Iterator[Offence]:
+def _check(service: BootstrapService) -> Iterator[InvalidField]:
     for path, check in values_at(service, "services[].healthCheck"):
         if check is not None and not _is_valid_check(check):
             yield path, None
@@ -87,7 +87,7 @@ def _is_valid_check(check: HealthCheck) -> bool:
     return check.port is not None
 
 
-def _port_name(service: BootstrapService) -> Iterator[Offence]:
+def _port_name(service: BootstrapService) -> Iterator[InvalidField]:
     for path, port in values_at(service, _PORTS):
         if "--" in port.name or not _LETTER.found_in(port.name):
             yield f"{path}.name", port.name

@@ -8,7 +8,7 @@ import posixpath
 from collections.abc import Iterator
 
 from contracts.api.rules.reserved_names import SYSTEM_NAME, SYSTEM_SECRET_MESSAGE
-from contracts.api.rules.rule import Offence
+from contracts.api.rules.rule import InvalidField
 from contracts.api.values.field_path import value_at, values_at
 from contracts.datacenter.container_files import Volume
 from contracts.datacenter.rules.service import FORBIDDEN, REQUIRED, Find, ServiceRule
@@ -28,7 +28,7 @@ SECRET_REFERENCES = ("services[].env[].secret", _SECRETS, "imagePullSecrets[]")
 def _path_rule(at: str, field: str, what: str) -> ServiceRule:
     is_file = what == "file"
 
-    def find(service: BootstrapService) -> Iterator[Offence]:
+    def find(service: BootstrapService) -> Iterator[InvalidField]:
         for path, value in values_at(service, at):
             text = value_at(value, field)
             if any(segment in text for segment in _FORBIDDEN_SEGMENTS) or (
@@ -54,7 +54,7 @@ def _path_rule(at: str, field: str, what: str) -> ServiceRule:
     )
 
 
-def _duplicate_paths(service: BootstrapService) -> Iterator[Offence]:
+def _duplicate_paths(service: BootstrapService) -> Iterator[InvalidField]:
     for path, container in values_at(service, "services[]"):
         seen: set[str] = set()
         for field, text in _mount_paths(container):
@@ -69,37 +69,37 @@ def _mount_paths(container: ServiceContainer) -> Iterator[tuple[str, str]]:
         yield from values_at(container, path)
 
 
-def _size_missing(service: BootstrapService) -> Iterator[Offence]:
+def _size_missing(service: BootstrapService) -> Iterator[InvalidField]:
     for path, volume in values_at(service, _VOLUMES):
         if volume.kind == "Persistent" and volume.size is None:
             yield f"{path}.size", None
 
 
-def _size_not_positive(service: BootstrapService) -> Iterator[Offence]:
+def _size_not_positive(service: BootstrapService) -> Iterator[InvalidField]:
     for path, volume in values_at(service, _VOLUMES):
         if volume.size is not None and quantity.parse(volume.size) <= 0:
             yield f"{path}.size", volume.size
 
 
-def _storage_class(service: BootstrapService) -> Iterator[Offence]:
+def _storage_class(service: BootstrapService) -> Iterator[InvalidField]:
     for path, volume in values_at(service, _VOLUMES):
         if volume.storage_class_name is not None and volume.kind != "Persistent":
             yield f"{path}.storageClassName", volume.storage_class_name
 
 
-def _host_path(service: BootstrapService) -> Iterator[Offence]:
+def _host_path(service: BootstrapService) -> Iterator[InvalidField]:
     for path, volume in values_at(service, _VOLUMES):
         if (volume.kind == "HostPath") != (volume.host_path is not None):
             yield f"{path}.hostPath", volume.host_path
 
 
-def _host_size(service: BootstrapService) -> Iterator[Offence]:
+def _host_size(service: BootstrapService) -> Iterator[InvalidField]:
     for path, volume in values_at(service, _VOLUMES):
         if volume.kind == "HostPath" and volume.size is not None:
             yield f"{path}.size", volume.size
 
 
-def _inconsistent_volumes(service: BootstrapService) -> Iterator[Offence]:
+def _inconsistent_volumes(service: BootstrapService) -> Iterator[InvalidField]:
     first: dict[str, Volume] = {}
     for path, volume in values_at(service, _VOLUMES):
         if _source_of(first.setdefault(volume.name, volume)) != _source_of(volume):
@@ -112,7 +112,7 @@ def _source_of(volume: Volume) -> tuple[object, ...]:
 
 
 def _system_secret(path: str) -> Find:
-    def find(service: BootstrapService) -> Iterator[Offence]:
+    def find(service: BootstrapService) -> Iterator[InvalidField]:
         for location, reference in values_at(service, path):
             if reference is not None and SYSTEM_NAME.found_in(reference.name):
                 yield f"{location}.name", reference.name

@@ -7,7 +7,7 @@ so users must not set them.
 
 from collections.abc import Callable, Iterator
 
-from contracts.api.rules.rule import Offence
+from contracts.api.rules.rule import InvalidField
 from contracts.api.values.field_path import value_at
 from contracts.api.values.pattern import Pattern
 from contracts.datacenter.rules.service import FORBIDDEN, Find, ServiceRule
@@ -38,14 +38,14 @@ def _is_invalid_key(key: str) -> bool:
 
 
 def _keys(field: str, is_bad: Callable[[str], bool]) -> Find:
-    def find(service: BootstrapService) -> Iterator[Offence]:
+    def find(service: BootstrapService) -> Iterator[InvalidField]:
         yield from ((field, key) for key in sorted(value_at(service, field)) if is_bad(key))
 
     return find
 
 
 def _values(field: str) -> Find:
-    def find(service: BootstrapService) -> Iterator[Offence]:
+    def find(service: BootstrapService) -> Iterator[InvalidField]:
         for _, value in sorted(value_at(service, field).items()):
             if not _VALUE.found_in(value):
                 yield field, value

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from contracts.api.group import GROUP
-from contracts.api.rules.rule import Offence
+from contracts.api.rules.rule import InvalidField
 from contracts.datacenter.object_refs import kind_of, name_of
 from contracts.datacenter.rules.service import FORBIDDEN, REQUIRED, ServiceRule
 from contracts.datacenter.service_spec import OBJECTS_KIND, BootstrapService
@@ -18,17 +18,17 @@ _NOT_WRITTEN: Final = ("status",)
 _IS_OBJECTS = f"self.kind == '{OBJECTS_KIND}'"
 
 
-def _no_objects(service: BootstrapService) -> Iterator[Offence]:
+def _no_objects(service: BootstrapService) -> Iterator[InvalidField]:
     if service.kind == OBJECTS_KIND and not service.objects:
         yield "objects", None
 
 
-def _objects_of_other_kind(service: BootstrapService) -> Iterator[Offence]:
+def _objects_of_other_kind(service: BootstrapService) -> Iterator[InvalidField]:
     if service.kind != OBJECTS_KIND and service.objects:
         yield "objects", service.kind
 
 
-def _incomplete(service: BootstrapService) -> Iterator[Offence]:
+def _incomplete(service: BootstrapService) -> Iterator[InvalidField]:
     for at, body in enumerate(service.objects or ()):
         for field in ("apiVersion", "kind"):
             if not isinstance(body.get(field), str) or not body[field]:
@@ -37,7 +37,7 @@ def _incomplete(service: BootstrapService) -> Iterator[Offence]:
             yield f"objects[{at}].metadata.name", None
 
 
-def _unsupported_fields(service: BootstrapService) -> Iterator[Offence]:
+def _unsupported_fields(service: BootstrapService) -> Iterator[InvalidField]:
     for at, body in enumerate(service.objects or ()):
         for field in _NOT_WRITTEN:
             if field in body:
@@ -48,7 +48,7 @@ def _unsupported_fields(service: BootstrapService) -> Iterator[Offence]:
                 yield f"objects[{at}].metadata.{field}", metadata[field]
 
 
-def _duplicate_objects(service: BootstrapService) -> Iterator[Offence]:
+def _duplicate_objects(service: BootstrapService) -> Iterator[InvalidField]:
     seen: set[tuple[str, str, str]] = set()
     for at, body in enumerate(service.objects or ()):
         object_id = (*kind_of(body), name_of(body))
@@ -57,7 +57,7 @@ def _duplicate_objects(service: BootstrapService) -> Iterator[Offence]:
         seen.add(object_id)
 
 
-def _operator_kinds(service: BootstrapService) -> Iterator[Offence]:
+def _operator_kinds(service: BootstrapService) -> Iterator[InvalidField]:
     for at, body in enumerate(service.objects or ()):
         if kind_of(body)[0] == GROUP:
             yield f"objects[{at}].apiVersion", body.get("apiVersion")

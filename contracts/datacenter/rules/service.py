@@ -7,15 +7,15 @@ contracts.datacenter.rules.all_rules, which applies them to every service.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from contracts.api.rules.rule import CelReason, Offence
+from contracts.api.rules.rule import CelReason, InvalidField
 from contracts.api.values.field_path import value_at, values_at
 from contracts.api.values.pattern import Pattern
 from contracts.datacenter.names import OPENBAO_READY
 from contracts.datacenter.service_spec import OBJECTS_KIND, BootstrapService
 from contracts.naming import names
 
-Find = Callable[[BootstrapService], Iterator[Offence]]
-"""Returns the offences of one service; fields are relative to it."""
+Find = Callable[[BootstrapService], Iterator[InvalidField]]
+"""Returns the invalid fields of one service; fields are relative to it."""
 
 FORBIDDEN: CelReason = "FieldValueForbidden"
 REQUIRED: CelReason = "FieldValueRequired"
@@ -41,45 +41,45 @@ class ServiceRule:
     reason: CelReason = "FieldValueInvalid"
 
 
-def _main(service: BootstrapService) -> Iterator[Offence]:
+def _main(service: BootstrapService) -> Iterator[InvalidField]:
     mains = [container.name for container in service.services if container.role == "Main"]
     if service.kind not in _WITHOUT_PODS and len(mains) != 1:
         yield "services", ", ".join(mains) or None
 
 
-def _containers(service: BootstrapService) -> Iterator[Offence]:
+def _containers(service: BootstrapService) -> Iterator[InvalidField]:
     if service.kind in _WITHOUT_PODS and service.services:
         yield "services", ", ".join(container.name for container in service.services)
 
 
-def _openbao_missing(service: BootstrapService) -> Iterator[Offence]:
+def _openbao_missing(service: BootstrapService) -> Iterator[InvalidField]:
     if service.kind == _VAULT and service.openbao is None:
         yield "openbao", None
 
 
-def _openbao_of_other_kind(service: BootstrapService) -> Iterator[Offence]:
+def _openbao_of_other_kind(service: BootstrapService) -> Iterator[InvalidField]:
     if service.kind != _VAULT and service.openbao is not None:
         yield "openbao", service.kind
 
 
-def _replicas(service: BootstrapService) -> Iterator[Offence]:
+def _replicas(service: BootstrapService) -> Iterator[InvalidField]:
     if service.replicas is not None and service.kind not in _KINDS_WITH_REPLICAS:
         yield "replicas", service.replicas
 
 
-def _persistent(service: BootstrapService) -> Iterator[Offence]:
+def _persistent(service: BootstrapService) -> Iterator[InvalidField]:
     for path, volume in values_at(service, "services[].volumes[]"):
         if volume.kind == "Persistent" and service.kind != "StatefulSet":
             yield f"{path}.kind", volume.kind
 
 
-def _host_paths(service: BootstrapService) -> Iterator[Offence]:
+def _host_paths(service: BootstrapService) -> Iterator[InvalidField]:
     for path, volume in values_at(service, "services[].volumes[]"):
         if volume.kind == "HostPath" and service.kind != "DaemonSet":
             yield f"{path}.kind", volume.kind
 
 
-def _self_dependency(service: BootstrapService) -> Iterator[Offence]:
+def _self_dependency(service: BootstrapService) -> Iterator[InvalidField]:
     own = (service.name, OPENBAO_READY) if service.kind == _VAULT else (service.name,)
     for position, name in enumerate(service.depends_on):
         if name in own:
@@ -89,12 +89,12 @@ def _self_dependency(service: BootstrapService) -> Iterator[Offence]:
 _RESERVED_NAME = Pattern(f"({'|'.join(names.RESERVED_SUFFIXES)}|{names.REVISION_SUFFIX[:-1]})$")
 
 
-def _cluster_name(service: BootstrapService) -> Iterator[Offence]:
+def _cluster_name(service: BootstrapService) -> Iterator[InvalidField]:
     if service.kind == _VAULT and _RESERVED_NAME.found_in(f"-{service.name}"):
         yield "name", service.name
 
 
-def _account(service: BootstrapService) -> Iterator[Offence]:
+def _account(service: BootstrapService) -> Iterator[InvalidField]:
     name = service.service_account_name
     if name is not None and name.endswith(names.JOB_ACCOUNT_SUFFIXES):
         yield "serviceAccountName", name
@@ -118,7 +118,7 @@ _POD_FIELDS = (
 
 
 def _pod_field_rule(field: str) -> ServiceRule:
-    def find(service: BootstrapService) -> Iterator[Offence]:
+    def find(service: BootstrapService) -> Iterator[InvalidField]:
         if service.kind in _WITHOUT_PODS and value_at(service, field):
             yield field, service.kind
 

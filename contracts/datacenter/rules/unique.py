@@ -7,7 +7,7 @@ rules.
 
 from collections.abc import Iterator, Sequence
 
-from contracts.api.rules.rule import Offence
+from contracts.api.rules.rule import InvalidField
 from contracts.api.values.field_path import value_at, values_at
 from contracts.datacenter.rules.service import ServiceRule
 from contracts.datacenter.service_spec import BootstrapService
@@ -27,7 +27,7 @@ KEYS: dict[str, str] = {
 themselves. A test compares it with the schema."""
 
 
-def unique_names(path: str, services: Sequence[BootstrapService]) -> Iterator[Offence]:
+def unique_names(path: str, services: Sequence[BootstrapService]) -> Iterator[InvalidField]:
     """Return the services of a list at `path` whose name equals that of an earlier one."""
     seen: set[str] = set()
     for at, service in enumerate(services):
@@ -37,7 +37,7 @@ def unique_names(path: str, services: Sequence[BootstrapService]) -> Iterator[Of
 
 
 def _rule(path: str, key: str) -> ServiceRule:
-    def find(service: BootstrapService) -> Iterator[Offence]:
+    def find(service: BootstrapService) -> Iterator[InvalidField]:
         for location, items in values_at(service, path):
             seen: set[str] = set()
             for at, item in enumerate(items):

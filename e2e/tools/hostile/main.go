@@ -1,5 +1,5 @@
 // Hostile replaces the OpenBao server in the image of a malicious tenant. It sets the labels of a
-// serving server on its pod; its responses depend on the name of the pod: see behaviours.
+// serving server on its pod; its responses depend on the name of the pod: see behaviors.
 package main
 
 import (
@@ -27,7 +27,7 @@ const (
 )
 
 // By the prefix of the names of the pods.
-var behaviours = map[string]http.HandlerFunc{
+var behaviors = map[string]http.HandlerFunc{
 	"silent": silent,
 	"bomb":   bomb,
 	"flood":  flood,
@@ -76,12 +76,12 @@ func pack(size int) []byte {
 
 func main() {
 	pod := os.Getenv("BAO_K8S_POD_NAME")
-	behaviour, known := behaviours[strings.SplitN(pod, "-", 2)[0]]
+	behavior, known := behaviors[strings.SplitN(pod, "-", 2)[0]]
 	if !known {
-		log.Fatalf("pod %q has no behaviour", pod)
+		log.Fatalf("pod %q has no behavior", pod)
 	}
 	go register(pod)
-	server := &http.Server{Addr: ":8200", Handler: serve(behaviour)}
+	server := &http.Server{Addr: ":8200", Handler: serve(behavior)}
 	go func() { log.Fatal(server.ListenAndServeTLS(certificate, privateKey)) }()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -89,14 +89,14 @@ func main() {
 }
 
 // serve responds to probes of the kubelet (by their user agent) as a server does, so that the pod is
-// ready, and to the operator with the behaviour.
-func serve(behaviour http.HandlerFunc) http.Handler {
+// ready, and to the operator with the behavior.
+func serve(behavior http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
 		if strings.HasPrefix(request.UserAgent(), "kube-probe") {
 			io.WriteString(response, health)
 			return
 		}
-		behaviour(response, request)
+		behavior(response, request)
 	})
 }
 

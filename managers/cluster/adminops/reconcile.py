@@ -106,10 +106,10 @@ class AdminOpsReconciler:
         self, cluster: OpenBaoCluster, owner: Owner, client_config: ServerClientConfig
     ) -> tuple[dict[str, object], Outcome]:
         pods = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
-        labelled = server_facts(voter_pools(cluster), pods)
+        labeled = server_facts(voter_pools(cluster), pods)
         readers = cluster.spec.servers - cluster.spec.replicas
         async with self._logins.session(client_config.authority, client_config.server_name) as bao:
-            servers = await known_leader(bao, labelled)
+            servers = await known_leader(bao, labeled)
             login = self._logins.for_cluster(cluster, owner)
             # First, because it may set up the login that all others use.
             keys = await self._keys.run(bao, servers, login, cluster, owner)

@@ -30,9 +30,9 @@ from runtime.apply.intent import Intent
 from runtime.builtin_kinds import NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
 from runtime.outcome import Blocked, Outcome, Wait
 
-Stage = Literal["none", "pending", "labelling", "moving"]
+Stage = Literal["none", "pending", "labeling", "moving"]
 """Stage of the adoption of the voters. none: this operator created their StatefulSet. pending: it
-is unchanged. labelling: a user requested a restart, and pods lack labels. moving: the StatefulSet
+is unchanged. labeling: a user requested a restart, and pods lack labels. moving: the StatefulSet
 is recreated next."""
 
 ADOPTING: Final = "Adopting"
@@ -62,7 +62,7 @@ class Adoption:
     @property
     def holds_servers(self) -> bool:
         """Whether no StatefulSet is planned."""
-        return self.stage in ("pending", "labelling")
+        return self.stage in ("pending", "labeling")
 
     @property
     def hold_reason(self) -> str:
@@ -76,18 +76,18 @@ OWN = Adoption()
 def adoption_of(cluster: OpenBaoCluster, observed: Observed) -> Adoption:
     """Decide the next step of an adoption; OWN when no other operator created the servers.
 
-    Pods of an older release of this operator may lack labels, too: they are labelled immediately.
+    Pods of an older release of this operator may lack labels, too: they are labeled immediately.
     """
     live = observed.stateful_set
     if live is None:
         return OWN
     pool = serving_pool(cluster)
-    effects = _labelling(pool, live.uid, observed.pods)
+    effects = _labeling(pool, live.uid, observed.pods)
     if live.foreign is None:
         if not effects:
             return OWN
         return Adoption(
-            "labelling", common_labels=_common_labels(observed, live.uid), effects=effects
+            "labeling", common_labels=_common_labels(observed, live.uid), effects=effects
         )
     differences = _differences(pool, live.foreign, observed.pods)
     adoption = Adoption(
@@ -100,16 +100,16 @@ def adoption_of(cluster: OpenBaoCluster, observed: Observed) -> Adoption:
         return adoption
     if effects:
         pods = _short_list(effect.target for effect in effects)
-        wait = Wait(ADOPTING, f"labelling pods {pods} in place")
-        return replace(adoption, stage="labelling", effects=effects, outcome=wait)
+        wait = Wait(ADOPTING, f"labeling pods {pods} in place")
+        return replace(adoption, stage="labeling", effects=effects, outcome=wait)
     message = f"recreating StatefulSet {pool.stateful_set} around its pods"
     return Adoption("moving", outcome=Wait(ADOPTING, message), differences=differences)
 
 
-def _labelling(
+def _labeling(
     pool: ServerPool, controller: str, pods: tuple[PodFacts, ...]
 ) -> tuple[LabelPod, ...]:
-    """Return the labels that the pods of this StatefulSet lack; other pods are not labelled."""
+    """Return the labels that the pods of this StatefulSet lack; other pods are not labeled."""
     missing_by_pod = (
         (pod, missing_labels(pool, pod)) for pod in pods if pod.controller == controller
     )

@@ -51,11 +51,11 @@ def with_green_pool(
         green=_green_pool(resolved, cluster, observed, installation, decision),
         other=other_pools[0] if other_pools else None,
         traffic=decision.traffic,
-        traffic_first=not decision.traffic and _is_labelled(decision, observed),
+        traffic_first=not decision.traffic and _is_labeled(decision, observed),
     )
 
 
-def _is_labelled(decision: UpgradeDecision, observed: Observed) -> bool:
+def _is_labeled(decision: UpgradeDecision, observed: Observed) -> bool:
     """Report whether Services can select the first pool by its label.
 
     Before green exists, all ready pods must have the label.

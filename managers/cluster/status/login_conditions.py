@@ -21,7 +21,7 @@ _WRITES = ("create", "update", "patch")
 
 
 def root_access(secret: str, *, exists: bool, initialized: bool) -> ConditionUpdate:
-    """Report whether a root token gives access to a cluster that the operator initialises."""
+    """Report whether a root token gives access to a cluster that the operator initializes."""
     kind = "UserAccessBootstrap"
     if exists:
         return ConditionUpdate(

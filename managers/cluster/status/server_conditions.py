@@ -16,7 +16,7 @@ from runtime.outcome import Blocked
 def initialized_condition(facts: ConditionFacts) -> ConditionUpdate:
     if facts.initialized:
         return ConditionUpdate(
-            "OpenBaoInitialized", "True", "Initialized", "OpenBao is initialised"
+            "OpenBaoInitialized", "True", "Initialized", "OpenBao is initialized"
         )
     if isinstance(facts.outcome, Blocked) and facts.outcome.reason == "SelfInitFailed":
         return ConditionUpdate(
@@ -26,7 +26,7 @@ def initialized_condition(facts: ConditionFacts) -> ConditionUpdate:
         "OpenBaoInitialized",
         "False",
         "NotInitialized",
-        "The first server has not initialised the cluster yet"
+        "The first server has not initialized the cluster yet"
         + why_not_ready(facts)
         + _earlier_end(facts),
     )

@@ -18,7 +18,7 @@ from contracts.records.bluegreen import (
     IDLE,
     RESTORING,
     BlueGreenFacts,
-    Colour,
+    Color,
     Membership,
     PoolObservation,
     PvcObservation,
@@ -177,7 +177,7 @@ def _membership(observed: Observed, blue: ServerPool, green: ServerPool) -> Memb
     # The label of a pod is not used: that of a former leader may be stale.
     leader = next((peer.node_id for peer in quorum.servers if peer.leader), "")
     return Membership(
-        leader=_colour(leader, blue, green),
+        leader=_color(leader, blue, green),
         blue_voters=sum(peer.voter for peer in of_blue),
         blue_peers=len(of_blue),
         green_voters=sum(peer.voter for peer in of_green),
@@ -185,7 +185,7 @@ def _membership(observed: Observed, blue: ServerPool, green: ServerPool) -> Memb
     )
 
 
-def _colour(leader: str, blue: ServerPool, green: ServerPool) -> Colour | None:
+def _color(leader: str, blue: ServerPool, green: ServerPool) -> Color | None:
     if blue.ordinal_of(leader) is not None:
         return "blue"
     return "green" if green.ordinal_of(leader) is not None else None

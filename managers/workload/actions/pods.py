@@ -115,7 +115,7 @@ async def reload_pod(context: Context, resolved: Resolved, effect: ReloadPod) ->
         context,
         resolved.owner,
         "PodReloaded",
-        f"Signalled the server of pod {effect.target} to reload its files ({container['name']})",
+        f"Signaled the server of pod {effect.target} to reload its files ({container['name']})",
     )
 
 

@@ -49,7 +49,7 @@ def pod_marks(resolved: Resolved, observed: Observed) -> tuple[MarkPod, ...]:
 def first_marks(resolved: Resolved, observed: Observed) -> tuple[MarkFirst, ...]:
     """Label the servers of the pool without a revision, before a second pool exists.
 
-    The label must not change their template. A pod that is re-created meanwhile is labelled again.
+    The label must not change their template. A pod that is re-created meanwhile is labeled again.
     """
     if resolved.revision or resolved.other is None:
         return ()

@@ -18,7 +18,7 @@ RESTORE_IN_PROGRESS = "RestoreInProgress"
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A reason of the catalogue, and a clause for a message."""
+    """A reason of the catalog, and a clause for a message."""
 
     reason: str
     message: str

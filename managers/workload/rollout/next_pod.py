@@ -60,7 +60,7 @@ class RolloutAction:
     pod: PodFacts | None = None
     why: str = ""
     reason: str = ""
-    """Reason of the catalogue for this wait; "" for a `hold` that needs no user action."""
+    """Reason of the catalog for this wait; "" for a `hold` that needs no user action."""
     pods: tuple[PodFacts, ...] = ()
 
 

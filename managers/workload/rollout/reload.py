@@ -151,7 +151,7 @@ class Split:
     due: tuple[PodFacts, ...] = ()
     """To be reloaded now."""
     waiting: tuple[PodFacts, ...] = ()
-    """Already signalled, or not ready yet."""
+    """Already signaled, or not ready yet."""
     to_replace: tuple[PodFacts, ...] = ()
     """To be replaced, because a reload has failed or is not possible."""
 
@@ -164,7 +164,7 @@ def split(observed: Observed, pods: Iterable[PodFacts], target: ReloadTarget, im
             continue
         if not image or _needs_replacement(observed, pod, target.digest):
             to_replace.append(pod)
-        elif pod.ready and not _is_signalled(pod, target.digest):
+        elif pod.ready and not _is_signaled(pod, target.digest):
             due.append(pod)
         else:
             waiting.append(pod)
@@ -181,13 +181,13 @@ def _of(pod: PodFacts, digest: str) -> list[int | None]:
     return codes
 
 
-def _is_signalled(pod: PodFacts, digest: str) -> bool:
+def _is_signaled(pod: PodFacts, digest: str) -> bool:
     """Return whether a reload runs or succeeded, so that only the certificate must be checked."""
     return any(code in (None, 0) for code in _of(pod, digest))
 
 
 def _needs_replacement(observed: Observed, pod: PodFacts, digest: str) -> bool:
-    requested_at = pod.reloads[-1].requested_at if _is_signalled(pod, digest) else None
+    requested_at = pod.reloads[-1].requested_at if _is_signaled(pod, digest) else None
     since = None if requested_at is None else counted_from(requested_at, observed.resumed_at)
     late = since is not None and observed.now - since >= RELOAD_PATIENCE
     refused = observed.last_attempt(ReloadPod.name, pod.uid)
@@ -215,7 +215,7 @@ def container(
         "imagePullPolicy": "IfNotPresent",
         "command": ["python3", "-m", "baoctl.reload"],
         "args": [REQUESTED_FLAG, str(int(now.timestamp())), *files.arguments()],
-        # The process namespace of the server, so that it can be signalled.
+        # The process namespace of the server, so that it can be signaled.
         "targetContainerName": CONTAINER,
         "securityContext": container_security(),
         "volumeMounts": [

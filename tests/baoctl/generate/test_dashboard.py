@@ -18,7 +18,7 @@ from baoctl.generate.dashboard_panels import BAD_CONDITIONS, GOOD_CONDITIONS, OW
 from baoctl.generate.main import DASHBOARD_FILE, main
 from baoctl.process.wiring import build_controllers
 from baoctl.settings import from_environment
-from contracts.conditions.catalogue import TYPES
+from contracts.conditions.catalog import TYPES
 from managers.cluster.metrics import REPORTED_CONDITIONS
 from tests.baoctl.process.process_settings import make_parts, settings
 from tests.house.checkout import ROOT

@@ -122,7 +122,7 @@ def test_the_rules_of_a_store_apply_at_every_path() -> None:
     for rule in rules:
         assert re.fullmatch(r"spec\.source\.target(\.\w+)?", rule.field)
         assert rule.field.startswith(rule.at)
-        assert list(rule.find_offences(elsewhere, None)) == []
+        assert list(rule.find_invalid_fields(elsewhere, None)) == []
 
 
 class TestHardened:

@@ -1,4 +1,4 @@
-"""The catalogue of conditions, and the merge that keeps transition times."""
+"""The catalog of conditions, and the merge that keeps transition times."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -28,7 +28,7 @@ def down(reason: str = "NotReady") -> Condition:
     return condition("Available", "False", reason, "m", 1)
 
 
-class TestCatalogue:
+class TestCatalog:
     def test_every_reason_of_a_type_is_explained(self) -> None:
         assert {name for kind in TYPES for name in kind.reasons} == set(REASONS)
 
@@ -97,7 +97,7 @@ class TestMerge:
         (again,) = merge([up()], [up()], LATER)
         assert again.last_transition_time == LATER
 
-    def test_the_order_is_that_of_the_catalogue(self) -> None:
+    def test_the_order_is_that_of_the_catalog(self) -> None:
         new = [
             condition("ProductionReady", "False", "ProfileNotSet", "", 1),
             condition("Ready", "True", "Ready", "", 1),

@@ -63,7 +63,7 @@ def test_tls_settings_apply_to_every_listener() -> None:
 @pytest.mark.parametrize(
     ("older", "newer"), [("allow_any", "allow_authorized"), ("use_always", "use_always")]
 )
-def test_an_older_spelling_of_the_proxy_behaviour_is_translated(older: str, newer: str) -> None:
+def test_an_older_spelling_of_the_proxy_behavior_is_translated(older: str, newer: str) -> None:
     listener = {
         "proxyProtocolBehavior": older,
         "proxyProtocolAuthorizedAddrs": ["::1", "192.0.2.1"],
@@ -77,7 +77,7 @@ def test_an_older_spelling_of_the_proxy_behaviour_is_translated(older: str, newe
     ("older", "newer"),
     [("standard", "fail"), ("direct", "continue"), ("fail", "fail"), ("continue", "continue")],
 )
-def test_an_older_spelling_of_the_download_behaviour_is_translated(older: str, newer: str) -> None:
+def test_an_older_spelling_of_the_download_behavior_is_translated(older: str, newer: str) -> None:
     plugin = {"downloadBehavior": older}
     assert parse_config(configuration={"plugin": plugin})["plugin_download_behavior"] == newer
 

@@ -17,7 +17,7 @@ def test_a_pod_is_found_by_its_ordinal() -> None:
     assert observed.pod(1) is None
 
 
-def test_a_leader_is_a_labelled_pod_that_is_not_terminating() -> None:
+def test_a_leader_is_a_labeled_pod_that_is_not_terminating() -> None:
     leading = gen.pod(0).ready(leading=True)
     follower = gen.pod(1).ready()
     silent = gen.pod(2)

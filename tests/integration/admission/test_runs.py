@@ -220,9 +220,9 @@ class TestRestores:
         async with client_as(people[WRITER]) as writer:
             with pytest.raises(Forbidden, match="needs the verb restore"):
                 await _apply(writer, RESTORES, noted)
-            labelled = _restore("decided")
-            labelled["metadata"]["labels"] = {"a": "b"}
-            await _apply(writer, RESTORES, labelled)
+            labeled = _restore("decided")
+            labeled["metadata"]["labels"] = {"a": "b"}
+            await _apply(writer, RESTORES, labeled)
 
 
 def _report(**more: Any) -> dict[str, Any]:

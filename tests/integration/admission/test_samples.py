@@ -59,13 +59,13 @@ def test_a_wrong_sample_is_refused(
     control_plane_with_crds: Rig, people: People, wrong: Object, words: str
 ) -> None:
     assert people, "the policies are in force"
-    spoilt = objects((FOLDER / "development.yaml").read_text())
-    for obj in spoilt:
+    spoiled = objects((FOLDER / "development.yaml").read_text())
+    for obj in spoiled:
         if obj["apiVersion"] == API_VERSION:
             obj["spec"] |= wrong
-    spaces = [obj for obj in spoilt if obj["kind"] == "Namespace"]
+    spaces = [obj for obj in spoiled if obj["kind"] == "Namespace"]
     control_plane_with_crds.kubectl("apply", "-f", "-", input=dump(spaces))
     with pytest.raises(RigError, match=words):
         control_plane_with_crds.kubectl(
-            "apply", "--warnings-as-errors", "-f", "-", input=dump(spoilt)
+            "apply", "--warnings-as-errors", "-f", "-", input=dump(spoiled)
         )

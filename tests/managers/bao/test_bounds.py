@@ -299,7 +299,7 @@ ERRORS: dict[str, tuple[object, str]] = {
     "no list": (5, "no reason given"),
     "a text": ("permission denied", "no reason given"),
     "lists": ([["permission denied"], "and this"], "403: and this$"),
-    "lines and colours": (["one\r\ntwo \x1b[31mred"], r"403: one two \\x1b\[31mred$"),
+    "lines and colors": (["one\r\ntwo \x1b[31mred"], r"403: one two \\x1b\[31mred$"),
     "too many": (["a"] * 9000, "403: a; a; a"),
     "a long one": (["a" * 100_000], "403: aaa"),
 }

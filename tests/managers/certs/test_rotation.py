@@ -184,7 +184,7 @@ async def test_a_timer_is_set_for_the_end_of_the_overlap() -> None:
     assert outcome == Done(OVERLAP.total_seconds())
 
 
-async def test_the_first_ca_fulfils_an_older_request() -> None:
+async def test_the_first_ca_fulfills_an_older_request() -> None:
     bench = RotatingCluster(resolved=gen.resolved(ASKED))
     assert await bench.settle() == ["issue-authority", IssueServerCertificate.name]
 

@@ -21,9 +21,9 @@ class CrashingOperator:
     def __init__(self, api: FakeApi, at: int, *, after: bool) -> None:
         self.count, self._at, self._after = 0, at, after
         for verb in WRITES:
-            setattr(api, verb, self._spoilt(getattr(api, verb)))
+            setattr(api, verb, self._spoiled(getattr(api, verb)))
 
-    def _spoilt(self, real: Callable[..., Any]) -> Callable[..., Any]:
+    def _spoiled(self, real: Callable[..., Any]) -> Callable[..., Any]:
         async def call(*args: Any, **more: Any) -> Any:
             if args[0] == EVENT or more.get("subresource") == "token":
                 return await real(*args, **more)

@@ -107,7 +107,7 @@ class WatchedCluster:
     def _look_at_template(self, live: Object, locked: bool, pods: Mapping[str, str]) -> None:
         spec = live["spec"]["template"]["spec"]
         if any(volume["name"] == "init" for volume in spec["volumes"]):
-            self.broken.append("servers would initialise data a second time")
+            self.broken.append("servers would initialize data a second time")
         version = version_of(spec["containers"][0]["image"])
         newest = max(map(number, pods.values()), default=number(version))
         if number(version) < newest:

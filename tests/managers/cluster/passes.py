@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from contracts.api.cluster.status import ClusterStatus
-from contracts.conditions.catalogue import TYPES
+from contracts.conditions.catalog import TYPES
 from contracts.conditions.condition import Condition
 from managers.cluster.resolve.resolve import resolve
 from managers.cluster.status.cluster_status import ReconcileResult, compute

@@ -53,9 +53,9 @@ def without_times(live: Object) -> Object:
 
 async def recovers(bench: Bench, spoil: Object) -> None:
     before, things = without_times(bench.cluster), belongings(bench)
-    spoilt = copy.deepcopy(bench.cluster)
-    spoilt["status"] = spoil
-    bench.api.with_objects((CLUSTERS, spoilt))
+    spoiled = copy.deepcopy(bench.cluster)
+    spoiled["status"] = spoil
+    bench.api.with_objects((CLUSTERS, spoiled))
     await bench.until_quiet(after=30.0)
     assert without_times(bench.cluster) == before
     assert belongings(bench) == things
@@ -105,9 +105,9 @@ async def test_attack_t13_a_whole_corrupt_status_is_corrected(bench: Bench, valu
 async def test_attack_t13_invented_fields_are_removed(bench: Bench, field: str, value: Any) -> None:
     """The API server drops fields that a manager no longer applies; here we apply them first."""
     before = without_times(bench.cluster)
-    spoilt = copy.deepcopy(bench.cluster)
-    spoilt["status"][field] = value
-    bench.api.with_objects((CLUSTERS, spoilt))
+    spoiled = copy.deepcopy(bench.cluster)
+    spoiled["status"][field] = value
+    bench.api.with_objects((CLUSTERS, spoiled))
     await bench.turn(after=30.0)
     written = [call.body["status"] for call in bench.api.calls if call.verb == "apply/status"]
     assert written

@@ -26,7 +26,7 @@ from tests.managers.cluster.bench import CONFIG, Bench
 PAYLOADS = {
     "a second line": 'fine\n{"level":"error","msg":"forged"}',
     "a carriage return": "fine\rReady True",
-    "a colour": "\x1b[31mred\x1b[0m",
+    "a color": "\x1b[31mred\x1b[0m",
     "a window title": "\x1b]0;title\x07",
     "NUL and bell": "a\x00b\x07",
     "a line separator": "fine\u2028second\u2029third",

@@ -172,17 +172,17 @@ async def test_a_failed_reconcile_is_counted_too() -> None:
     assert await count_reconciles(works, bench.ours)(KEY) == Done(7.0)
 
 
-SPOILT: tuple[Any, ...] = (None, 7, "text", [], [7], {"a": {}}, True, ["Ready"], -1, "\n\x1b[31m")
+SPOILED: tuple[Any, ...] = (None, 7, "text", [], [7], {"a": {}}, True, ["Ready"], -1, "\n\x1b[31m")
 FIELDS = ("phase", "readyReplicas", "conditions", "operation", "readReplicas", "activeLeader")
 
 
-@pytest.mark.parametrize("value", SPOILT, ids=repr)
+@pytest.mark.parametrize("value", SPOILED, ids=repr)
 def test_attack_t13_nothing_that_a_user_writes_makes_a_scrape_fail(value: Any) -> None:
     bench = Bench()
     for field in FIELDS:
-        spoilt = FINE.object()
-        spoilt["status"][field] = value
-        bench.cache.says(spoilt)
+        spoiled = FINE.object()
+        spoiled["status"][field] = value
+        bench.cache.says(spoiled)
         bench.ours.record(KEY)
         assert f"openbao_cluster_desired_replicas{MINE}}}" in bench.series()
     for part in ("spec", "status"):

@@ -34,7 +34,7 @@ HERE = replace(gen.INSTALLATION, operator_image="registry.example.com/operator:1
 
 
 def world(*, green: bool = True, first: bool = False) -> Observed:
-    """Blue serves, and green exists; `first`: the pods of blue are labelled."""
+    """Blue serves, and green exists; `first`: the pods of blue are labeled."""
     facts = gen.running(gen.cluster().initialized()).facts()
     pods = tuple(replace(pod, first_set=first) for pod in facts.pods)
     if not green:
@@ -239,7 +239,7 @@ class TestMarks:
         desired = plan_cluster(cluster, observed)
         return [effect.target for effect in desired.effects if effect.name == MarkFirst.name]
 
-    def test_blue_and_recreated_pods_are_labelled_before_green_is_created(self) -> None:
+    def test_blue_and_recreated_pods_are_labeled_before_green_is_created(self) -> None:
         assert self.marked(at("Idle"), world(green=False)) == ["x-0", "x-1", "x-2"]
         observed = world(first=True)
         pods = (replace(observed.pods[0], first_set=False), *observed.pods[1:])

@@ -1,4 +1,4 @@
-"""Both stores fulfil the contract, and tests of each store."""
+"""Both stores fulfill the contract, and tests of each store."""
 
 import copy
 from dataclasses import replace

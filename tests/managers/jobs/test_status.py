@@ -172,7 +172,7 @@ def test_a_run_may_only_read_its_object_and_write_its_status() -> None:
     }
 
 
-def test_the_rights_of_a_restore_are_labelled_as_its_own() -> None:
+def test_the_rights_of_a_restore_are_labeled_as_its_own() -> None:
     run = replace(RUN, kind=RESTORE_KIND)
     for intent in rights_objects(run, replace(RIGHTS, resource=RESTORES)):
         assert intent.body["metadata"]["labels"]["openbao.org/component"] == "restore"

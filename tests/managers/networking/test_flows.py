@@ -16,10 +16,10 @@ from tests.managers.networking.evaluator import Peer, Policy
 
 VOTER = Peer(gen.NAMESPACE, labels.server_pod("x"))
 READER = Peer(gen.NAMESPACE, {**labels.server_pod("x"), labels.WORKLOAD_POOL: labels.READ_REPLICA})
-NEIGHBOUR = Peer(gen.NAMESPACE, labels.server_pod("y"))
+NEIGHBOR = Peer(gen.NAMESPACE, labels.server_pod("y"))
 BACKUP = Peer(gen.NAMESPACE, labels.component("x", "backup"))
 SNAPSHOT = Peer(gen.NAMESPACE, labels.component("x", "upgrade-snapshot"))
-BACKUP_OF_NEIGHBOUR = Peer(gen.NAMESPACE, labels.component("y", "backup"))
+BACKUP_OF_NEIGHBOR = Peer(gen.NAMESPACE, labels.component("y", "backup"))
 TEST = Peer(gen.NAMESPACE, labels.component("x", "restore-test"))
 CLIENT = Peer(gen.NAMESPACE, {"app": "shop"})
 CLIENT_ELSEWHERE = Peer("shop", {"app": "shop"}, namespace_labels={"team": "a"})
@@ -158,7 +158,7 @@ ROWS = {
         wishing(ingressRules=[{"from": [{"podSelector": {}}]}]), CLIENT, BACKUP, 80, False
     ),
     "a job does not reach a job of another cluster": Row(
-        OPEN, BACKUP, BACKUP_OF_NEIGHBOUR, 80, False
+        OPEN, BACKUP, BACKUP_OF_NEIGHBOR, 80, False
     ),
     "a client of the namespace reaches a server": Row(OPEN, CLIENT, VOTER, 8200, True),
     "a client of the namespace does not reach the cluster port": Row(
@@ -172,7 +172,7 @@ ROWS = {
     ),
     "the internet does not reach a server": Row(OPEN, WORLD, VOTER, 8200, False),
     "a server of another cluster does not reach the cluster port": Row(
-        OPEN, NEIGHBOUR, VOTER, 8201, False
+        OPEN, NEIGHBOR, VOTER, 8201, False
     ),
     "Hardened: a client of the namespace does not reach a server": Row(
         HARD, CLIENT, VOTER, 8200, False

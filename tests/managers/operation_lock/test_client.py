@@ -103,7 +103,7 @@ async def test_a_constantly_changing_cluster_is_retried_later() -> None:
     assert restless.requests == [GET] * TRIES
 
 
-async def test_a_restarted_operator_recognises_its_lock() -> None:
+async def test_a_restarted_operator_recognizes_its_lock() -> None:
     bench = await holding()
     await bench.clock.advance(3600)
     answer = gen.expect(Acquired, await bench.process().acquire(KEY, BACKUP, uid=UID))
@@ -114,7 +114,7 @@ async def test_a_restarted_operator_recognises_its_lock() -> None:
     assert bench.lock["renewedAt"] == "2030-01-01T00:00:00Z"
 
 
-async def test_a_write_without_a_response_is_recognised() -> None:
+async def test_a_write_without_a_response_is_recognized() -> None:
     bench = Bench()
 
     class Cut(FakeApi):

@@ -7,7 +7,7 @@ import pytest
 
 from contracts.api.cluster.status_errors import LastError
 from contracts.api.cluster.status_upgrade import UpgradeStatus
-from contracts.conditions.catalogue import TYPES
+from contracts.conditions.catalog import TYPES
 from contracts.conditions.condition import ConditionUpdate
 from contracts.records.upgrade import Release
 from contracts.records.upgrade_decision import UpgradeDecision

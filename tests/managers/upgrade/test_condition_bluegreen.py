@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from contracts.api.cluster.status_upgrade import BlueGreenPhase
-from contracts.conditions.catalogue import TYPES
+from contracts.conditions.catalog import TYPES
 from contracts.conditions.condition import MESSAGE_MAX, ConditionUpdate, condition
 from contracts.records.upgrade import Release
 from contracts.records.upgrade_decision import UpgradeDecision

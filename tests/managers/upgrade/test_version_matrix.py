@@ -80,7 +80,7 @@ def test_the_verdict_of_each_pair(
     assert (verdict.grade, message in text, bool(text)) == (grade, True, bool(message))
 
 
-def test_every_row_of_the_catalogue_has_a_case() -> None:
+def test_every_row_of_the_catalog_has_a_case() -> None:
     spoken = {
         source
         for before, after, strategy, seal, _, _ in ROWS.values()

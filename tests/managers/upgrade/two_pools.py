@@ -19,7 +19,7 @@ from contracts.naming import revisions
 from contracts.records import bluegreen
 from contracts.records.bluegreen import (
     BlueGreenFacts,
-    Colour,
+    Color,
     Membership,
     PoolObservation,
     PvcObservation,
@@ -201,7 +201,7 @@ class TwoPools(Mesh):
         if self.leader is None or self.leaderless:
             return None
         blue, green = self._members(self.known.blue_revision or ""), self._members(self.revision)
-        leads: Colour | None = None
+        leads: Color | None = None
         if self.leader in blue:
             leads = "blue"
         elif self.leader in green:

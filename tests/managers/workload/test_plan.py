@@ -97,7 +97,7 @@ class TestTwoTemplates:
     """Only the first pod has the first-boot settings (rule I05)."""
 
     @pytest.mark.parametrize(
-        "cluster", [NEW, NEW.self_init()], ids=["a root token is left", "it initialises itself"]
+        "cluster", [NEW, NEW.self_init()], ids=["a root token is left", "it initializes itself"]
     )
     def test_the_templates_differ_only_by_first_boot_parts(self, cluster: gen.Cluster) -> None:
         first, later = template(cluster), template(cluster.initialized())

@@ -191,9 +191,9 @@ async def test_a_response_that_is_not_selected_is_ignored() -> None:
     selection = Selection(CONFIG_MAP, "shop", label_selector="app=web")
     async with informing(selection=selection) as run:
         run.informer.observe(config_map("a", "105"))
-        labelled = config_map("b", "106")
-        labelled["metadata"]["labels"] = {"app": "web"}
-        run.informer.observe(labelled)
+        labeled = config_map("b", "106")
+        labeled["metadata"]["labels"] = {"app": "web"}
+        run.informer.observe(labeled)
         await run.hears("+b@106")
 
 

@@ -156,21 +156,21 @@ class TestIndexes:
     """Reads by index."""
 
     @staticmethod
-    def colours(of: Object) -> Iterable[str]:
-        return [value for key, value in of["metadata"]["labels"].items() if "colour" in key]
+    def colors(of: Object) -> Iterable[str]:
+        return [value for key, value in of["metadata"]["labels"].items() if "color" in key]
 
     def names(self, store: Store, value: str) -> list[str]:
-        return [key_of(o).name for o in store.by_index("colour", value)]
+        return [key_of(o).name for o in store.by_index("color", value)]
 
     def test_an_index_follows_every_change_and_may_be_added_late(self) -> None:
         store = store_with_objects(
-            obj("1", "a", colour="red"), obj("2", "b", colour="blue", colour2="red")
+            obj("1", "a", color="red"), obj("2", "b", color="blue", color2="red")
         )
-        store.add_index("colour", self.colours)
+        store.add_index("color", self.colors)
         assert self.names(store, "red") == ["a", "b"]
-        store.upsert(obj("11", "a", colour="blue"))
+        store.upsert(obj("11", "a", color="blue"))
         assert (self.names(store, "red"), self.names(store, "blue")) == (["b"], ["b", "a"])
-        store.observe(obj("12", "c", colour="red"))
+        store.observe(obj("12", "c", color="red"))
         store.remove(obj("13", "b"))
         assert (self.names(store, "red"), self.names(store, "blue")) == (["c"], ["a"])
         store.replace([], "20")
@@ -178,10 +178,10 @@ class TestIndexes:
 
     def test_the_same_index_twice_is_one_index_and_another_one_is_an_error(self) -> None:
         store = store_with_objects()
-        store.add_index("colour", self.colours)
-        store.add_index("colour", self.colours)
-        with pytest.raises(ValueError, match="colour"):
-            store.add_index("colour", lambda of: ())
+        store.add_index("color", self.colors)
+        store.add_index("color", self.colors)
+        with pytest.raises(ValueError, match="color"):
+            store.add_index("color", lambda of: ())
         with pytest.raises(KeyError):
             store.by_index("taste", "sweet")
 

@@ -109,7 +109,7 @@ def test_verbose_shows_the_objects_of_each_service() -> None:
     ]
 
 
-def test_the_tree_on_a_terminal_differs_only_in_colours() -> None:
+def test_the_tree_on_a_terminal_differs_only_in_colors() -> None:
     text = as_text(sight(), NOW, colorize=color_text)
     assert "\033[31mFailed    \033[0m" in text
     assert "\033[32mRunning   \033[0m" in text

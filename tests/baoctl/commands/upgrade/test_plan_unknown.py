@@ -75,7 +75,7 @@ def test_an_object_of_another_api_version_is_refused() -> None:
 
 
 # sentence: the invalid part of a pod in the dump
-SPOILT: dict[str, dict[str, Any]] = {
+SPOILED: dict[str, dict[str, Any]] = {
     "no spec": {"spec": None},
     "a status that is a list": {"status": [1]},
     "labels that are a number": {"status": {"containerStatuses": 5}},
@@ -83,9 +83,9 @@ SPOILT: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("spoilt", SPOILT.values(), ids=SPOILT.keys())
-def test_a_malformed_pod_causes_no_traceback(spoilt: dict[str, Any]) -> None:
-    items = [CLUSTER.object(), {"apiVersion": "v1", "kind": "Pod", **PODS[0].object(), **spoilt}]
+@pytest.mark.parametrize("spoiled", SPOILED.values(), ids=SPOILED.keys())
+def test_a_malformed_pod_causes_no_traceback(spoiled: dict[str, Any]) -> None:
+    items = [CLUSTER.object(), {"apiVersion": "v1", "kind": "Pod", **PODS[0].object(), **spoiled}]
     result = call(yaml.safe_dump_all(items), "--to", NEW)
     assert isinstance(result.exception, SystemExit | None)
     assert len(result.stderr.splitlines()) <= 1

@@ -26,7 +26,7 @@ def _armor(tag: int, body: bytes) -> str:
     [
         ("", "does not start with a public key"),
         ("!", "not base64"),
-        (base64.b64encode(b"-----BEGIN PGP PUBLIC KEY BLOCK-----").decode(), "armoured"),
+        (base64.b64encode(b"-----BEGIN PGP PUBLIC KEY BLOCK-----").decode(), "armored"),
         (base64.b64encode(b"hello").decode(), "not in the format"),
         # The first bit of every packet is 1.
         (base64.b64encode(b"\x19" + base64.b64decode(ALICE)[1:]).decode(), "not in the format"),

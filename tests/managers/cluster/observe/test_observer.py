@@ -58,7 +58,7 @@ class Bench:
 # sentence: (cluster, the Secrets and whether their content is read)
 SECRETS: dict[str, tuple[gen.Cluster, dict[str, bool]]] = {
     "only the metadata of keys is read": (NEW, {"x-unseal-key": False, "x-root-token": False}),
-    "a cluster that initialises itself has no root token": (SELF, {"x-unseal-key": False}),
+    "a cluster that initializes itself has no root token": (SELF, {"x-unseal-key": False}),
     "the metadata of a supplied key is read": (SUPPLIED, {"mine": True}),
 }
 

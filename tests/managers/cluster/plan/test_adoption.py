@@ -83,7 +83,7 @@ def test_nothing_is_planned_before_a_user_requests_it() -> None:
 @pytest.mark.parametrize("cluster", [RUNNING, QUIET.with_status(release={"version": "2.3.9"})])
 def test_a_request_labels_the_pods_first(cluster: gen.Cluster) -> None:
     adoption = adoption_of(cluster.read(), facts(cluster))
-    assert adoption.stage == "labelling"
+    assert adoption.stage == "labeling"
     assert adoption.holds_servers
     missing = {key for effect in adoption.effects for key, _ in effect.labels}
     assert missing == {labels.COMPONENT, labels.WORKLOAD_POOL}

@@ -122,8 +122,8 @@ FIELDS = {
         "unknown",
     ),
     "data exists": Row(OLD, FINE, "initialized", True),
-    "it did not initialise itself": Row(OLD, FINE, "selfInitialized", False),
-    "it initialised itself": Row(OLD.self_init(), FINE, "selfInitialized", True),
+    "it did not initialize itself": Row(OLD, FINE, "selfInitialized", False),
+    "it initialized itself": Row(OLD.self_init(), FINE, "selfInitialized", True),
     "the observed generation": Row(OLD.with_metadata(generation=7), FINE, "observedGeneration", 7),
     "kubectl scale finds the pods": Row(
         OLD,

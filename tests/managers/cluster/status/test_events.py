@@ -45,7 +45,7 @@ FLIPS: dict[str, tuple[str, str | None, str, Kind | None]] = {
     "a new cluster is not degraded": ("Degraded", None, "False", None),
     "it is degraded": ("Degraded", "False", "True", "Warning"),
     "it is no longer degraded": ("Degraded", "True", "False", "Normal"),
-    "the first server initialised it": ("OpenBaoInitialized", "False", "True", "Normal"),
+    "the first server initialized it": ("OpenBaoInitialized", "False", "True", "Normal"),
     "a new cluster has no members": ("RaftMembershipReady", "Unknown", "False", None),
     "all are voters": ("RaftMembershipReady", "Unknown", "True", "Normal"),
     "a voter is missing": ("RaftMembershipReady", "True", "False", "Warning"),

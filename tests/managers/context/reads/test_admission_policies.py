@@ -1,4 +1,4 @@
-"""managers.context.reads.admission_policies: installed policies are recognised, others named."""
+"""managers.context.reads.admission_policies: installed policies are recognized, others named."""
 
 import asyncio
 import random
@@ -74,7 +74,7 @@ class PolicyProcess:
         return self.metrics.registry.get_sample_value(FAMILY)
 
 
-async def test_generated_policies_are_recognised() -> None:
+async def test_generated_policies_are_recognized() -> None:
     looking = PolicyProcess(policy_objects())
     assert await looking.once() == AdmissionFacts()
     assert looking.gauge == 0

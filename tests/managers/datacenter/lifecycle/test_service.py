@@ -12,7 +12,7 @@ from tests.managers.datacenter.memory_provider import MemoryProvider
 from tests.managers.datacenter.memory_store import MemoryStore
 from tests.managers.datacenter.service_bench import BUSY, DNS, FRA, SHIPPER, Bench, StaticHook
 
-# --- basic behaviour ------------------------------------------------------------------------------
+# --- basic behavior ------------------------------------------------------------------------------
 
 
 async def test_a_declared_service_runs(bench: Bench) -> None:

@@ -37,7 +37,7 @@ def told_something(what):
     return ready
 
 def leaving():
-    raise SystemExit("no licence")
+    raise SystemExit("no license")
 
 def nothing():
     pass
@@ -96,7 +96,7 @@ BROKEN = {
         " could not be loaded: TypeError: told_something() missing 1 required positional argument: "
         "'what'; fix the package or uninstall it"
     ),
-    "leaving": (" could not be loaded: SystemExit: no licence; fix the package or uninstall it"),
+    "leaving": (" could not be loaded: SystemExit: no license; fix the package or uninstall it"),
     "nothing": f": {NO_HOOK}",
     "number": (
         " could not be loaded: TypeError: 'int' object is not callable; fix the package or "

@@ -1,6 +1,6 @@
 """The condition types of a cluster about its snapshots. Uses contracts.conditions.condition_type.
 
-Part of contracts.conditions.catalogue; their reasons are in contracts.conditions.reasons_backup.
+Part of contracts.conditions.catalog; their reasons are in contracts.conditions.reasons_backup.
 """
 
 from contracts.conditions.condition_type import ConditionType

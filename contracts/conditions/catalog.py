@@ -4,7 +4,7 @@ Uses contracts.conditions.reasons. Read by contracts.conditions.condition, which
 types and reasons, and by the generator of the documentation. A new state needs an entry here.
 """
 
-from contracts.conditions.catalogue_backup import BACKUP_TYPES
+from contracts.conditions.catalog_backup import BACKUP_TYPES
 from contracts.conditions.condition_type import ConditionType, Polarity
 from contracts.conditions.reason import Reason
 from contracts.conditions.reasons import REASONS
