@@ -61,7 +61,6 @@ ELSEWHERE = {
     "provision": "for pods",
     "run": "for pods",
     "upgrade cleanup": "e2e/upgrade_bluegreen",
-    "upgrade start": "tests/baoctl/commands/cluster/test_orders.py",
     "upgrade promote": "the same order as promote",
     "upgrade rollback": "e2e/upgrade_bluegreen",
 }
@@ -240,9 +239,11 @@ def rotate(recorder: SessionRecorder) -> None:
 
 
 def upgrade(recorder: SessionRecorder) -> None:
-    recorder.title = "Preview an upgrade"
-    recorder.call_verb(f"upgrade plan --cluster {NAME} --to {OPENBAO}")
-    recorder.call_verb(f"upgrade plan --cluster {NAME} --to 2.4.0", status=4)
+    recorder.title = "Upgrade"
+    recorder.call_verb(f"upgrade plan {NAME} --to {OPENBAO}")
+    recorder.call_verb(f"upgrade plan {NAME} --to 2.4.0", status=4)
+    recorder.call_verb(f"upgrade start {NAME} --to 2.4.0", status=4)
+    recorder.call_verb(f"upgrade start {NAME} --to {OPENBAO} --dry-run")
     recorder.call_verb(f"promote {NAME}", status=4)
     recorder.call_verb(f"upgrade retry {NAME}", status=4)
 
