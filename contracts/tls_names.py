@@ -28,7 +28,6 @@ class TlsFields:
     cluster: str
     namespace: str
     mode: str
-    external_server_secret: str | None = None
     external_ca_secret: str | None = None
     domains: tuple[str, ...] = ()
     directory_secret: str | None = None
@@ -83,18 +82,9 @@ class TlsFields:
         return self.directory_secret
 
     @property
-    def server_secret(self) -> str | None:
-        """The Secret that is mounted as certificate and key; None in mode ACME."""
-        return _server_secret(self.mode, self.external_server_secret, self.cluster)
-
-    @property
     def authority_secret(self) -> str | None:
         """The Secret with the CA that clients trust; None in mode ACME."""
         return _authority_secret(self.mode, self.external_ca_secret, self.cluster)
-
-
-def _server_secret(mode: str, external: str | None, cluster: str) -> str | None:
-    return None if mode == "ACME" else external or names.tls_server_secret(cluster)
 
 
 def _authority_secret(mode: str, external: str | None, cluster: str) -> str | None:
@@ -105,16 +95,12 @@ def tls_fields(cluster: OpenBaoCluster) -> TlsFields:
     """Return the fields of a cluster."""
     tls, unseal = cluster.spec.tls, cluster.spec.unseal
     external, acme = (tls.external if tls.mode == "External" else None), tls.acme
-    server, authority, directory = (
-        external.server_secret_ref if external else None,
-        external.ca_secret_ref if external else None,
-        acme.ca_secret_ref if acme else None,
-    )
+    authority = external.ca_secret_ref if external else None
+    directory = acme.ca_secret_ref if acme else None
     return TlsFields(
         cluster=cluster.metadata.name,
         namespace=cluster.metadata.namespace,
         mode=tls.mode,
-        external_server_secret=server.name if server else None,
         external_ca_secret=authority.name if authority else None,
         domains=(acme.domains or (acme.domain or "",)) if acme else (),
         directory_secret=directory.name if directory else None,
@@ -154,17 +140,19 @@ def acme_ca_secret(cluster: OpenBaoCluster) -> str | None:
 
 
 def server_secret(cluster: OpenBaoCluster) -> str | None:
-    """Return the Secret that is mounted as certificate and key; None in mode ACME.
-
-    A reconcile calls it often, so it does not create the TlsFields.
-    """
+    """Return the Secret that is mounted as certificate and key; None in mode ACME."""
     tls = cluster.spec.tls
+    if tls.mode == "ACME":
+        return None
     secret = tls.external.server_secret_ref if tls.mode == "External" and tls.external else None
-    return _server_secret(tls.mode, secret.name if secret else None, cluster.metadata.name)
+    return secret.name if secret else names.tls_server_secret(cluster.metadata.name)
 
 
 def authority_secret(cluster: OpenBaoCluster) -> str | None:
-    """Return the Secret with the CA that clients trust; None in mode ACME. See server_secret."""
+    """Return the Secret with the CA that clients trust; None in mode ACME.
+
+    A reconcile calls it often, so it does not create the TlsFields.
+    """
     tls = cluster.spec.tls
     secret = tls.external.ca_secret_ref if tls.mode == "External" and tls.external else None
     return _authority_secret(tls.mode, secret.name if secret else None, cluster.metadata.name)

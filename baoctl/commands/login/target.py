@@ -95,7 +95,6 @@ def _tls_fields(live: Object) -> tls_names.TlsFields:
         cluster=key.name,
         namespace=key.namespace,
         mode=mode,
-        external_server_secret=text(external, "serverSecretRef", "name") or None,
         external_ca_secret=text(external, "caSecretRef", "name") or None,
         domains=tuple(filter(None, domains)),
         directory_secret=text(acme, "caSecretRef", "name") or None,

@@ -43,8 +43,8 @@ LISTED_MAX: Final = 250_000
 """Maximum number of listed keys; a snapshot every 15 minutes adds 70,000 keys in a year."""
 _STREAM: Final = 1 << 20
 _END: Final = b""
-# Not all exceptions of obstore are a BaseError. RuntimeError includes its NotImplementedError, and
-# the error of _ChunkQueue.
+# obstore also raises built-in exceptions, such as NotImplementedError, which is a RuntimeError;
+# _ChunkQueue raises a RuntimeError, too.
 _ERRORS = (BaseError, OSError, ValueError, TypeError, RuntimeError)
 CONSTRUCTORS: Mapping[str, Callable[..., ObjectStore]] = {
     "s3": S3Store,
