@@ -23,6 +23,8 @@ class Phase:
     writes: int
     cpu: float
     """Seconds of a core."""
+    waiting: float
+    """Seconds in which the main thread was ready to run and had no core."""
     resident: float
     """Megabytes at the end."""
     lag: float
@@ -61,7 +63,7 @@ class Goal:
 
 PHASE_COLUMNS = (
     "clusters", "phase", "seconds", "requests", "get", "list", "watch", "create", "patch", "other",
-    "writes", "CPU s", "MB", "loop p99", "queue p99",
+    "writes", "CPU s", "no core s", "MB", "loop p99", "queue p99",
 )  # fmt: skip
 _VERBS = ("get", "list", "watch", "create", "patch")
 
@@ -78,6 +80,7 @@ def phase_row(clusters: int, phase: Phase) -> tuple[str, ...]:
         str(phase.total - sum(counts)),
         str(phase.writes),
         f"{phase.cpu:.2f}",
+        f"{phase.waiting:.2f}",
         f"{phase.resident:.0f}",
         _milliseconds(phase.lag),
         _milliseconds(phase.queued),

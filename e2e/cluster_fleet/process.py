@@ -20,13 +20,15 @@ LEADS = "leader_election_master_status"
 class Reading:
     """State of one process at one time.
 
-    `histograms`: cumulative counts by upper bound, of all label values together. `depth`: the
-    number of keys in the queues; `reconciles`: the number of reconciles by controller.
+    `histograms`: cumulative counts by upper bound, of all label values together. `waiting`:
+    seconds in which the main thread was ready to run and had no core. `depth`: the number of keys
+    in the queues; `reconciles`: the number of reconciles by controller.
     """
 
     cpu: float
     resident: float
     histograms: Mapping[str, Mapping[float, float]]
+    waiting: float = 0.0
     depth: float = 0.0
     leads: bool = False
     reconciles: Mapping[str, float] = field(default_factory=dict)
@@ -53,6 +55,7 @@ def read(operator: Operator, port: int) -> Reading:
         operator.processor_seconds(),
         operator.resident_megabytes(),
         buckets,
+        operator.waiting_seconds(),
         depth,
         leads,
         reconciles,

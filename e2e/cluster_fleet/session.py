@@ -164,6 +164,7 @@ class Fleet:
             Counter(entry.verb for entry in entries),
             len(written),
             after.cpu - before.cpu,
+            after.waiting - before.waiting,
             after.resident,
             quantile(between(before, after, LAG), 0.99),
             quantile(between(before, after, QUEUE), 0.99),

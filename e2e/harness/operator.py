@@ -104,6 +104,10 @@ class Operator:
         # utime and stime
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def waiting_seconds(self) -> float:
+        """Return how long its main thread was ready to run and had no core."""
+        return int(Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[1]) / 1e9
+
     def _is_stopped(self) -> bool:
         return self._stat()[0] == "T"
 

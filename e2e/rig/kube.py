@@ -23,8 +23,8 @@ MERGE_PATCH = "application/merge-patch+json"
 # Timeout of a response in seconds: an API server that shares two cores is slow at times, and after
 # its start until it has loaded its admission policies.
 PATIENCE = 20.0
-# Threads of a scenario that call at the same time; each has its own connection.
-THREADS = 4
+# Threads that call at the same time, at most; each has its own connection.
+THREADS = 16
 # Retries of client-go for a response with Retry-After.
 TRIES = 11
 # kubectl wait fails for an object without conditions; the first ones appear with the names.

@@ -16,7 +16,9 @@ from e2e.cluster_fleet.figures import (
 )
 
 NAMES = ("create", "quiet", "change", "roll", "failover", "outage")
-PHASE = Phase("create", 10.0, {"get": 20, "patch": 10, "delete": 1}, 11, 2.0, 60.0, 0.004, 0.01)
+PHASE = Phase(
+    "create", 10.0, {"get": 20, "patch": 10, "delete": 1}, 11, 2.0, 0.5, 60.0, 0.004, 0.01
+)
 
 
 def run(clusters: int, phase: Phase = PHASE) -> Run:
