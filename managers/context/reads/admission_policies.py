@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import defaultdict
+from collections.abc import Iterator
 
 import structlog
 
@@ -19,6 +20,7 @@ from managers.context.installation import Installation
 from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.errors import ApiError, Forbidden, NotFound, Transient
+from runtime.metrics.families import Reading
 from runtime.metrics.metrics import Metrics
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
@@ -51,7 +53,9 @@ class AdmissionPolicies:
         self._max_age = installation.admission_recheck
         self._account = installation.account
         self._parts = parts(installation.account)
-        self._gauge = metrics.gauge(FAMILY, MEANING)
+        # A gauge of the library is 0 before the first read, which means that nothing is missing.
+        metrics.read_gauge(FAMILY, MEANING, (), self._readings)
+        self._lacking: int | None = None
         self._checked = asyncio.Event()
         self.facts: AdmissionFacts | None = None
 
@@ -79,11 +83,15 @@ class AdmissionPolicies:
             by_state[state].add(part.key.name.removeprefix(PREFIX))
         names_by_state = {state: tuple(sorted(names)) for state, names in by_state.items() if state}
         facts = AdmissionFacts(**names_by_state)
-        self._gauge.set(sum(bool(state) for state in states))
+        self._lacking = sum(bool(state) for state in states)
         if facts != self.facts:
             log.info("admission policies read", installed=not names_by_state, **names_by_state)
         self.facts = facts
         return True
+
+    def _readings(self) -> Iterator[Reading]:
+        if self._lacking is not None:
+            yield (), float(self._lacking)
 
     async def _state(self, part: PolicyObject, semaphore: asyncio.Semaphore) -> str:
         """Return the field of AdmissionFacts that lists the object; "" if it is installed."""

@@ -80,6 +80,14 @@ async def test_generated_policies_are_recognized() -> None:
     assert looking.gauge == 0
 
 
+async def test_the_gauge_has_no_value_before_the_policies_are_read() -> None:
+    looking = PolicyProcess(policy_objects())
+    assert looking.gauge is None
+    looking.api.refuse(f"get ValidatingAdmissionPolicy {PREFIX}{LOCK}", api_error(500))
+    assert await looking.once() is None
+    assert looking.gauge is None, "0 means that all policies are installed"
+
+
 async def test_an_absent_object_is_missing() -> None:
     looking = PolicyProcess(())
     names = tuple(sorted(name.removeprefix(PREFIX) for name in (*NAMES, PARAMETERS)))
