@@ -7,21 +7,13 @@ import pytest
 import yaml
 
 from baoctl.generate.alerts import alert_page
-from baoctl.generate.main import ALERT_PAGE, ALERT_RULES
+from baoctl.generate.main import ALERT_RULES
 from managers.cluster.metrics import PHASES, REPORTED_CONDITIONS
+from tests.baoctl.generate.operator_series import Operator
 from tests.house.checkout import ROOT
 
 RULE = yaml.safe_load((ROOT / ALERT_RULES).read_text(encoding="utf-8"))
 ALERTS = [alert for group in RULE["spec"]["groups"] for alert in group["rules"]]
-PAGES = "".join(
-    path.read_text(encoding="utf-8")
-    for path in (ROOT / "docs").glob("*.md")
-    if path.name != ALERT_PAGE.name
-)
-# The metrics of the runtime, which docs/runtime.md does not list one by one.
-RUNTIME_METRICS = re.sub(
-    r"# HELP (\w+) .*", r"`\1`", (ROOT / "tests" / "golden" / "metrics.txt").read_text()
-)
 
 
 def names(alert: dict[str, Any]) -> str:
@@ -49,13 +41,15 @@ def test_the_page_replaces_template_actions() -> None:
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=names)
-def test_an_alert_uses_metrics_and_values_that_exist(alert: dict[str, Any]) -> None:
+async def test_an_alert_uses_metrics_and_values_that_exist(
+    alert: dict[str, Any], operator: Operator
+) -> None:
     expression = alert["expr"]
     metrics = re.findall(
         r"\b(?:openbao|workqueue|leader_election|controller_runtime)_\w+", expression
     )
     assert metrics
-    assert [metric for metric in metrics if f"`{metric}`" not in PAGES + RUNTIME_METRICS] == []
+    assert [metric for metric in metrics if metric not in operator.series] == []
     for condition in re.findall(r'openbao_cluster_condition\{type=~?"([^"]*)"', expression):
         assert set(condition.split("|")) <= REPORTED_CONDITIONS
     assert set(re.findall(r'phase!?="([^"]*)"', expression)) <= PHASES | {"Idle"}

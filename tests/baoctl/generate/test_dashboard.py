@@ -2,77 +2,26 @@
 
 import json
 import re
-from collections.abc import Mapping
-from itertools import chain, combinations
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 import yaml
 from click.testing import CliRunner
-from prometheus_client import CollectorRegistry
 
 from baoctl.generate.dashboard import COLUMNS, Panel, Query, Row, dashboard
 from baoctl.generate.dashboard_panels import BAD_CONDITIONS, GOOD_CONDITIONS, OWN, ROWS
 from baoctl.generate.main import DASHBOARD_FILE, main
-from baoctl.process.wiring import build_controllers
-from baoctl.settings import from_environment
 from contracts.conditions.catalog import TYPES
 from managers.cluster.metrics import REPORTED_CONDITIONS
-from tests.baoctl.process.process_settings import make_parts, settings
+from tests.baoctl.generate.operator_series import Operator, series_of
 from tests.house.checkout import ROOT
 
 MODEL = json.loads((ROOT / DASHBOARD_FILE).read_text(encoding="utf-8"))
 PANELS = [panel for panel in MODEL["panels"] if panel["type"] != "row"]
 QUERIES = [target["expr"] for panel in PANELS for target in panel["targets"]]
-SCRAPED = frozenset({"instance", "job"})
-"""Labels that Prometheus adds to each series."""
-_SERIES = re.compile(r"\b([a-z_]+)(?:\{([^}]*)\})?(?=[\[\s){]|$)")
-_MATCHER = re.compile(r'(\w+)[=!]~?"')
 _BY = re.compile(r"\bby \(([^)]*)\)")
-_KEYWORDS = frozenset({"and", "or", "on", "by", "sum", "max", "min", "count", "rate", "increase"})
-
-
-def families(registry: CollectorRegistry) -> dict[str, frozenset[str]]:
-    """The names of the series of each family, and their labels."""
-    found: dict[str, frozenset[str]] = {}
-    for collector in registry._collector_to_names:
-        # The collector of the process has no description.
-        for family in getattr(collector, "describe", collector.collect)():
-            labels = (getattr(source, "_labelnames", ()) or () for source in (family, collector))
-            own = frozenset(chain.from_iterable(labels))
-            suffixes = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}
-            for suffix in suffixes.get(family.type, ("",)):
-                found[family.name + suffix] = own | SCRAPED
-    return found
-
-
-class Operator:
-    """The families and the names of the controllers of an operator with all functions."""
-
-    def __init__(self, series: Mapping[str, frozenset[str]], controllers: list[str]) -> None:
-        self.series = series
-        self.controllers = controllers
-
-
-@pytest_asyncio.fixture
-async def operator(tmp_path: Path) -> Operator:
-    kubeconfig = settings(tmp_path).api_server.kubeconfig
-    environment = {"KUBECONFIG": str(kubeconfig), "DATACENTERS": "true"}
-    parts = await make_parts(from_environment(environment))
-    names = [controller.name for controller in build_controllers(parts)]
-    return Operator(families(parts.metrics.registry), names)
-
-
-def series_of(expression: str) -> list[tuple[str, set[str]]]:
-    """The names of the series of an expression, and the labels of their matchers."""
-    plain = re.sub(r"\b(by|on) \([^)]*\)", "", expression)
-    return [
-        (name, set(_MATCHER.findall(matchers or "")))
-        for name, matchers in _SERIES.findall(re.sub(r'"[^"]*"', '""', plain))
-        if name not in _KEYWORDS and "_" in name
-    ]
 
 
 async def test_the_queries_use_series_and_labels_that_exist(operator: Operator) -> None:
@@ -88,9 +37,7 @@ async def test_the_labels_of_groups_and_legends_exist(operator: Operator) -> Non
     for panel in PANELS:
         for target in panel["targets"]:
             expression = target["expr"]
-            labels = set[str]().union(
-                *(operator.series[name] for name, _ in series_of(expression)), {"le"}
-            )
+            labels = set[str]().union(*(operator.series[name] for name, _ in series_of(expression)))
             outer, *inner = [set(text.split(", ")) for text in _BY.findall(expression)] or [labels]
             assert all(group <= labels for group in (outer, *inner)), panel["title"]
             legend = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
