@@ -1,6 +1,5 @@
 """The alerts of deploy/alerts, and the queries of the dashboard, with a real promtool."""
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,9 +8,7 @@ import pytest
 import yaml
 
 from baoctl.generate.main import DASHBOARD_FILE, ROOT
-from e2e.harness.prometheus import write_rules
-from e2e.rig.packages import unpack
-from e2e.rig.progress import to_stderr
+from e2e.harness.prometheus import promtool, write_rules
 
 CLUSTER = 'namespace="ns",name="c"'
 DAY = 86400
@@ -211,16 +208,6 @@ CASES: dict[str, Case] = {
 def rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The groups of the PrometheusRule as a file for Prometheus."""
     return write_rules(tmp_path_factory.mktemp("alerts"))
-
-
-def promtool(*arguments: str | Path) -> str:
-    """Run promtool, and return its output. Fails with the output if it finds a problem."""
-    binary = unpack("prometheus", to_stderr()) / "usr" / "bin" / "promtool"
-    command = subprocess.run(
-        [binary, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    assert command.returncode == 0, command.stdout
-    return command.stdout
 
 
 def test_prometheus_accepts_every_rule(rules: Path) -> None:

@@ -20,6 +20,7 @@ from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.packages import unpack
 from e2e.rig.paths import REPOSITORY
+from e2e.rig.progress import to_stderr
 from runtime.types import Object
 
 _ANNOTATION = "prometheus.io"
@@ -76,13 +77,23 @@ class Prometheus:
             return False
 
 
-def write_rules(folder: Path) -> Path:
-    """Write the groups of the PrometheusRule of deploy as a rule file; return its path."""
-    alerts = REPOSITORY / "deploy" / "alerts" / "prometheus_rule.yaml"
-    rule = yaml.safe_load(alerts.read_text(encoding="utf-8"))
+def write_rules(folder: Path, part: str = "alerts") -> Path:
+    """Write the groups of the PrometheusRule of deploy/`part` as a rule file; return its path."""
+    source = REPOSITORY / "deploy" / part / "prometheus_rule.yaml"
+    rule = yaml.safe_load(source.read_text(encoding="utf-8"))
     path = folder / _RULES
     path.write_bytes(orjson.dumps(rule["spec"]))
     return path
+
+
+def promtool(*arguments: str | Path) -> str:
+    """Run promtool, and return its output. Fails with the output if it finds a problem."""
+    binary = unpack("prometheus", to_stderr()) / "usr" / "bin" / "promtool"
+    command = subprocess.run(
+        [binary, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert command.returncode == 0, command.stdout
+    return command.stdout
 
 
 @contextmanager

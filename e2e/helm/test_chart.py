@@ -129,6 +129,7 @@ def test_every_value_reaches_the_pods(helm: Helm, tmp_path: Path) -> None:
     [
         ("monitoring.serviceMonitor=true", "monitoring"),
         ("monitoring.prometheusRule=true", "alerts"),
+        ("monitoring.recordingRules=true", "recording-rules"),
         ("monitoring.grafanaDashboard=true", "grafana"),
         ("ownerReferencesPermission=true", "rbac/owner-references"),
     ],

@@ -11,6 +11,7 @@ FOLDER = Path("deploy") / "chart"
 OPTIONS: Mapping[str, str] = {
     ".Values.monitoring.serviceMonitor": "monitoring",
     ".Values.monitoring.prometheusRule": "alerts",
+    ".Values.monitoring.recordingRules": "recording-rules",
     ".Values.monitoring.grafanaDashboard": "grafana",
     ".Values.ownerReferencesPermission": "rbac/owner-references",
     SHARDED: "rbac/shards",
