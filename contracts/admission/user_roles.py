@@ -48,6 +48,10 @@ class UserRole:
 
 _CLUSTERS = CLUSTERS.plural
 _OWN = tuple(sorted(kind.plural for kind in (BACKUPS, CLUSTERS, RESTORES)))
+_MANAGE_TENANTS = (
+    Right("Manage tenants.", GROUP, (TENANTS.plural,), (*_READS, *_WRITES)),
+    Right("Read their status.", GROUP, (f"{TENANTS.plural}/status",), ("get",)),
+)
 
 USUAL: Final = (
     UserRole(
@@ -77,10 +81,7 @@ USUAL: Final = (
     UserRole(
         "admin",
         "Users with the role admin can create an OpenBaoTenant for their namespace.",
-        (
-            Right("Manage tenants.", GROUP, (TENANTS.plural,), (*_READS, *_WRITES)),
-            Right("Read their status.", GROUP, (f"{TENANTS.plural}/status",), ("get",)),
-        ),
+        _MANAGE_TENANTS,
         ("admin",),
     ),
 )
@@ -90,25 +91,33 @@ USUAL: Final = (
 _EVERY_VERB = (*_READS, *_WRITES)
 _STATUS = Right("Read their status.", GROUP, (f"{_CLUSTERS}/status",), ("get",))
 
-FORMER: Final = tuple(
-    UserRole(name, why, (Right(why, GROUP, (_CLUSTERS,), verbs), _STATUS), prefix="")
-    for name, why, verbs in (
-        (
-            "openbaocluster-admin-role",
-            "Manage clusters. For existing bindings to this name.",
-            _EVERY_VERB,
-        ),
-        (
-            "openbaocluster-editor-role",
-            "Manage clusters. For existing bindings to this name.",
-            _EVERY_VERB,
-        ),
-        (
-            "openbaocluster-viewer-role",
-            "Read clusters. For existing bindings to this name.",
-            _READS,
-        ),
-    )
+FORMER: Final = (
+    *(
+        UserRole(name, why, (Right(why, GROUP, (_CLUSTERS,), verbs), _STATUS), prefix="")
+        for name, why, verbs in (
+            (
+                "openbaocluster-admin-role",
+                "Manage clusters. For existing bindings to this name.",
+                _EVERY_VERB,
+            ),
+            (
+                "openbaocluster-editor-role",
+                "Manage clusters. For existing bindings to this name.",
+                _EVERY_VERB,
+            ),
+            (
+                "openbaocluster-viewer-role",
+                "Read clusters. For existing bindings to this name.",
+                _READS,
+            ),
+        )
+    ),
+    UserRole(
+        "openbaotenant-editor-role",
+        "Manage tenants. For existing bindings to this name.",
+        _MANAGE_TENANTS,
+        prefix="",
+    ),
 )
 """ClusterRoles with the names of the public Go operator, so that existing bindings remain valid.
 They have no wildcards, and grant no more than the aggregated roles."""

@@ -214,7 +214,12 @@ class TestPeople:
 
     def test_former_roles_grant_no_more_than_the_current_ones(self) -> None:
         names = [role.to_object()["metadata"]["name"] for role in FORMER]
-        assert names == [f"openbaocluster-{role}-role" for role in ("admin", "editor", "viewer")]
+        assert names == [
+            "openbaocluster-admin-role",
+            "openbaocluster-editor-role",
+            "openbaocluster-viewer-role",
+            "openbaotenant-editor-role",
+        ]
         usual = {
             (resource, verb)
             for rule in _rules(USUAL)
