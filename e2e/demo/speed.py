@@ -8,7 +8,7 @@ from pathlib import Path
 
 from e2e.demo import audit, table
 from e2e.demo.errors import DemoError
-from e2e.demo.memory import Memory
+from e2e.demo.pod_process import Memory
 from e2e.demo.timeline import Milestone
 
 

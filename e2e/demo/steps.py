@@ -14,8 +14,8 @@ from e2e.demo.frame import operator_in, print_commands, print_durations
 from e2e.demo.install import apply, leader, operator_pods
 from e2e.demo.journal import Journal, cluster_views
 from e2e.demo.manifests import OPERATOR_NAMESPACE
-from e2e.demo.memory import Memory, of_pod
 from e2e.demo.objects import name_of
+from e2e.demo.pod_process import Memory, memory_of
 from e2e.demo.sample import SAMPLE, Sample, prepare_namespace, remove, with_mark
 from e2e.demo.screen import Screen, duration
 from e2e.demo.timeline import Milestone, bring_up, creation_time, seconds_to
@@ -119,7 +119,7 @@ class Steps:
     def _memory(self) -> None:
         try:
             pods = [
-                of_pod(self.environment.kubectl, OPERATOR_NAMESPACE, name_of(pod))
+                memory_of(self.environment.kubectl, OPERATOR_NAMESPACE, name_of(pod))
                 for pod in operator_pods(self.api)
             ]
         except (DemoError, KeyError) as error:

@@ -16,8 +16,8 @@ from e2e.demo.errors import DemoError
 from e2e.demo.install import apply, install, operator_pods
 from e2e.demo.journal import Journal, cluster_views
 from e2e.demo.manifests import OPERATOR_NAMESPACE
-from e2e.demo.memory import of_pod
 from e2e.demo.objects import name_of
+from e2e.demo.pod_process import cpu_seconds_of, memory_of
 from e2e.demo.sample import Sample, remove, with_mark
 from e2e.demo.screen import Screen
 from e2e.demo.speed import AuditReader
@@ -71,7 +71,9 @@ def _bring_ups(bench: Bench, results: Results, runs: int) -> None:
     sample, screen = bench.sample, bench.screen
     for number in range(1, runs + 1):
         with screen.step(f"Three servers by the operator, {number} of {runs}"):
+            before = _cpu_seconds(bench)
             run, script = bring_up.with_operator(bench)
+            results.cpu_seconds += _cpu_seconds(bench) - before
             screen.say(f"Available after {report.available(run):.1f} s")
             results.runs.append(run)
         with screen.step("Cleanup before the next run"):
@@ -85,14 +87,23 @@ def _bring_ups(bench: Bench, results: Results, runs: int) -> None:
 def _concurrent_clusters(bench: Bench, results: Results, quiet: float) -> None:
     sample, screen = bench.sample, bench.screen
     with screen.step(f"{concurrent_clusters.CLUSTERS} one-server clusters together"):
+        before = _cpu_seconds(bench)
         results.concurrent = concurrent_clusters.create_clusters(bench)
+        results.cpu_seconds += _cpu_seconds(bench) - before
     with screen.step("Three more servers"), _sample(bench) as journal:
         until_condition(journal, screen, sample.name, "RaftMembershipReady", READY_SECONDS)
     with screen.step("Idle operator"):
         results.quiet = concurrent_clusters.quiet(bench, quiet)
     results.memory = [
-        of_pod(bench.kubectl, OPERATOR_NAMESPACE, name_of(pod)) for pod in operator_pods(bench.api)
+        memory_of(bench.kubectl, OPERATOR_NAMESPACE, name_of(pod))
+        for pod in operator_pods(bench.api)
     ]
+
+
+def _cpu_seconds(bench: Bench) -> float:
+    """Return the CPU time of all operator pods."""
+    names = [name_of(pod) for pod in operator_pods(bench.api)]
+    return sum(cpu_seconds_of(bench.kubectl, OPERATOR_NAMESPACE, name) for name in names)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from e2e.demo.audit import Tally
-from e2e.demo.memory import Memory
+from e2e.demo.pod_process import Memory
 from e2e.demo.timeline import Milestone
 from e2e.measure import report
 from e2e.measure.bring_up import OperatorRun
@@ -32,6 +32,7 @@ def results() -> Results:
         runs=[run(20.0, 30), run(12.0, 26), run(11.0, 26)],
         without_operator=bare,
         concurrent=ConcurrentRun({"one-1": 5.0, "one-2": 8.0}, Tally(reads=5)),
+        cpu_seconds=1.25,
         quiet=Tally(reads=2),
         memory=[Memory("a", 80.0, 82.0), Memory("b", 75.0, 99.0)],
     )
@@ -55,6 +56,7 @@ def test_the_summary_has_each_number_and_its_budget() -> None:
         ("of which writes", "26 (26 to 30)", "<= 35"),
         ("five one-server clusters Available", "8.0 s", "<= 12 s"),
         ("API requests for these five", "5", "-"),
+        ("CPU time for all of these clusters", "1.25 s", "<= 1.5 s"),
         ("API requests in 5 min 00 s of quiet", "2", "-"),
         ("of which writes", "0", "0"),
         ("resident memory, highest", "99 MB", "< 120 MB"),
