@@ -38,9 +38,9 @@ from runtime.limits.http_client import (
     exceeded_limit,
     read_body,
     refuse_compressed,
-    tls_context,
 )
 from runtime.limits.nesting import UnreadableError
+from runtime.limits.tls import tls_context
 
 Answer = TypeVar("Answer", bound=BaseModel)
 Reply = tuple[int, Mapping[str, Any]]

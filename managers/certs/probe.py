@@ -19,7 +19,7 @@ from contracts.records.observed import PodFacts
 from managers.bao.answers import BaoError
 from managers.bao.breakers import UnansweredError
 from managers.bao.timeouts import TLS, request_timeout
-from runtime.limits.http_client import CIPHERS
+from runtime.limits.tls import unverified_context
 
 TIMEOUT = 2.0
 ENTRIES_MAX = 8192
@@ -30,12 +30,8 @@ Handshake = Callable[[str, str], Awaitable[str]]
 
 async def handshake(address: str, server_name: str) -> str:
     """Return the fingerprint of the certificate at an address; "" if the server does not answer."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    context.set_ciphers(CIPHERS)
     try:
-        writer = await _connect(address, server_name, context)
+        writer = await _connect(address, server_name)
     except (BaoError, OSError, ssl.SSLError):
         return ""
     tls: ssl.SSLObject = writer.get_extra_info("ssl_object")
@@ -49,12 +45,15 @@ async def handshake(address: str, server_name: str) -> str:
     return hashlib.sha256(served).hexdigest() if served else ""
 
 
-async def _connect(address: str, server_name: str, context: ssl.SSLContext) -> asyncio.StreamWriter:
+async def _connect(address: str, server_name: str) -> asyncio.StreamWriter:
     with request_timeout(address, "the handshake", TIMEOUT, TLS) as seconds:
         try:
             async with asyncio.timeout(seconds):
                 _, writer = await asyncio.open_connection(
-                    address, API.number, ssl=context, server_hostname=server_name
+                    address,
+                    API.number,
+                    ssl=unverified_context(),
+                    server_hostname=server_name,
                 )
         except TimeoutError as error:
             raise UnansweredError(f"the handshake of {address}: no answer") from error

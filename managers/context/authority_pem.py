@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ssl
 
+from runtime.limits.tls import tls_context
+
 
 class UnreadableFileError(ValueError):
     """The file has another format, or the library cannot use it."""
@@ -23,10 +25,14 @@ def check_trusted(authority: str) -> None:
     """Raise UnreadableFileError for PEM certificates that the TLS library rejects.
 
     The TLS library parses them only when it connects, and is stricter than
-    managers.context.secret_files.certificates.
+    managers.context.secret_files.certificates. Connections that trust these CAs use the same
+    context.
     """
+    if not authority:
+        # The context without a CA trusts those of the system.
+        raise UnreadableFileError("it is empty")
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ascii_pem(authority))
+        tls_context(ascii_pem(authority))
     except (ssl.SSLError, ValueError) as error:
         raise UnreadableFileError(
             f"the TLS library reads no certificate in it ({error}): PEM has to start at the first "

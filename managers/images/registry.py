@@ -25,8 +25,9 @@ from yarl import URL
 
 from contracts.cloud_metadata import is_metadata
 from managers.images.credentials import RegistryLogin
-from runtime.limits.http_client import bounded_session, exceeded_limit, read_body, tls_context
+from runtime.limits.http_client import bounded_session, exceeded_limit, read_body
 from runtime.limits.nesting import UnreadableError, read_json
+from runtime.limits.tls import tls_context
 
 MANIFEST_MAX = 4 * 1024 * 1024
 VALUES_MAX = 100_000

@@ -32,21 +32,6 @@ INTERIM_MAX = 8
 PIECE = 16 * 1024
 """Bytes that are parsed in one step: about a hundred responses without a body."""
 UNCOMPRESSED = frozenset({"", "identity"})
-CIPHERS = "@SECLEVEL=2:ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES:!aNULL:!eNULL:!aDSS:!SHA1:!AESCCM"
-"""The ciphers of Python for TLS 1.2 without DHE: the server chooses its group, and one of 10,000
-bits would block the event loop for a second. Go servers do not support DHE."""
-
-
-@functools.lru_cache(maxsize=64)
-def tls_context(authority: str = "") -> ssl.SSLContext:
-    """Return the context of a client that trusts a CA, as PEM; "" for the CAs of the system.
-
-    The CAs of the system respect SSL_CERT_FILE and SSL_CERT_DIR, and take 45 ms to read: sessions
-    share a context. Raises ssl.SSLError.
-    """
-    context = ssl.create_default_context(cadata=authority or None)
-    context.set_ciphers(CIPHERS)
-    return context
 
 
 class _InterimResponsesError(aiohttp.ClientPayloadError):

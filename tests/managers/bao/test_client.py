@@ -10,6 +10,7 @@ import pytest
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.models import LoginToken, Member
 from managers.certs.x509 import make_authority
+from managers.context.authority_pem import check_trusted
 from runtime.client.write_guard import allow_writes
 from runtime.clock import SystemClock
 from tests.managers.bao.servers import ADDRESS, serving
@@ -155,6 +156,26 @@ async def test_sessions_with_the_same_ca_share_a_tls_context(tmp_path: Path) -> 
     assert len({id(context) for context in contexts}) == 3
     trusted = [context.get_ca_certs() for context in contexts[1:3]]
     assert trusted[0] != trusted[1]
+
+
+async def test_the_ca_of_a_secret_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the check of the Secret, and for all sessions with the servers."""
+    loads: list[str | None] = []
+    load = ssl.SSLContext.load_verify_locations
+
+    def count(
+        context: ssl.SSLContext, file: None = None, path: None = None, cadata: str | None = None
+    ) -> None:
+        loads.append(cadata)
+        load(context, file, path, cadata)
+
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", count)
+    pem = make_authority("x", SystemClock().now()).certificate.decode()
+    check_trusted(pem)
+    for _ in range(2):
+        async with Bao(pem, "name", guard=allow_writes):
+            pass
+    assert loads == [pem]
 
 
 async def test_a_proxy_in_the_environment_is_not_used(

@@ -3,10 +3,13 @@
 import asyncio
 import base64
 import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -28,19 +31,58 @@ LEAF = certificates.leaf(ROOT, ("openbao-cluster-x.local",), days=-1)
 POD = gen.pod().ready().facts()
 
 
-async def test_an_invalid_certificate_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, content in (("c", LEAF.pem), ("k", LEAF.key_pem)):
-        (tmp_path / name).write_bytes(content)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(tmp_path / "c", tmp_path / "k")
+@asynccontextmanager
+async def serving(
+    context: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[asyncio.Server]:
+    """A server that closes each connection after the handshake, at the port of the probe."""
     server = await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", 0, ssl=context)
     async with server:
         monkeypatch.setattr(probe, "API", Port("api", server.sockets[0].getsockname()[1]))
+        yield server
+
+
+def use(context: ssl.SSLContext, certificate: certificates.SignedCertificate, folder: Path) -> None:
+    """Make a server use a certificate for further connections."""
+    for name, content in (("c", certificate.pem), ("k", certificate.key_pem)):
+        (folder / name).write_bytes(content)
+    context.load_cert_chain(folder / "c", folder / "k")
+
+
+async def test_an_invalid_certificate_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    use(context, LEAF, tmp_path)
+    async with serving(context, monkeypatch):
         seen = await handshake("127.0.0.1", "openbao-cluster-x.local")
     assert seen == fingerprints(LEAF.pem)[0]
     assert await handshake("127.0.0.1", "openbao-cluster-x.local") == ""
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_handshakes_share_a_context_and_no_session(
+    version: ssl.TLSVersion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resumed session has the certificate of the first connection."""
+    clients = []
+    connect = asyncio.open_connection
+
+    async def record(*args: Any, ssl: ssl.SSLContext, **options: Any) -> Any:
+        clients.append(ssl)
+        return await connect(*args, ssl=ssl, **options)
+
+    monkeypatch.setattr(asyncio, "open_connection", record)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.maximum_version = version
+    renewed = certificates.leaf(ROOT, ("openbao-cluster-x.local",))
+    seen = []
+    async with serving(context, monkeypatch):
+        for certificate in (LEAF, renewed):
+            use(context, certificate, tmp_path)
+            seen.append(await handshake("127.0.0.1", "openbao-cluster-x.local"))
+    assert seen == [fingerprints(LEAF.pem)[0], fingerprints(renewed.pem)[0]]
+    assert clients[0] is clients[1]
 
 
 def own_dh_group(folder: Path) -> ssl.SSLContext:
@@ -70,10 +112,7 @@ async def test_a_server_cannot_choose_an_expensive_key_exchange(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a group of 10,000 bits a handshake costs this one thread a second."""
-    context = own_dh_group(tmp_path)
-    server = await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", 0, ssl=context)
-    async with server:
-        monkeypatch.setattr(probe, "API", Port("api", server.sockets[0].getsockname()[1]))
+    async with serving(own_dh_group(tmp_path), monkeypatch):
         assert await handshake("127.0.0.1", "openbao-cluster-x.local") == ""
 
 

@@ -259,6 +259,8 @@ def test_a_file_that_the_tls_library_cannot_read_is_unreadable() -> None:
     assert certificates(indented.encode())
     with pytest.raises(UnreadableFileError, match="first character"):
         check_trusted(indented)
+    with pytest.raises(UnreadableFileError, match="empty"):
+        check_trusted("")
 
 
 @pytest.mark.parametrize("error", [RefusedFileError, UnreadableFileError])

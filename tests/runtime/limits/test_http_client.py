@@ -10,7 +10,6 @@ import aiohttp
 import pytest
 
 from runtime.limits.http_client import (
-    CIPHERS,
     HEADERS_MAX,
     PIECE,
     PiecemealSocket,
@@ -146,14 +145,3 @@ async def test_a_body_may_end_with_its_connection() -> None:
         session.get(f"http://127.0.0.1:{port}/") as response,
     ):
         assert len(await read_body(response, MOST)) == MOST
-
-
-def test_the_server_cannot_choose_the_group_of_a_key_exchange() -> None:
-    """With DHE of TLS 1.2 it does, and the client computes for a second with 10,000 bits."""
-    context = ssl.create_default_context()
-    usual = {cipher["name"] for cipher in context.get_ciphers()}
-    context.set_ciphers(CIPHERS)
-    left = {cipher["name"] for cipher in context.get_ciphers()}
-    assert {name for name in usual - left if not name.startswith("DHE-")} == set()
-    assert not any(name.startswith("DHE-") for name in left)
-    assert {"ECDHE-ECDSA-AES128-GCM-SHA256", "TLS_AES_128_GCM_SHA256"} <= left
