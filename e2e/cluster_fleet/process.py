@@ -2,9 +2,11 @@
 
 import urllib.request
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
+from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from e2e.harness.operator import Operator
@@ -14,6 +16,9 @@ QUEUE = "workqueue_queue_duration_seconds"
 DEPTH = "workqueue_depth"
 RECONCILES = "controller_runtime_reconcile_total"
 LEADS = "leader_election_master_status"
+SAMPLES = (f"{LAG}_bucket", f"{QUEUE}_bucket", DEPTH, RECONCILES, LEADS)
+"""The samples that are requested: a scrape of all samples takes 0.2 s of CPU time of an operator
+with a thousand clusters, and twice as much here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +41,9 @@ class Reading:
 
 def read(operator: Operator, port: int) -> Reading:
     """Read the metrics and the process. Raises OSError when it does not respond."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
-        text = response.read().decode()
     buckets: dict[str, dict[float, float]] = {name: defaultdict(float) for name in (LAG, QUEUE)}
     depth, leads, reconciles = 0.0, False, defaultdict[str, float](float)
-    for family in text_string_to_metric_families(text):
+    for family in scrape(port):
         for sample in family.samples:
             name = sample.name.removesuffix("_bucket")
             if name in buckets and name != sample.name:
@@ -60,6 +63,15 @@ def read(operator: Operator, port: int) -> Reading:
         leads,
         reconciles,
     )
+
+
+def scrape(port: int) -> Iterable[Metric]:
+    """Read SAMPLES from the endpoint of an operator. Raises OSError when it does not respond."""
+    query = urlencode([("name[]", name) for name in SAMPLES])
+    url = f"http://127.0.0.1:{port}/metrics?{query}"
+    with urllib.request.urlopen(url, timeout=10) as response:
+        text = response.read().decode()
+    return text_string_to_metric_families(text)
 
 
 def between(before: Reading, after: Reading, name: str) -> dict[float, float]:

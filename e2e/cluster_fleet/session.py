@@ -50,8 +50,6 @@ REST_SECONDS = 15.0
 """Seconds before a phase, for late writes: status details are written up to two seconds later."""
 SETTLE_SECONDS = 60.0
 """Seconds before the phase quiet: after a change, each cluster is checked once more in a minute."""
-SCRAPES = 500
-"""Clusters per second and scrape: a scrape takes CPU time of the operator that is measured."""
 
 
 @dataclass(slots=True)
@@ -210,7 +208,7 @@ class Fleet:
         await eventually(
             lambda: self.leader.is_idle(count),
             seconds=TIMEOUT,
-            every=max(POLL_SECONDS, count / SCRAPES),
+            every=POLL_SECONDS,
             goal="an idle leader",
         )
 
