@@ -62,5 +62,7 @@ class ClustersOfShard:
 
     def list(self, namespace: str | None = None) -> Objects:
         """Return all clusters of the shard, or those of one namespace."""
+        if self._shard.is_only:
+            return self._clusters.list(namespace)
         owns = self._shard.owns
         return [live for live in self._clusters.list(namespace) if owns(key_of(live))]

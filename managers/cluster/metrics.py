@@ -219,8 +219,9 @@ class ClusterMetrics:
     def _reader(self, family: Family) -> Callable[[], Iterator[Reading]]:
         def read() -> Iterator[Reading]:
             for live in self._clusters.list():
+                key = key_of(live)
                 for labels, value in family.read(_map(live.get("spec")), _map(live.get("status"))):
-                    yield (*key_of(live), *labels), value
+                    yield (*key, *labels), value
 
         return read
 

@@ -10,6 +10,7 @@ from runtime.leader.shard import Shard, shard_of
 from runtime.types import Object, ObjectKey, Resource, key_of
 from tests import gen
 from tests.gen.api import StillInformer
+from tests.gen.calls import CallCount
 from tests.managers.backup.bench import by_hand, restore
 
 SHARDS = (Shard(0, 2), Shard(1, 2))
@@ -74,3 +75,16 @@ def test_metrics_cover_the_clusters_of_the_shard() -> None:
         assert {key_of(namespace) for namespace in part.list(gen.NAMESPACE)} == keys
         assert part.list("elsewhere") == []
         assert {key_of(cluster) for cluster in clusters if part.get(key_of(cluster))} == keys
+
+
+def test_without_shards_a_list_costs_the_same_for_any_number_of_clusters() -> None:
+    """A scrape lists the clusters for each family of metrics."""
+
+    def calls(number: int) -> int:
+        clusters = [gen.cluster(name=f"c-{index}").object() for index in range(number)]
+        listed = ClustersOfShard(cache(CLUSTERS, *clusters), Shard())
+        with CallCount() as count:
+            assert len(listed.list()) == number
+        return count.calls
+
+    assert calls(20) == calls(1)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from runtime.apply.intent import Intent, contains, digest
 from runtime.builtin_kinds import CONFIG_MAP, NAMESPACE
 from runtime.types import ObjectKey
+from tests.gen.calls import CallCount
 
 
 class Comparison(NamedTuple):
@@ -90,6 +91,16 @@ CONTAINMENT: dict[str, Comparison] = {
 @pytest.mark.parametrize(("live", "wanted", "so"), CONTAINMENT.values(), ids=CONTAINMENT.keys())
 def test_t24_containment(live: Any, wanted: Any, so: bool) -> None:
     assert contains(live, wanted) is so
+
+
+def test_a_comparison_of_json_needs_no_checks_against_abstract_classes() -> None:
+    """They take most of its time, and a new leader compares all objects of all clusters."""
+    field = {"name": "x", "items": [{"name": "x", "value": 1}]}
+    body = {"spec": {f"field-{number}": field for number in range(100)}}
+    with CallCount() as count:
+        assert contains(body, body)
+    # 64 for each field; 84 with such checks.
+    assert count.calls < 70 * 100
 
 
 LEAVES = st.one_of(st.booleans(), st.integers(-9, 9), st.text("ab", max_size=2))
