@@ -1,8 +1,8 @@
 """Answers scrapes of Prometheus without blocking the event loop for long.
 
-Uses aiohttp, prometheus_client and the clock. Called by runtime.process.health. An answer takes a
-tenth of a second with a hundred clusters, and a second with a thousand: half of that time it reads
-the caches, the other half it writes text.
+Uses aiohttp, prometheus_client and the clock. Called by runtime.process.health. An answer takes
+0.02 s of CPU time with a hundred clusters, and 0.2 s with a thousand: a third of it to read the
+caches, and the rest to write text.
 """
 
 import asyncio
