@@ -1,6 +1,6 @@
 """`python -m baoctl`, and the entry point of the programs baoctl and kubectl-bao.
 
-Uses the standard library until its signals and streams are set. Uses baoctl.cli.
+Uses the standard library until its signals and streams are set. Uses baoctl.garbage and baoctl.cli.
 """
 
 from __future__ import annotations
@@ -16,11 +16,17 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # That handler would print a traceback of the imports.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from baoctl.garbage import collect_rarely, skip_last_collections
+
+    collect_rarely()
     from baoctl.cli import main as verbs
 
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    verbs()
+    try:
+        verbs()
+    finally:
+        skip_last_collections()
 
 
 def _open_closed_streams() -> None:

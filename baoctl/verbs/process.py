@@ -1,7 +1,7 @@
 """The verbs that pods run: run, provision and job. Hidden in the help.
 
-Uses click and baoctl.library_imports; a verb imports its module when it is called. Called by
-baoctl.cli.
+Uses click, baoctl.garbage and baoctl.library_imports; a verb imports its module when it is called.
+Called by baoctl.cli.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from baoctl.garbage import collect_as_usual
 from baoctl.library_imports import import_aiohttp, import_structlog
 from baoctl.variables import SettingError
 
@@ -93,6 +94,7 @@ def run_command(watch_namespace: str | None, shard: str | None, *, flags: Flags)
     from baoctl.process.run import run_operator
     from baoctl.settings import from_environment
 
+    collect_as_usual()
     run_operator(flags.apply_to(from_environment(watch_namespace=watch_namespace, shard=shard)))
 
 
@@ -105,6 +107,7 @@ def provision_command(*, flags: Flags) -> None:
     from baoctl.process.run import run_provisioner
     from baoctl.settings import provisioner_from_environment
 
+    collect_as_usual()
     settings = provisioner_from_environment()
     run_provisioner(dataclasses.replace(settings, process=flags.apply_to(settings.process)))
 
@@ -128,4 +131,6 @@ def job_command(mode: str) -> None:
     """
     import_structlog()
     import_aiohttp()
-    importlib.import_module(JOBS[mode]).main(mode)
+    module = importlib.import_module(JOBS[mode])
+    collect_as_usual()
+    module.main(mode)
