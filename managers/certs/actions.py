@@ -22,7 +22,8 @@ from contracts.records.effects import (
 from contracts.records.resolved import Resolved
 from managers.certs import secret_data
 from managers.certs.chain import first_certificate
-from managers.certs.x509 import KeyPair, issue_server, make_authority, read
+from managers.certs.key_pair import KeyPair
+from managers.certs.x509 import issue_server, make_authority, read
 from managers.context.context import FIELD_MANAGER, Context
 from managers.context.effect_events import record_normal
 from managers.context.rwx_pvc import make_rwx_pvc

@@ -26,8 +26,8 @@ from typing import Literal
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from contracts.records.secrets import CertificateFacts, SecretFacts
+from managers.certs.key_pair import BACKDATE, SERVER_LIFE
 from managers.certs.rollout import all_serve
-from managers.certs.x509 import BACKDATE, SERVER_LIFE
 
 Action = Literal["prepare", "promote", "drop"]
 # Safety margin: a server certificate must not expire early because its CA expires.

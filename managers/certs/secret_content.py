@@ -14,7 +14,8 @@ from contracts.records.secrets import CertificateFacts
 from contracts.tls_names import ISSUER_FILE
 from managers.certs import secret_data
 from managers.certs.chain import build, fingerprints
-from managers.certs.x509 import KeyPair, read
+from managers.certs.key_pair import KeyPair
+from managers.certs.x509 import read
 from managers.context.authority_pem import check_trusted
 from managers.context.secret_files import UNREADABLE, entry
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from managers.certs.x509 import KeyPair
+from managers.certs.key_pair import KeyPair
 
 CA_CERTIFICATE, CA_KEY = "ca.crt", "ca.key"
 NEXT_CERTIFICATE, NEXT_KEY = "next.crt", "next.key"

@@ -7,7 +7,6 @@ source of the operating system.
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from cryptography import x509
@@ -18,25 +17,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from contracts.records.secrets import CertificateFacts
 from managers.certs.chain import by_subject, fingerprint, signers
+from managers.certs.key_pair import AUTHORITY_LIFE, BACKDATE, SERVER_LIFE, KeyPair
 from managers.context.secret_files import UNREADABLE, certificates, entry, private_key
-
-AUTHORITY_LIFE = timedelta(days=3650)
-SERVER_LIFE = timedelta(days=365)
-# Certificates are valid from an earlier time, for clients whose clock is behind.
-BACKDATE = timedelta(hours=1)
-
-
-@dataclass(frozen=True, slots=True)
-class KeyPair:
-    """A certificate and its key, both PEM. `repr` does not show the key."""
-
-    certificate: bytes
-    key: bytes
-    entries: tuple[str, str] = field(default=("its certificate", "its key"), compare=False)
-    """The names of certificate and key in their Secret, for messages."""
-
-    def __repr__(self) -> str:
-        return "KeyPair(***)"
 
 
 def make_authority(cluster: str, now: datetime) -> KeyPair:

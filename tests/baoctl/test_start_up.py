@@ -21,16 +21,17 @@ CLIENT: Final = ("aiohttp", "asyncio", "kubernetes_asyncio.config", "yaml")
 MODELS: Final = ("annotated_types", "pydantic")
 RULES: Final = (*MODELS, "contracts.api.cluster.spec", "contracts.api.rules.cluster", "semver")
 """The model of a cluster and its rules."""
-PLAN: Final = (*RULES, "contracts.records.desired", "cryptography", "jinja2")
+PLAN: Final = (*RULES, "contracts.records.desired", "jinja2")
 """The functions of the controller that plan the objects of a cluster."""
 UNUSED: Final = (
-    "contracts.api.schema.crd", "contracts.rbac", "croniter", "frozenlist._frozenlist",
-    "kubernetes_asyncio.client.configuration", "kubernetes_asyncio.client.models", "obstore",
-    "prometheus_client", "pygments", "requests", "sigstore", "structlog", "urllib3",
+    "contracts.api.schema.crd", "contracts.rbac", "croniter", "cryptography",
+    "frozenlist._frozenlist", "kubernetes_asyncio.client.configuration",
+    "kubernetes_asyncio.client.models", "obstore", "prometheus_client", "pygments", "requests",
+    "sigstore", "structlog", "urllib3",
 )  # fmt: skip
 """What no verb uses: logs, metrics, stores and the rights of a process, the schema of a cluster,
-other HTTP clients, libstdc++, the models of the Kubernetes API, and, for a spec without a schedule,
-croniter."""
+other HTTP clients, libstdc++, the models of the Kubernetes API, and, for a spec without schedules
+and keys, croniter and cryptography."""
 IMPORTS: Final[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = (
     ((), ("completion", "explain reasons", "explain conditions", "explain steps")),
     (

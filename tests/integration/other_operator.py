@@ -18,7 +18,8 @@ import yaml
 from baoctl.generate.main import ROOT
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.owned_kinds import OWNED
-from managers.certs.x509 import KeyPair, issue_server, make_authority
+from managers.certs.key_pair import KeyPair
+from managers.certs.x509 import issue_server, make_authority
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
 from runtime.client.client import Client

@@ -15,7 +15,8 @@ from typing import Any
 from aiohttp import web
 
 from managers.bao.client import Bao
-from managers.certs.x509 import KeyPair, issue_server, make_authority
+from managers.certs.key_pair import KeyPair
+from managers.certs.x509 import issue_server, make_authority
 from runtime.client.write_guard import allow_writes
 from runtime.clock import SystemClock
 

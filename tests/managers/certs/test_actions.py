@@ -7,7 +7,8 @@ import pytest
 
 from contracts.records.effects import IssueAuthority, IssueServerCertificate
 from managers.certs.actions import issue_authority, issue_server_certificate
-from managers.certs.x509 import KeyPair, make_authority, read
+from managers.certs.key_pair import KeyPair
+from managers.certs.x509 import make_authority, read
 from runtime.builtin_kinds import SECRET
 from runtime.errors import Transient
 from runtime.types import Object, ObjectKey, uid_of

@@ -13,15 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.ip_address import is_ip
-from managers.certs.x509 import (
-    AUTHORITY_LIFE,
-    BACKDATE,
-    SERVER_LIFE,
-    KeyPair,
-    issue_server,
-    make_authority,
-    read,
-)
+from managers.certs.key_pair import AUTHORITY_LIFE, BACKDATE, SERVER_LIFE, KeyPair
+from managers.certs.x509 import issue_server, make_authority, read
 from runtime.clock import SystemClock
 from tests import gen
 
