@@ -49,7 +49,7 @@ async def copy_shares(
         return missing_status()
     keys = spec.recovery_keys
     recipients = keys.initial.recipients if keys and keys.initial else ()
-    problem = await _store(context, owner, secret_data(shares, recipients))
+    problem = await _store(context, owner, secret_data(shares.keys_base64, recipients))
     return problem or stored_status(shares.nonce)
 
 

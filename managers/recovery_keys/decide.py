@@ -7,7 +7,7 @@ its recipient, and the server keeps a copy. The operator never creates or change
 from __future__ import annotations
 
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from contracts.api.cluster.recovery import Recipient
@@ -23,7 +23,6 @@ from contracts.api.values.openpgp import (
 )
 from contracts.api.violation import Explanation, Violation
 from contracts.naming import names
-from managers.bao.models import RecoveryShares
 from runtime.memo import memoize
 from runtime.outcome import Blocked
 
@@ -156,13 +155,15 @@ def foreign_secret_status(cluster: str, owner: str) -> RecoveryKeysStatus:
     )
 
 
-def secret_data(shares: RecoveryShares, recipients: tuple[Recipient, ...]) -> Mapping[str, bytes]:
+def secret_data(
+    shares: Mapping[str, Sequence[str]], recipients: tuple[Recipient, ...]
+) -> Mapping[str, bytes]:
     """Return one OpenPGP message per recipient, by name; other shares by fingerprint.
 
-    The server lists shares by the fingerprint of the key that encrypts them. Raises ValueError if a
+    `shares` are in base64, by the fingerprint of the key that encrypts them. Raises ValueError if a
     share is not base64.
     """
-    remaining = {fingerprint: list(values) for fingerprint, values in shares.keys_base64.items()}
+    remaining = {fingerprint: list(values) for fingerprint, values in shares.items()}
     data: dict[str, bytes] = {}
     for recipient in recipients:
         own_shares = remaining.get(read_fingerprint(recipient.pgp_public_key)) or []
