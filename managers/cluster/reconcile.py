@@ -43,7 +43,8 @@ from managers.cluster.status.cluster_status import (
 )
 from managers.context.context import FIELD_MANAGER
 from managers.context.pause_guard import is_paused
-from managers.upgrade.decide import decide_upgrade, hibernation_delay, with_accepted_release
+from managers.upgrade.decide import decide_upgrade
+from managers.upgrade.effective_spec import hibernation_delay, with_accepted_release
 from managers.upgrade.rolling.progress import track_progress
 from runtime.apply.ownership import Owner
 from runtime.cache.cache import Cache

@@ -29,7 +29,8 @@ from contracts.api.rules.cluster import violations
 from contracts.records.upgrade import Release, blue_green_under_way
 from managers.upgrade.bluegreen.facts import decides
 from managers.upgrade.bluegreen.pool_guards import DEPLOY_DEADLINE, STEP_DEADLINE
-from managers.upgrade.decide import accepted_release, decide_upgrade
+from managers.upgrade.decide import decide_upgrade
+from managers.upgrade.effective_spec import accepted_release
 from managers.upgrade.messages import stored_progress_text
 from managers.upgrade.preflight.checks import Result, check
 from runtime.builtin_kinds import PVC

@@ -43,7 +43,7 @@ from managers.membership.find_leader import known_leader
 from managers.membership.green_members import green_member_count
 from managers.membership.observe import ask
 from managers.recovery_keys.decide import needs_shares
-from managers.upgrade.decide import with_accepted_release
+from managers.upgrade.effective_spec import with_accepted_release
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD
 from runtime.cache.cache import Cache

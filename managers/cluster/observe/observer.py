@@ -68,7 +68,7 @@ from managers.images.verifier import ImageVerifier
 from managers.membership.find_leader import resolve_leader
 from managers.membership.quorum import read_quorum
 from managers.membership.quorum_refusal import interpret
-from managers.upgrade.decide import with_accepted_release, with_target_release
+from managers.upgrade.effective_spec import with_accepted_release, with_target_release
 from managers.upgrade.observe import UpgradeObserver
 from managers.workload.plan import wants_quorum
 from managers.workload.scale.hibernate import waking_since

@@ -25,7 +25,7 @@ from contracts.records.foreign_stateful_set import ForeignObject, ForeignStatefu
 from contracts.records.observed import Observed, PodFacts
 from contracts.records.resolved import Resolved
 from contracts.records.upgrade import Release
-from managers.upgrade.decide import accepted_release
+from managers.upgrade.effective_spec import accepted_release
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
 from runtime.outcome import Blocked, Outcome, Wait

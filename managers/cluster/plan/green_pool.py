@@ -19,7 +19,7 @@ from contracts.records.upgrade_decision import UpgradeDecision
 from managers.bootstrap.plan import config_map
 from managers.context.installation import Installation
 from managers.images.plan import images_of
-from managers.upgrade.decide import with_target_release
+from managers.upgrade.effective_spec import with_target_release
 from managers.workload.green_pool import green_inputs, green_shape, green_stateful_set, green_view
 from managers.workload.objects.annotations import first_marks
 from managers.workload.plan import Inputs, reload_effects, sort_pods

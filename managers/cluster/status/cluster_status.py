@@ -36,7 +36,7 @@ from managers.cluster.status.conditions import findings
 from managers.cluster.status.inputs import ConditionFacts
 from managers.cluster.status.operation import operation_status
 from managers.networking.exposure_spec import exposure_spec
-from managers.upgrade.decide import with_effective_hibernation
+from managers.upgrade.effective_spec import with_effective_hibernation
 from managers.workload.plan import ROLL
 from managers.workload.read_conditions import read_status
 from runtime.memo import memoize

@@ -43,7 +43,7 @@ from managers.networking.gateway_condition import gateway_ready
 from managers.restore.condition import restoring
 from managers.restore_test.condition import backup_proven
 from managers.upgrade.condition import failure_of, upgrading_while_paused
-from managers.upgrade.decide import hibernation_delay, with_accepted_release
+from managers.upgrade.effective_spec import hibernation_delay, with_accepted_release
 from managers.workload.conditions import fenced_condition, hibernated_condition, maintenance
 from managers.workload.read_conditions import read_replicas_ready, read_serving
 from managers.workload.storage.condition import storage_configured

@@ -14,7 +14,6 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
 from contracts.pools.voter_pool import ServerPool, voter_pools
 from contracts.records.bluegreen import (
-    CLEANUP,
     IDLE,
     RESTORING,
     BlueGreenFacts,
@@ -29,6 +28,7 @@ from contracts.records.bluegreen import (
 from contracts.records.effects import MakeHook, MakeJob
 from contracts.records.observed import EffectAttempt, Observed, PodFacts, PoolFacts
 from contracts.records.upgrade import BlueGreenObservation, Release, blue_green_under_way
+from managers.upgrade.effective_spec import green_release
 from managers.upgrade.preflight.checks import check
 from runtime.memo import memoize
 
@@ -68,20 +68,6 @@ def pools_to_observe(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
     if Release.requested(cluster) == Release.accepted(cluster):
         return pools
     return (*pools, ServerPool(cluster.metadata.name, next_revision(cluster)))
-
-
-def frozen_replicas(cluster: OpenBaoCluster) -> int | None:
-    """Return the replicas of the serving pool during an upgrade; None: those of the spec."""
-    status = cluster.status.blue_green
-    if status is None or not blue_green_under_way(cluster.status.blue_green):
-        return None
-    return status.green_replicas if status.phase == CLEANUP else status.blue_replicas
-
-
-def green_release(cluster: OpenBaoCluster) -> Release | None:
-    """Return the release of green; None without green."""
-    status = cluster.status.blue_green
-    return Release.green(status) if status is not None and status.green_revision else None
 
 
 def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> BlueGreenFacts:

@@ -4,7 +4,8 @@ import pytest
 
 from contracts.api.violation import InvalidClusterError
 from managers.cluster.resolve.resolve import resolve
-from managers.upgrade.decide import decide_upgrade, with_accepted_release
+from managers.upgrade.decide import decide_upgrade
+from managers.upgrade.effective_spec import with_accepted_release
 from runtime.outcome import Blocked
 from tests import gen
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from contracts.api.group import CLUSTERS
-from managers.upgrade.decide import hibernation_delay, with_accepted_release
+from managers.upgrade.effective_spec import hibernation_delay, with_accepted_release
 from runtime.builtin_kinds import STATEFUL_SET
 from runtime.types import Object
 from tests import gen

@@ -18,7 +18,8 @@ from managers.cluster.plan.green_pool import files, servers, with_green_pool
 from managers.cluster.plan.steps import merge_plans
 from managers.cluster.resolve.resolve import resolve
 from managers.networking.services import public_service
-from managers.upgrade.decide import decide_upgrade, with_accepted_release
+from managers.upgrade.decide import decide_upgrade
+from managers.upgrade.effective_spec import with_accepted_release
 from managers.workload.plan import Inputs
 from managers.workload.rollout.reload import Files
 from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET

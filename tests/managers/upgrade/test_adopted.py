@@ -9,7 +9,7 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.records.upgrade import Release
-from managers.upgrade.decide import accepted_release, with_accepted_release
+from managers.upgrade.effective_spec import accepted_release, with_accepted_release
 from runtime.builtin_kinds import POD
 from tests import gen
 from tests.managers.cluster.bench import STATUS, Bench, running_bench

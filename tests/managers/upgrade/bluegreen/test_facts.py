@@ -35,11 +35,10 @@ from managers.upgrade.bluegreen.facts import (
     PULL_GRACE_PERIOD,
     decides,
     facts_of,
-    frozen_replicas,
-    green_release,
     pools_to_observe,
 )
-from managers.upgrade.decide import accepted_release, decide_upgrade
+from managers.upgrade.decide import decide_upgrade
+from managers.upgrade.effective_spec import accepted_release, frozen_replicas, green_release
 from tests import gen
 
 OLD, NEW = Release("2.4.0"), Release("2.5.0")

@@ -12,11 +12,9 @@ from contracts.records.bluegreen import CLEANUP, DEMOTING, revision_of
 from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
 from contracts.records.upgrade_decision import UpgradeDecision
-from managers.upgrade.decide import (
+from managers.upgrade.decide import decide_upgrade, idle_decision, needs_facts
+from managers.upgrade.effective_spec import (
     accepted_release,
-    decide_upgrade,
-    idle_decision,
-    needs_facts,
     with_accepted_release,
     with_target_release,
 )
