@@ -1,7 +1,8 @@
 """Effects: the actions of a reconcile besides the apply of objects, each with its arguments.
 
 A plan or an upgrade decision returns them; `managers.cluster.apply.actions` dispatches them by
-type. Each is safe to repeat. No I/O.
+type. Each is safe to repeat. No I/O. An effect without arguments of its own is no dataclass, but
+inherits the methods of one: it takes 0.3 ms to generate them.
 """
 
 from __future__ import annotations
@@ -48,24 +49,24 @@ class ServerEndpoint:
 # Secrets and certificates.
 
 
-@dataclass(frozen=True, slots=True)
 class DrawUnsealKey(Effect):
     """Create the Secret with the key of the static seal."""
 
+    __slots__ = ()
     name = "draw-unseal-key"
 
 
-@dataclass(frozen=True, slots=True)
 class DrawRootToken(Effect):
     """Create the Secret with the root token."""
 
+    __slots__ = ()
     name = "draw-root-token"
 
 
-@dataclass(frozen=True, slots=True)
 class IssueAuthority(Effect):
     """Create the Secret of the first CA."""
 
+    __slots__ = ()
     name = "issue-authority"
 
 
@@ -78,41 +79,41 @@ class IssueServerCertificate(Effect):
     """UID of the Secret whose content is replaced; "" if there is none."""
 
 
-@dataclass(frozen=True, slots=True)
 class PrepareAuthority(EffectByUid):
     """Create the next CA and trust it."""
 
+    __slots__ = ()
     name = "prepare-authority"
 
 
-@dataclass(frozen=True, slots=True)
 class PromoteAuthority(EffectByUid):
     """Sign with the next CA."""
 
+    __slots__ = ()
     name = "promote-authority"
 
 
-@dataclass(frozen=True, slots=True)
 class DropAuthority(EffectByUid):
     """Stop trusting the former CA."""
 
+    __slots__ = ()
     name = "drop-authority"
 
 
 # Volumes.
 
 
-@dataclass(frozen=True, slots=True)
 class MakeAuditClaim(Effect):
     """Create the PVC for the files of audit devices."""
 
+    __slots__ = ()
     name = "make-audit-claim"
 
 
-@dataclass(frozen=True, slots=True)
 class MakeAcmeCacheClaim(Effect):
     """Create the PVC for the certificates of mode ACME."""
 
+    __slots__ = ()
     name = "make-acme-cache-claim"
 
 
@@ -126,17 +127,17 @@ class GrowClaim(EffectByUid):
     size: str
 
 
-@dataclass(frozen=True, slots=True)
 class AdoptPvc(EffectByUid):
     """Adopt a PVC that a user annotated with the name of the cluster."""
 
+    __slots__ = ()
     name = "take-claim"
 
 
-@dataclass(frozen=True, slots=True)
 class DeleteClaim(EffectByUid):
     """Delete the data volume of a server that was removed."""
 
+    __slots__ = ()
     name = "delete-claim"
 
 
@@ -152,10 +153,10 @@ class ReplacePod(EffectByUid):
     """Evict it, which respects its PodDisruptionBudget; otherwise delete it."""
 
 
-@dataclass(frozen=True, slots=True)
 class ReplaceUnstarted(EffectByUid):
     """Delete a pod whose server never ran."""
 
+    __slots__ = ()
     name = "replace-unstarted"
 
 
@@ -168,17 +169,17 @@ class ReloadPod(EffectByUid):
     """The ephemeral container to add."""
 
 
-@dataclass(frozen=True, slots=True)
 class FencePod(EffectByUid):
     """Stop a pod that spec.fencedPods names."""
 
+    __slots__ = ()
     name = "fence-pod"
 
 
-@dataclass(frozen=True, slots=True)
 class UngatePod(EffectByUid):
     """Remove our scheduling gate from a pod."""
 
+    __slots__ = ()
     name = "ungate-pod"
 
 
@@ -190,10 +191,10 @@ class MarkPod(EffectByUid):
     maintenance: bool
 
 
-@dataclass(frozen=True, slots=True)
 class MarkFirst(EffectByUid):
     """Label a pod as one of the pool without a revision."""
 
+    __slots__ = ()
     name = "mark-first-set"
 
 
@@ -216,10 +217,10 @@ class RecreateStatefulSet(EffectByUid):
     """Its observed resourceVersion."""
 
 
-@dataclass(frozen=True, slots=True)
 class DeleteReadStatefulSet(EffectByUid):
     """Delete the empty StatefulSet of the read replicas."""
 
+    __slots__ = ()
     name = "delete-read-set"
 
 
@@ -263,10 +264,10 @@ class AcquireLock(EffectByUid):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
 class FreeLock(EffectByUid):
     """Release the operation lock; `target` is the holder."""
 
+    __slots__ = ()
     name = "free-upgrade-lock"
 
 
@@ -311,29 +312,29 @@ class MakeHook(EffectByUid):
     hook: PrePromotionHook = field(hash=False)
 
 
-@dataclass(frozen=True, slots=True)
 class StartHook(EffectByUid):
     """Resume the validation hook Job."""
 
+    __slots__ = ()
     name = "start-validation-hook"
 
 
-@dataclass(frozen=True, slots=True)
 class DropHook(EffectByUid):
     """Delete the validation hook Job."""
 
+    __slots__ = ()
     name = "drop-validation-hook"
 
 
-@dataclass(frozen=True, slots=True)
 class DeleteStatefulSet(EffectByUid):
     """Delete the StatefulSet of a pool with its servers, but not their volumes."""
 
+    __slots__ = ()
     name = "delete-server-set"
 
 
-@dataclass(frozen=True, slots=True)
 class DeleteServerClaim(EffectByUid):
     """Delete the data volume of a deleted server."""
 
+    __slots__ = ()
     name = "delete-server-claim"
