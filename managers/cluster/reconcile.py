@@ -33,7 +33,7 @@ from managers.cluster.owner import owner_of
 from managers.cluster.plan.adoption import adoption_of, with_served_names
 from managers.cluster.plan.green_pool import with_green_pool
 from managers.cluster.plan.steps import merge_plans
-from managers.cluster.resolve.resolve import resolve_now
+from managers.cluster.resolve.resolve_now import resolve_now
 from managers.cluster.status.cluster_status import (
     ReconcileResult,
     compute,

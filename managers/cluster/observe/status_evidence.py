@@ -3,22 +3,20 @@
 A status may be lost, edited, or restored from an old backup; the StatefulSet and the pods show what
 runs. `with_corrected_status` returns the cluster with a status that matches them, before any
 decision uses it; the reconcile then writes the same status. docs/status-evidence.md has the table
-of all fields. Called by managers.cluster.observe.observer and managers.cluster.reconcile;
-`restore_uid` by managers.cluster.resolve.
+of all fields. Called by managers.cluster.observe.observer and managers.cluster.reconcile.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_unseal import UnsealStatus
 from contracts.api.cluster.status_upgrade import UpgradeStatus
 from contracts.pools.voter_pool import serving_pool
 from contracts.records.event import EventRecord
-from contracts.records.observed import PodFacts, PoolFacts, StatefulSetFacts
+from contracts.records.observed import PoolFacts
 from contracts.records.upgrade import Release, blue_green_under_way
 from managers.bootstrap.seal.keys import ring_of_pods
 from managers.cluster.observe.server_builds import (
@@ -67,24 +65,6 @@ def holds_data(cluster: OpenBaoCluster, pool: PoolFacts) -> bool:
         pvc.owner_uid == cluster.metadata.uid and pvc.name != first and not pvc.terminating
         for pvc in pool.claims
     )
-
-
-def restore_uid(
-    status: ClusterStatus, live: StatefulSetFacts | None, pods: Sequence[PodFacts]
-) -> str:
-    """Return the UID of the last restore after which servers have to be created; "" for none.
-
-    After a completed restore all servers carry its annotation. If none does, the status is not that
-    of these servers, and a restart of all of them would be an outage.
-    """
-    accepted = status.restore
-    uid = (accepted.uid if accepted else None) or ""
-    if live is None or live.restore_uid == uid:
-        return uid
-    finished = accepted is None or accepted.restart_completed_at is not None
-    if not finished or any(pod.restore_uid == uid for pod in pods if uid):
-        return uid
-    return live.restore_uid
 
 
 def correction_events(

@@ -33,35 +33,21 @@ from managers.bootstrap.seal.rotation import pod_annotations
 from managers.bootstrap.seal.spec import seal_settings, stanza_of
 from managers.bootstrap.server_pod_part import audit_volume, server_part
 from managers.certs.pod_part import tls_part, tls_settings
-from managers.cluster.observe.status_evidence import restore_uid
 from managers.cluster.plan.adoption import adoption_refusal, requested_restart
 from managers.cluster.resolve.operator_login import first_boot_login, wrong_audience
+from managers.cluster.resolve.restore_uid import restore_uid
 from managers.context.installation import Installation
 from managers.identity.account import job_accounts, powerful_account, reuses_account
 from managers.images.plan import images_of, version_mismatch
 from managers.networking.egress import egress_rules
 from managers.networking.exposure_spec import exposure_spec, store_ports
 from managers.operation_lock.decide import restore_in_progress
-from managers.recovery_keys.decide import check_recovery_keys
 from managers.workload.read_pool_spec import read_pool_settings, wants_pool
 from runtime.apply.ownership import Owner
 from runtime.memo import memoize
 from runtime.outcome import Blocked
 
 LOOPBACK = ("127.0.0.1", "::1")
-
-
-def resolve_now(
-    cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
-) -> Resolved | Blocked:
-    """Resolve, and block an initialization whose recovery keys are not valid at this moment.
-
-    Separate from `resolve`, because the output of `baoctl render` must not depend on the time.
-    """
-    resolved = resolve(cluster, owner, observed, installation)
-    if isinstance(resolved, Blocked) or resolved.initialized:
-        return resolved
-    return check_recovery_keys(cluster, observed.now) or resolved
 
 
 def resolve(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from contracts.api.cluster.status import ClusterStatus
-from managers.cluster.observe.status_evidence import restore_uid
+from managers.cluster.resolve.restore_uid import restore_uid
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from runtime.builtin_kinds import PVC
 from tests import gen

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from managers.cluster.resolve.resolve import resolve, resolve_now
+from managers.cluster.resolve.resolve import resolve
+from managers.cluster.resolve.resolve_now import resolve_now
 from managers.recovery_keys.decide import FIRST_BOOT, check_recovery_keys
 from runtime.outcome import Blocked
 from tests import gen
