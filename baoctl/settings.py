@@ -1,4 +1,7 @@
-"""Reads the settings of a process of the operator from the environment and flags."""
+"""Reads the settings of a process of the operator from the environment and flags.
+
+Uses baoctl.installation_settings. Called by baoctl.verbs.process.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,25 @@ import socket
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from baoctl import variables
 from baoctl.api_server_settings import ApiServerSettings, api_server_settings
+from baoctl.installation_settings import (
+    AUTO,
+    MULTI_TENANT,
+    PERIOD_MAX,
+    installation_of,
+    mode_of,
+    namespaces_of,
+    platform_of,
+    reads_of,
+)
 from baoctl.variables import SettingError
-from contracts import image_reference
 from contracts.ip_address import is_ip
-from contracts.naming.installation import CONTROLLER, DELEGATE, NAMESPACE
-from managers.context.installation import Installation, Mode, Platform
+from contracts.naming.installation import DELEGATE
+from managers.context.installation import Installation, Mode
 from managers.images.trust import Trust
 from runtime.leader.shard import SHARDS_MAX, Shard
 
@@ -25,27 +36,13 @@ if TYPE_CHECKING:
     from contracts.rbac.rules import Reads
 
 TENANT_RECHECK = 600.0
-DEFAULT_REPOSITORY = "openbao/openbao"
-DEFAULT_AUDIENCE = "openbao-internal"
-SECRET_RECHECK = 15.0
-ADMISSION_RECHECK = 600.0
-POD_DEADLINE = 600.0
 WORKERS: Final = 16
 """Concurrent reconciles of one controller; one namespace gets at most a quarter of them."""
 NO_TRUST = Trust()
 ALL_CLUSTERS = Shard()
-AUTO = "auto"
-SINGLE_TENANT = "single-tenant"
-MULTI_TENANT = "multi-tenant"
-READS: Mapping[str, Reads] = {"poll": "poll", "watch": "watch"}
-PLATFORMS: Mapping[str, Platform] = {"kubernetes": "kubernetes", "openshift": "openshift"}
-PERIOD_MAX: Final = 30 * 24 * 3600.0
-"""Thirty days, in seconds: a longer period is probably a typo."""
 TRUST_ROOT_MAX: Final = 1024 * 1024
 """Bytes of a trusted_root.json."""
-REPOSITORY: Final = "must be REGISTRY/REPOSITORY without a tag: the version of a cluster is the tag"
 SHARD: Final = f"must be INDEX/COUNT, 0/2 or 1/2 for two shards; at most {SHARDS_MAX}"
-IMAGE: Final = "must be the reference of an image, REGISTRY/REPOSITORY:TAG or @sha256:DIGEST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +96,12 @@ def from_environment(
     if shard is not None:
         env["SHARD"] = shard
     api_server = api_server_settings(env)
-    namespaces = _namespaces(env)
-    mode = _mode(env, namespaces)
-    platform = _platform(env)
+    namespaces = namespaces_of(env)
+    mode = mode_of(env, namespaces)
+    platform = platform_of(env)
     pod = variables.text(env, "POD_NAME", "", variables.is_object_name, variables.OBJECT_NAME)
     return Settings(
-        installation=_installation(env, mode, platform),
+        installation=installation_of(env, mode, platform),
         api_server=api_server,
         namespaces=namespaces,
         leader_election=True,
@@ -118,48 +115,6 @@ def from_environment(
         images=_trust(env),
         datacenters=_datacenters(env, mode),
         shard=_shard(env),
-    )
-
-
-def installation_from_environment(environ: Mapping[str, str] | None = None) -> Installation:
-    """Read the settings that the objects of a cluster depend on. Raises SettingError.
-
-    For verbs, which ignore the settings of a process, such as LOG_LEVEL.
-    """
-    env = os.environ if environ is None else environ
-    return _installation(env, _mode(env, _namespaces(env)), _platform(env))
-
-
-def _platform(env: Mapping[str, str]) -> str:
-    return variables.choice(env, "OPERATOR_PLATFORM", {AUTO: AUTO, **PLATFORMS}, AUTO)
-
-
-def _installation(env: Mapping[str, str], mode: Mode, platform: str) -> Installation:
-    name, rule = variables.is_object_name, variables.OBJECT_NAME
-    deadline = variables.seconds(env, "UPGRADE_POD_DEADLINE_SECONDS", POD_DEADLINE, PERIOD_MAX)
-    return Installation(
-        namespace=variables.text(
-            env, "POD_NAMESPACE", NAMESPACE, variables.is_namespace, variables.NAMESPACE
-        ),
-        service_account=variables.text(
-            env, "OPERATOR_SERVICE_ACCOUNT_NAME", CONTROLLER, name, rule
-        ),
-        image_repository=variables.text(
-            env, "RELATED_IMAGE_OPENBAO", DEFAULT_REPOSITORY, is_repository, REPOSITORY
-        ),
-        secret_recheck=SECRET_RECHECK,
-        operator_image=variables.text(env, "OPERATOR_IMAGE", "", is_image, IMAGE),
-        platform=PLATFORMS.get(platform, "kubernetes"),
-        audience=variables.text(
-            env, "OPENBAO_JWT_AUDIENCE", DEFAULT_AUDIENCE, variables.is_word, variables.WORD
-        ),
-        shared_audience=variables.switch(env, "OPENBAO_JWT_SHARED_AUDIENCE"),
-        admission_recheck=variables.seconds(
-            env, "ADMISSION_RECHECK_SECONDS", ADMISSION_RECHECK, PERIOD_MAX
-        ),
-        pod_deadline=timedelta(seconds=deadline),
-        mode=mode,
-        reads=reads_of(env),
     )
 
 
@@ -196,43 +151,6 @@ def provisioner_from_environment(environ: Mapping[str, str] | None = None) -> Pr
     )
 
 
-def is_repository(text: str) -> bool:
-    """Return whether a text is an image repository, without tag and digest."""
-    try:
-        reference = image_reference.parse(text)
-    except ValueError:
-        return False
-    return reference.tag is None and reference.digest is None
-
-
-def is_image(text: str) -> bool:
-    """Return whether a text is an image reference."""
-    try:
-        image_reference.parse(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _namespaces(env: Mapping[str, str]) -> tuple[str, ...]:
-    return variables.text_list(env, "WATCH_NAMESPACE", variables.is_namespace, variables.NAMESPACE)
-
-
-def _mode(env: Mapping[str, str], namespaces: tuple[str, ...]) -> Mode:
-    """Read the mode. Raises SettingError for an unknown mode or contradictory variables."""
-    modes = {SINGLE_TENANT: SINGLE_TENANT, MULTI_TENANT: MULTI_TENANT}
-    if variables.choice(env, "TENANCY_MODE", modes, SINGLE_TENANT) == SINGLE_TENANT:
-        return "namespaces" if namespaces else "cluster"
-    if namespaces:
-        raise SettingError(
-            "WATCH_NAMESPACE",
-            env["WATCH_NAMESPACE"],
-            "must not be set with TENANCY_MODE=multi-tenant: "
-            "OpenBaoTenants determine the namespaces",
-        )
-    return "tenants"
-
-
 def _datacenters(env: Mapping[str, str], mode: Mode) -> bool:
     """Read whether to reconcile datacenters. Raises SettingError if the mode does not permit it."""
     enabled = variables.switch(env, "DATACENTERS")
@@ -253,12 +171,6 @@ def _shard(env: Mapping[str, str]) -> Shard:
         return Shard.parse(text)
     except ValueError as error:
         raise SettingError("SHARD", text, SHARD) from error
-
-
-def reads_of(env: Mapping[str, str]) -> Reads:
-    """Read how the objects of tenants are read. Raises SettingError for an unknown value."""
-    reads = variables.choice(env, "TENANT_READS", READS, "poll")
-    return reads if env.get("TENANCY_MODE") == MULTI_TENANT else "watch"
 
 
 def _trust(env: Mapping[str, str]) -> Trust:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from baoctl.settings import AUTO, Settings
+from baoctl.installation_settings import AUTO
+from baoctl.settings import Settings
 from runtime.client.client import Client
 from runtime.errors import NotFound
 

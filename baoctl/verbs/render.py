@@ -62,7 +62,11 @@ def render_command(
     """
     from baoctl.commands.assumed import RenderOptions
     from baoctl.commands.render import render
-    from baoctl.settings import REPOSITORY, installation_from_environment, is_repository
+    from baoctl.installation_settings import (
+        REPOSITORY,
+        installation_from_environment,
+        is_repository,
+    )
 
     if image_repository is not None and not is_repository(image_repository):
         raise click.BadParameter(

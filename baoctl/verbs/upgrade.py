@@ -75,7 +75,7 @@ def upgrade_plan_command(
     Exits with 3 if the upgrade would wait, and with 4 if it would be refused.
     """
     from baoctl.commands.upgrade.live_objects import VERSION, is_version, read_live
-    from baoctl.settings import IMAGE, installation_from_environment, is_image
+    from baoctl.installation_settings import IMAGE, installation_from_environment, is_image
 
     if name and cluster:
         raise click.UsageError("CLUSTER and --cluster are mutually exclusive")

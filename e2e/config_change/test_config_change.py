@@ -8,7 +8,7 @@ import yaml
 
 from baoctl.commands.assumed import RenderOptions
 from baoctl.commands.render import render
-from baoctl.settings import SECRET_RECHECK
+from baoctl.installation_settings import SECRET_RECHECK
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels
 from e2e.conftest import MakeNamespace

@@ -19,7 +19,7 @@ Mode = Literal["cluster", "namespaces", "tenants"]
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Frozen settings; read from flags and environment by `baoctl.settings`."""
+    """Frozen settings; read from flags and environment by baoctl.installation_settings."""
 
     namespace: str
     """Namespace of the operator."""

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from baoctl import api_server_settings, settings, variables
+from baoctl import api_server_settings, installation_settings, settings, variables
 from baoctl.cli import main
 from runtime.process import logs
 from tests.gen.kubeconfigs import kubeconfig
@@ -93,7 +93,7 @@ def test_an_invalid_value_is_reported_in_one_line(
 def test_the_table_has_every_setting() -> None:
     source = "".join(
         Path(str(module.__file__)).read_text(encoding="utf-8")
-        for module in (api_server_settings, settings, variables)
+        for module in (api_server_settings, installation_settings, settings, variables)
     )
     named = set(re.findall(r'"([A-Z][A-Z0-9]*_[A-Z0-9_]+|DATACENTERS|KUBECONFIG|SHARD)"', source))
     assert named == {*BAD, *PROVISIONER}

@@ -21,8 +21,8 @@ from baoctl.commands.cluster.terminal import present
 from baoctl.commands.preconditions import version_precondition
 from baoctl.commands.rendering import RenderError, Rendering, clusters_of, render_objects
 from baoctl.exit_codes import ExitCode
+from baoctl.installation_settings import installation_from_environment
 from baoctl.options import Access
-from baoctl.settings import installation_from_environment
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, key_of

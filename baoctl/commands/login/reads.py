@@ -17,7 +17,7 @@ from baoctl.commands.login.target import (
     check_authority,
 )
 from baoctl.exit_codes import ExitCode
-from baoctl.settings import installation_from_environment
+from baoctl.installation_settings import installation_from_environment
 from contracts.naming import names
 from managers.context.sensitive import SensitiveString
 from managers.context.service_account_token import AccountTokens
