@@ -1,8 +1,4 @@
-"""The desired objects of a reconcile, and the applied ones.
-
-They have two types, so that the status cannot be computed from objects that were built but not
-applied. The plan step creates `Desired`, the apply step `AppliedObjects`. No I/O.
-"""
+"""The desired objects of a reconcile, which the plan step creates. No I/O."""
 
 from __future__ import annotations
 
@@ -10,11 +6,9 @@ from dataclasses import dataclass
 
 from contracts.api.cluster.status import OperationKind
 from contracts.records.effects import Effect
-from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent
 from runtime.outcome import Done, Outcome
 from runtime.types import ObjectKey, Resource
-from runtime.verdict import Verdict
 
 CONTENT = Done()
 Named = tuple[Resource, ObjectKey]
@@ -96,30 +90,3 @@ class Desired:
     def intents(self) -> tuple[Intent, ...]:
         """All objects of the plan."""
         return self.foundation + self.workload + self.optional
-
-
-@dataclass(frozen=True, slots=True)
-class AppliedObjects:
-    """The result of the apply of a `Desired`."""
-
-    desired: Desired
-    objects: tuple[Applied, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
-    optional: tuple[Applied, ...] = ()
-    """The results for the objects that no pod needs."""
-
-    @property
-    def in_place(self) -> bool:
-        """Whether every object that pods need is as planned."""
-        return all(applied.in_place for applied in self.objects)
-
-    def of(self, *verdicts: Verdict) -> tuple[Applied, ...]:
-        """Return the results with one of these verdicts."""
-        return tuple(
-            applied for applied in (*self.objects, *self.optional) if applied.verdict in verdicts
-        )
-
-    @property
-    def conflicts(self) -> tuple[str, ...]:
-        """One message for each object of another owner that blocks an apply."""
-        return tuple(applied.message for applied in self.of(Verdict.FOREIGN))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from contracts.owned_kinds import PRUNED
 from contracts.ownership_conflict import foreign
-from contracts.records.desired import AppliedObjects, Desired
+from contracts.records.applied_objects import AppliedObjects
+from contracts.records.desired import Desired
 from runtime.apply.apply import OwnedApply
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent

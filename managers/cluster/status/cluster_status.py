@@ -26,7 +26,8 @@ from contracts.naming import labels, names
 from contracts.pause import is_paused
 from contracts.pools.fenced_pods import with_effective_fences
 from contracts.pools.voter_pool import serving_pool
-from contracts.records.desired import AppliedObjects, Operation
+from contracts.records.applied_objects import AppliedObjects
+from contracts.records.desired import Operation
 from contracts.records.event import EventRecord
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved

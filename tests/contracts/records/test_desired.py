@@ -1,7 +1,8 @@
 """The desired objects, and the result of their application."""
 
 from contracts.builders.metadata import cluster_object
-from contracts.records.desired import AppliedObjects, Desired
+from contracts.records.applied_objects import AppliedObjects
+from contracts.records.desired import Desired
 from runtime.apply.apply_result import Applied
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import CONFIG_MAP

@@ -1,7 +1,8 @@
 """An Applier over a fake API server, and the children that it applies."""
 
 from contracts.owned_kinds import PRUNED
-from contracts.records.desired import AppliedObjects, Desired
+from contracts.records.applied_objects import AppliedObjects
+from contracts.records.desired import Desired
 from managers.cluster.plan.steps import merge_plans
 from tests import gen
 from tests.gen.api import FakeApi, StillInformer

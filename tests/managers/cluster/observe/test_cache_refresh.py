@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.records.desired import AppliedObjects, Desired
+from contracts.records.applied_objects import AppliedObjects
+from contracts.records.desired import Desired
 from managers.cluster.observe.cache_refresh import (
     LEADER_RECHECK,
     WatchCacheRefresher,

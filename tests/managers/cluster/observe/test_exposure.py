@@ -16,7 +16,8 @@ from contracts.optional_kinds import (
     SERVICE_MONITOR,
 )
 from contracts.owned_kinds import PRUNED
-from contracts.records.desired import AppliedObjects, Desired
+from contracts.records.applied_objects import AppliedObjects
+from contracts.records.desired import Desired
 from contracts.records.exposure import ExposureFacts
 from contracts.records.observed import Observed
 from managers.cluster.observe.exposure import ExposureObserver

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status import ClusterStatus
 from contracts.conditions.condition import MESSAGE_MAX
-from contracts.records.desired import AppliedObjects
+from contracts.records.applied_objects import AppliedObjects
 from managers.cluster.plan.steps import merge_plans
 from managers.cluster.status.cluster_status import ReconcileResult, compute, deleting, failing
 from runtime.apply.apply_result import Applied

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from contracts.api.cluster.status import OperationStatus
-from contracts.records.desired import AppliedObjects, Operation
+from contracts.records.applied_objects import AppliedObjects
+from contracts.records.desired import Operation
 from managers.cluster.plan.steps import merge_plans
 from managers.cluster.status.cluster_status import ReconcileResult, compute
 from managers.cluster.status.operation import operation_status, summary
