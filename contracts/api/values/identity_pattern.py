@@ -24,7 +24,7 @@ class IdentityPattern:
         if _means_another_in_go(text):
             raise ValueError("it is not a pattern of the RE2 syntax")
         try:
-            self._pattern = Pattern(text)
+            self._pattern = Pattern(text).compiled
         except SchemaError:
             raise ValueError("it is not a pattern of the RE2 syntax") from None
 
@@ -34,7 +34,7 @@ class IdentityPattern:
         An identity with characters other than ASCII never matches: Go's classes of digits, words
         and capital letters differ there.
         """
-        return identity.isascii() and self._pattern.found_in(identity)
+        return identity.isascii() and self._pattern.isinstance_python(identity)
 
 
 def _means_another_in_go(text: str) -> bool:
