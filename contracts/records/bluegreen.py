@@ -7,7 +7,6 @@ first blue/green upgrade has no revision: "".
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
@@ -20,36 +19,12 @@ from contracts.jobs import upgrade_actions
 from contracts.naming import names
 from contracts.naming.revisions import server_pod
 from contracts.pause import counted_from, resumed_at
+from contracts.records.bluegreen_phases import ACTIONS, ROLLBACK_CLEANUP, ROLLING_BACK
 from contracts.records.upgrade import HookObservation, JobStatus, Release, SnapshotObservation
 from contracts.upgrade_requests import UpgradeRequest
 from runtime.outcome import Blocked, Wait
 
 Color = Literal["blue", "green"]
-
-IDLE: Final = "Idle"
-DEPLOYING: Final = "DeployingGreen"
-JOINING: Final = "JoiningMesh"
-SYNCING: Final = "Syncing"
-PROMOTING: Final = "Promoting"
-DEMOTING: Final = "DemotingBlue"
-CLEANUP: Final = "Cleanup"
-RESTORING: Final = "RestoringReadReplicas"
-ROLLING_BACK: Final = "RollingBack"
-ROLLBACK_CLEANUP: Final = "RollbackCleanup"
-
-ACTIONS: Final[Mapping[str, str]] = {
-    JOINING: upgrade_actions.JOIN,
-    SYNCING: upgrade_actions.WAIT,
-    PROMOTING: upgrade_actions.PROMOTE,
-    DEMOTING: upgrade_actions.DEMOTE,
-    CLEANUP: upgrade_actions.REMOVE_BLUE,
-    ROLLING_BACK: upgrade_actions.REPAIR,
-    ROLLBACK_CLEANUP: upgrade_actions.REMOVE_GREEN,
-}
-"""The action of the Job of each phase; the other phases have no Job."""
-
-ON_GREEN: Final = (DEMOTING, CLEANUP)
-"""Phases in which the public Service selects green; in the phase after them green becomes blue."""
 
 _REVISION = 16
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from contracts.naming import labels
 from contracts.pools.voter_pool import ServerPool
-from contracts.records.bluegreen import DEMOTING, IDLE
+from contracts.records.bluegreen_phases import DEMOTING, IDLE
 from e2e.demo.objects import Object, name_of, status_of
 from e2e.harness.audit import tally
 from e2e.harness.clusters import Cluster

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from contracts.builders.validation_hook_job import OPERATION_ID
 from contracts.naming import labels
 from contracts.pools.voter_pool import ServerPool
-from contracts.records.bluegreen import DEMOTING, IDLE
+from contracts.records.bluegreen_phases import DEMOTING, IDLE
 from e2e.demo.journal import Moment, moment_of
 from e2e.demo.objects import Object, labels_of, name_of, status_of, uid_of
 from e2e.harness.upgrade_history import CLUSTERS, JOBS, PODS, Figures, History, Life

@@ -24,7 +24,7 @@ from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig import Rig
 from e2e.rig.errors import RigError
 from e2e.rig.versions import OPENBAO_UPGRADES
-from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from runtime.builtin_kinds import PVC, SECRET
 from runtime.types import uid_of
 

@@ -10,7 +10,7 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.naming import names
-from contracts.records.bluegreen import (
+from contracts.records.bluegreen_phases import (
     ACTIONS,
     CLEANUP,
     DEMOTING,

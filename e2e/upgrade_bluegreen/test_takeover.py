@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from contracts.naming import names
-from contracts.records.bluegreen import (
+from contracts.records.bluegreen_phases import (
     ACTIONS,
     CLEANUP,
     DEMOTING,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from contracts.records.bluegreen import SYNCING
+from contracts.records.bluegreen_phases import SYNCING
 from e2e.conftest import sweep
 from e2e.demo.objects import Object, uid_of
 from e2e.harness.clusters import Cluster

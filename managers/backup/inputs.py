@@ -12,7 +12,7 @@ from contracts.api.cluster.status_backup import Operation, OperationLock
 from contracts.api.job_result import BackupReport
 from contracts.pause import resumed_at
 from managers.jobs.status import JobObservation
-from managers.operation_lock.decide import UPGRADE_HOLDER, backup_holder
+from managers.operation_lock.holders import UPGRADE_HOLDER, backup_holder
 
 POD_PATIENCE: Final = timedelta(minutes=1)
 """How long the pod of a Job may take to start before the message reports it."""

@@ -17,7 +17,8 @@ from contracts.api.group import BACKUPS, RESTORES
 from contracts.naming import names
 from managers.backup.caches import BackupCaches, cluster_named
 from managers.backup.dependencies import BackupDependencies
-from managers.operation_lock.decide import Free, backup_holder, restore_holder
+from managers.operation_lock.decide import Free
+from managers.operation_lock.holders import backup_holder, restore_holder
 from runtime.cache.cache import Cache
 from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of, uid_of

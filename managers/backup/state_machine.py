@@ -32,7 +32,8 @@ from contracts.state_machine import (
     always,
 )
 from managers.backup.inputs import POD_PATIENCE, BackupFacts
-from managers.operation_lock.decide import UPGRADE_HOLDER, first_in_line
+from managers.operation_lock.decide import first_in_line
+from managers.operation_lock.holders import UPGRADE_HOLDER
 
 State = Literal["Waiting", "Prepared", "Running", "Ended"]
 STATES: Final[tuple[State, ...]] = get_args(State)

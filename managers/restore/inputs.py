@@ -15,7 +15,7 @@ from contracts.api.restore import Execution, RestoreObjectStatus, RestoreSpec
 from contracts.pause import counted_from
 from contracts.state_machine import GuardReason
 from managers.jobs.status import JobObservation
-from managers.operation_lock.decide import restore_holder
+from managers.operation_lock.holders import restore_holder
 
 PREPARATION: Final = timedelta(minutes=30)
 """Since `preparedAt`: no snapshot is sent later."""

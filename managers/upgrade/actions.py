@@ -17,7 +17,8 @@ from managers.context.context import FIELD_MANAGER, Context
 from managers.context.effect_handler import EffectHandler, handler
 from managers.jobs.client import Jobs, RefusedError
 from managers.operation_lock.client import OperationLocks, OtherClusterError
-from managers.operation_lock.decide import UPGRADE_HOLDER, LockRequest
+from managers.operation_lock.decide import LockRequest
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from managers.upgrade.bluegreen.actions import BlueGreenActions
 from managers.upgrade.jobs import ensure_order
 from runtime.apply.ownership import Owner

@@ -16,7 +16,7 @@ from contracts.records.observed import Observed
 from contracts.records.upgrade import Release, blue_green_under_way
 from contracts.records.upgrade_decision import UpgradeDecision
 from contracts.state_machine import decide
-from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from managers.upgrade.bluegreen.decide import decide_step
 from managers.upgrade.bluegreen.facts import decides, facts_of
 from managers.upgrade.condition import upgrading

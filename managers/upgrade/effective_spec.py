@@ -12,9 +12,9 @@ import semver
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.pools.fenced_pods import effective_fences
-from contracts.records.bluegreen import CLEANUP
+from contracts.records.bluegreen_phases import CLEANUP
 from contracts.records.upgrade import Release, blue_green_under_way
-from managers.operation_lock.decide import restore_in_progress
+from managers.operation_lock.holders import restore_in_progress
 from runtime.memo import memoize
 from runtime.outcome import Wait
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import BlueGreenPhase, BlueGreenStatus
-from contracts.records.bluegreen import ROLLBACK_CLEANUP, ROLLING_BACK
+from contracts.records.bluegreen_phases import ROLLBACK_CLEANUP, ROLLING_BACK
 from contracts.records.upgrade import Release, blue_green_under_way
 
 IN_PROGRESS: Final = "UpgradeInProgress"

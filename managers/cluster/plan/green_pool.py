@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.pools.voter_pool import voter_pools
-from contracts.records.bluegreen import IDLE
+from contracts.records.bluegreen_phases import IDLE
 from contracts.records.desired import Named, Plan
 from contracts.records.observed import Observed
 from contracts.records.resolved import PoolSpec, Resolved

@@ -41,7 +41,7 @@ from managers.identity.account import job_accounts, powerful_account, reuses_acc
 from managers.images.plan import images_of, version_mismatch
 from managers.networking.egress import egress_rules
 from managers.networking.exposure_spec import exposure_spec, store_ports
-from managers.operation_lock.decide import restore_in_progress
+from managers.operation_lock.holders import restore_in_progress
 from managers.workload.read_pool_spec import read_pool_settings, wants_pool
 from runtime.apply.ownership import Owner
 from runtime.memo import memoize

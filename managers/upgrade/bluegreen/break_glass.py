@@ -11,7 +11,8 @@ from typing import Final
 
 from contracts.api.cluster.status_backup import BreakGlass
 from contracts.conditions.message import clean_message
-from contracts.records.bluegreen import ACTIONS, ROLLING_BACK, BlueGreenFacts
+from contracts.records.bluegreen import BlueGreenFacts
+from contracts.records.bluegreen_phases import ACTIONS, ROLLING_BACK
 
 REPAIR_FAILED: Final = "RollbackConsensusRepairFailed"
 REMOVAL_FAILED: Final = "RollbackCleanupPeerRemovalFailed"

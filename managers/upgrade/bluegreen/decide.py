@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from contracts.api.cluster.status_backup import BreakGlass
 from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus
-from contracts.records.bluegreen import (
+from contracts.records.bluegreen import BlueGreenFacts
+from contracts.records.bluegreen_phases import (
     CLEANUP,
     DEMOTING,
     IDLE,
@@ -19,7 +20,6 @@ from contracts.records.bluegreen import (
     RESTORING,
     ROLLBACK_CLEANUP,
     ROLLING_BACK,
-    BlueGreenFacts,
 )
 from contracts.records.event import EventRecord
 from contracts.records.resolved import PoolSpec

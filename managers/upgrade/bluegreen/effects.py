@@ -6,7 +6,8 @@ Each effect names its target and the UID of the observed object, and is idempote
 from __future__ import annotations
 
 from contracts.naming import revisions
-from contracts.records.bluegreen import CLEANUP, IDLE, BlueGreenFacts, PoolObservation, order_of
+from contracts.records.bluegreen import BlueGreenFacts, PoolObservation, order_of
+from contracts.records.bluegreen_phases import CLEANUP, IDLE
 from contracts.records.effects import (
     AcquireLock,
     DeleteServerClaim,
@@ -19,7 +20,7 @@ from contracts.records.effects import (
     MakeSnapshot,
     StartHook,
 )
-from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from managers.upgrade.bluegreen.break_glass import is_active
 from managers.upgrade.bluegreen.validation_hook import receipt_of
 from managers.upgrade.rolling.outcome import snapshot_attempt

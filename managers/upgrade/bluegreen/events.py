@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
-from contracts.records.bluegreen import DEMOTING, DEPLOYING, IDLE, ROLLBACK_CLEANUP
+from contracts.records.bluegreen_phases import DEMOTING, DEPLOYING, IDLE, ROLLBACK_CLEANUP
 from contracts.records.event import EventRecord
 from contracts.records.upgrade import Release, blue_green_under_way
 from managers.upgrade.condition import KIND

@@ -14,8 +14,6 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
 from contracts.pools.voter_pool import ServerPool, voter_pools
 from contracts.records.bluegreen import (
-    IDLE,
-    RESTORING,
     BlueGreenFacts,
     Color,
     Membership,
@@ -25,6 +23,7 @@ from contracts.records.bluegreen import (
     job_name,
     next_revision,
 )
+from contracts.records.bluegreen_phases import IDLE, RESTORING
 from contracts.records.effects import MakeHook, MakeJob
 from contracts.records.observed import EffectAttempt, Observed, PodFacts, PoolFacts
 from contracts.records.upgrade import BlueGreenObservation, Release, blue_green_under_way

@@ -6,10 +6,12 @@ reason of the transition is enough.
 
 from __future__ import annotations
 
-from contracts.records.bluegreen import IDLE, ROLLBACK_CLEANUP, BlueGreenFacts
+from contracts.records.bluegreen import BlueGreenFacts
+from contracts.records.bluegreen_phases import IDLE, ROLLBACK_CLEANUP
 from contracts.records.upgrade import SNAPSHOT_TRIES
 from contracts.state_machine import APPLIES, GuardMessage
-from managers.operation_lock.decide import UPGRADE_HOLDER, held_by_another
+from managers.operation_lock.decide import held_by_another
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from managers.upgrade.bluegreen.break_glass import break_glass_of, is_acknowledged, is_active
 from managers.upgrade.bluegreen.validation_hook import step
 

@@ -12,13 +12,13 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_upgrade import BlueGreenStatus, ValidationHookStatus
 from contracts.builders.validation_hook_job import belongs
 from contracts.naming import labels, names
-from contracts.records.bluegreen import (
+from contracts.records.bluegreen import job_name
+from contracts.records.bluegreen_phases import (
     DEMOTING,
     IDLE,
     ROLLBACK_CLEANUP,
     ROLLING_BACK,
     SYNCING,
-    job_name,
 )
 from contracts.records.upgrade import (
     BlueGreenObservation,

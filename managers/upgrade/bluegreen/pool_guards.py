@@ -10,7 +10,8 @@ from datetime import timedelta
 from typing import Final
 
 from contracts.api.values.duration import counted_duration
-from contracts.records.bluegreen import DEMOTING, BlueGreenFacts
+from contracts.records.bluegreen import BlueGreenFacts
+from contracts.records.bluegreen_phases import DEMOTING
 from contracts.state_machine import Guard, GuardMessage
 from managers.upgrade.bluegreen.guards import job_done, needs_retry
 from managers.upgrade.version_matrix import Succession, succession

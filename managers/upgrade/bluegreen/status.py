@@ -9,13 +9,13 @@ from typing import Any
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
 from contracts.conditions.message import clean_message
 from contracts.naming import names
-from contracts.records.bluegreen import (
+from contracts.records.bluegreen import BlueGreenFacts
+from contracts.records.bluegreen_phases import (
     CLEANUP,
     DEMOTING,
     IDLE,
     ROLLBACK_CLEANUP,
     ROLLING_BACK,
-    BlueGreenFacts,
 )
 from contracts.state_machine import TransitionDecision
 from managers.upgrade.bluegreen.guards import job_succeeded

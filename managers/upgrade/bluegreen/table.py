@@ -29,7 +29,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from contracts.records.bluegreen import (
+from contracts.records.bluegreen import BlueGreenFacts
+from contracts.records.bluegreen_phases import (
     CLEANUP,
     DEMOTING,
     DEPLOYING,
@@ -40,7 +41,6 @@ from contracts.records.bluegreen import (
     ROLLBACK_CLEANUP,
     ROLLING_BACK,
     SYNCING,
-    BlueGreenFacts,
 )
 from contracts.state_machine import Guard, GuardMessage, Transition, always
 from managers.upgrade.bluegreen import guards, validation_hook

@@ -10,7 +10,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.pools import fenced_pods
 from contracts.records.upgrade import Release
 from contracts.spec_refusal import spec_refusal
-from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from managers.upgrade import version_matrix
 from managers.upgrade.preflight.inputs import Answer, PreflightInput, Warnings, wait
 from runtime.memo import memoize

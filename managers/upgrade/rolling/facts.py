@@ -12,7 +12,8 @@ from contracts.api.cluster.status_upgrade import UpgradeStatus
 from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
 from contracts.state_machine import Guard
-from managers.operation_lock.decide import UPGRADE_HOLDER, held_by_another
+from managers.operation_lock.decide import held_by_another
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from managers.upgrade.preflight.checks import PreflightResult, check
 
 IDLE: Final = "Idle"

@@ -16,7 +16,7 @@ from contracts.records.effects import AcquireLock, Effect, FreeLock, MakeSnapsho
 from contracts.records.upgrade import Release, StepDownJob, acknowledged_requests
 from contracts.records.upgrade_decision import UpgradeDecision
 from contracts.state_machine import TransitionDecision
-from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from managers.upgrade.condition import upgrading
 from managers.upgrade.login import jobs_can_log_in
 from managers.upgrade.rolling.facts import (

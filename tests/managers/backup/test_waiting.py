@@ -3,7 +3,7 @@
 import pytest
 
 from contracts.api.group import CLUSTERS, RESTORES
-from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from runtime.errors import TransportError
 from runtime.outcome import Blocked, Wait
 from tests import gen

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from managers.cluster.observe.status_evidence import RELEASE_ASSUMED, STATUS_CORRECTED
-from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from runtime.builtin_kinds import STATEFUL_SET
 from tests import gen
 from tests.managers.cluster.lost_status import KEY, NEW, OLD, WatchedCluster, healthy, pod_key

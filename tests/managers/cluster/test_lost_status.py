@@ -14,7 +14,7 @@ import pytest
 
 from contracts.api.cluster.status import ClusterStatus
 from managers.cluster.resolve.restore_uid import restore_uid
-from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from runtime.builtin_kinds import PVC
 from tests import gen
 from tests.managers.cluster.lost_status import OLD, WatchedCluster

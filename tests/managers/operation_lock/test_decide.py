@@ -11,17 +11,19 @@ from contracts.api.cluster.status_backup import Operation, OperationLock
 from managers.operation_lock.decide import (
     PRECEDENCE,
     RENEWAL,
-    UPGRADE_HOLDER,
     Acquired,
     Free,
     LockConflict,
     LockRequest,
     acquire,
-    backup_holder,
     check,
     first_in_line,
     release,
     renew,
+)
+from managers.operation_lock.holders import (
+    UPGRADE_HOLDER,
+    backup_holder,
     restore_holder,
     restore_in_progress,
 )

@@ -8,7 +8,7 @@ import pytest
 
 from contracts.records.observed import EVICT, Quorum, RaftServer
 from contracts.records.upgrade_decision import UpgradeDecision
-from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from managers.upgrade.decide import decide_upgrade
 from runtime.outcome import Wait
 from tests import gen

@@ -7,7 +7,7 @@ from typing import Any
 
 from contracts.records.effects import FreeLock
 from contracts.records.upgrade_decision import UpgradeDecision
-from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from managers.upgrade.decide import decide_upgrade
 from runtime.outcome import Blocked
 from tests import gen

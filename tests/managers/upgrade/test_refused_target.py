@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from managers.upgrade.decide import decide_upgrade
 from tests import gen
 

@@ -39,7 +39,7 @@ from contracts.records.effects import (
 from contracts.records.resolved import PoolSpec
 from contracts.records.upgrade import HookObservation, JobStatus, Release, SnapshotObservation
 from contracts.records.upgrade_decision import UpgradeDecision
-from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.operation_lock.holders import UPGRADE_HOLDER
 from managers.upgrade.bluegreen import validation_hook
 from managers.upgrade.bluegreen.decide import decide_step
 from tests import gen

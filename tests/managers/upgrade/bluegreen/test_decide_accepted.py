@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from contracts.jobs import upgrade_actions
-from contracts.records.bluegreen import ACTIONS
+from contracts.records.bluegreen_phases import ACTIONS
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.bluegreen.decide import decide_step
 from runtime.outcome import Blocked, Wait

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
 from contracts.jobs import upgrade_actions
-from contracts.records.bluegreen import ACTIONS
+from contracts.records.bluegreen_phases import ACTIONS
 from tests.managers.upgrade.two_pools import FOR_EVER, NEW, OLD, TwoPools, as_before
 
 EVERYTHING: dict[str, Any] = {

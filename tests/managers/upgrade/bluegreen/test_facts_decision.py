@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from contracts.records.bluegreen import CLEANUP, DEMOTING, revision_of
+from contracts.records.bluegreen import revision_of
+from contracts.records.bluegreen_phases import CLEANUP, DEMOTING
 from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
 from contracts.records.upgrade_decision import UpgradeDecision

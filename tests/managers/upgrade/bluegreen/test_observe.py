@@ -11,7 +11,8 @@ from contracts.api.cluster.status_upgrade import ValidationHookStatus
 from contracts.api.group import BACKUPS
 from contracts.builders.validation_hook_job import GREEN_REVISION, OPERATION_ID, SPEC_HASH
 from contracts.naming import labels
-from contracts.records.bluegreen import ACTIONS, job_name
+from contracts.records.bluegreen import job_name
+from contracts.records.bluegreen_phases import ACTIONS
 from contracts.records.upgrade import BlueGreenObservation
 from managers.upgrade.bluegreen.observe import BlueGreenObserver, hook_observation
 from managers.upgrade.observe import UpgradeObserver

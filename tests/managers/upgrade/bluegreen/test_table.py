@@ -7,7 +7,8 @@ import pytest
 
 from contracts.api.cluster.status_upgrade import BlueGreenStatus
 from contracts.jobs import upgrade_actions
-from contracts.records.bluegreen import ACTIONS, IDLE, Membership
+from contracts.records.bluegreen import Membership
+from contracts.records.bluegreen_phases import ACTIONS, IDLE
 from contracts.state_machine import always, diagram
 from managers.upgrade.bluegreen.action_table import ACTION_RULES
 from managers.upgrade.bluegreen.decide import decide_step
