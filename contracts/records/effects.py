@@ -1,8 +1,9 @@
 """Effects: the actions of a reconcile besides the apply of objects, each with its arguments.
 
-A plan or an upgrade decision returns them; `managers.cluster.apply.actions` dispatches them by
-type. Each is safe to repeat. No I/O. An effect without arguments of its own is no dataclass, but
-inherits the methods of one: it takes 0.3 ms to generate them.
+A plan returns them; an upgrade decision also those of contracts.records.upgrade_effects.
+`managers.cluster.apply.actions` dispatches them by type. Each is safe to repeat. No I/O. An effect
+without arguments of its own is no dataclass, but inherits the methods of one: it takes 0.3 ms to
+generate them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from contracts.api.cluster.upgrade import PrePromotionHook
-from contracts.jobs.upgrade_actions import Order
 from contracts.records.foreign_stateful_set import Pairs
 
 
@@ -253,33 +252,6 @@ class RemovePeer(EffectByUid):
     claim_uid: str = ""
 
 
-# Upgrades of either strategy.
-
-
-@dataclass(frozen=True, slots=True)
-class AcquireLock(EffectByUid):
-    """Take the operation lock; `target` is the holder."""
-
-    name = "take-upgrade-lock"
-    message: str
-
-
-class FreeLock(EffectByUid):
-    """Release the operation lock; `target` is the holder."""
-
-    __slots__ = ()
-    name = "free-upgrade-lock"
-
-
-@dataclass(frozen=True, slots=True)
-class MakeSnapshot(EffectByUid):
-    """Create the OpenBaoBackup before an upgrade."""
-
-    name = "make-upgrade-snapshot"
-    attempt: str
-    """Unique id of the attempt in this cluster."""
-
-
 @dataclass(frozen=True, slots=True)
 class MakeStepDownJob(EffectByUid):
     """Create the Job that asks the leader `target` to step down."""
@@ -288,53 +260,3 @@ class MakeStepDownJob(EffectByUid):
     run: str
     job: str
     """Name of the Job."""
-
-
-# Blue/green upgrades.
-
-
-@dataclass(frozen=True, slots=True)
-class MakeJob(EffectByUid):
-    """Create the Job of a phase."""
-
-    name = "make-upgrade-job"
-    order: Order
-
-
-@dataclass(frozen=True, slots=True)
-class MakeHook(EffectByUid):
-    """Create the validation hook Job, suspended."""
-
-    name = "make-validation-hook"
-    operation_id: str
-    green_revision: str
-    spec_hash: str
-    hook: PrePromotionHook = field(hash=False)
-
-
-class StartHook(EffectByUid):
-    """Resume the validation hook Job."""
-
-    __slots__ = ()
-    name = "start-validation-hook"
-
-
-class DropHook(EffectByUid):
-    """Delete the validation hook Job."""
-
-    __slots__ = ()
-    name = "drop-validation-hook"
-
-
-class DeleteStatefulSet(EffectByUid):
-    """Delete the StatefulSet of a pool with its servers, but not their volumes."""
-
-    __slots__ = ()
-    name = "delete-server-set"
-
-
-class DeleteServerClaim(EffectByUid):
-    """Delete the data volume of a deleted server."""
-
-    __slots__ = ()
-    name = "delete-server-claim"

@@ -10,9 +10,10 @@ from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.jobs.backup_request import before_upgrade
 from contracts.jobs.template import JobTemplate, JobTemplateSource
 from contracts.jobs.upgrade_actions import STEP_DOWN, Order
-from contracts.records.effects import AcquireLock, Effect, FreeLock, MakeSnapshot, MakeStepDownJob
+from contracts.records.effects import Effect, MakeStepDownJob
 from contracts.records.observed import EffectAttempt
 from contracts.records.resolved import Resolved
+from contracts.records.upgrade_effects import AcquireLock, FreeLock, MakeSnapshot
 from managers.context.context import FIELD_MANAGER, Context
 from managers.context.effect_handler import EffectHandler, handler
 from managers.jobs.client import Jobs, RefusedError

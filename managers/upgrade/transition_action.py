@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from contracts.records import effects
+from contracts.records import upgrade_effects
 
 
 class UpgradeAction(StrEnum):
@@ -13,14 +13,14 @@ class UpgradeAction(StrEnum):
     Rolling upgrades use only the first two.
     """
 
-    ACQUIRE_LOCK = effects.AcquireLock.name
-    MAKE_SNAPSHOT = effects.MakeSnapshot.name
-    MAKE_JOB = effects.MakeJob.name
-    MAKE_HOOK = effects.MakeHook.name
-    START_HOOK = effects.StartHook.name
-    DROP_HOOK = effects.DropHook.name
-    DELETE_POOL = effects.DeleteStatefulSet.name
-    DELETE_CLAIM = effects.DeleteServerClaim.name
+    ACQUIRE_LOCK = upgrade_effects.AcquireLock.name
+    MAKE_SNAPSHOT = upgrade_effects.MakeSnapshot.name
+    MAKE_JOB = upgrade_effects.MakeJob.name
+    MAKE_HOOK = upgrade_effects.MakeHook.name
+    START_HOOK = upgrade_effects.StartHook.name
+    DROP_HOOK = upgrade_effects.DropHook.name
+    DELETE_POOL = upgrade_effects.DeleteStatefulSet.name
+    DELETE_CLAIM = upgrade_effects.DeleteServerClaim.name
     BEGIN = "begin"
     DROP = "drop"
     GIVE_UP = "give-up"

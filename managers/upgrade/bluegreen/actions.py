@@ -10,17 +10,16 @@ from contracts.api.group import CLUSTERS
 from contracts.builders.validation_hook_job import HookRun, hook_job
 from contracts.jobs.template import NO_OVERRIDES, JobOverrides, JobTemplate, JobTemplateSource
 from contracts.records.bluegreen import job_attempt_key
-from contracts.records.effects import (
+from contracts.records.effects import Effect, EffectByUid
+from contracts.records.observed import EffectAttempt
+from contracts.records.upgrade_effects import (
     DeleteServerClaim,
     DeleteStatefulSet,
     DropHook,
-    Effect,
-    EffectByUid,
     MakeHook,
     MakeJob,
     StartHook,
 )
-from contracts.records.observed import EffectAttempt
 from managers.context.context import FIELD_MANAGER, Context
 from managers.context.effect_handler import EffectHandler, handler
 from managers.jobs.client import Jobs, RefusedError

@@ -8,12 +8,12 @@ from __future__ import annotations
 from contracts.naming import revisions
 from contracts.records.bluegreen import BlueGreenFacts, PoolObservation, order_of
 from contracts.records.bluegreen_phases import CLEANUP, IDLE
-from contracts.records.effects import (
+from contracts.records.effects import Effect
+from contracts.records.upgrade_effects import (
     AcquireLock,
     DeleteServerClaim,
     DeleteStatefulSet,
     DropHook,
-    Effect,
     FreeLock,
     MakeHook,
     MakeJob,

@@ -24,9 +24,9 @@ from contracts.records.bluegreen import (
     next_revision,
 )
 from contracts.records.bluegreen_phases import IDLE, RESTORING
-from contracts.records.effects import MakeHook, MakeJob
 from contracts.records.observed import EffectAttempt, Observed, PodFacts, PoolFacts
 from contracts.records.upgrade import BlueGreenObservation, Release, blue_green_under_way
+from contracts.records.upgrade_effects import MakeHook, MakeJob
 from managers.upgrade.effective_spec import green_release
 from managers.upgrade.preflight.checks import check
 from runtime.memo import memoize

@@ -12,9 +12,10 @@ from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus, UpgradeS
 from contracts.conditions.message import clean_message
 from contracts.conditions.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
 from contracts.naming import names
-from contracts.records.effects import AcquireLock, Effect, FreeLock, MakeSnapshot
+from contracts.records.effects import Effect
 from contracts.records.upgrade import Release, StepDownJob, acknowledged_requests
 from contracts.records.upgrade_decision import UpgradeDecision
+from contracts.records.upgrade_effects import AcquireLock, FreeLock, MakeSnapshot
 from contracts.state_machine import TransitionDecision
 from managers.operation_lock.holders import UPGRADE_HOLDER
 from managers.upgrade.condition import upgrading

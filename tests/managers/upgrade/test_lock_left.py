@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from contracts.records.effects import FreeLock
 from contracts.records.upgrade_decision import UpgradeDecision
+from contracts.records.upgrade_effects import FreeLock
 from managers.operation_lock.holders import UPGRADE_HOLDER
 from managers.upgrade.decide import decide_upgrade
 from runtime.outcome import Blocked

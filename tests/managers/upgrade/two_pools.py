@@ -24,21 +24,21 @@ from contracts.records.bluegreen import (
     PoolObservation,
     PvcObservation,
 )
-from contracts.records.effects import (
+from contracts.records.effects import Effect
+from contracts.records.resolved import PoolSpec
+from contracts.records.upgrade import HookObservation, JobStatus, Release, SnapshotObservation
+from contracts.records.upgrade_decision import UpgradeDecision
+from contracts.records.upgrade_effects import (
     AcquireLock,
     DeleteServerClaim,
     DeleteStatefulSet,
     DropHook,
-    Effect,
     FreeLock,
     MakeHook,
     MakeJob,
     MakeSnapshot,
     StartHook,
 )
-from contracts.records.resolved import PoolSpec
-from contracts.records.upgrade import HookObservation, JobStatus, Release, SnapshotObservation
-from contracts.records.upgrade_decision import UpgradeDecision
 from managers.operation_lock.holders import UPGRADE_HOLDER
 from managers.upgrade.bluegreen import validation_hook
 from managers.upgrade.bluegreen.decide import decide_step

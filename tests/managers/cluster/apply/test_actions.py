@@ -9,7 +9,7 @@ import pytest
 
 import managers
 from contracts.api.group import CLUSTERS
-from contracts.records import effects
+from contracts.records import effects, upgrade_effects
 from contracts.records.effects import Effect, FencePod, UngatePod
 from contracts.records.resolved import Resolved
 from managers.cluster.apply import actions
@@ -31,7 +31,7 @@ PLANNING = [
 
 EFFECT_TYPES = {
     kind
-    for kind in vars(effects).values()
+    for kind in (*vars(effects).values(), *vars(upgrade_effects).values())
     if isinstance(kind, type) and issubclass(kind, Effect) and hasattr(kind, "name")
 }
 

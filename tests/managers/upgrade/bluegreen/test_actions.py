@@ -15,11 +15,11 @@ from contracts.builders.validation_hook_job import GREEN_REVISION, OPERATION_ID,
 from contracts.jobs import upgrade_actions
 from contracts.jobs.template import JobTemplate
 from contracts.records.bluegreen import job_attempt_key
-from contracts.records.effects import (
+from contracts.records.effects import EffectByUid
+from contracts.records.upgrade_effects import (
     DeleteServerClaim,
     DeleteStatefulSet,
     DropHook,
-    EffectByUid,
     MakeHook,
     MakeJob,
     StartHook,

@@ -17,7 +17,6 @@ from contracts.records.bluegreen import (
     job_name,
     revision_of,
 )
-from contracts.records.effects import MakeHook, MakeJob
 from contracts.records.observed import Observed, PoolFacts, PvcFacts, Quorum, RaftServer
 from contracts.records.upgrade import (
     BlueGreenObservation,
@@ -28,6 +27,7 @@ from contracts.records.upgrade import (
     UpgradeFacts,
     blue_green_under_way,
 )
+from contracts.records.upgrade_effects import MakeHook, MakeJob
 from managers.upgrade.bluegreen.decide import decide_step
 from managers.upgrade.bluegreen.facts import (
     CRASHES,
