@@ -10,7 +10,7 @@ from typing import Final
 
 _USUAL: Final = gc.get_threshold()
 OBJECTS: Final = 200_000
-"""More objects than any verb creates up to its first request: `plan` creates 160,000."""
+"""More objects than any verb creates up to its first request: `plan` creates 140,000."""
 
 
 def collect_rarely() -> None:

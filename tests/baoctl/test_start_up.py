@@ -24,14 +24,15 @@ RULES: Final = (*MODELS, "contracts.api.cluster.spec", "contracts.api.rules.clus
 PLAN: Final = (*RULES, "contracts.records.desired", "jinja2")
 """The functions of the controller that plan the objects of a cluster."""
 UNUSED: Final = (
-    "contracts.api.schema.crd", "contracts.rbac", "croniter", "cryptography",
-    "frozenlist._frozenlist", "kubernetes_asyncio.client.configuration",
-    "kubernetes_asyncio.client.models", "obstore", "prometheus_client", "pygments", "requests",
+    "contracts.api.schema.crd", "contracts.api.values.openpgp", "contracts.rbac", "croniter",
+    "cryptography", "frozenlist._frozenlist", "kubernetes_asyncio.client.configuration",
+    "kubernetes_asyncio.client.models", "managers.bao.models", "managers.upgrade.decide",
+    "managers.upgrade.version_matrix", "obstore", "prometheus_client", "pygments", "requests",
     "sigstore", "structlog", "urllib3",
 )  # fmt: skip
 """What no verb uses: logs, metrics, stores and the rights of a process, the schema of a cluster,
-other HTTP clients, libstdc++, the models of the Kubernetes API, and, for a spec without schedules
-and keys, croniter and cryptography."""
+other HTTP clients, libstdc++, the models of the Kubernetes API and of OpenBao, the decisions about
+upgrades, and, for a spec without schedules and keys, croniter, cryptography and OpenPGP."""
 IMPORTS: Final[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = (
     ((), ("completion", "explain reasons", "explain conditions", "explain steps")),
     (
