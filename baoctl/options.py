@@ -5,7 +5,6 @@ Uses click and baoctl.variables. Called by baoctl.cli, baoctl.verbs and baoctl.c
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NoReturn, TypeVar
@@ -122,6 +121,9 @@ def _usage(error: click.UsageError, ctx: click.Context | None) -> str:
 def suggestion(word: str, candidates: Sequence[str]) -> str:
     """Return `; did you mean X?` for a word that is similar to a known one, else ""."""
     by_folded = {name.casefold(): name for name in candidates}
+    # Only for errors.
+    import difflib
+
     close = difflib.get_close_matches(word.casefold(), by_folded, n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(by_folded[name] for name in close)}?" if close else ""
 
