@@ -92,13 +92,17 @@ class Deadline:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._watchdog is not None:
-            self._watchdog.cancel()
+        task, watchdog = self._task, self._watchdog
+        # The error of the cancelled watchdog refers to this object: each request to the API server
+        # would leave a reference cycle, with the context of its reconcile.
+        self._task = self._watchdog = None
+        if watchdog is not None:
+            watchdog.cancel()
         # Undo our own cancellation only: a cancellation from outside must propagate.
         if (
             self._expired
-            and self._task is not None
-            and self._task.uncancel() <= self._cancelling
+            and task is not None
+            and task.uncancel() <= self._cancelling
             and kind is not None
             and issubclass(kind, asyncio.CancelledError)
         ):

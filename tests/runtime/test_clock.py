@@ -1,6 +1,8 @@
 """runtime.clock and runtime.testing.clock: manual time, and deadlines on it."""
 
 import asyncio
+import gc
+import weakref
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -155,3 +157,18 @@ async def test_an_error_of_the_body_passes_through() -> None:
     with pytest.raises(KeyError):
         async with Deadline(ManualClock(), 10.0):
             raise KeyError("body")
+
+
+async def test_a_deadline_that_is_met_is_freed_without_the_garbage_collector() -> None:
+    clock = ManualClock()
+    gc.disable()
+    try:
+        deadline = Deadline(clock, 10.0)
+        async with deadline:
+            await clock.settle()
+        left = weakref.ref(deadline)
+        del deadline
+        await clock.settle()
+        assert left() is None
+    finally:
+        gc.enable()
