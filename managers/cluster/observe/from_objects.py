@@ -29,7 +29,7 @@ from managers.workload.rollout.reload import reloads
 from managers.workload.storage.recreate_statefulset import immutable_fields
 from runtime.apply.ownership import Owner, Ownership, describe_owner, ownership_of
 from runtime.errors import Transient
-from runtime.limits.object_size import oversize_of
+from runtime.limits.object_size import oversize_of, trim_metadata
 from runtime.memo import memoize
 from runtime.types import (
     Object,
@@ -44,6 +44,8 @@ from runtime.types import (
     uid_of,
 )
 
+# The metadata of a Secret that its facts consist of, besides the annotations.
+SECRET_METADATA = ("name", "namespace", "uid", "ownerReferences", "deletionTimestamp")
 EMPTY_OBJECT: Mapping[str, Any] = {}
 # Kubernetes API reference, PersistentVolumeClaimStatus.conditions.
 RESIZE_CONDITIONS = frozenset(
@@ -69,8 +71,11 @@ class SecretReading:
 def secret_reading(live: Object) -> SecretReading:
     """Reduce a Secret, or its metadata alone, to what decisions need. Drops every key."""
     data = (live.get("data") or {}) if "data" in live else None
+    metadata = {name: live["metadata"].get(name) for name in SECRET_METADATA}
+    # A copy: the caller uses the response to a write.
+    metadata["annotations"] = {**annotations_of(live)}
     return SecretReading(
-        {"metadata": live["metadata"]},
+        trim_metadata({"metadata": metadata}),
         content_of(data),
         frozenset(data or ()),
         credential_facts(data or {}),

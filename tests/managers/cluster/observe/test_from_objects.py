@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -14,6 +15,7 @@ from contracts.pools.voter_pool import ServerPool
 from contracts.records.container_history import ContainerExit
 from managers.certs.x509 import issue_server, make_authority
 from managers.cluster.observe.from_objects import (
+    SECRET_METADATA,
     pod_facts,
     pvc_facts,
     secret_facts,
@@ -21,6 +23,8 @@ from managers.cluster.observe.from_objects import (
     stateful_set_facts,
 )
 from managers.context.secret_builder import secret_object
+from runtime.limits.nesting import shallow
+from runtime.limits.object_size import LAST_APPLIED
 from runtime.types import Object
 from tests import gen
 
@@ -280,6 +284,18 @@ class TestSecrets:
         for key in (SERVER.key, AUTHORITY.key):
             assert base64.b64encode(key).decode() not in kept
             assert key.decode().splitlines()[1] not in kept
+
+    def test_of_the_metadata_only_what_facts_need_is_kept(self) -> None:
+        """Neither managedFields, nor labels, nor the copy of the Secret by kubectl."""
+        live = secret(tls_key=SERVER.key)
+        copy = {LAST_APPLIED: orjson.dumps(live["data"]).decode(), labels.UNSEAL_KEY_ID: "v2"}
+        live["metadata"] |= {"managedFields": [{"manager": "kubectl"}], "annotations": copy}
+        response = shallow(live)
+        reading = secret_reading(live)
+        assert live == response
+        assert {*reading.live["metadata"]} == {*SECRET_METADATA, "annotations"}
+        assert reading.live["metadata"]["annotations"] == {labels.UNSEAL_KEY_ID: "v2"}
+        assert live["data"]["tls.key"] not in repr(reading)
 
     def test_an_authority_signs_itself(self) -> None:
         reading = secret_reading(secret(ca_crt=AUTHORITY.certificate, ca_key=AUTHORITY.key))
