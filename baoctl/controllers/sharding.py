@@ -22,11 +22,11 @@ class MakeController(Protocol):
     """Builds a controller with a name and a reconciler."""
 
     def __call__(
-        self, name: str, reconcile: Reconciler, /, *, owns: Owns | None = None
+        self, name: str, reconcile: Reconciler, /, *, owns: Owns | None = None, memo_keys: int = ...
     ) -> Controller:
         """Build a controller. `owns`: whether a request belongs to this process.
 
-        If `owns` is None, each request names a cluster.
+        If `owns` is None, each request names a cluster. `memo_keys` is an option of the controller.
         """
         ...
 

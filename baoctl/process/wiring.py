@@ -112,10 +112,8 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     gate_reporter = GateReporter(guarded, clusters, caches.gate, statuses, parts.clock)
     make = _with_server_timeouts(parts, children[POD])
     workload = make("openbaocluster-workload", count_reconciles(gate_reporter, cluster_metrics))
-    adminops = make(
-        "openbaocluster-adminops",
-        GatedReconciler(PauseGuard(admin_reconciler, clusters), clusters, caches.gate),
-    )
+    gated = GatedReconciler(PauseGuard(admin_reconciler, clusters), clusters, caches.gate)
+    adminops = make("openbaocluster-adminops", gated, memo_keys=0)
     watch_workload(workload, clusters, children)
     watch_optional(workload, clusters, kinds)
     watch_adminops(adminops, clusters, children)
@@ -140,9 +138,11 @@ def _with_server_timeouts(parts: Parts, pods: Cache) -> MakeController:
     def states(namespace: str) -> Mapping[str, Hashable]:
         return pod_states(pods.list(namespace))
 
-    def make(name: str, reconcile: Reconciler, /, *, owns: Owns | None = None) -> Controller:
+    def make(
+        name: str, reconcile: Reconciler, /, *, owns: Owns | None = None, memo_keys: int = KEYS
+    ) -> Controller:
         budgeted = BudgetedReconciler(reconcile, parts.clock, breakers, states)
-        return _controller(parts, name, budgeted, owns=owns)
+        return _controller(parts, name, budgeted, owns=owns, memo_keys=memo_keys)
 
     return make
 
@@ -171,7 +171,6 @@ def _upgrade_actions(
 def _further_controllers(
     parts: Parts, caches: Caches, template_source: TemplateLookup
 ) -> tuple[Controller, ...]:
-    # They reconcile a cluster rarely: their results would keep a former version of it in memory.
     make = partial(_controller, parts, memo_keys=0)
     backups = build_backup_controllers(parts, caches, template_source, make)
     return *backups, *_controllers_of_datacenters(parts, caches)
@@ -230,7 +229,8 @@ def _controller(
     """Build a controller.
 
     `workers` is set for objects of administrators, for which namespaces need no fair share of
-    workers. Without `owns`, the requests name clusters.
+    workers. Without `owns`, the requests name clusters. `memo_keys` is 0 for reconciles that do
+    not follow each change of a cluster: their results would keep a former version of it in memory.
     """
     return Controller(
         name,

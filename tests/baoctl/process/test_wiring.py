@@ -48,13 +48,12 @@ def test_the_names_of_controllers_are_unique(parts: Parts) -> None:
 
 
 def test_only_frequent_reconciles_keep_the_results_about_a_cluster(parts: Parts) -> None:
-    """Backups and restore tests would keep the cluster as it was when its spec changed last."""
+    """The others would keep the cluster as it was when they reconciled it last."""
     keys = {
         controller.name: controller._options.memo_keys for controller in build_controllers(parts)
     }
     assert [name for name, number in keys.items() if number] == [
         "openbaocluster-workload",
-        "openbaocluster-adminops",
         "openbaorestore",
     ]
 
