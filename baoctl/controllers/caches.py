@@ -38,7 +38,6 @@ from runtime.cache.optional import DEFINITION, OF_DEFINITIONS, OptionalKinds, ou
 from runtime.cache.polling import PolledMirror
 from runtime.cache.polling_by_name import PolledNames
 from runtime.cache.selection import Selection
-from runtime.limits.nesting import shallow
 from runtime.limits.object_size import Bounds
 from runtime.process.manager import Runnable
 from runtime.types import Object, ObjectKey, Resource
@@ -93,19 +92,20 @@ def build_caches(parts: Parts) -> Caches:
 def _main_caches(parts: Parts, namespace: str | None = None) -> tuple[Cache, Cache, Cache]:
     """Build the caches of clusters, backups and restores, everywhere or in one namespace."""
     clusters, backups, restores = (
-        parts.informers.informer(Selection(kind, namespace, transform=shallow))
+        parts.informers.informer(Selection(kind, namespace, transform=parts.share))
         for kind in (CLUSTERS, BACKUPS, RESTORES)
     )
     return clusters, backups, restores
 
 
 def _owned_selection(
-    resource: Resource, fields: tuple[str, ...] = (), namespace: str | None = None
+    parts: Parts, resource: Resource, fields: tuple[str, ...] = (), namespace: str | None = None
 ) -> Selection:
+    def shape_pod(pod: Object) -> Object:
+        return parts.share(without_container_details(pod))
+
     label_selector, transform = (
-        (SERVER_POD_SELECTOR, without_container_details)
-        if resource == POD
-        else (OWNED_SELECTOR, None)
+        (SERVER_POD_SELECTOR, shape_pod) if resource == POD else (OWNED_SELECTOR, parts.share)
     )
     return Selection(
         resource, namespace, label_selector, fields=fields, transform=transform, bounds=OF_CHILDREN
@@ -114,11 +114,13 @@ def _owned_selection(
 
 def _watched_caches(parts: Parts, namespace: str | None) -> Caches:
     children: dict[Resource, Cache] = {
-        resource: parts.informers.informer(_owned_selection(resource, fields, namespace))
+        resource: parts.informers.informer(_owned_selection(parts, resource, fields, namespace))
         for resource, fields in CHILDREN
     }
     kinds = OptionalKinds(
-        parts.informers, OPTIONAL_KINDS, lambda kind: _owned_selection(kind, namespace=namespace)
+        parts.informers,
+        OPTIONAL_KINDS,
+        lambda kind: _owned_selection(parts, kind, namespace=namespace),
     )
     return Caches(
         *_main_caches(parts, namespace),
@@ -131,14 +133,14 @@ def _watched_caches(parts: Parts, namespace: str | None) -> Caches:
 def _namespaced_caches(parts: Parts, namespaces: Sequence[str]) -> Caches:
     namespace_set = NamespaceSet(parts.informers)
     clusters, backups, restores = (
-        namespace_set.optional(Selection(kind, transform=shallow), enabled=True)
+        namespace_set.optional(Selection(kind, transform=parts.share), enabled=True)
         for kind in (CLUSTERS, BACKUPS, RESTORES)
     )
-    children = _child_caches(namespace_set)
+    children = _child_caches(parts, namespace_set)
     kinds = OptionalKinds(
         namespace_set,
         OPTIONAL_KINDS,
-        _owned_selection,
+        partial(_owned_selection, parts),
         lambda definition: parts.informers.optional(definition, enabled=True),
     )
     for namespace in namespaces:
@@ -157,10 +159,12 @@ def _namespaced_caches(parts: Parts, namespaces: Sequence[str]) -> Caches:
 
 def _tenant_watch_caches(parts: Parts) -> Caches:
     namespace_set = NamespaceSet(parts.informers)
-    children = _child_caches(namespace_set)
+    children = _child_caches(parts, namespace_set)
     definitions = _definitions(parts)
-    kinds = OptionalKinds(namespace_set, OPTIONAL_KINDS, _owned_selection, definitions.cache)
-    tenants = parts.informers.informer(Selection(TENANTS, transform=shallow, bounds=OF_TENANTS))
+    kinds = OptionalKinds(
+        namespace_set, OPTIONAL_KINDS, partial(_owned_selection, parts), definitions.cache
+    )
+    tenants = parts.informers.informer(Selection(TENANTS, transform=parts.share, bounds=OF_TENANTS))
     provisioned = TenantGate(tenants)
     tenants.add_handler(_TenantHandler(provisioned, namespace_set))
     return Caches(
@@ -178,12 +182,14 @@ def _tenant_watch_caches(parts: Parts) -> Caches:
 def _tenant_polling_caches(parts: Parts) -> Caches:
     factory = _PolledCacheFactory(parts)
     mirrors = {
-        resource: factory.optional(_owned_selection(resource, fields))
+        resource: factory.optional(_owned_selection(parts, resource, fields))
         for resource, fields in CHILDREN
     }
     definitions = _definitions(parts)
-    kinds = OptionalKinds(factory, OPTIONAL_KINDS, _owned_selection, definitions.cache)
-    tenants = parts.informers.informer(Selection(TENANTS, transform=shallow, bounds=OF_TENANTS))
+    kinds = OptionalKinds(
+        factory, OPTIONAL_KINDS, partial(_owned_selection, parts), definitions.cache
+    )
+    tenants = parts.informers.informer(Selection(TENANTS, transform=parts.share, bounds=OF_TENANTS))
     poller = HealthPoller(partial(Bao, guard=parts.client.guard))
     polling = PollingCacheRefresher(
         factory.all, lambda: kinds.offers, poller, parts.clock, parts.rng
@@ -209,9 +215,9 @@ def _watch_refresher(parts: Parts, healthy_recheck: float = 0.0) -> CacheRefresh
     return watch_refresher(parts.clock, recheck, healthy_recheck, parts.rng)
 
 
-def _child_caches(namespace_set: NamespaceSet) -> dict[Resource, Cache]:
+def _child_caches(parts: Parts, namespace_set: NamespaceSet) -> dict[Resource, Cache]:
     return {
-        resource: namespace_set.optional(_owned_selection(resource, fields), enabled=True)
+        resource: namespace_set.optional(_owned_selection(parts, resource, fields), enabled=True)
         for resource, fields in CHILDREN
     }
 

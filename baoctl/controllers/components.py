@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 from baoctl.settings import Settings
 from runtime.cache.informers import InformerSet
+from runtime.cache.interning import sharing
 from runtime.client.client import Client
+from runtime.client.listing import Shape
 from runtime.clock import Clock
 from runtime.controller.loop_slice import LoopSlice
 from runtime.events import EventRecorder
@@ -32,3 +34,5 @@ class Parts:
     loop_slice: LoopSlice
     runnables: list[Runnable] = field(default_factory=list)
     """Additional runnables, which the manager starts with the caches."""
+    share: Shape = field(default_factory=sharing)
+    """The transform of all caches with many objects: those of a fleet have many equal parts."""

@@ -32,9 +32,7 @@ from managers.datacenter.store.kubernetes import DATACENTER_INDEX, KubernetesSto
 from runtime.apply.apply import OwnedApply
 from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
 from runtime.cache.cache import Cache
-from runtime.cache.interning import sharing
 from runtime.cache.selection import Selection
-from runtime.client.listing import Shape
 from runtime.controller.controller import Controller, Reconciler
 from runtime.controller.event import (
     Event,
@@ -69,14 +67,11 @@ def build_datacenter_controllers(
     apply: MakeApply,
 ) -> tuple[Controller, ...]:
     """Build the controllers of Datacenters and BootstrapWorkloads."""
-    # The datacenters of a fleet have nearly the same services, so their objects share values.
-    share = sharing()
-
     datacenters, sets, workloads = (
-        parts.informers.informer(Selection(kind, transform=share, bounds=OF_DATACENTERS))
+        parts.informers.informer(Selection(kind, transform=parts.share, bounds=OF_DATACENTERS))
         for kind in (DATACENTERS, SERVICE_SETS, WORKLOADS)
     )
-    children = _children(parts, caches, share)
+    children = _children(parts, caches)
     registry = SourceRegistry()
     entry_points.register_hooks(registry)
     store = KubernetesStore(parts.client, workloads, parts.clock)
@@ -111,10 +106,12 @@ def build_datacenter_controllers(
     return datacenter_controller, workload_controller
 
 
-def _children(parts: Parts, caches: Caches, share: Shape) -> dict[Resource, Cache]:
+def _children(parts: Parts, caches: Caches) -> dict[Resource, Cache]:
     own: dict[Resource, Cache] = {
         resource: parts.informers.informer(
-            Selection(resource, label_selector=OWNED_SELECTOR, transform=share, bounds=OF_CHILDREN)
+            Selection(
+                resource, label_selector=OWNED_SELECTOR, transform=parts.share, bounds=OF_CHILDREN
+            )
         )
         for resource in (DEPLOYMENT, DAEMON_SET)
     }

@@ -25,7 +25,6 @@ from runtime.controller.controller import Controller, ControllerOptions
 from runtime.controller.event import any_of, finalizers_changed, generation_changed
 from runtime.controller.handler import enqueue_mapped
 from runtime.controller.ratelimit import Bucket, ItemExponentialFailure
-from runtime.limits.nesting import shallow
 from runtime.types import Object, Request, key_of
 
 # Rate limit of the writes of the delegate in all namespaces. A new namespace with its first cluster
@@ -49,9 +48,9 @@ def build_tenant_controller(
     """Build the controller of tenants."""
     installation = settings.process.installation
     tenants = parts.informers.informer(
-        Selection(TENANTS, None, transform=shallow, bounds=OF_TENANTS)
+        Selection(TENANTS, None, transform=parts.share, bounds=OF_TENANTS)
     )
-    clusters = parts.informers.informer(Selection(CLUSTERS, None, transform=shallow))
+    clusters = parts.informers.informer(Selection(CLUSTERS, None, transform=parts.share))
     rate_limiter = Bucket(parts.clock, rate=WRITES_PER_SECOND, burst=WRITES_AT_ONCE)
     grants = Grants(delegate, parts.clock, parts.rng, settings.recheck, rate_limiter)
     namespaces = Namespaces(parts.client, parts.clock, parts.rng, settings.recheck)

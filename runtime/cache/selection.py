@@ -20,8 +20,8 @@ from runtime.types import Object, Resource, key_of, labels_of
 IDENTITY = ("apiVersion", "kind", "metadata")
 """The fields of an object that every shape keeps."""
 
-SHARED_STRINGS = 10_000
-"""Maximum number of distinct strings in the pool of a selection."""
+SHARED_STRINGS = 1_000
+"""Maximum number of distinct strings in the pool of a selection, which keeps them in memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,6 @@ from runtime.cache.selection import Selection
 from runtime.client.transport import HttpRequest, HttpResponse
 from runtime.controller.loop_slice import LoopSlice
 from runtime.events import EventRecorder, Reporter
-from runtime.limits.nesting import shallow
 from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.kinds import Kind, custom
 from runtime.testing.api_server.server import FakeApiServer
@@ -126,7 +125,7 @@ class World:
             loop_slice=LoopSlice(self.clock),
         )
         controllers = build_controllers(parts)
-        clusters = parts.informers.informer(Selection(CLUSTERS, transform=shallow))
+        clusters = parts.informers.informer(Selection(CLUSTERS, transform=parts.share))
         self.wire.is_paused = lambda: is_paused(clusters.get(KEY))
         async with asyncio.TaskGroup() as group:
             tasks = [

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest_asyncio
 from aiohttp import web
 from prometheus_client import generate_latest
@@ -27,6 +28,7 @@ from contracts.owned_kinds import CHILDREN, CLAIM_FIELDS, POD_FIELDS
 from managers.context.reads.served_schemas import DOCUMENT
 from managers.datacenter.provider.kubernetes import RESOURCES
 from runtime.builtin_kinds import SECRET
+from runtime.cache.optional import DEFINITION
 from runtime.clock import SystemClock
 from runtime.leader.shard import Shard
 from runtime.testing.scripted import ScriptedServer, listing, silence, stream
@@ -98,6 +100,15 @@ def test_the_watched_kinds_and_fields(parts: Parts) -> None:
         assert selector == ours
         assert bool(more) is (name == "pods")
         assert selection.namespace is None
+
+
+def test_equal_parts_of_objects_of_all_kinds_are_stored_once(parts: Parts) -> None:
+    build_controllers(parts)
+    watched = [kind for kind in parts.informers._informers if kind.resource != DEFINITION]
+    text = orjson.dumps({"metadata": {"name": "x", "labels": labels.server_pod("x")}})
+    stored = [selection.reducer()(orjson.loads(text)) for selection in watched]
+    assert len(stored) > len(CHILDREN)
+    assert len({id(obj["metadata"]["labels"]) for obj in stored}) == 1
 
 
 def test_pods_of_jobs_are_not_watched(parts: Parts) -> None:

@@ -19,8 +19,8 @@ from contracts.owned_kinds import CHILDREN
 from managers.cluster.observe.from_objects import CutObjectError
 from managers.cluster.observe.pod_shape import without_container_details
 from runtime.builtin_kinds import POD, SECRET, STATEFUL_SET
+from runtime.cache.interning import sharing
 from runtime.cache.selection import Selection
-from runtime.limits.nesting import shallow
 from runtime.limits.object_size import DEFAULT
 from runtime.outcome import Blocked, Done, Outcome
 from runtime.types import Object, ObjectKey, Resource
@@ -28,14 +28,15 @@ from tests import gen
 from tests.managers.cluster.bench import KEY, STATUS, Bench, running_bench
 
 LARGE = "x" * (DEFAULT.size + 1)
+SHARE = sharing()
 
 
 def cache_form(resource: Resource, obj: Object) -> Object:
     """The object as the cache of the operator stores it."""
     bounds = DEFAULT if resource == CLUSTERS else OF_CHILDREN
-    transform = without_container_details if resource == POD else shallow
+    transform = without_container_details if resource == POD else None
     fields = dict(CHILDREN).get(resource, ())
-    return Selection(resource, fields=fields, transform=transform, bounds=bounds).shape(obj)
+    return SHARE(Selection(resource, fields=fields, transform=transform, bounds=bounds).shape(obj))
 
 
 async def turn(bench: Bench) -> Outcome:

@@ -1,5 +1,6 @@
 """runtime.cache.interning: equal parts share one object, different ones never do."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +12,11 @@ from runtime.types import Object
 
 def obj(spec: Any, **more: Any) -> Object:
     return {"metadata": {"name": "a"}, "spec": spec, **more}
+
+
+def text(value: str) -> str:
+    """A new object for each call, as the decoder creates them."""
+    return value.encode().decode()
 
 
 def test_equal_specs_are_shared() -> None:
@@ -51,20 +57,53 @@ def test_values_of_different_types_are_not_shared(one: Any, other: Any) -> None:
     assert repr(second["spec"]) == repr(other)
 
 
-def test_only_the_named_fields_are_shared() -> None:
-    share = sharing(("spec", "status"))
-    first, second = (share(obj({"a": "b"}, status={"n": 1}, data={"k": "v"})) for _ in range(2))
-    assert first["status"] is second["status"]
-    assert first["data"] is not second["data"]
-    assert share({"metadata": {}}) == {"metadata": {}}
+def test_all_fields_are_shared_and_of_the_metadata_those_with_parts() -> None:
+    share = sharing()
+    first, second = (
+        share(
+            {
+                "kind": text("Widget"),
+                "metadata": {"name": text("one"), "labels": {"a": text("b")}, "finalizers": ["x"]},
+                "data": {"n": 1000},
+            }
+        )
+        for _ in range(2)
+    )
+    assert first == second
+    assert first["kind"] is second["kind"]
+    assert first["data"] is second["data"]
+    metadata, other = first["metadata"], second["metadata"]
+    assert metadata is not other
+    assert metadata["labels"] is other["labels"]
+    assert metadata["finalizers"] is other["finalizers"]
+    assert metadata["name"] is not other["name"]
 
 
-def test_the_pool_is_bounded_and_shared_values_stay() -> None:
-    share = sharing(remembered=8)
-    shares = [share(obj({"n": number, "same": {"a": "b"}})) for number in range(100)]
-    assert [item["spec"]["n"] for item in shares] == list(range(100))
-    assert all(item["spec"]["same"] == {"a": "b"} for item in shares)
-    assert len({id(item["spec"]["same"]) for item in shares}) < 60
+def test_metadata_may_be_missing() -> None:
+    share = sharing()
+    assert share({"spec": {}}) == {"spec": {}}
+    assert share({"metadata": None}) == {"metadata": None}
+
+
+# Each object has another value of `content`, and the same value of `equal`.
+CONTENTS: dict[str, Callable[[int], Any]] = {
+    "texts": lambda number: [f"{number} {item}" for item in range(50)],
+    "long texts": lambda number: f"{number} {'x' * 10_000}",
+    "integers": lambda number: [number * 1000 + item for item in range(50)],
+    "long lists of equal members": lambda number: ["x"] * (number + 400),
+    "maps with equal members": lambda number: {f"{number} {item}": "x" for item in range(50)},
+}
+
+
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
+def test_the_pool_is_bounded_and_shared_values_stay(content: Callable[[int], Any]) -> None:
+    share = sharing(50_000)
+    shares = [
+        share(obj({"content": content(number), "equal": {"a": "b"}})) for number in range(100)
+    ]
+    assert [item["spec"]["content"] for item in shares] == [*map(content, range(100))]
+    assert all(item["spec"]["equal"] == {"a": "b"} for item in shares)
+    assert 2 <= len({id(item["spec"]["equal"]) for item in shares}) <= 25
 
 
 def test_sharing_twice_changes_nothing() -> None:
