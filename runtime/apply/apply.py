@@ -25,6 +25,7 @@ from runtime.apply.ownership import (
     ownership_of,
 )
 from runtime.cache.cache import Cache
+from runtime.cache.store import same_state
 from runtime.client.client import ApplyResult, Client
 from runtime.errors import (
     AlreadyExists,
@@ -269,8 +270,11 @@ class OwnedApply:
             raise TerminalError(f"{intent}: the server merged an apply that may only create")
         informer = self._informers[intent.resource]
         informer.observe(result.object)
-        if informer.get(intent.key) is not None:
-            self._apply_cache.note((intent.resource, intent.key), result.object, intent.digest)
+        cached = informer.get(intent.key)
+        if cached is not None:
+            # The reduced object, not the response: its managedFields take several times as much.
+            live = cached if same_state(cached, result.object) else result.object
+            self._apply_cache.note((intent.resource, intent.key), live, intent.digest)
         verdict = Verdict.CREATED if result.created else Verdict.UPDATED
         return Applied(intent, verdict, result.object)
 

@@ -2,13 +2,15 @@
 
 import copy
 import random
+from typing import Any
 
 import pytest
 
 from runtime.apply.apply_cache import LONGEST_LIFE, SHORTEST_LIFE, ApplyCache, fingerprint
 from runtime.builtin_kinds import CONFIG_MAP
+from runtime.client.client import ApplyResult
 from runtime.testing.clock import ManualClock
-from runtime.types import Object, ObjectKey
+from runtime.types import Object, ObjectKey, Resource
 from runtime.verdict import Verdict
 from tests.gen.api import FakeApi, StillInformer, api_error
 from tests.runtime.apply_bench import KEY, OWNER, Bench, intent, owned_object
@@ -89,6 +91,31 @@ async def test_t24_entries_expire_after_half_an_hour_to_an_hour_and_not_together
     assert 60 < left[1] < 140
     assert left[2] == 0
     assert len(settled) == 0
+
+
+async def test_an_entry_keeps_the_object_of_the_cache_and_not_the_response() -> None:
+    """The response has managedFields, which are most of an object."""
+    bench = Bench()
+    applied = await bench.ensure()
+    cached = bench.caches[CONFIG_MAP].get(KEY)
+    assert cached is not None
+    assert applied.live is not cached
+    assert bench.settled._entries[SLOT].live is cached
+    assert bench.settled.holds(SLOT, cached, intent().digest)
+
+
+async def test_t24_a_change_that_the_watch_reports_before_the_response_is_corrected() -> None:
+    class Overtaken(FakeApi):
+        async def apply(self, resource: Resource, body: Object, **options: Any) -> ApplyResult:
+            result = await super().apply(resource, body, **options)
+            if result.created:
+                bench.edit(data={"k": "TAMPERED"})
+            return result
+
+    bench = Bench(Overtaken())
+    assert (await bench.ensure()).verdict is Verdict.CREATED
+    assert (await bench.ensure()).verdict is Verdict.UPDATED
+    assert bench.api.objects[SLOT]["data"] == {"k": "v"}
 
 
 async def test_t24_a_deleted_object_has_no_entry() -> None:
