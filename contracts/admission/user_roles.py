@@ -19,6 +19,7 @@ from contracts.rbac.rules import CORE, NETWORKING, Right, rules
 _AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
 _WRITES = ("create", "update", "patch", "delete", "deletecollection")
 _READS = ("get", "list", "watch")
+_EVERY_VERB = (*_READS, *_WRITES)
 STORAGE = "storage.k8s.io"
 
 
@@ -49,7 +50,7 @@ class UserRole:
 _CLUSTERS = CLUSTERS.plural
 _OWN = tuple(sorted(kind.plural for kind in (BACKUPS, CLUSTERS, RESTORES)))
 _MANAGE_TENANTS = (
-    Right("Manage tenants.", GROUP, (TENANTS.plural,), (*_READS, *_WRITES)),
+    Right("Manage tenants.", GROUP, (TENANTS.plural,), _EVERY_VERB),
     Right("Read their status.", GROUP, (f"{TENANTS.plural}/status",), ("get",)),
 )
 
@@ -88,36 +89,18 @@ USUAL: Final = (
 """Kubernetes aggregates these into its ClusterRoles view, edit and admin."""
 
 
-_EVERY_VERB = (*_READS, *_WRITES)
 _STATUS = Right("Read their status.", GROUP, (f"{_CLUSTERS}/status",), ("get",))
+_MANAGE_CLUSTERS = (Right("Manage clusters.", GROUP, (_CLUSTERS,), _EVERY_VERB), _STATUS)
+_READ_CLUSTERS = (Right("Read clusters.", GROUP, (_CLUSTERS,), _READS), _STATUS)
 
-FORMER: Final = (
-    *(
-        UserRole(name, why, (Right(why, GROUP, (_CLUSTERS,), verbs), _STATUS), prefix="")
-        for name, why, verbs in (
-            (
-                "openbaocluster-admin-role",
-                "Manage clusters. For existing bindings to this name.",
-                _EVERY_VERB,
-            ),
-            (
-                "openbaocluster-editor-role",
-                "Manage clusters. For existing bindings to this name.",
-                _EVERY_VERB,
-            ),
-            (
-                "openbaocluster-viewer-role",
-                "Read clusters. For existing bindings to this name.",
-                _READS,
-            ),
-        )
-    ),
-    UserRole(
-        "openbaotenant-editor-role",
-        "Manage tenants. For existing bindings to this name.",
-        _MANAGE_TENANTS,
-        prefix="",
-    ),
+FORMER: Final = tuple(
+    UserRole(name, f"{rights[0].why} For existing bindings to this name.", rights, prefix="")
+    for name, rights in (
+        ("openbaocluster-admin-role", _MANAGE_CLUSTERS),
+        ("openbaocluster-editor-role", _MANAGE_CLUSTERS),
+        ("openbaocluster-viewer-role", _READ_CLUSTERS),
+        ("openbaotenant-editor-role", _MANAGE_TENANTS),
+    )
 )
 """ClusterRoles with the names of the public Go operator, so that existing bindings remain valid.
 They have no wildcards, and grant no more than the aggregated roles."""

@@ -38,7 +38,7 @@ class Operator:
 
 def _families(registry: CollectorRegistry) -> dict[str, frozenset[str]]:
     """The names of the series of each family, and their labels."""
-    found: dict[str, frozenset[str]] = {}
+    series: dict[str, frozenset[str]] = {}
     for collector in registry._collector_to_names:
         # The collector of the process has no description.
         for family in getattr(collector, "describe", collector.collect)():
@@ -47,8 +47,8 @@ def _families(registry: CollectorRegistry) -> dict[str, frozenset[str]]:
             suffixes = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}
             for suffix in suffixes.get(family.type, ("",)):
                 bound = {"le"} if suffix == "_bucket" else set[str]()
-                found[family.name + suffix] = own | SCRAPED | bound
-    return found
+                series[family.name + suffix] = own | SCRAPED | bound
+    return series
 
 
 def series_of(expression: str) -> list[tuple[str, set[str]]]:
