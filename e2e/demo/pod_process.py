@@ -4,11 +4,11 @@ import re
 from dataclasses import dataclass
 
 from e2e.demo.kubectl import Kubectl
+from e2e.rig.processes import parse_cpu_seconds
 
 _LINE = re.compile(r"^(VmRSS|VmHWM):\s+(\d+) kB$", re.MULTILINE)
 # The image certainly has Python, and may have no other program to read a file.
-_STATUS = "print(open('/proc/1/status').read())"
-_CPU = "import os; print(open('/proc/1/stat').read(), os.sysconf('SC_CLK_TCK'))"
+_READ = "print(open('/proc/1/{}').read())"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,26 +26,15 @@ def parse_memory(pod: str, status: str) -> Memory:
     return Memory(pod, sizes["VmRSS"], sizes["VmHWM"])
 
 
-def parse_cpu_seconds(stat: str) -> float:
-    """Parse /proc/PID/stat (proc(5)) and the clock ticks per second. Raises ValueError.
-
-    Returns the CPU time of the process in user and system mode, without its children.
-    """
-    # The name of the process, in parentheses, may contain blanks.
-    fields = stat.rpartition(")")[2].split()
-    user, system, ticks = (int(fields[index]) for index in (11, 12, -1))
-    return (user + system) / ticks
-
-
 def memory_of(kubectl: Kubectl, namespace: str, pod: str) -> Memory:
     """Read the memory of process 1 of a pod. Raises DemoError."""
-    return parse_memory(pod, _read(kubectl, namespace, pod, _STATUS))
+    return parse_memory(pod, _read(kubectl, namespace, pod, "status"))
 
 
 def cpu_seconds_of(kubectl: Kubectl, namespace: str, pod: str) -> float:
     """Read the CPU time of process 1 of a pod. Raises DemoError."""
-    return parse_cpu_seconds(_read(kubectl, namespace, pod, _CPU))
+    return parse_cpu_seconds(_read(kubectl, namespace, pod, "stat"))
 
 
-def _read(kubectl: Kubectl, namespace: str, pod: str, script: str) -> str:
-    return kubectl("exec", "-n", namespace, pod, "--", "python3", "-c", script)
+def _read(kubectl: Kubectl, namespace: str, pod: str, file: str) -> str:
+    return kubectl("exec", "-n", namespace, pod, "--", "python3", "-c", _READ.format(file))

@@ -22,6 +22,7 @@ from e2e.harness.kubernetes import Object
 from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
+from e2e.rig.processes import parse_cpu_seconds
 
 IMAGE_REPOSITORY = "localhost/openbao"
 NO_ELECTION = "--no-leader-elect"
@@ -100,9 +101,7 @@ class Operator:
 
     def processor_seconds(self) -> float:
         """Return its CPU time, user and system."""
-        fields = self._stat()
-        # utime and stime
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return parse_cpu_seconds(Path(f"/proc/{self.process.pid}/stat").read_text())
 
     def waiting_seconds(self) -> float:
         """Return how long its main thread was ready to run and had no core."""

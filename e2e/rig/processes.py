@@ -75,6 +75,16 @@ def parse_record(text: str) -> Identity | None:
     return Identity(stat.pid, stat.start_ticks, lines[0])
 
 
+def parse_cpu_seconds(text: str, ticks: int = _TICKS) -> float:
+    """Parse the CPU time, user and system, of a line of /proc/<pid>/stat (man 5 proc).
+
+    `ticks` are the clock ticks per second of its machine.
+    """
+    # utime and stime; the name, which may contain blanks, ends at the last parenthesis.
+    user, system = text.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / ticks
+
+
 def stat_of(pid: int) -> Stat | None:
     """Return the stat of a running process; None if it, or its last thread, has exited."""
     try:

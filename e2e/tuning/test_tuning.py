@@ -28,6 +28,7 @@ from e2e.harness.operator import Operator
 from e2e.harness.server_process import server_pid
 from e2e.harness.waiting import until
 from e2e.rig.paths import REPOSITORY
+from e2e.rig.processes import parse_cpu_seconds
 from e2e.tuning.disk import DISK, SIZE, make_disk_volumes
 from e2e.tuning.results import OPERATIONS, Comparison, Measured, Run, absolute, markdown, tables
 from e2e.tuning.variants import DEFAULT, MULTIPLIERS, OF_CLUSTERS, OF_RUNS, ON_DISK, Variant
@@ -80,8 +81,7 @@ class Servers:
 
 
 def cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return parse_cpu_seconds(Path(f"/proc/{pid}/stat").read_text())
 
 
 def peak_mib(pid: int) -> int:

@@ -16,6 +16,7 @@ from e2e.rig.processes import (
     Stat,
     find_by_argument,
     is_alive,
+    parse_cpu_seconds,
     parse_record,
     parse_stat,
     send,
@@ -38,6 +39,11 @@ STATS = {
 def test_parse_stat(case: str) -> None:
     head, expected = STATS[case]
     assert parse_stat(head + _AFTER_STATE) == expected
+
+
+def test_the_cpu_time_is_that_of_the_process_without_its_children() -> None:
+    stat = "1 (python3 (a b)) S 0 1 1 0 -1 4194560 9999 8888 7 6 250 50 9000 8000 20 0 3 0 12345 1"
+    assert parse_cpu_seconds(stat, ticks=100) == 3.0
 
 
 @pytest.mark.parametrize("text", ["", "boot", "boot\n", "boot\n42 (sh) S"])
