@@ -110,7 +110,7 @@ def remove(kubectl: Kubectl, api: Api, home: str, name: str, screen: Screen) -> 
             )
         delete(kubectl, api, live, "DeleteAll", screen)
         screen.say(f"removed cluster {name} of an earlier demo, with its volumes and keys")
-    left = _leftovers(api, home, name)
+    left = [label for label, _ in _volumes_and_secrets(api, home, name)]
     if not left:
         return live is not None
     space = api.find(f"/api/v1/namespaces/{home}")
@@ -149,16 +149,24 @@ def _deletion_state(api: Api, home: str, name: str) -> str | None:
     pods = by_name(api.items(f"/api/v1/namespaces/{home}/pods?{selector}"))
     # Pods of completed Jobs are kept for their logs.
     pods = [pod for pod in pods if status_of(pod).get("phase") not in ("Succeeded", "Failed")]
-    if live is None and not pods:
+    # Kubernetes deletes them after their owner; until then admission policies protect them.
+    owned = [label for label, obj in _volumes_and_secrets(api, home, name) if _is_owned(obj, name)]
+    if live is None and not pods and not owned:
         return None
     words = [f"{name_of(pod)} {pod_state(pod)}" for pod in pods]
-    return "; ".join([f"cluster {name} is being deleted", *words])
+    return "; ".join([f"cluster {name} is being deleted", *words, *owned])
 
 
-def _leftovers(api: Api, home: str, name: str) -> list[str]:
+def _volumes_and_secrets(api: Api, home: str, name: str) -> list[tuple[str, Object]]:
     selector = f"labelSelector={labels.CLUSTER}%3D{name}"
-    lines = []
-    for plural, word in (("persistentvolumeclaims", "volume claim"), ("secrets", "Secret")):
-        items = api.items(f"/api/v1/namespaces/{home}/{plural}?{selector}")
-        lines += [f"{word} {name_of(item)}" for item in items]
-    return lines
+    kinds = (("persistentvolumeclaims", "volume claim"), ("secrets", "Secret"))
+    return [
+        (f"{word} {name_of(item)}", item)
+        for plural, word in kinds
+        for item in api.items(f"/api/v1/namespaces/{home}/{plural}?{selector}")
+    ]
+
+
+def _is_owned(obj: Object, cluster: str) -> bool:
+    owners = obj["metadata"].get("ownerReferences") or ()
+    return any((owner["kind"], owner["name"]) == ("OpenBaoCluster", cluster) for owner in owners)
