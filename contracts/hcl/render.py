@@ -40,6 +40,7 @@ __all__ = [
     "ConfigInput",
     "Join",
     "OidcBootstrap",
+    "reload_text",
     "render_config",
     "render_self_init",
     "restart_text",
@@ -49,6 +50,10 @@ __all__ = [
 # `replicas` does not change the file and restarts no server.
 JOIN_ORDINALS = (0, 1, 2)
 PERFORMANCE_MULTIPLIER = 1
+# The default is 10 s. The autopilot promotes servers once in each interval. With a shorter interval
+# it reads its settings more often, and each such read may drop a concurrent promotion, demotion or
+# join without a vote (OpenBao 2.4.0 to 2.7.2).
+AUTOPILOT_RECONCILE_INTERVAL = "3s"
 REQUEST_LIMIT = "90s"
 
 RELOADED_SETTINGS = frozenset(
@@ -141,15 +146,29 @@ class ConfigInput:
 
 def render_config(config: ConfigInput) -> str:
     """Return config.hcl; raises UnwritableError (a ValueError) for text that HCL cannot hold."""
-    return _config(config, config.settings, config.audits, config.plugins)
+    storage = {
+        **_storage(config),
+        "autopilot_reconcile_interval": AUTOPILOT_RECONCILE_INTERVAL,
+    }
+    return _config(storage, config, config.settings, config.audits, config.plugins)
+
+
+def reload_text(config: ConfigInput) -> str:
+    """Return config.hcl without the interval of the autopilot.
+
+    A server uses a new interval after its next restart; until then the former one is good enough. A
+    change of config.hcl that does not change this text is neither reloaded nor a reason to restart.
+    """
+    return _config(_storage(config), config, config.settings, config.audits, config.plugins)
 
 
 def restart_text(config: ConfigInput) -> str:
-    """Return config.hcl without the settings that a running server reloads on SIGHUP.
+    """Return `reload_text` without the settings that a running server reloads on SIGHUP.
 
     A change of config.hcl that does not change this text needs no restart.
     """
     return _config(
+        _storage(config),
         config,
         {key: value for key, value in config.settings.items() if key not in RELOADED_SETTINGS},
         (),
@@ -159,6 +178,7 @@ def restart_text(config: ConfigInput) -> str:
 
 
 def _config(
+    storage: Mapping[str, object],
     config: ConfigInput,
     settings: Mapping[str, object],
     audits: tuple[Stanza, ...],
@@ -169,17 +189,21 @@ def _config(
         root=_root(config),
         listeners=_listeners(config),
         seal=config.seal,
-        storage={
-            "path": mount_paths.DATA,
-            "performance_multiplier": config.performance_multiplier,
-            "retry_join_as_non_voter": True if config.join.non_voter else None,
-        },
+        storage=storage,
         joins=_joins(config),
         settings=settings,
         audits=audits,
         plugins=plugins,
         telemetry=config.telemetry,
     )
+
+
+def _storage(config: ConfigInput) -> Mapping[str, object]:
+    return {
+        "path": mount_paths.DATA,
+        "performance_multiplier": config.performance_multiplier,
+        "retry_join_as_non_voter": True if config.join.non_voter else None,
+    }
 
 
 def _root(config: ConfigInput) -> Mapping[str, object]:

@@ -21,13 +21,16 @@ AUTOPILOT_PATH = "sys/storage/raft/autopilot/configuration"
 # With fewer voters the server refuses the cleanup, and no voter may fail.
 AUTOPILOT_QUORUM = 3
 
-# The initial setting of a cluster; the operator sets it again once it can log in.
+# The initial settings of a cluster; the operator sets them again once it can log in.
 _AUTOPILOT = {
     "cleanup_dead_servers": True,
     "dead_server_last_contact_threshold": "24h",
     "min_quorum": AUTOPILOT_QUORUM,
     "server_stabilization_time": "10s",
 }
+# Until the second server votes, the loss of the first one is the loss of the cluster. Without a
+# login nobody would increase the time afterwards.
+_AUTOPILOT_WITH_LOGIN = {**_AUTOPILOT, "server_stabilization_time": "2s"}
 
 # Servers from 2.6.0 on send an empty list as null; the result of an expression stays a list.
 _EMPTY_LIST = {"eval_source": "cel", "eval_type": "any", "expression": "[]"}
@@ -92,7 +95,9 @@ def blocks(boot: FirstBoot) -> Iterator[Block]:
     for request in boot.requests:
         yield Block(request.name, (_users(request, lists_as_null=boot.lists_as_null),))
     if boot.autopilot and not any(map(_sets_autopilot, boot.requests)):
-        call = SelfInitCall(f"{AUTOPILOT_BLOCK}-request", "update", AUTOPILOT_PATH, _AUTOPILOT)
+        login = boot.oidc is not None or boot.root_token_file is not None
+        settings = _AUTOPILOT_WITH_LOGIN if login else _AUTOPILOT
+        call = SelfInitCall(f"{AUTOPILOT_BLOCK}-request", "update", AUTOPILOT_PATH, settings)
         yield Block(AUTOPILOT_BLOCK, (call,))
     if boot.recovery_keys is not None:
         yield Block(RECOVERY_BLOCK, (_recovery_keys(boot.recovery_keys),))

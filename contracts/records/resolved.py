@@ -171,6 +171,8 @@ class ReadPoolSpec:
     """The desired number; 0 while the last replicas are removed."""
     config_text: str
     """config.hcl of a server that joins without a vote."""
+    reload_text: str
+    """`config_text` without the interval of the autopilot, which may wait for a restart."""
     restart_text: str
     """`config_text` without the settings that a server reloads on SIGHUP."""
     pod: PodSettings
@@ -205,6 +207,9 @@ class Resolved:
     config: ConfigInput
     config_text: str
     """config.hcl, rendered once, because two steps need it."""
+    reload_text: str
+    """config.hcl without settings that only a start reads and that may wait for it: the join
+    settings, which differ between blue and green, and the interval of the autopilot."""
     restart_text: str
     """config.hcl without the settings that a server reloads on SIGHUP."""
     unseal: SealSettings
@@ -244,9 +249,6 @@ class Resolved:
     """The ServiceAccount belongs to a user: the operator never changes or deletes it."""
     read: ReadPoolSpec | None = None
     """The read replicas; None if none are requested and none are left."""
-    config_identity: str = ""
-    """config.hcl as it would be without green. Its hash identifies the configuration, because
-    running servers do not reload the join settings. "": `config_text` identifies it."""
     revision: str = ""
     """Revision of the voters in this record; "" for the pool without a revision."""
     reads: bool = False

@@ -149,12 +149,14 @@ def _deletion_state(api: Api, home: str, name: str) -> str | None:
     pods = by_name(api.items(f"/api/v1/namespaces/{home}/pods?{selector}"))
     # Pods of completed Jobs are kept for their logs.
     pods = [pod for pod in pods if status_of(pod).get("phase") not in ("Succeeded", "Failed")]
-    # Kubernetes deletes them after their owner; until then admission policies protect them.
-    owned = [label for label, obj in _volumes_and_secrets(api, home, name) if _is_owned(obj, name)]
-    if live is None and not pods and not owned:
-        return None
     words = [f"{name_of(pod)} {pod_state(pod)}" for pod in pods]
-    return "; ".join([f"cluster {name} is being deleted", *words, *owned])
+    if live is None and not words:
+        # Kubernetes deletes them after their owner; until then admission policies protect them.
+        objects = _volumes_and_secrets(api, home, name)
+        words = [label for label, obj in objects if _is_owned(obj, name)]
+        if not words:
+            return None
+    return "; ".join([f"cluster {name} is being deleted", *words])
 
 
 def _volumes_and_secrets(api: Api, home: str, name: str) -> list[tuple[str, Object]]:

@@ -41,10 +41,12 @@ class AutopilotDecision:
     message: str = ""
 
 
-def desired_settings(spec: ClusterSpec) -> Mapping[str, Any]:
-    """Return all desired settings, by their names in the API of OpenBao.
+def desired_settings(spec: ClusterSpec, *, voters: int) -> Mapping[str, Any]:
+    """Return the desired settings, by their names in the API of OpenBao.
 
-    With fewer than three servers, dead servers are removed only if the spec requests it.
+    With fewer than three servers, dead servers are removed only if the spec requests it. `voters`
+    is their current number: until all servers of a new cluster vote, the shorter stabilization time
+    of the first boot (contracts.hcl.self_init) remains.
     """
     raft = spec.configuration.raft
     autopilot = (raft.autopilot if raft else None) or Autopilot()
@@ -58,8 +60,9 @@ def desired_settings(spec: ClusterSpec) -> Mapping[str, Any]:
         ),
         "last_contact_threshold": autopilot.last_contact_threshold or UNHEALTHY_AFTER,
         "max_trailing_logs": autopilot.max_trailing_logs or TRAILING_LOGS,
-        "server_stabilization_time": autopilot.server_stabilization_time or STABLE_AFTER,
     }
+    if autopilot.server_stabilization_time or voters >= spec.replicas:
+        settings["server_stabilization_time"] = autopilot.server_stabilization_time or STABLE_AFTER
     if cleanup or autopilot.min_quorum is not None:
         settings["min_quorum"] = autopilot.min_quorum or max(QUORUM_MIN, spec.replicas // 2 + 1)
     return settings

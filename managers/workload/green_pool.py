@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from contracts.hcl.render import Join, render_config, restart_text
+from contracts.hcl.render import Join, reload_text, render_config, restart_text
 from contracts.records.observed import StatefulSetFacts
 from contracts.records.resolved import ImageChoice, PoolSpec, Resolved
 from managers.workload.objects.statefulset import Shape, stateful_set, template_digest
@@ -39,7 +39,7 @@ def green_view(resolved: Resolved, green: PoolSpec) -> Resolved:
         initialized=True,
         config=joining,
         config_text=render_config(joining),
-        config_identity=render_config(replace(joining, join=Join())),
+        reload_text=reload_text(replace(joining, join=Join())),
         restart_text=restart_text(serving),
         pod=replace(resolved.pod, image=green.images.server),
         images=ImageChoice(
@@ -52,7 +52,7 @@ def green_view(resolved: Resolved, green: PoolSpec) -> Resolved:
 
 def green_inputs(view: Resolved, serving: Inputs) -> Inputs:
     """Return the inputs of a green server; `view` is the result of `green_view`."""
-    files = replace(serving.files, config=view.config_text, config_identity=view.config_identity)
+    files = replace(serving.files, config=view.config_text, reload_text=view.reload_text)
     return replace(serving, restart=view.restart_text, files=files)
 
 

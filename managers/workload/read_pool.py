@@ -57,7 +57,7 @@ EMPTY_PLAN = ReadPlan()
 
 def inputs_of(read: ReadPoolSpec, voters: Inputs) -> Inputs:
     """Return the inputs of a read replica: those of the voters, with its own config.hcl."""
-    files = replace(voters.files, config=read.config_text, config_identity="")
+    files = replace(voters.files, config=read.config_text, reload_text=read.reload_text)
     return replace(voters, restart=read.restart_text, files=files)
 
 
@@ -144,6 +144,7 @@ def _view(resolved: Resolved, read: ReadPoolSpec) -> Resolved:
         reads=True,
         pod=read.pod,
         config_text=read.config_text,
+        reload_text=read.reload_text,
         restart_text=read.restart_text,
         storage_size=read.storage_size,
         storage_class=read.storage_class,

@@ -11,7 +11,7 @@ from contracts.api.cluster.read_replicas import (
     ReadStorage,
 )
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.hcl.render import ConfigInput, render_config, restart_text
+from contracts.hcl.render import ConfigInput, reload_text, render_config, restart_text
 from contracts.naming import labels
 from contracts.records.observed import Observed
 from contracts.records.resolved import PodSettings, ReadPoolSpec
@@ -41,6 +41,7 @@ def read_pool_settings(
     return ReadPoolSpec(
         replicas=desired_replicas(cluster.spec),
         config_text=render_config(joining),
+        reload_text=reload_text(joining),
         restart_text=restart_text(joining),
         pod=_pod(template, pod),
         storage_size=str(storage.size or voters.size),

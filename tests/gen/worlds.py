@@ -237,7 +237,9 @@ def digest_of(cluster: Cluster) -> str:
 
 def files_of(cluster: Cluster) -> str:
     """The digest of the files of a running server with that spec."""
-    return Files(resolved(cluster).config_text, SERVER_FINGERPRINT, AUTHORITY_TEXT).digest
+    meant = resolved(cluster)
+    files = Files(meant.config_text, SERVER_FINGERPRINT, AUTHORITY_TEXT, meant.reload_text)
+    return files.digest
 
 
 def running(cluster: Cluster) -> World:

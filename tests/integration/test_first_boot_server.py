@@ -79,7 +79,7 @@ async def test_the_operator_can_log_in_and_do_its_work_and_nothing_else(
         data = autopilot["data"]
         assert (data["cleanup_dead_servers"], data["min_quorum"]) == (True, 3)
         assert data["dead_server_last_contact_threshold"] == "24h0m0s"
-        assert data["server_stabilization_time"] == "10s"
+        assert data["server_stabilization_time"] == "2s"
         for path in ("sys/mounts", "sys/policies/acl/root", "sys/storage/raft/snapshot"):
             assert (await server.call("GET", path, token=token))[0] == 403
 

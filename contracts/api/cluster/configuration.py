@@ -113,7 +113,7 @@ class Autopilot(ApiModel):
         default=None,
         description=(
             "Time for which a new server must be healthy before it becomes a voter, a Go duration. "
-            "If not set, the operator uses 10s."
+            "If not set, the operator uses 10s, and 2s until all servers of a new cluster vote."
         ),
         examples=["10s"],
     )

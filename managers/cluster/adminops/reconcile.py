@@ -118,7 +118,9 @@ class AdminOpsReconciler:
                 # The refused token has been dropped. The login may be refused as well: check it.
                 keys = await self._keys.run(bao, servers, login, _with_keys(cluster, keys), owner)
             session = AutopilotSession(bao, servers, login)
-            autopilot = await self._autopilot(cluster, owner, session)
+            voters = sum(member.voter for member in answers.members or ())
+            settings = desired_settings(cluster.spec, voters=voters)
+            autopilot = await self._autopilot(cluster, owner, session, settings)
             unfinished = await rewrap(
                 self._context, cluster, owner, SealSession(bao, servers, login)
             )
@@ -137,11 +139,15 @@ class AdminOpsReconciler:
         return as_object(status.model_copy(update={"autopilot": autopilot, **keys})), outcome
 
     async def _autopilot(
-        self, cluster: OpenBaoCluster, owner: Owner, session: AutopilotSession
+        self,
+        cluster: OpenBaoCluster,
+        owner: Owner,
+        session: AutopilotSession,
+        settings: Mapping[str, Any],
     ) -> AutopilotStatus | None:
         """Apply the autopilot settings; settings that were just refused are not retried."""
         previous = cluster.status.admin_ops.autopilot if cluster.status.admin_ops else None
-        settings, now = desired_settings(cluster.spec), self._context.clock.now()
+        now = self._context.clock.now()
         attempt = self._context.attempts.last(SET_AUTOPILOT, owner.uid)
         if is_refused_recently(attempt, settings, now):
             return previous

@@ -65,7 +65,7 @@ def _workload(
         restart=resolved.restart_text,
         files=Files(
             config=resolved.config_text,
-            config_identity=resolved.config_identity,
+            reload_text=resolved.reload_text,
             certificate=certificate.fingerprint if certificate else "",
             authority=server.authority if server else "",
         ),

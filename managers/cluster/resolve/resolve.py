@@ -11,7 +11,14 @@ from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.meta import ApiModel
 from contracts.api.values.duration import parse_duration
 from contracts.builders.pod_part import PodPart
-from contracts.hcl.render import ConfigInput, Join, OidcBootstrap, render_config, restart_text
+from contracts.hcl.render import (
+    ConfigInput,
+    Join,
+    OidcBootstrap,
+    reload_text,
+    render_config,
+    restart_text,
+)
 from contracts.hcl.stanzas import metrics_port
 from contracts.hcl_quote import UnwritableError
 from contracts.ip_address import is_ip
@@ -121,6 +128,7 @@ def _resolve(
         has_operator_login=cluster.has_operator_login,
         config=config,
         config_text=render_config(config),
+        reload_text=reload_text(replace(config, join=Join())),
         restart_text=restart_text(config),
         unseal=unseal,
         pod=pod,
@@ -147,7 +155,6 @@ def _resolve(
         restoring=restore_in_progress(cluster.status),
         restore_uid=overrides.restore_uid,
         revision=revision,
-        config_identity=render_config(replace(config, join=Join())) if revision else "",
     )
 
 

@@ -59,8 +59,8 @@ class Files:
     """SHA-256 fingerprint of the server certificate; "" when no file holds it."""
     authority: str = ""
     """PEM of the CA with it; "" when there is none."""
-    config_identity: str = ""
-    """Text that is hashed instead of `config`; "": hash `config`."""
+    reload_text: str = ""
+    """The part of `config` whose changes are reloaded; "": all of it."""
 
     @property
     def digest(self) -> str:
@@ -83,7 +83,7 @@ class Files:
 
 
 def _digest(files: Files) -> str:
-    configuration = files.config_identity or files.config
+    configuration = files.reload_text or files.config
     whole = (_sha256(configuration), files.certificate, _sha256(files.authority))
     return _sha256("\n".join(whole))
 

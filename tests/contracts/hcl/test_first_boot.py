@@ -80,6 +80,19 @@ def test_an_autopilot_request_of_the_user_replaces_ours() -> None:
         assert order.count(AUTOPILOT_BLOCK) == (own["name"] == AUTOPILOT_BLOCK)
 
 
+def test_servers_of_a_new_cluster_vote_soon_if_the_operator_can_reset_the_time() -> None:
+    config = read_case("first-boot")
+    without_login = replace(config, oidc=None)
+    with_root_token = replace(without_login, root_token_file="/token")
+    times = [
+        _data(config_input, AUTOPILOT_BLOCK, f"{AUTOPILOT_BLOCK}-request")[
+            "server_stabilization_time"
+        ]
+        for config_input in (config, with_root_token, without_login)
+    ]
+    assert times == ["2s", "2s", "10s"]
+
+
 def test_a_single_server_gets_no_autopilot_request() -> None:
     obj = yaml.safe_load((GOLDEN / "first-boot" / "cluster.yaml").read_text(encoding="utf-8"))
     obj["spec"] |= {"replicas": 1, "recoveryKeys": None}

@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from contracts.hcl.environment import environment
-from contracts.hcl.render import RELOADED_SETTINGS, ConfigInput, Join, render_config, restart_text
+from contracts.hcl.render import (
+    AUTOPILOT_RECONCILE_INTERVAL,
+    RELOADED_SETTINGS,
+    ConfigInput,
+    Join,
+    render_config,
+    restart_text,
+)
 from contracts.hcl.stanzas import Stanza
 from tests.contracts.api.clusters import cluster
 from tests.contracts.hcl.golden_cases import CASES, GOLDEN, read_case
@@ -189,6 +196,9 @@ def test_only_a_plugin_of_the_seal_needs_a_restart() -> None:
 def test_the_restart_text_is_a_part_of_the_configuration(case: str) -> None:
     config_input = read_case(case)
     whole, part = parse(render_config(config_input)), parse(restart_text(config_input))
+    (storage,) = whole["storage"]
+    interval = storage["raft"].pop("autopilot_reconcile_interval")
+    assert interval == AUTOPILOT_RECONCILE_INTERVAL
     assert {key: whole[key] for key in part if key != "plugin"} == {
         key: value for key, value in part.items() if key != "plugin"
     }

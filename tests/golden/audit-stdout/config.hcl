@@ -16,8 +16,9 @@ seal "static" {
 }
 
 storage "raft" {
-  path                   = "/bao/data"
-  performance_multiplier = 1
+  path                         = "/bao/data"
+  performance_multiplier       = 1
+  autopilot_reconcile_interval = "3s"
 
   retry_join {
     leader_api_addr         = "https://audit-stdout-0.audit-stdout.demo.svc:8200"

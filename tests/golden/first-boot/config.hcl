@@ -17,8 +17,9 @@ seal "transit" {
 }
 
 storage "raft" {
-  path                   = "/bao/data"
-  performance_multiplier = 1
+  path                         = "/bao/data"
+  performance_multiplier       = 1
+  autopilot_reconcile_interval = "3s"
 
   retry_join {
     leader_api_addr         = "https://whole-0.whole.bank.svc:8200"

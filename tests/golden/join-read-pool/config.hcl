@@ -16,9 +16,10 @@ seal "static" {
 }
 
 storage "raft" {
-  path                    = "/bao/data"
-  performance_multiplier  = 1
-  retry_join_as_non_voter = true
+  path                         = "/bao/data"
+  performance_multiplier       = 1
+  retry_join_as_non_voter      = true
+  autopilot_reconcile_interval = "3s"
 
   retry_join {
     leader_api_addr         = "https://join-read-pool-0.join-read-pool.demo.svc:8200"

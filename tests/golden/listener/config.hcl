@@ -23,8 +23,9 @@ seal "static" {
 }
 
 storage "raft" {
-  path                   = "/bao/data"
-  performance_multiplier = 1
+  path                         = "/bao/data"
+  performance_multiplier       = 1
+  autopilot_reconcile_interval = "3s"
 
   retry_join {
     leader_api_addr         = "https://listener-0.listener.demo.svc:8200"

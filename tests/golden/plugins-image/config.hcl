@@ -18,8 +18,9 @@ seal "static" {
 }
 
 storage "raft" {
-  path                   = "/bao/data"
-  performance_multiplier = 1
+  path                         = "/bao/data"
+  performance_multiplier       = 1
+  autopilot_reconcile_interval = "3s"
 
   retry_join {
     leader_api_addr         = "https://plugins-image-0.plugins-image.demo.svc:8200"

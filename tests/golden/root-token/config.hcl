@@ -16,8 +16,9 @@ seal "static" {
 }
 
 storage "raft" {
-  path                   = "/bao/data"
-  performance_multiplier = 5
+  path                         = "/bao/data"
+  performance_multiplier       = 5
+  autopilot_reconcile_interval = "3s"
 
   retry_join {
     leader_api_addr         = "https://settings-0.settings.demo.svc:8200"

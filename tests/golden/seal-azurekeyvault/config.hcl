@@ -21,8 +21,9 @@ seal "azurekeyvault" {
 }
 
 storage "raft" {
-  path                   = "/bao/data"
-  performance_multiplier = 1
+  path                         = "/bao/data"
+  performance_multiplier       = 1
+  autopilot_reconcile_interval = "3s"
 
   retry_join {
     leader_api_addr         = "https://sealed-0.sealed.security.svc:8200"

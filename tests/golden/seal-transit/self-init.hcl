@@ -6,7 +6,7 @@ initialize "configure-autopilot" {
       "cleanup_dead_servers" = true
       "dead_server_last_contact_threshold" = "24h"
       "min_quorum" = 3
-      "server_stabilization_time" = "10s"
+      "server_stabilization_time" = "2s"
     }
   }
 }

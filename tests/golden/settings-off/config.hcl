@@ -16,8 +16,9 @@ seal "static" {
 }
 
 storage "raft" {
-  path                   = "/bao/data"
-  performance_multiplier = 0
+  path                         = "/bao/data"
+  performance_multiplier       = 0
+  autopilot_reconcile_interval = "3s"
 
   retry_join {
     leader_api_addr         = "https://settings-off-0.settings-off.demo.svc:8200"

@@ -10,7 +10,7 @@ from tests import gen
 from tests.managers.membership.servers import Servers
 
 ROOT = StoredToken("root-token")
-SETTINGS = desired_settings(gen.cluster().read().spec)
+SETTINGS = desired_settings(gen.cluster().read().spec, voters=3)
 LEADER = gen.pod(0).ready(leading=True)
 
 

@@ -30,7 +30,7 @@ def settings(replicas: int = 3, **asked: Any) -> dict[str, Any]:
     spec: dict[str, Any] = {"replicas": replicas}
     if asked:
         spec["configuration"] = {"raft": {"autopilot": asked}}
-    return dict(desired_settings(gen.cluster(**spec).read().spec))
+    return dict(desired_settings(gen.cluster(**spec).read().spec, voters=replicas))
 
 
 # sentence: (replicas, settings of the spec, cleanup, min_quorum; None: not set)
@@ -57,7 +57,7 @@ def test_row(replicas: int, spec: dict[str, Any], cleanup: bool, least: int | No
 def test_b36_five_servers_may_lose_two_and_remove_them(profile: str) -> None:
     """A minimum of five would keep every dead peer forever."""
     spec = gen.cluster(replicas=5, profile=profile).read().spec
-    assert desired_settings(spec)["min_quorum"] == 3
+    assert desired_settings(spec, voters=5)["min_quorum"] == 3
 
 
 def test_other_settings_are_those_of_the_spec() -> None:
@@ -70,6 +70,29 @@ def test_other_settings_are_those_of_the_spec() -> None:
     assert config["dead_server_last_contact_threshold"] == "1h"
     assert (config["last_contact_threshold"], config["max_trailing_logs"]) == ("20s", 50)
     assert config["server_stabilization_time"] == "30s"
+
+
+STABILIZATION = "server_stabilization_time"
+# sentence: (voters of three replicas, spec, result; None: the servers keep theirs)
+FIRST_BOOT: dict[str, tuple[int, dict[str, Any], str | None]] = {
+    "not known yet": (0, {}, None),
+    "only the first server votes": (1, {}, None),
+    "all vote": (3, {}, "10s"),
+    "more than the replicas vote": (4, {}, "10s"),
+    "the time of the spec applies from the start": (1, {"serverStabilizationTime": "30s"}, "30s"),
+}
+
+
+@pytest.mark.parametrize(("voters", "autopilot", "time"), FIRST_BOOT.values(), ids=FIRST_BOOT)
+def test_the_stabilization_time_of_the_first_boot_ends_when_all_vote(
+    voters: int, autopilot: dict[str, Any], time: str | None
+) -> None:
+    configuration = {"raft": {"autopilot": autopilot}}
+    spec = gen.cluster(replicas=3, configuration=configuration).read().spec
+    config = desired_settings(spec, voters=voters)
+    assert config.get(STABILIZATION) == time
+    live = {**LIVE, STABILIZATION: "2s"}
+    assert differing(config, live) == ((STABILIZATION,) if time else ())
 
 
 def test_a_duration_in_another_spelling_is_no_difference() -> None:

@@ -76,7 +76,7 @@ class TestTemplate:
     def test_a_read_replica_joins_without_a_vote(self) -> None:
         meant = gen.resolved(TWO)
         read = gen.present(meant.read)
-        assert "retry_join_as_non_voter = true" in read.config_text
+        assert "retry_join_as_non_voter" in read.config_text
         assert "retry_join_as_non_voter" not in meant.config_text
         assert "initialize" not in read.config_text
         # More replicas restart no pod.

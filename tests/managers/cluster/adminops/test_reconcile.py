@@ -8,6 +8,7 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.records.observed import TokenIssuer
+from managers.autopilot.decide import desired_settings
 from managers.bao import login
 from managers.bao.client import Denied
 from managers.bao.models import LoginToken, Member
@@ -148,6 +149,27 @@ async def test_the_autopilot_is_set_once_and_read_as_often_as_the_members(make: 
     assert len(read) == len([line for line in calls if line.startswith("members")]) == 3
     assert calls.count("set autopilot 10.0.0.1 t1") == bench.servers.logins == 1
     assert bench.admin_ops["autopilot"]["applied"] is True
+
+
+async def test_the_short_stabilization_time_of_the_first_boot_ends_when_all_vote(
+    make: Make,
+) -> None:
+    three = gen.cluster(replicas=3).initialized().with_login()
+    bench = make(three, TLS, TOKEN)
+    bench.servers.autopilot = {
+        **desired_settings(three.read().spec, voters=3),
+        "server_stabilization_time": "2s",
+    }
+    bench.pods.says(
+        *(gen.pod(ordinal).ready(leading=ordinal == 0).object() for ordinal in range(3))
+    )
+    joining = tuple(Member(node_id=f"x-{number}", voter=number == 0) for number in range(3))
+    bench.servers.raft = joining
+    await bench.turn()
+    assert bench.servers.autopilot["server_stabilization_time"] == "2s"
+    bench.servers.raft = tuple(member.model_copy(update={"voter": True}) for member in joining)
+    await bench.turn()
+    assert bench.servers.autopilot["server_stabilization_time"] == "10s"
 
 
 async def test_the_login_of_a_deleted_cluster_is_dropped(make: Make) -> None:

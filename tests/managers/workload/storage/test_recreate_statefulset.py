@@ -41,7 +41,7 @@ def as_it_is(observed: Observed) -> Observed:
 
 def plan_storage(cluster: gen.Cluster, there: gen.World, change: Change = as_it_is) -> Plan:
     meant = gen.resolved(cluster, there)
-    files = Files(meant.config_text, SERVER_FINGERPRINT, AUTHORITY_TEXT)
+    files = Files(meant.config_text, SERVER_FINGERPRINT, AUTHORITY_TEXT, meant.reload_text)
     return plan(meant, change(there.facts()), Inputs(meant.restart_text, files))
 
 
