@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from contracts import tls_names
@@ -148,8 +147,6 @@ def _own_keys(name: str, ring: str) -> Iterable[str]:
     )
 
 
-# Every reconcile calls it, and a rotation is rare.
-@lru_cache(maxsize=1024)
 def _unseal_keys(name: str, ring: str) -> tuple[str, ...]:
     key_ring = KeyRing.parse(ring)
     # The first key is granted before a status names it, so that this status changes no grant.
@@ -157,7 +154,7 @@ def _unseal_keys(name: str, ring: str) -> tuple[str, ...]:
     # decrypts the data.
     newest = key_ring.newest if key_ring else 1
     last = min(max(newest + KEYS_AHEAD, KEYS_SOUGHT), KEYS_MAX)
-    return tuple(names.unseal_key_secret(name, generation) for generation in range(1, last + 1))
+    return names.unseal_key_secrets(name, last)
 
 
 def _certificates(cluster: OpenBaoCluster) -> Iterator[str]:

@@ -147,13 +147,17 @@ def self_init_config_map(cluster: str) -> str:
 
 
 def unseal_key_secret(cluster: str, generation: int = 1) -> str:
-    """The Secret with the static unseal key; each rotation creates one of the next generation.
-
-    The name has a dot, which a cluster name cannot have, and a suffix that no spec may name.
-    """
+    """The Secret with the static unseal key; each rotation creates one of the next generation."""
+    # A cluster name cannot have the dot, and no spec may name the suffix.
     if generation < 1:
         raise ValueError(f"generation {generation}")
     return _of(cluster, "-unseal-key" if generation == 1 else f".{generation}-unseal-key")
+
+
+def unseal_key_secrets(cluster: str, last: int) -> tuple[str, ...]:
+    """The Secrets of all generations up to `last`, which is at least 1."""
+    # Every reconcile calls it. A cache would keep 5 kB for each cluster.
+    return (unseal_key_secret(cluster), *[f"{cluster}.{n}-unseal-key" for n in range(2, last + 1)])
 
 
 def root_token_secret(cluster: str) -> str:

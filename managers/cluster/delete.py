@@ -103,9 +103,7 @@ class Deletion:
         if names.unseal_key_secret(owner.name) in secrets:
             # Older keys open older snapshots, and a newer key may just have been generated.
             newest = self._newest_key(target) + 1
-            secrets |= dict.fromkeys(
-                names.unseal_key_secret(owner.name, number) for number in range(1, newest + 1)
-            )
+            secrets |= dict.fromkeys(names.unseal_key_secrets(owner.name, newest))
         for name in secrets:
             await self._orphan(ObjectKey(owner.namespace, name), owner)
         return Done()

@@ -33,6 +33,12 @@ def test_a_name_is_the_documented_one(name: Callable[[str], str]) -> None:
     assert name("c") == OF_CLUSTER[name]
 
 
+def test_the_names_of_all_unseal_keys_are_those_of_each() -> None:
+    each = tuple(names.unseal_key_secret("c", generation) for generation in range(1, 4))
+    assert names.unseal_key_secrets("c", 3) == each
+    assert names.unseal_key_secrets("c", 1) == each[:1]
+
+
 @pytest.mark.parametrize("name", OF_CLUSTER, ids=lambda function: function.__name__)
 def test_the_longest_cluster_name_fits_a_dns_label(name: Callable[[str], str]) -> None:
     assert all(len(label) <= 63 for label in name(LONGEST).split("."))
