@@ -8,6 +8,7 @@ from contracts.api.group import CLUSTER_KIND, GROUP
 from contracts.naming import labels
 from contracts.optional_kinds import SERVICE_MONITOR
 from contracts.owned_kinds import OWNED
+from managers.cluster.observe.relevant_changes import relevant_changes, server_changed
 from managers.tenancy.gate import target_of
 from runtime.builtin_kinds import POD, PVC
 from runtime.cache.cache import Cache
@@ -62,9 +63,11 @@ def watch_workload(
     )
     controller.watch(clusters, enqueue_object, changes)
     for resource in OWNED:
-        controller.watch(children[resource], enqueue_owner(CLUSTER_KIND, GROUP))
+        owner = enqueue_owner(CLUSTER_KIND, GROUP)
+        controller.watch(children[resource], owner, *relevant_changes(resource))
     for resource in (POD, PVC):
-        controller.watch(children[resource], enqueue_mapped(cluster_of))
+        mapped = enqueue_mapped(cluster_of)
+        controller.watch(children[resource], mapped, *relevant_changes(resource))
 
 
 def watch_optional(controller: Controller, clusters: Cache, kinds: OptionalKinds) -> None:
@@ -123,8 +126,4 @@ def watch_adminops(
         part_changed("status", "adminOps"),
     )
     controller.watch(clusters, enqueue_object, changes)
-    pod_changes = any_of(
-        labels_or_annotations_changed,
-        part_changed("status", "conditions"),
-    )
-    controller.watch(children[POD], enqueue_mapped(cluster_of), pod_changes)
+    controller.watch(children[POD], enqueue_mapped(cluster_of), server_changed)

@@ -61,6 +61,11 @@ def finalizers_changed(event: Event) -> bool:
     return event.old is None or _meta(event.old, "finalizers") != _meta(event.object, "finalizers")
 
 
+def changed_outside_status(event: Event) -> bool:
+    """Drops updates of nothing but the status, which has no generation in every kind."""
+    return event.old is None or _without_status(event.old) != _without_status(event.object)
+
+
 def finalizer_lost(name: str) -> Predicate:
     """Return a predicate that drops all updates except those that remove this finalizer."""
 
@@ -95,6 +100,13 @@ def any_of(*predicates: Predicate) -> Predicate:
         return any(predicate(event) for predicate in predicates)
 
     return passes
+
+
+def _without_status(obj: Object) -> dict[str, Any]:
+    metadata = {**obj["metadata"]}
+    metadata.pop("resourceVersion", None)
+    metadata.pop("managedFields", None)
+    return {name: value for name, value in obj.items() if name != "status"} | {"metadata": metadata}
 
 
 def _meta(obj: Object, field: str) -> Any:

@@ -125,7 +125,7 @@ def pod_facts(pool: ServerPool, pods: Iterable[Object]) -> tuple[PodFacts, ...]:
     for pod in pods:
         ordinal = pool.ordinal_of(key_of(pod).name)
         if ordinal is not None:
-            facts.append(_pod(pod, ordinal))
+            facts.append(single_pod_facts(pod, ordinal))
     return tuple(sorted(facts, key=lambda fact: fact.ordinal))
 
 
@@ -168,7 +168,8 @@ def _require_whole(live: Object) -> None:
 
 
 @memoize
-def _pod(pod: Object, ordinal: int) -> PodFacts:
+def single_pod_facts(pod: Object, ordinal: int) -> PodFacts:
+    """Read one pod. Raises CutObjectError."""
     _require_whole(pod)
     status: Mapping[str, Any] = pod.get("status") or {}
     # The list is empty right after creation: not started.
@@ -322,14 +323,15 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
 def pvc_facts(pool: ServerPool, claims: Iterable[Object]) -> tuple[PvcFacts, ...]:
     """Read the data PVCs of one pool, by name."""
     return tuple(
-        _pvc_facts(pvc)
+        single_pvc_facts(pvc)
         for pvc in sorted(claims, key=key_of)
         if pool.claim_ordinal_of(key_of(pvc).name) is not None
     )
 
 
 @memoize
-def _pvc_facts(pvc: Object) -> PvcFacts:
+def single_pvc_facts(pvc: Object) -> PvcFacts:
+    """Read one PVC. Raises CutObjectError."""
     _require_whole(pvc)
     spec, status = pvc.get("spec") or EMPTY_OBJECT, pvc.get("status") or EMPTY_OBJECT
     condition = next(

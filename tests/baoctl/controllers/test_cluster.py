@@ -9,9 +9,18 @@ from baoctl.controllers.cluster import cluster_of, part_changed, watch_adminops,
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels
 from contracts.owned_kinds import CHILDREN, CLAIM_FIELDS, OWNED, POD_FIELDS, PRUNED
-from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SECRET, STATEFUL_SET
+from runtime.builtin_kinds import (
+    CONFIG_MAP,
+    POD,
+    POD_DISRUPTION_BUDGET,
+    PVC,
+    SECRET,
+    SERVICE,
+    STATEFUL_SET,
+)
 from runtime.controller.controller import Controller
 from runtime.controller.event import Event
+from runtime.limits.object_size import MARK
 from runtime.metrics.metrics import Metrics
 from runtime.outcome import Done, Outcome
 from runtime.testing.clock import ManualClock
@@ -110,6 +119,20 @@ CLAIM: Object = {
 }
 
 
+NETWORK = {"type": "PodReadyToStartContainers", "status": "True"}
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+PENDING = gen.pod(0).object()
+SERVERS = gen.stateful_set().object()
+CUT: Object = {**PENDING, MARK: {"member": "spec", "why": "a"}}
+BUDGET: Object = {**MAP, "metadata": {**MAP["metadata"], "name": "x-pdb"}}
+PUBLIC: Object = {**MAP, "metadata": {**MAP["metadata"], "name": "x-public"}}
+
+
+def with_status(obj: Object, **fields: Any) -> Object:
+    """The object with other fields of the status."""
+    return {**obj, "status": {**(obj.get("status") or {}), **fields}}
+
+
 class Wake(NamedTuple):
     """States of an object; the reconcilers that the last state triggers."""
 
@@ -159,7 +182,38 @@ WAKES: dict[str, Wake] = {
     "a pod with a restarted container": Wake(
         POD, (READY.object(), READY.with_restarts().object()), True, False
     ),
+    "a condition of a pod that is no fact": Wake(
+        POD, (PENDING, with_status(PENDING, conditions=[NETWORK])), False, False
+    ),
+    "a pod that does not fit on a node": Wake(
+        POD, (PENDING, with_status(PENDING, conditions=[UNSCHEDULABLE])), True, False
+    ),
+    "the node of a pod": Wake(
+        POD, (PENDING, {**PENDING, "spec": {**PENDING["spec"], "nodeName": "n"}}), True, False
+    ),
+    "an ignored field of the status of a StatefulSet": Wake(
+        STATEFUL_SET, (SERVERS, with_status(SERVERS, collisionCount=1)), False, False
+    ),
+    "a missing pod of a StatefulSet": Wake(
+        STATEFUL_SET, (SERVERS, with_status(SERVERS, replicas=2)), True, False
+    ),
+    "the spec of a StatefulSet": Wake(
+        STATEFUL_SET, (SERVERS, {**SERVERS, "spec": {**SERVERS["spec"], "a": 1}}), True, False
+    ),
+    "the status of a PodDisruptionBudget": Wake(
+        POD_DISRUPTION_BUDGET, (BUDGET, with_status(BUDGET, currentHealthy=1)), False, False
+    ),
+    "the status of a Service": Wake(
+        SERVICE, (PUBLIC, with_status(PUBLIC, loadBalancer={"ingress": []})), True, False
+    ),
+    "a pod that is too large for the cache": Wake(
+        POD, (CUT, with_status(CUT, phase="Running")), True, True
+    ),
     "a volume": Wake(PVC, (CLAIM,), True, False),
+    "a bound volume": Wake(PVC, (CLAIM, with_status(CLAIM, phase="Bound")), True, False),
+    "an ignored field of the status of a volume": Wake(
+        PVC, (CLAIM, with_status(CLAIM, accessModes=["ReadWriteOnce"])), False, False
+    ),
 }
 
 

@@ -6,6 +6,7 @@ from runtime.controller.event import (
     Event,
     Predicate,
     any_of,
+    changed_outside_status,
     finalizer_lost,
     finalizers_changed,
     generation_changed,
@@ -36,6 +37,7 @@ def test_t19_predicates_drop_resyncs_except_resynced() -> None:
         labels_or_annotations_changed,
         finalizers_changed,
         resource_version_changed,
+        changed_outside_status,
     )
     assert not any(predicate(resync) for predicate in deaf)
     assert resynced(resync)
@@ -55,6 +57,17 @@ UPDATES: dict[str, tuple[Predicate, Object, bool]] = {
     "an added finalizer is dropped": (finalizer_lost("a/b"), thing(finalizers=["a/b"]), False),
     "a replay is dropped": (resource_version_changed, thing(), False),
     "a new version passes": (resource_version_changed, thing(resourceVersion="8"), True),
+    "a status is not a change outside of it": (
+        changed_outside_status,
+        {**thing(resourceVersion="8", managedFields=[{}]), "status": {"a": 1}},
+        False,
+    ),
+    "a label is a change outside of the status": (
+        changed_outside_status, thing(labels={"a": "b"}), True,
+    ),
+    "data are a change outside of the status": (
+        changed_outside_status, {**thing(), "data": {"a": "b"}}, True,
+    ),
     "a terminating object passes": (terminating, thing(deletionTimestamp="2030-01-01"), True),
     "an object without deletion is dropped": (terminating, thing(resourceVersion="8"), False),
     "one matching predicate is enough": (

@@ -1,0 +1,70 @@
+"""Predicates that drop changes of a status that no reconcile of a cluster would see.
+
+Kubelet and StatefulSet controller write many statuses while a pod starts: a third of them changes
+no fact. Pure; called by baoctl.controllers.cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from managers.cluster.observe.from_objects import (
+    CutObjectError,
+    single_pod_facts,
+    single_pvc_facts,
+    stateful_set_facts,
+)
+from runtime.builtin_kinds import POD, POD_DISRUPTION_BUDGET, PVC, STATEFUL_SET
+from runtime.controller.event import Event, Predicate, any_of, changed_outside_status, resynced
+from runtime.types import Object, Resource, annotations_of
+
+Facts = Callable[[Object], object]
+
+
+def _pod(pod: Object) -> object:
+    return single_pod_facts(pod, 0)
+
+
+def _stateful_set(live: Object) -> object:
+    facts = stateful_set_facts(live)
+    return facts and replace(facts, version="")
+
+
+def _server(pod: Object) -> object:
+    facts = single_pod_facts(pod, 0)
+    return facts.ready, facts.terminating, facts.registration, annotations_of(pod)
+
+
+STATUS_FACTS: Final[Mapping[Resource, Facts]] = {
+    POD: _pod,
+    PVC: single_pvc_facts,
+    STATEFUL_SET: _stateful_set,
+    POD_DISRUPTION_BUDGET: lambda _: None,
+}
+"""The facts of the kinds whose status Kubernetes writes. All other changes are relevant."""
+
+
+def relevant_changes(resource: Resource) -> tuple[Predicate, ...]:
+    """Return the predicates for a kind: all changes, except those of a status without new facts."""
+    facts = STATUS_FACTS.get(resource)
+    if facts is None:
+        return ()
+    return (any_of(resynced, changed_outside_status, partial(_facts_changed, facts)),)
+
+
+def server_changed(event: Event) -> bool:
+    """Drops updates that change neither the readiness of a server nor its labels for us."""
+    return _facts_changed(_server, event)
+
+
+def _facts_changed(facts: Facts, event: Event) -> bool:
+    if event.old is None:
+        return True
+    try:
+        return facts(event.old) != facts(event.object)
+    except CutObjectError:
+        # The content is unknown.
+        return True
