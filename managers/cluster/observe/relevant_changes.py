@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from contracts.records.observed import PodFacts
 from managers.cluster.observe.from_objects import (
     CutObjectError,
     single_pod_facts,
@@ -19,13 +20,19 @@ from managers.cluster.observe.from_objects import (
 )
 from runtime.builtin_kinds import POD, POD_DISRUPTION_BUDGET, PVC, STATEFUL_SET
 from runtime.controller.event import Event, Predicate, any_of, changed_outside_status, resynced
-from runtime.types import Object, Resource, annotations_of
+from runtime.memo import Memos
+from runtime.types import Object, Resource, annotations_of, key_of
 
 Facts = Callable[[Object], object]
 
+# An event uses the facts that reconciles have read, and keeps no object longer than they do.
+_NO_MEMOS: Final = Memos(keys=0)
 
-def _pod(pod: Object) -> object:
-    return single_pod_facts(pod, 0)
+
+def _pod(pod: Object) -> PodFacts:
+    # As in the facts of its pool. A pod of a Job has no ordinal.
+    ordinal = key_of(pod).name.rpartition("-")[2]
+    return single_pod_facts(pod, int(ordinal) if ordinal.isdecimal() else 0)
 
 
 def _stateful_set(live: Object) -> object:
@@ -34,7 +41,7 @@ def _stateful_set(live: Object) -> object:
 
 
 def _server(pod: Object) -> object:
-    facts = single_pod_facts(pod, 0)
+    facts = _pod(pod)
     return facts.ready, facts.terminating, facts.registration, annotations_of(pod)
 
 
@@ -63,8 +70,9 @@ def server_changed(event: Event) -> bool:
 def _facts_changed(facts: Facts, event: Event) -> bool:
     if event.old is None:
         return True
-    try:
-        return facts(event.old) != facts(event.object)
-    except CutObjectError:
-        # The content is unknown.
-        return True
+    with _NO_MEMOS.during(key_of(event.object)):
+        try:
+            return facts(event.old) != facts(event.object)
+        except CutObjectError:
+            # The content is unknown.
+            return True
