@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -78,10 +79,36 @@ def resolve(
         restore_uid=restore_uid(cluster.status, observed.stateful_set, observed.pods),
     )
     try:
-        return _resolve(cluster, owner, installation, overrides)
+        resolved = _resolve(cluster, owner, installation, overrides)
     except UnwritableError as error:
         # The schema allows every character, but config.hcl does not.
         return Blocked("InvalidSpec", f"a string of the spec cannot be in config.hcl: {error}")
+    uid, generation = sys.intern(owner.uid), cluster.metadata.generation
+    # Only results that a reconcile uses are kept for the next one.
+    _texts(uid, generation, resolved.config)
+    return _former_if_equal(uid, generation, resolved)
+
+
+# A change of the status gives a new cluster object, but mostly the same results. The UID as the
+# first argument is the same object in each reconcile, and the other arguments are compared by
+# value. They include the generation of the spec, in which users may replace 1 by true: Python
+# considers these equal.
+
+
+@memoize
+def _former_if_equal(_uid: str, _generation: int, resolved: Resolved) -> Resolved:
+    """Return the Resolved of the last reconcile if it is equal: plans are memoized by identity."""
+    return resolved
+
+
+@memoize
+def _texts(_uid: str, _generation: int, config: ConfigInput) -> tuple[str, str, str]:
+    """Render config.hcl, the text whose changes are reloaded, and the one for restarts."""
+    return (
+        render_config(config),
+        reload_text(replace(config, join=Join())),
+        restart_text(config),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +142,9 @@ def _resolve(
     account, exposure = spec.service_account, exposure_spec(cluster)
     seal = seal_part(owner.name, unseal.spec, unseal.ring)
     pod = _pod(spec, overrides, (seal, tls_part(tls), server_part(spec, audit)))
-    return Resolved(
+    uid, generation = sys.intern(owner.uid), cluster.metadata.generation
+    config_text, for_reload, for_restart = _texts(uid, generation, config)
+    resolved = Resolved(
         owner=owner,
         version=spec.version.removeprefix("v"),
         replicas=spec.replicas,
@@ -127,9 +156,9 @@ def _resolve(
         wants_operator_login=spec.wants_operator_login,
         has_operator_login=cluster.has_operator_login,
         config=config,
-        config_text=render_config(config),
-        reload_text=reload_text(replace(config, join=Join())),
-        restart_text=restart_text(config),
+        config_text=config_text,
+        reload_text=for_reload,
+        restart_text=for_restart,
         unseal=unseal,
         pod=pod,
         service_account=names.service_account(owner.name, account.name if account else None),
@@ -156,6 +185,7 @@ def _resolve(
         restore_uid=overrides.restore_uid,
         revision=revision,
     )
+    return _former_if_equal(uid, generation, resolved)
 
 
 def _certificate_names(spec: ClusterSpec, owner: Owner, exposure: ExposureSpec) -> tuple[str, ...]:

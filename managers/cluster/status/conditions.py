@@ -71,7 +71,7 @@ ConditionEvaluator = Callable[[ConditionFacts], ConditionUpdate | None]
 
 def findings(facts: ConditionFacts) -> tuple[ConditionUpdate, ...]:
     """Compute every condition, in the order of the table."""
-    updates = (evaluate(facts) for evaluate in CONDITION_EVALUATORS)
+    updates = [evaluate(facts) for evaluate in CONDITION_EVALUATORS]
     return tuple(update for update in updates if update is not None)
 
 
