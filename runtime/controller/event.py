@@ -62,7 +62,7 @@ def finalizers_changed(event: Event) -> bool:
 
 
 def changed_outside_status(event: Event) -> bool:
-    """Drops updates of nothing but the status, which has no generation in every kind."""
+    """Drops updates that change only the status, also of kinds without a generation."""
     return event.old is None or _without_status(event.old) != _without_status(event.object)
 
 

@@ -63,7 +63,11 @@ def relevant_changes(resource: Resource) -> tuple[Predicate, ...]:
 
 
 def server_changed(event: Event) -> bool:
-    """Drops updates that change neither the readiness of a server nor its labels for us."""
+    """Drops updates that do not matter to a check of the servers.
+
+    A check depends on readiness, the end of the pod, annotations, and the labels that the server
+    writes.
+    """
     return _facts_changed(_server, event)
 
 
