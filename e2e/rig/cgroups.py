@@ -41,9 +41,10 @@ def processes(name: str) -> list[Identity]:
     """Return all running processes in the cgroup and its children."""
     pids: set[int] = set()
     for root in hierarchies():
-        for file in (root / name).rglob("cgroup.procs"):
+        # os.walk ignores a cgroup that the kubelet removes meanwhile; Path.rglob raises.
+        for folder, _, _ in os.walk(root / name):
             with contextlib.suppress(OSError):
-                pids.update(int(line) for line in file.read_text().split())
+                pids.update(int(line) for line in Path(folder, "cgroup.procs").read_text().split())
     boot = _BOOT_ID.read_text().strip()
     stats = [stat for pid in pids if (stat := stat_of(pid))]
     return [Identity(stat.pid, stat.start_ticks, boot) for stat in stats]
