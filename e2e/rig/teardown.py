@@ -85,11 +85,8 @@ def _sweep(layout: Layout) -> None:
     sandboxes = layout.paths.containerd / "root" / "io.containerd.grpc.v1.cri" / "sandboxes"
     for sandbox in sandboxes.glob("*"):
         (_CNI_RESULTS / f"cni-loopback-{sandbox.name}-lo").unlink(missing_ok=True)
-    inside = str(layout.paths.root) + "/"
     if _CONTAINER_LOGS.exists():
-        for link in _CONTAINER_LOGS.iterdir():
-            if link.is_symlink() and str(link.readlink()).startswith(inside):
-                link.unlink(missing_ok=True)
+        remove_links(_CONTAINER_LOGS, layout.paths.root)
     if not _somebody_listens(_DEVICE_PLUGINS):
         _DEVICE_PLUGINS.unlink(missing_ok=True)
     for file in (_CNI_RESULTS / "x", _SHIM_SOCKETS / "x", _DEVICE_PLUGINS):
@@ -97,6 +94,17 @@ def _sweep(layout: Layout) -> None:
         _remove_if_empty(file.parent.parent)
     _remove_if_empty(_CONTAINER_LOGS)
     _remove_if_empty(_MOUNT_RUN)
+
+
+def remove_links(folder: Path, root: Path) -> None:
+    """Remove the links in ``folder`` to files in ``root``.
+
+    The kubelets of other rigs may remove their own links meanwhile.
+    """
+    for link in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if link.readlink().is_relative_to(root):
+                link.unlink()
 
 
 def _somebody_listens(path: Path) -> bool:
