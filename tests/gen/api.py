@@ -128,9 +128,8 @@ class FakeApi(Client):
         """Answer the next request with the text `what` ("create Secret x") with an error."""
         self._refusals[what] = error
 
-    @property
-    def requests(self) -> list[str]:
-        """The calls as texts; clears the record."""
+    def take_requests(self) -> list[str]:
+        """Return the calls as texts, and clear the record."""
         words = [str(call) for call in self.calls]
         self.calls.clear()
         return words

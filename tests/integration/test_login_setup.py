@@ -124,7 +124,7 @@ class Operator:
 
     def reads(self) -> list[str]:
         """The reads of the Secret with the token."""
-        return [line for line in self.api.requests if line == f"get Secret {KEY.name}"]
+        return [line for line in self.api.take_requests() if line == f"get Secret {KEY.name}"]
 
 
 def _with(before: OperatorLoginStatus | None) -> OpenBaoCluster:

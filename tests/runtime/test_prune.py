@@ -30,7 +30,7 @@ async def test_pruning(there: Object, goes: bool) -> None:
     bench = Bench(FakeApi().with_objects((CONFIG_MAP, there)))
     gone = await bench.owned.prune(OWNER, [CONFIG_MAP], keep=())
     assert gone == ((KEY,) if goes else ())
-    assert bench.api.requests == (["delete ConfigMap c"] if goes else [])
+    assert bench.api.take_requests() == (["delete ConfigMap c"] if goes else [])
 
 
 async def test_pruning_keeps_planned_objects_and_other_kinds() -> None:
@@ -39,7 +39,7 @@ async def test_pruning_keeps_planned_objects_and_other_kinds() -> None:
     )
     assert await bench.owned.prune(OWNER, [CONFIG_MAP], keep={(CONFIG_MAP, KEY)}) == ()
     assert await bench.owned.prune(OWNER, [], keep=()) == ()
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
 
 
 @pytest.mark.parametrize("code", [404, 409])

@@ -57,7 +57,7 @@ async def test_a_permit_is_taken_once() -> None:
 async def test_a_lost_response_is_resolved_by_a_read() -> None:
     api, requests = permit(at("Created"), LosesAnswers())
     await take_claim(requests, CLAIM)
-    assert api.requests.count(WRITE) == 1
+    assert api.take_requests().count(WRITE) == 1
 
 
 async def test_a_conflict_is_retried() -> None:

@@ -30,7 +30,7 @@ def image(settings: Settings) -> str:
 async def test_the_image_is_that_of_the_operator_container() -> None:
     there = api(("mesh", "proxy:1"), ("operator", "registry.example.com/operator@sha256:1"))
     assert image(await with_own_image(IN_POD, there)) == "registry.example.com/operator@sha256:1"
-    assert there.requests == ["get Pod the-pod"]
+    assert there.take_requests() == ["get Pod the-pod"]
 
 
 async def test_the_first_container_is_used_if_it_was_renamed() -> None:
@@ -41,13 +41,13 @@ async def test_the_variable_takes_precedence_without_a_request() -> None:
     there = api(("operator", "other"))
     named = from_environment({**ENVIRONMENT, "OPERATOR_IMAGE": "mine"})
     assert image(await with_own_image(named, there)) == "mine"
-    assert there.requests == []
+    assert there.take_requests() == []
 
 
 async def test_no_request_is_sent_outside_of_a_pod() -> None:
     there = api(("operator", "other"))
     assert image(await with_own_image(replace(IN_POD, pod_name=""), there)) == ""
-    assert there.requests == []
+    assert there.take_requests() == []
 
 
 @pytest.mark.parametrize("code", [403, 404, 500])

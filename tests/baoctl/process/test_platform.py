@@ -35,7 +35,7 @@ async def test_the_platform_is_detected(
 ) -> None:
     there = api(openshift=openshift)
     assert platform(await with_platform(from_environment(environment), there)) == found
-    assert there.requests == [ASKED]
+    assert there.take_requests() == [ASKED]
 
 
 @pytest.mark.parametrize("named", ["kubernetes", "openshift"])
@@ -43,7 +43,7 @@ async def test_the_variable_takes_precedence_without_a_request(named: str) -> No
     there = api(openshift=True)
     settings = from_environment({"OPERATOR_PLATFORM": named})
     assert platform(await with_platform(settings, there)) == named
-    assert there.requests == []
+    assert there.take_requests() == []
 
 
 @pytest.mark.parametrize("code", [403, 500])

@@ -145,7 +145,7 @@ class Bench:
 
     def writes(self) -> list[str]:
         """Return the writes since the calls were cleared."""
-        return [call for call in self.api.requests if not call.startswith(("get ", "peek "))]
+        return [call for call in self.api.take_requests() if not call.startswith(("get ", "peek "))]
 
     # --- the API server -------------------------------------------------------------------------
 

@@ -73,7 +73,7 @@ async def test_the_lock_of_an_existing_restore_stays_without_requests(phase: str
     await bench.tick()
     bench.api.calls.clear()
     await bench.tick()
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
     assert bench.holder == RESTORE["holder"]
 
 

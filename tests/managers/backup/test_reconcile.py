@@ -81,7 +81,7 @@ class TestLifecycle:
         bench.api.calls.clear()
         for _ in range(100):
             assert await bench.run() == Done()
-        assert bench.api.requests == []
+        assert bench.api.take_requests() == []
 
     async def test_a_running_backup_is_read_and_not_written(self) -> None:
         bench = await running()

@@ -54,7 +54,7 @@ class TestSchedule:
         bench.api.calls.clear()
         for _ in range(100):
             await bench.tick()
-        assert bench.api.requests == []
+        assert bench.api.take_requests() == []
         await bench.clock.advance(3 * HOUR - 42)
         assert gen.expect(Done, await bench.tick()).recheck_after == pytest.approx(42)
 

@@ -80,7 +80,7 @@ async def test_a_cluster_requests_at_most_one_token_per_eight_minutes() -> None:
     for _ in range(60):
         await bench.token()
         await bench.clock.advance(hour / 60)
-    requests = bench.api.requests
+    requests = bench.api.take_requests()
     assert set(requests) == {REQUEST}
     assert len(requests) <= hour / RENEW_AFTER
 
@@ -88,7 +88,7 @@ async def test_a_cluster_requests_at_most_one_token_per_eight_minutes() -> None:
 async def test_concurrent_callers_share_one_login() -> None:
     bench = Bench()
     assert {*await asyncio.gather(bench.token(), bench.token())} == {"t1"}
-    assert bench.api.requests == [REQUEST]
+    assert bench.api.take_requests() == [REQUEST]
 
 
 async def test_every_cluster_has_its_own_audience() -> None:
@@ -119,7 +119,7 @@ async def test_the_shared_audience_is_a_fallback_if_an_administrator_allows_it(
     if not shared:
         with pytest.raises(Denied, match="audience"):
             await login.token(servers, AT)
-        assert bench.api.requests == [REQUEST]
+        assert bench.api.take_requests() == [REQUEST]
         return
     assert await login.token(servers, AT)
     assert login.is_shared
@@ -155,7 +155,7 @@ async def test_only_an_older_refused_token_is_replaced() -> None:
     for _ in range(3):
         with pytest.raises(Denied):
             await bench.token()
-    assert bench.api.requests == [REQUEST]
+    assert bench.api.take_requests() == [REQUEST]
     await bench.clock.advance(REPLACE_AFTER)
     with pytest.raises(Denied):
         await bench.token()
@@ -237,7 +237,7 @@ async def test_the_version_of_the_root_token_is_read_without_the_token() -> None
     secret = secret_object(bench.cluster.owner(), "x-root-token", {"token": b"root-abc"})
     bench.api.with_objects((SECRET, secret))
     assert await bench.logins.root_token_version(bench.cluster.owner())
-    assert bench.api.requests == ["peek Secret x-root-token"]
+    assert bench.api.take_requests() == ["peek Secret x-root-token"]
 
 
 FAILED = {"reason": "RootTokenMissing", "problem": "p"}
@@ -260,4 +260,4 @@ def test_which_clusters_have_a_login(cluster: gen.Cluster, has: bool) -> None:
     bench = Bench(cluster)
     source = bench.logins.for_cluster(cluster.read(), cluster.owner())
     assert (source is not None) is has
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []

@@ -27,10 +27,10 @@ async def facts_of(outside: Outside) -> SecretReading | None:
 async def draw_secret(effect: Drawing) -> Object:
     outside = Outside()
     await EFFECTS[type(effect)](outside.context, RESOLVED, effect)
-    assert outside.api.requests == ["create Secret s"]
+    assert outside.api.take_requests() == ["create Secret s"]
     # The cache has the Secret, so no request is made.
     assert await facts_of(outside) is not None
-    assert outside.api.requests == []
+    assert outside.api.take_requests() == []
     return outside.api.objects[(SECRET, KEY)]
 
 
@@ -68,7 +68,7 @@ async def test_an_existing_secret_is_kept_and_read_again(effect: Drawing) -> Non
     assert outside.api.objects[(SECRET, KEY)]["data"] == {}
     outside.api.calls.clear()
     assert await facts_of(outside) is not None
-    assert outside.api.requests == ["peek Secret s"]
+    assert outside.api.take_requests() == ["peek Secret s"]
 
 
 async def test_an_error_of_the_api_server_ends_the_pass() -> None:

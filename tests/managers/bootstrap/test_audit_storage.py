@@ -108,7 +108,7 @@ async def test_the_pvc_has_the_owner_annotation_and_no_owner(storage_class: str 
     outside = Outside()
     for _ in range(2):
         await make_audit_claim(outside.context, resolved, MakeAuditClaim("x-audit"))
-    assert outside.api.requests == ["create PersistentVolumeClaim x-audit"] * 2
+    assert outside.api.take_requests() == ["create PersistentVolumeClaim x-audit"] * 2
     live = outside.api.objects[(PVC, ObjectKey(gen.NAMESPACE, "x-audit"))]
     assert "ownerReferences" not in live["metadata"]
     assert live["metadata"]["annotations"] == {labels.OWNER_UID: "uid-x"}

@@ -31,14 +31,14 @@ async def known(outside: Outside, key: ObjectKey) -> bool:
     """Return whether the cache has the Secret, without a request."""
     outside.api.calls.clear()
     facts = await outside.secrets.facts(key, reader=RESOLVED.owner, max_age=15, content=True)
-    return facts is not None and outside.api.requests == []
+    return facts is not None and outside.api.take_requests() == []
 
 
 async def test_the_ca_signs_the_server_certificate() -> None:
     outside = Outside()
     await issue_authority(outside.context, RESOLVED, MAKE)
     await issue_server_certificate(outside.context, RESOLVED, ISSUE)
-    assert outside.api.requests == [
+    assert outside.api.take_requests() == [
         "create Secret x-tls-ca",
         "get Secret x-tls-ca",
         "apply Secret x-tls-server",

@@ -23,7 +23,7 @@ async def test_t24_a_reconcile_without_a_change_is_cheap_and_sends_nothing(bench
     bench.api.calls.clear()
     with CallCount() as count:
         await bench.reconcile(KEY)
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
     assert 500 < count.calls < BUDGET
 
 

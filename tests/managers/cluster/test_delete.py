@@ -59,7 +59,7 @@ class TestRetain:
             del live["metadata"]["ownerReferences"]
         bench = Bench((STATEFUL_SET, live))
         await bench.run("Retain")
-        assert ("peek Secret x.40-unseal-key" in bench.api.requests) is is_read
+        assert ("peek Secret x.40-unseal-key" in bench.api.take_requests()) is is_read
 
     async def test_the_patch_applies_only_to_the_secret_that_was_read(self) -> None:
         bench = Bench()

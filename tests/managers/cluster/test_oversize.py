@@ -79,7 +79,7 @@ async def test_a_new_oversize_cluster_is_never_reconciled() -> None:
     large = {"enabled": True, "oidc": {"enabled": True}, "requests": [request]}
     bench = Bench(gen.cluster(selfInit=large))
     assert gen.expect(Blocked, await turn(bench)).reason == "InvalidSpec"
-    assert not any("Secret" in call for call in bench.api.requests)
+    assert not any("Secret" in call for call in bench.api.take_requests())
 
 
 async def test_an_oversize_cluster_can_be_deleted_and_keeps_its_keys() -> None:

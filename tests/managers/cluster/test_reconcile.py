@@ -56,14 +56,14 @@ async def test_from_the_first_pod_to_three(bench: Bench) -> None:
 
 async def test_a_quiet_cluster_costs_nothing(bench: Bench) -> None:
     outcome = await bench.turn()
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
     # Secrets are not watched.
     assert outcome == Done(gen.INSTALLATION.secret_recheck)
 
 
 async def test_a_quiet_cluster_is_requeued_only_for_its_secrets(bench: Bench) -> None:
     await bench.turn(after=gen.INSTALLATION.secret_recheck)
-    assert bench.api.requests
+    assert bench.api.take_requests()
     assert bench.writes == []
 
 
@@ -113,7 +113,7 @@ async def test_a_deleted_cluster_is_done() -> None:
     bench = Bench(gen.cluster())
     bench.api.objects.clear()
     assert await bench.turn() == Done()
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
 
 
 @pytest.mark.parametrize("name", ["Not_A_Name", "a-public"])

@@ -47,7 +47,7 @@ class TestFromIdleToIdle:
         # Secrets are not watched, and read from time to time.
         await world.bench.turn()
         await world.bench.turn()
-        assert world.bench.api.requests == []
+        assert world.bench.api.take_requests() == []
         await world.restart()
         await world.bench.turn()
         assert world.writes == [], "by a new operator"

@@ -66,7 +66,7 @@ async def test_a_short_wait_is_not_reported() -> None:
     assert outcome == Wait(PENDING.reason, PENDING.message, GRACE_PERIOD)
     bench.tenancy_outcome = None
     assert await bench.telling(KEY) == Done()
-    assert bench.outside.api.requests == []
+    assert bench.outside.api.take_requests() == []
 
 
 async def test_a_persistent_wait_is_reported_in_the_status() -> None:
@@ -99,4 +99,4 @@ async def test_no_status_is_written_without_rights(cluster: gen.Cluster, outcome
     await bench.telling(KEY)
     await bench.outside.clock.advance(GRACE_PERIOD * 2)
     assert await bench.telling(KEY) == outcome
-    assert bench.outside.api.requests == []
+    assert bench.outside.api.take_requests() == []

@@ -64,10 +64,10 @@ async def test_it_is_read_by_name_once_in_ten_minutes_for_all_clusters() -> None
         assert (await asker.endpoints()).addresses == ("192.0.2.1",)
     await clock.advance(RECHECK - 1)
     await asker.endpoints()
-    assert server.requests == [ASKED]
+    assert server.take_requests() == [ASKED]
     await clock.advance(1)
     await asker.endpoints()
-    assert server.requests == [ASKED]
+    assert server.take_requests() == [ASKED]
 
 
 async def test_a_new_node_is_added_and_a_restarting_one_is_kept_for_an_hour() -> None:
@@ -96,7 +96,7 @@ async def test_unreadable_endpoints_are_empty_and_not_read_again_soon(code: int)
     asker = ApiServer(server, ManualClock(), None)
     assert await asker.endpoints() == ApiEndpoints()
     assert await asker.endpoints() == ApiEndpoints()
-    assert server.requests == [ASKED]
+    assert server.take_requests() == [ASKED]
 
 
 async def test_an_outage_before_the_first_read_is_an_error() -> None:

@@ -82,7 +82,7 @@ async def test_b41_a_running_cluster_sends_no_request_to_the_registry() -> None:
             await here.clock.advance(VERIFIED_TTL)
         restarted = ImageVerifier(here.api, here.clock)
         assert (await restarted.verdict(here.question(), [first.record])).pinned == first.pinned
-        assert (here.server.requests, here.api.requests) == (0, [])
+        assert (here.server.requests, here.api.take_requests()) == (0, [])
 
 
 async def test_b41_an_unrecorded_verdict_is_cached_for_a_while() -> None:
@@ -239,9 +239,9 @@ async def test_pull_secrets_are_read_by_name_and_not_cached(wants: str) -> None:
         here.api.with_objects((SECRET, pull_secret(here.server.address)))
         request = replace(here.question(), pull_secrets=("absent", "login"))
         assert (await here.verifier.verdict(request)).pinned
-        assert here.api.requests == ["get Secret absent", "get Secret login"]
+        assert here.api.take_requests() == ["get Secret absent", "get Secret login"]
         await here.verifier.verdict(request)
-        assert here.api.requests == []
+        assert here.api.take_requests() == []
         assert "sesame" not in repr(vars(here.verifier))
 
 

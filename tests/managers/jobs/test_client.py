@@ -40,7 +40,7 @@ async def test_a_job_is_owned_by_its_run_and_a_retry_finds_it() -> None:
     assert (first.state, first.foreign) == ("Active", False)
     body = api.body_of(CREATE)
     assert body["metadata"]["ownerReferences"] == [RUN.reference()]
-    assert api.requests == [CREATE]
+    assert api.take_requests() == [CREATE]
     again = await Jobs(api).ensure(job_manifest(), RUN)
     assert (again.uid, again.foreign) == (first.uid, False)
     assert len(api.of(JOB)) == 1

@@ -88,7 +88,7 @@ async def test_the_loser_reads_the_lock_again() -> None:
     bench = Bench()
     bench.api.refuse(PATCH, api_error(409))
     assert isinstance(await bench.process().acquire(KEY, BACKUP, uid=UID), Acquired)
-    assert bench.api.requests == [GET, PATCH, GET, PATCH]
+    assert bench.api.take_requests() == [GET, PATCH, GET, PATCH]
 
 
 async def test_a_constantly_changing_cluster_is_retried_later() -> None:
@@ -100,7 +100,7 @@ async def test_a_constantly_changing_cluster_is_retried_later() -> None:
     restless = Restless().with_objects((CLUSTERS, gen.cluster().initialized().object()))
     with pytest.raises(Transient, match="kept changing"):
         await OperationLocks(restless, bench.cache, bench.clock).acquire(KEY, BACKUP, uid=UID)
-    assert restless.requests == [GET] * TRIES
+    assert restless.take_requests() == [GET] * TRIES
 
 
 async def test_a_restarted_operator_recognizes_its_lock() -> None:
@@ -133,7 +133,7 @@ async def test_a_renewal_within_a_minute_writes_nothing() -> None:
     bench = await holding()
     await bench.clock.advance(59)
     await bench.process().renew(KEY, BACKUP, uid=UID)
-    assert bench.api.requests == [GET]
+    assert bench.api.take_requests() == [GET]
 
 
 async def test_a_lost_lock_is_not_renewed() -> None:
@@ -157,13 +157,13 @@ async def test_a_release_by_another_holder_changes_nothing() -> None:
     before = bench.lock
     assert isinstance(await bench.process().release(KEY, RESTORE.holder, uid=UID), LockConflict)
     assert bench.lock == before
-    assert bench.api.requests == [GET]
+    assert bench.api.take_requests() == [GET]
 
 
 async def test_a_free_lock_is_released_without_a_write() -> None:
     bench = Bench()
     assert await bench.process().release(KEY, BACKUP.holder, uid=UID) == Free()
-    assert bench.api.requests == [GET]
+    assert bench.api.take_requests() == [GET]
 
 
 async def test_the_lock_of_a_deleted_cluster_is_free() -> None:

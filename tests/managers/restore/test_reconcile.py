@@ -61,7 +61,7 @@ async def test_a_restore_from_its_beginning_to_its_end() -> None:
     await _check_completed(bench)
     bench.api.calls.clear()
     assert isinstance(await bench.look(), Done)
-    assert bench.api.requests == [], "once it has ended"
+    assert bench.api.take_requests() == [], "once it has ended"
 
 
 async def _check_completed(bench: Bench) -> None:

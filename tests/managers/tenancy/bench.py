@@ -107,13 +107,13 @@ class Bench:
         """Run passes until one makes no request."""
         for _ in range(6):
             outcome = await self.run(name)
-            if not self.requests():
+            if not self.take_requests():
                 return outcome
         raise AssertionError("the requests do not end")
 
-    def requests(self) -> list[str]:
+    def take_requests(self) -> list[str]:
         """All calls since the last call of this function."""
-        return self.api.requests + self.delegate.requests
+        return self.api.take_requests() + self.delegate.take_requests()
 
     def object(self, resource: Resource, name: str, where: str = TARGET) -> Object:
         """One object of the server."""

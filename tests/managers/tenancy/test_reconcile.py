@@ -76,8 +76,8 @@ class TestOnboarding:
         assert bench.reason() == ("True", "Provisioned")
         assert bench.status()["provisioned"] is True
         assert bench.status()["observedGeneration"] == 1
-        assert bench.api.requests[-1] == "apply/status OpenBaoTenant t"
-        roles = [call for call in bench.delegate.requests if call.startswith("apply")]
+        assert bench.api.take_requests()[-1] == "apply/status OpenBaoTenant t"
+        roles = [call for call in bench.delegate.take_requests() if call.startswith("apply")]
         assert roles.index(f"apply Role {tenancy.TENANT_ROLE}") < roles.index(
             f"apply RoleBinding {tenancy.TENANT_BINDING}"
         )
@@ -85,7 +85,7 @@ class TestOnboarding:
     async def test_an_unchanged_tenant_causes_no_requests_until_the_next_check(self) -> None:
         bench = await onboard(cluster())
         outcome = await bench.run()
-        assert bench.requests() == []
+        assert bench.take_requests() == []
         assert isinstance(outcome, Done)
         assert gen.present(outcome.recheck_after) >= 0.8 * PERIOD
 
@@ -93,7 +93,7 @@ class TestOnboarding:
         bench = await onboard(cluster())
         await bench.clock.advance(2 * PERIOD)
         await bench.run()
-        requests = bench.requests()
+        requests = bench.take_requests()
         assert requests
         assert all(call.startswith("get ") for call in requests)
 
@@ -132,14 +132,14 @@ class TestOnboarding:
         wish["spec"]["quota"] = {"hard": {"pods": "7"}, "scopes": scopes}
         bench.api.with_objects((TENANTS, wish))
         await bench.run()
-        assert f"delete ResourceQuota {tenancy.QUOTA}" in bench.requests()
+        assert f"delete ResourceQuota {tenancy.QUOTA}" in bench.take_requests()
         quota = bench.object(QUOTA, tenancy.QUOTA)
         assert quota["spec"] == {"hard": {"pods": "7"}, "scopes": scopes}
         quota["spec"]["scopes"].reverse()
         await bench.clock.advance(2 * PERIOD)
-        bench.requests()
+        bench.take_requests()
         await bench.run()
-        assert not [call for call in bench.requests() if call.startswith("delete")]
+        assert not [call for call in bench.take_requests() if call.startswith("delete")]
 
 
 class TestPodSecurity:
@@ -149,7 +149,7 @@ class TestPodSecurity:
         assert bench.object(NAMESPACE, TARGET, "")["metadata"]["labels"] == POD_SECURITY
         again = Bench(tenant(), space=namespace(labels={**POD_SECURITY, "a": "b"}))
         await again.run()
-        assert f"apply Namespace {TARGET}" not in again.requests()
+        assert f"apply Namespace {TARGET}" not in again.take_requests()
 
     async def test_labels_of_another_owner_are_not_changed(self) -> None:
         marked = namespace(annotations={POD_SECURITY_OWNER: "external"})
@@ -205,7 +205,7 @@ class TestRefusals:
         assert isinstance(await bench.run(home=home), Blocked)
         assert bench.reason(home=home) == ("False", "SecurityViolation")
         assert bench.status(home=home)["lastError"].startswith("spec.targetNamespace: ")
-        assert bench.requests() == ["apply/status OpenBaoTenant t"]
+        assert bench.take_requests() == ["apply/status OpenBaoTenant t"]
 
     async def test_a_tenant_may_open_its_own_namespace(self) -> None:
         bench = Bench(tenant(home=TARGET), space=namespace())
@@ -324,9 +324,9 @@ class TestDeletion:
         bench = await onboard(cluster())
         bench.says()
         bench.delete()
-        bench.requests()
+        bench.take_requests()
         assert await bench.run() == Done()
-        gone = [call.split()[1] for call in bench.requests() if call.startswith("delete")]
+        gone = [call.split()[1] for call in bench.take_requests() if call.startswith("delete")]
         assert gone == ["RoleBinding"] * 2 + ["Role"] * 2 + ["ResourceQuota", "LimitRange"]
         assert bench.is_gone()
         for resource in (ROLE, ROLE_BINDING, QUOTA, LIMIT_RANGE):
@@ -361,7 +361,7 @@ class TestDeletion:
         assert bench.reason() == ("False", "Provisioning")
         with pytest.raises(Transient):
             await bench.run()
-        assert f"patch Role {tenancy.TENANT_ROLE}" in bench.requests()
+        assert f"patch Role {tenancy.TENANT_ROLE}" in bench.take_requests()
         # The server does so when the last finalizer is removed.
         del bench.api.objects[(ROLE, ObjectKey(TARGET, tenancy.TENANT_ROLE))]
         await bench.run()
@@ -373,7 +373,7 @@ class TestPace:
         bench = Bench(tenant(), space=namespace(), pace=2)
         running = asyncio.create_task(bench.run())
         await bench.clock.advance(0.5)
-        requests = bench.delegate.requests
+        requests = bench.delegate.take_requests()
         assert [call.split()[0] for call in requests].count("apply") == 2
         # Both quotas were read and wait for their writes, one per second.
         assert f"get LimitRange {tenancy.LIMITS}" in requests

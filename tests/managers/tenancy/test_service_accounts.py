@@ -28,7 +28,7 @@ async def test_both_accounts_exist() -> None:
     accounts = Accounts(api, ManualClock(), "operators", WANTED)
     running = asyncio.create_task(accounts.run())
     await accounts.ready()
-    assert api.requests == ["peek ServiceAccount operator", "peek ServiceAccount writer"]
+    assert api.take_requests() == ["peek ServiceAccount operator", "peek ServiceAccount writer"]
     assert not running.done()
     running.cancel()
 
@@ -50,7 +50,7 @@ async def test_an_unavailable_api_server_is_retried() -> None:
     accounts = Accounts(api, clock, "operators", WANTED)
     running = asyncio.create_task(accounts.run())
     await clock.advance(RETRY_SECONDS / 2)
-    assert api.requests == ["peek ServiceAccount operator"]
+    assert api.take_requests() == ["peek ServiceAccount operator"]
     await clock.advance(RETRY_SECONDS)
     await accounts.ready()
     running.cancel()

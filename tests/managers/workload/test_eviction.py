@@ -88,7 +88,7 @@ class TestRun:
     async def test_a_ready_pod_is_evicted(self) -> None:
         there = outside()
         await replace_pod(there.context, MEANT, EVICTED)
-        assert there.api.requests == ["get Pod x-2", "evict Pod x-2"]
+        assert there.api.take_requests() == ["get Pod x-2", "evict Pod x-2"]
         assert (await there.flush_events())[0][1] == "PodReplaced"
 
     async def test_a_refused_eviction_is_recorded_without_an_event(self) -> None:
@@ -109,7 +109,7 @@ class TestRun:
         (live,) = there.api.of(POD)
         there.api.with_objects((POD, {**live, "metadata": {**live["metadata"], **metadata}}))
         await replace_pod(there.context, MEANT, EVICTED)
-        assert there.api.requests == ["get Pod x-2"]
+        assert there.api.take_requests() == ["get Pod x-2"]
         assert await _quiet(there)
 
     async def test_a_missing_permission_is_an_error(self) -> None:
@@ -121,7 +121,7 @@ class TestRun:
     async def test_a_deletion_does_not_use_the_budget(self) -> None:
         there = outside()
         await replace_pod(there.context, MEANT, EFFECT)
-        assert there.api.requests == ["delete Pod x-2"]
+        assert there.api.take_requests() == ["delete Pod x-2"]
 
 
 async def _quiet(there: Outside) -> bool:

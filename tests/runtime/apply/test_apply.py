@@ -45,7 +45,7 @@ async def test_an_absent_object_is_created_with_its_annotations_and_without_forc
     assert "uid" not in sent["metadata"]
     assert sent["metadata"]["resourceVersion"] == CREATE_ONLY
     assert not bench.api.calls[-1].force
-    assert bench.api.requests == ["apply ConfigMap c"]
+    assert bench.api.take_requests() == ["apply ConfigMap c"]
 
 
 async def test_the_intent_is_not_changed() -> None:
@@ -87,7 +87,7 @@ async def test_t24_only_changes_are_sent_and_once(
     happens(bench)
     bench.api.calls.clear()
     assert [(await bench.ensure()).verdict for _ in verdicts] == verdicts
-    assert bench.api.requests == ["apply ConfigMap c"] * verdicts.count(UPDATED)
+    assert bench.api.take_requests() == ["apply ConfigMap c"] * verdicts.count(UPDATED)
 
 
 async def test_an_object_of_one_owner_is_foreign_to_another() -> None:
@@ -96,7 +96,7 @@ async def test_an_object_of_one_owner_is_foreign_to_another() -> None:
     await bench.ensure()
     bench.api.calls.clear()
     assert (await bench.ensure(owner=OTHER)).verdict is Verdict.FOREIGN
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
 
 
 async def test_a_write_to_a_terminating_object_waits() -> None:
@@ -117,7 +117,7 @@ async def test_another_intent_is_sent_with_force_and_the_uid() -> None:
     assert (await bench.ensure(intent(k="new"))).verdict is Verdict.UPDATED
     assert bench.api.body_of("apply ConfigMap c")["metadata"]["uid"] == "uid-c"
     assert bench.api.calls[-1].force
-    assert bench.api.requests == ["apply ConfigMap c"]
+    assert bench.api.take_requests() == ["apply ConfigMap c"]
 
 
 async def test_t24_an_intent_without_a_former_field_is_sent_once() -> None:
@@ -127,7 +127,7 @@ async def test_t24_an_intent_without_a_former_field_is_sent_once() -> None:
     bench.api.calls.clear()
     verdicts = [(await bench.ensure(intent(k="v"))).verdict for _ in range(3)]
     assert verdicts == [UPDATED, SKIPPED, SKIPPED]
-    assert bench.api.requests == ["apply ConfigMap c"]
+    assert bench.api.take_requests() == ["apply ConfigMap c"]
 
 
 class Normalizing(FakeApi):
@@ -141,10 +141,10 @@ async def test_t24_a_value_that_the_server_normalizes_is_sent_once_per_process()
     bench = Bench(Normalizing())
     await bench.ensure()
     await bench.ensure()
-    assert bench.api.requests == ["apply ConfigMap c"]
+    assert bench.api.take_requests() == ["apply ConfigMap c"]
     bench.restart()
     assert [(await bench.ensure()).verdict for _ in range(3)] == [UPDATED, SKIPPED, SKIPPED]
-    assert bench.api.requests == ["apply ConfigMap c"]
+    assert bench.api.take_requests() == ["apply ConfigMap c"]
 
 
 # name: (the live object, the verdict, the requests)
@@ -179,7 +179,7 @@ async def test_existing_objects(
     assert applied.verdict is verdict
     assert applied.live is not None
     refused = [] if selected else ["apply ConfigMap c", "peek ConfigMap c"]
-    assert bench.api.requests == [*refused, *requests]
+    assert bench.api.take_requests() == [*refused, *requests]
     if not applied.in_place:
         assert "ConfigMap ns/c" in applied.message
         assert bench.api.objects[(CONFIG_MAP, KEY)]["data"] == {"k": "v"}
@@ -207,7 +207,11 @@ async def test_an_object_that_is_created_meanwhile_is_not_changed() -> None:
     with pytest.raises(Transient, match="ConfigMap ns/c changed while it was written"):
         await bench.ensure()
     there = copy.deepcopy(bench.api.objects)
-    assert bench.api.requests == ["apply ConfigMap c", "peek ConfigMap c", "apply ConfigMap c"]
+    assert bench.api.take_requests() == [
+        "apply ConfigMap c",
+        "peek ConfigMap c",
+        "apply ConfigMap c",
+    ]
     assert (await bench.ensure()).verdict is Verdict.FOREIGN
     assert bench.api.objects == there
 
@@ -274,7 +278,7 @@ async def test_a_refusal_is_remembered(
     if isinstance(happening, Awaitable):
         await happening
     applied = await bench.ensure(wish)
-    assert bool(bench.api.requests) is again
+    assert bool(bench.api.take_requests()) is again
     if not again:
         assert applied.verdict is Verdict.REJECTED
         assert applied.message == refused.message

@@ -37,7 +37,7 @@ async def test_t24_status_writes_cost_nothing() -> None:
     for n in range(5):
         bench.edit(status={"replicas": n})
         assert (await bench.ensure()).verdict is Verdict.SKIPPED
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
 
 
 async def test_t24_after_an_hour_an_object_is_compared_and_nothing_is_sent() -> None:
@@ -47,7 +47,7 @@ async def test_t24_after_an_hour_an_object_is_compared_and_nothing_is_sent() -> 
     for _ in range(3):
         await bench.clock.advance(LONGEST_LIFE)
         assert (await bench.ensure()).verdict is Verdict.SKIPPED
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
 
 
 async def test_t24_after_an_hour_an_incomparable_object_is_sent_once() -> None:
@@ -58,7 +58,7 @@ async def test_t24_after_an_hour_an_incomparable_object_is_sent_once() -> None:
         await bench.clock.advance(LONGEST_LIFE)
         for _ in range(3):
             assert (await bench.ensure()).in_place
-        assert bench.api.requests == ["apply ConfigMap c"]
+        assert bench.api.take_requests() == ["apply ConfigMap c"]
 
 
 async def test_t24_an_unnoticed_change_is_corrected_within_an_hour() -> None:
@@ -72,7 +72,7 @@ async def test_t24_an_unnoticed_change_is_corrected_within_an_hour() -> None:
     assert (await bench.ensure(intent(k="V"))).verdict is Verdict.SKIPPED
     await bench.clock.advance(LONGEST_LIFE)
     assert (await bench.ensure(intent(k="V"))).verdict is Verdict.UPDATED
-    assert bench.api.requests == ["apply ConfigMap c"]
+    assert bench.api.take_requests() == ["apply ConfigMap c"]
     assert bench.api.objects[SLOT]["data"] == {"k": "V"}
 
 

@@ -148,11 +148,15 @@ class Kubectl(FakeApi):
 async def test_t27_fields_of_kubectl_are_taken_over_once() -> None:
     bench = Bench(Kubectl(), legacy=("kubectl-create",))
     assert (await bench.ensure()).verdict is Verdict.CREATED
-    assert bench.api.requests == ["apply ConfigMap c", "patch ConfigMap c", "apply ConfigMap c"]
+    assert bench.api.take_requests() == [
+        "apply ConfigMap c",
+        "patch ConfigMap c",
+        "apply ConfigMap c",
+    ]
     kept = bench.api.objects[(CONFIG_MAP, KEY)]["metadata"]["managedFields"]
     assert kept == [entry("me", "Apply", "a", "old")]
     assert (await bench.ensure(intent(k="new"))).verdict is Verdict.UPDATED
-    assert bench.api.requests == ["apply ConfigMap c"]
+    assert bench.api.take_requests() == ["apply ConfigMap c"]
 
 
 async def test_t27_the_second_apply_is_forced_with_the_uid() -> None:
@@ -168,7 +172,7 @@ async def test_t27_the_second_apply_is_forced_with_the_uid() -> None:
 async def test_t27_other_managers_are_not_changed() -> None:
     bench = Bench(Kubectl())
     await bench.ensure()
-    assert bench.api.requests == ["apply ConfigMap c"]
+    assert bench.api.take_requests() == ["apply ConfigMap c"]
 
 
 async def test_t27_a_conflict_is_retried_with_the_live_object() -> None:
@@ -176,7 +180,7 @@ async def test_t27_a_conflict_is_retried_with_the_live_object() -> None:
     api.races = 2
     bench = Bench(api, legacy=("kubectl-create",))
     assert (await bench.ensure()).verdict is Verdict.CREATED
-    assert bench.api.requests.count("patch ConfigMap c") == 3
+    assert bench.api.take_requests().count("patch ConfigMap c") == 3
 
 
 async def test_t27_endless_conflicts_are_an_error() -> None:
@@ -185,4 +189,4 @@ async def test_t27_endless_conflicts_are_an_error() -> None:
     bench = Bench(api, legacy=("kubectl-create",))
     with pytest.raises(Transient, match="ConfigMap ns/c changed repeatedly"):
         await bench.ensure()
-    assert bench.api.requests.count("patch ConfigMap c") == 3
+    assert bench.api.take_requests().count("patch ConfigMap c") == 3

@@ -20,11 +20,11 @@ async def test_a_known_unselected_object_is_read_first() -> None:
     await bench.ensure()
     bench.api.calls.clear()
     assert (await bench.ensure()).verdict is Verdict.FOREIGN
-    assert bench.api.requests == ["peek ConfigMap c"]
+    assert bench.api.take_requests() == ["peek ConfigMap c"]
     del bench.api.objects[(CONFIG_MAP, KEY)]
     bench.api.calls.clear()
     assert (await bench.ensure()).verdict is Verdict.CREATED
-    assert bench.api.requests == ["peek ConfigMap c", "apply ConfigMap c"]
+    assert bench.api.take_requests() == ["peek ConfigMap c", "apply ConfigMap c"]
 
 
 async def test_the_names_of_unselected_objects_are_bounded() -> None:
@@ -38,7 +38,7 @@ async def test_the_names_of_unselected_objects_are_bounded() -> None:
     bench.api.calls.clear()
     for name in (names[0], names[-1]):
         await bench.ensure(intent(name))
-    assert bench.api.requests == [
+    assert bench.api.take_requests() == [
         f"apply ConfigMap {names[0]}",
         f"peek ConfigMap {names[0]}",
         f"peek ConfigMap {names[-1]}",
@@ -57,7 +57,7 @@ async def test_after_a_rejected_create_the_object_is_read(
     bench.caches[CONFIG_MAP].says()
     bench.api.refuse("apply ConfigMap c", api_error(422))
     assert (await bench.ensure()).verdict is verdict
-    assert bench.api.requests == ["apply ConfigMap c", "peek ConfigMap c"]
+    assert bench.api.take_requests() == ["apply ConfigMap c", "peek ConfigMap c"]
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -70,7 +70,7 @@ async def test_a_forbidden_create_is_raised_unless_the_object_exists(there: bool
     else:
         with pytest.raises(Forbidden):
             await bench.ensure()
-    assert bench.api.requests == ["apply ConfigMap c", "peek ConfigMap c"]
+    assert bench.api.take_requests() == ["apply ConfigMap c", "peek ConfigMap c"]
 
 
 async def test_a_create_without_response_is_raised_without_a_read() -> None:
@@ -81,4 +81,4 @@ async def test_a_create_without_response_is_raised_without_a_read() -> None:
     bench = Bench(Busy())
     with pytest.raises(Transient, match="no answer"):
         await bench.ensure()
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []

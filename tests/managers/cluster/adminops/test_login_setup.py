@@ -89,11 +89,11 @@ async def test_the_login_is_set_up_once_with_the_operators_role_last() -> None:
     status = await bench.check()
     assert status.keys == trusted_status(ISSUER).keys
     assert status.root_token_secret
-    assert bench.api.requests.count(READ) == 1
+    assert bench.api.take_requests().count(READ) == 1
     assert bench.servers.writes[-1] == "auth/jwt-operator/role/openbao-operator"
     assert len(bench.servers.writes) == 8
     assert await bench.check(status) == status
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
     assert "root-abc" not in str(status)
 
 
@@ -123,7 +123,7 @@ async def test_without_the_keys_of_the_api_server_the_root_token_is_not_used() -
     bench.issuer = None
     status = await bench.check()
     assert (status.reason, status.root_token_secret) == ("OperatorLoginMissing", "")
-    assert READ not in bench.api.requests
+    assert READ not in bench.api.take_requests()
     bench.issuer = ISSUER
     assert (await bench.check(status)).reason == ""
 
@@ -133,7 +133,7 @@ async def test_without_a_service_account_token_the_root_token_is_not_used() -> N
     bench.api.refuse(TOKEN, api_error(403))
     status = await bench.check()
     assert status.reason == "OperatorLoginMissing"
-    assert not {READ, PEEK} & {*bench.api.requests}
+    assert not {READ, PEEK} & {*bench.api.take_requests()}
 
 
 async def test_a_refused_root_token_is_not_retried_and_keeps_its_reason() -> None:
@@ -144,7 +144,7 @@ async def test_a_refused_root_token_is_not_retried_and_keeps_its_reason() -> Non
     assert "Secret x-root-token" in status.problem
     bench.api.calls.clear()
     assert await bench.check(status) == status
-    assert bench.api.requests.count(READ) == 0
+    assert bench.api.take_requests().count(READ) == 0
 
 
 async def test_a_missing_secret_is_reported_and_a_new_one_is_used() -> None:
@@ -173,5 +173,5 @@ async def test_a_removed_login_is_not_set_up_again() -> None:
     refused = await bench.check(status)
     assert (refused.reason, refused.keys) == ("OperatorLoginRefused", status.keys)
     assert refused.root_token_secret == status.root_token_secret
-    assert READ not in bench.api.requests
+    assert READ not in bench.api.take_requests()
     assert bench.servers.writes == []

@@ -112,7 +112,7 @@ SILENT: dict[str, gen.Cluster] = {
 async def test_no_server_is_queried(make: Make, cluster: gen.Cluster) -> None:
     bench = make(cluster, TLS, TOKEN)
     assert await bench.turn() == Done()
-    assert (bench.sessions, bench.api.requests) == ([], [])
+    assert (bench.sessions, bench.api.take_requests()) == ([], [])
 
 
 async def test_the_leader_is_queried_and_not_a_former_one_with_a_stale_label(make: Make) -> None:
@@ -184,9 +184,9 @@ async def test_the_login_of_a_deleted_cluster_is_dropped(make: Make) -> None:
 async def test_an_unchanged_result_is_written_once_and_reads_no_root_token(make: Make) -> None:
     bench = make(OLD, TLS, TOKEN)
     await bench.turn()
-    assert WRITE in bench.api.requests
+    assert WRITE in bench.api.take_requests()
     await bench.turn()
-    calls = bench.api.requests
+    calls = bench.api.take_requests()
     assert WRITE not in calls
     assert not any("root-token" in line for line in calls)
 
@@ -205,11 +205,11 @@ async def test_a_root_token_missing_before_the_set_up_is_reported(
     await bench.turn()
     assert bench.admin_ops["lastError"]["reason"] == "MembershipUnknown"
     assert bench.servers.requests == ["health 10.0.0.1", "bye"]
-    calls = bench.api.requests
+    calls = bench.api.take_requests()
     assert calls.count("peek Secret x-root-token") == 1
     assert WRITE in calls
     await bench.turn()
-    assert WRITE not in bench.api.requests
+    assert WRITE not in bench.api.take_requests()
 
 
 async def test_a_denied_root_token_is_used_once_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +218,7 @@ async def test_a_denied_root_token_is_used_once_a_pass(monkeypatch: pytest.Monke
     monkeypatch.setattr(bench.servers, "enable_login", refused_login_setup, raising=False)
     monkeypatch.setattr(ClusterObserver, "token_issuer", an_issuer)
     await bench.turn()
-    assert bench.api.requests.count("get Secret x-root-token") == 1
+    assert bench.api.take_requests().count("get Secret x-root-token") == 1
     assert bench.admin_ops["operatorLogin"]["reason"] == "OperatorLoginRefused"
     assert bench.admin_ops["operatorLogin"]["rootTokenSecret"]
 
@@ -253,7 +253,7 @@ async def test_without_a_login_only_the_health_is_read(make: Make) -> None:
     bench = make(OLD.self_init(), TLS, TOKEN)
     await bench.turn()
     assert bench.servers.requests == ["health 10.0.0.1", "bye"]
-    assert not any("root-token" in line for line in bench.api.requests)
+    assert not any("root-token" in line for line in bench.api.take_requests())
 
 
 async def test_an_unusable_response_is_reported_until_all_are_read(make: Make) -> None:
@@ -292,7 +292,7 @@ async def test_an_unavailable_api_server_is_no_refusal(monkeypatch: pytest.Monke
 
 
 def requests(bench: Bench) -> int:
-    return bench.api.requests.count("create/token ServiceAccount the-operator")
+    return bench.api.take_requests().count("create/token ServiceAccount the-operator")
 
 
 async def test_only_a_settled_cluster_waits_for_the_budget_of_the_fleet(

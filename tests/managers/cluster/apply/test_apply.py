@@ -47,7 +47,7 @@ async def test_everything_is_applied_once_in_its_order_and_the_pods_last() -> No
     bench.api.calls.clear()
     done = await bench.apply()
     assert {applied.verdict for applied in done.objects} == {Verdict.SKIPPED}
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
 
 
 async def test_no_pod_starts_before_the_foundation_is_in_place() -> None:
@@ -85,7 +85,7 @@ async def test_objects_outside_a_complete_plan_are_pruned_after_the_workload() -
     await bench.apply(HELD)
     assert not any(call.verb == "delete" for call in bench.api.calls), "by an incomplete plan"
     await bench.apply()
-    words = bench.api.requests
+    words = bench.api.take_requests()
     assert words.index("apply StatefulSet x") < words.index(
         "delete ConfigMap x-config-init-of-before"
     )

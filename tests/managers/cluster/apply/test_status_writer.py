@@ -42,9 +42,9 @@ async def test_a_status_is_written_once() -> None:
     assert "spec" not in body
     # The cache has it before the watch event.
     assert ClusterStatus.model_validate(bench.live["status"]) == STEADY
-    assert bench.api.requests == [WRITE]
+    assert bench.api.take_requests() == [WRITE]
     assert await bench.write(STEADY) is None
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
 
 
 THEIRS: dict[str, Any] = {
@@ -63,7 +63,7 @@ async def test_the_parts_of_other_writers_are_neither_written_nor_compared() -> 
     assert {part: bench.live["status"][part] for part in THEIRS} == THEIRS
     bench.api.calls.clear()
     assert await bench.write(status_of(OLD.with_status(**THEIRS), FINE)) is None
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
 
 
 @pytest.fixture
@@ -81,20 +81,20 @@ class TestDetails:
         await bench.outside.clock.advance(DETAIL_INTERVAL - 0.6)
         due = gen.present(await bench.write(DETAIL))
         assert due == pytest.approx(0.1)
-        assert bench.api.requests == [WRITE]
+        assert bench.api.take_requests() == [WRITE]
         await bench.outside.clock.advance(due)
         assert await bench.write(DETAIL) is None
-        assert bench.api.requests == [WRITE]
+        assert bench.api.take_requests() == [WRITE]
 
     async def test_a_reverted_detail_is_never_written(self, bench: Bench) -> None:
         await bench.write(DETAIL)
         await bench.outside.clock.advance(DETAIL_INTERVAL)
         assert await bench.write(STEADY) is None
-        assert bench.api.requests == [WRITE]
+        assert bench.api.take_requests() == [WRITE]
 
     async def test_a_headline_is_written_immediately(self, bench: Bench) -> None:
         assert await bench.write(HEADLINE) is None
-        assert bench.api.requests == [WRITE, WRITE]
+        assert bench.api.take_requests() == [WRITE, WRITE]
 
     # sentence: (fields of the status that differ)
     HEADLINES = (
@@ -118,7 +118,7 @@ class TestDetails:
     @pytest.mark.parametrize("fields", HEADLINES, ids=lambda fields: next(iter(fields)))
     async def test_further_headlines(self, bench: Bench, fields: dict[str, Any]) -> None:
         assert await bench.write(STEADY.model_copy(update=fields)) is None
-        assert bench.api.requests == [WRITE, WRITE]
+        assert bench.api.take_requests() == [WRITE, WRITE]
 
     async def test_one_cluster_does_not_delay_another(self, bench: Bench) -> None:
         other = gen.cluster("y").initialized()
@@ -171,12 +171,12 @@ PART = {"raft": {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c"}
 async def test_adminops_are_written_alone_and_once() -> None:
     bench = Bench()
     assert not await bench.writer.write_adminops(bench.live, {}), "an empty result is no change"
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
     assert await bench.writer.write_adminops(bench.live, PART)
     assert bench.api.body_of(WRITE)["status"] == {"adminOps": PART}
     assert writers(bench) == [(ADMINOPS_MANAGER, True)]
     assert not await bench.writer.write_adminops(bench.live, PART)
-    assert bench.api.requests == [WRITE]
+    assert bench.api.take_requests() == [WRITE]
 
 
 async def test_adminops_keep_the_other_part(bench: Bench) -> None:
@@ -217,7 +217,7 @@ class TestOlderSchema:
         assert written == {name: expected[name] for name in expected if name != "sealed"}
         bench.api.calls.clear()
         assert await bench.write(STEADY) is None, "omitted fields cause no further write"
-        assert bench.api.requests == []
+        assert bench.api.take_requests() == []
         schemas.schema = None
         await bench.outside.clock.advance(DETAIL_INTERVAL)
         await bench.write(STEADY)

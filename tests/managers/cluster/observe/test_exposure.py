@@ -137,7 +137,7 @@ async def test_nothing_is_pruned_of_an_unknown_kind() -> None:
     bench = Bench()
     await bench.apply(WANTED)
     await bench.apply(WANTED)
-    assert bench.api.requests == [], "in a second pass"
+    assert bench.api.take_requests() == [], "in a second pass"
     await bench.apply(booting(gateway(), {}))
     assert bench.api.of(ROUTE)
     assert bench.api.of(POLICY)
@@ -172,10 +172,10 @@ class Looking:
 async def test_b09_observing_an_absent_or_unused_api_costs_no_request() -> None:
     looking = Looking(NONE)
     facts = await looking.facts(gateway())
-    assert (looking.api.requests, facts.route, facts.usable) == ([], None, ())
+    assert (looking.api.take_requests(), facts.route, facts.usable) == ([], None, ())
     looking = Looking(ALL)
     assert await looking.facts(gen.cluster()) == ExposureFacts(ALL)
-    assert looking.api.requests == []
+    assert looking.api.take_requests() == []
 
 
 async def test_the_gateway_and_its_class_are_read_by_name() -> None:
@@ -188,20 +188,20 @@ async def test_the_gateway_and_its_class_are_read_by_name() -> None:
     looking.mine(ROUTE, names.http_route("x"))
     looking.mine(POLICY, names.backend_tls_policy("x"))
     facts = await looking.facts(gateway())
-    assert looking.api.requests == ["get Gateway public", "get GatewayClass edge"]
+    assert looking.api.take_requests() == ["get Gateway public", "get GatewayClass edge"]
     assert facts.gateway is not None
     assert facts.gateway_class is not None
     assert gen.present(facts.route).owned
     assert facts.policy is not None
     # Many reconciles share the response.
     await looking.facts(gateway())
-    assert looking.api.requests == []
+    assert looking.api.take_requests() == []
 
 
 async def test_the_class_of_an_absent_gateway_is_not_read() -> None:
     looking = Looking(ALL)
     facts = await looking.facts(gateway())
-    assert looking.api.requests == ["get Gateway public"]
+    assert looking.api.take_requests() == ["get Gateway public"]
     assert (facts.gateway, facts.gateway_class, facts.gateway_readable) == (None, None, True)
 
 
@@ -213,7 +213,7 @@ async def test_our_ingress_and_monitor_are_observed() -> None:
     facts = await looking.facts(both)
     assert gen.present(facts.ingress).owned
     assert facts.monitor
-    assert looking.api.requests == []
+    assert looking.api.take_requests() == []
 
 
 async def test_objects_of_another_cluster_are_not_ours() -> None:

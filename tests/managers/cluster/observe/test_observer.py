@@ -76,7 +76,7 @@ async def test_an_empty_namespace_is_observed_as_empty() -> None:
     assert observed.token_issuer is None
     assert observed.api_server_hosts == ("10.96.0.1",)
     assert observed.now == bench.outside.clock.now()
-    assert sorted(bench.api.requests) == sorted(FIRST_LOOK)
+    assert sorted(bench.api.take_requests()) == sorted(FIRST_LOOK)
 
 
 async def test_a_second_read_sends_no_request_and_a_later_one_requests_metadata() -> None:
@@ -85,10 +85,10 @@ async def test_a_second_read_sends_no_request_and_a_later_one_requests_metadata(
     bench.api.calls.clear()
     observed = await bench.look()
     assert set(observed.secrets) == {"x-unseal-key"}
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
     await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
     await bench.look()
-    assert "peek Secret x-unseal-key" in bench.api.requests
+    assert "peek Secret x-unseal-key" in bench.api.take_requests()
 
 
 async def test_over_data_of_an_earlier_cluster_every_key_is_read_by_name() -> None:
@@ -97,13 +97,13 @@ async def test_over_data_of_an_earlier_cluster_every_key_is_read_by_name() -> No
     bench.caches[PVC].says(gen.claim(annotations={}))
     observed = await bench.look()
     assert "x.13-unseal-key" in observed.secrets
-    requests = [request for request in bench.api.requests if request.endswith("unseal-key")]
+    requests = [request for request in bench.api.take_requests() if request.endswith("unseal-key")]
     assert len(requests) == len(set(requests)) == KEYS_SOUGHT
     # Absent Secrets are read less often than existing ones.
     bench.api.calls.clear()
     await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
     await bench.look()
-    again = [request for request in bench.api.requests if request.endswith("unseal-key")]
+    again = [request for request in bench.api.take_requests() if request.endswith("unseal-key")]
     assert sorted(again) == ["peek Secret x-unseal-key", "peek Secret x.13-unseal-key"]
 
 
@@ -111,7 +111,7 @@ async def test_a_key_with_another_id_makes_a_new_cluster_read_the_others() -> No
     marks = {labels.UNSEAL_KEY_ID: "another"}
     bench = Bench(secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"}, annotations=marks))
     await bench.look()
-    assert f"peek Secret x.{KEYS_SOUGHT}-unseal-key" in bench.api.requests
+    assert f"peek Secret x.{KEYS_SOUGHT}-unseal-key" in bench.api.take_requests()
 
 
 async def test_the_facts_of_a_successor_are_its_own() -> None:
@@ -147,7 +147,7 @@ async def test_when_the_issuer_is_read(cluster: gen.Cluster, is_requested: bool)
     bench = Bench()
     observed = await bench.look(cluster)
     assert (observed.token_issuer is not None) is is_requested
-    assert (f"get path {DISCOVERY}" in bench.api.requests) is is_requested
+    assert (f"get path {DISCOVERY}" in bench.api.take_requests()) is is_requested
 
 
 async def test_our_secret_is_trusted_and_a_foreign_one_is_not() -> None:
@@ -155,7 +155,7 @@ async def test_our_secret_is_trusted_and_a_foreign_one_is_not() -> None:
     bench = Bench(ours)
     client_config = await bench.observer.client_config(OLD.read(), OLD.owner())
     assert client_config == ServerClientConfig(CA.certificate.decode(), "openbao-cluster-x.local")
-    assert bench.api.requests == ["get Secret x-tls-server"]
+    assert bench.api.take_requests() == ["get Secret x-tls-server"]
     stranger = OLD.with_metadata(uid="uid-2").owner()
     assert await Bench(ours).observer.client_config(OLD.read(), stranger) is None
     assert await Bench().observer.client_config(OLD.read(), OLD.owner()) is None
@@ -190,7 +190,9 @@ async def test_forgotten_secrets_are_read_again() -> None:
     bench.api.calls.clear()
     await bench.look()
     # The address of the API server belongs to no cluster.
-    assert sorted(bench.api.requests) == sorted({*FIRST_LOOK} - {"get EndpointSlice kubernetes"})
+    assert sorted(bench.api.take_requests()) == sorted(
+        {*FIRST_LOOK} - {"get EndpointSlice kubernetes"}
+    )
 
 
 @pytest.mark.parametrize("name", ["Not_A_Name", "", "x" * 41, "a-public"])

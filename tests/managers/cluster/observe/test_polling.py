@@ -206,7 +206,7 @@ async def test_objects_of_a_deleted_cluster_are_not_read() -> None:
     bench = await running_bench()
     del bench.api.objects[(CLUSTERS, KEY)]
     await bench.turn()
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
     assert not any(mirror.list() for mirror in bench.mirrors.values())
     assert bench.servers.closed <= 1
 

@@ -156,11 +156,11 @@ async def test_policies_are_read_every_ten_minutes() -> None:
     task = asyncio.create_task(looking.policies.run())
     await looking.policies.ready()
     every = 2 * len(POLICIES) + 1
-    assert len(looking.api.requests) == every
+    assert len(looking.api.take_requests()) == every
     await looking.clock.advance(HERE.admission_recheck - 1)
-    assert not looking.api.requests
+    assert not looking.api.take_requests()
     await looking.clock.advance(0.2 * HERE.admission_recheck + 2)
-    assert len(looking.api.requests) == every
+    assert len(looking.api.take_requests()) == every
     task.cancel()
 
 

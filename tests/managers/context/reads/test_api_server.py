@@ -132,10 +132,10 @@ class TestIssuer:
         token_issuer = gen.present(await asker.token_issuer())
         assert token_issuer.issuer == "https://issuer.example.com"
         assert token_issuer.public_keys == public_keys({"keys": [RFC_EC]})
-        assert server.requests == [f"get path {DISCOVERY}", f"get path {KEYS}"]
+        assert server.take_requests() == [f"get path {DISCOVERY}", f"get path {KEYS}"]
         await clock.advance(MAX_AGE - 1)
         assert await asker.token_issuer() == token_issuer
-        assert server.requests == []
+        assert server.take_requests() == []
         await clock.advance(1)
         server.raw[KEYS] = {"keys": [RFC_RSA]}
         assert gen.present(await asker.token_issuer()).public_keys != token_issuer.public_keys
@@ -153,7 +153,7 @@ class TestIssuer:
                 await asker.token_issuer()
         assert await asker.token_issuer() is not None
         # Only outside clients may reach the URL that the server advertises.
-        assert not any("elsewhere" in request for request in server.requests)
+        assert not any("elsewhere" in request for request in server.take_requests())
 
 
 def kubernetes(**spec: Any) -> dict[str, Any]:
@@ -169,14 +169,14 @@ class TestHosts:
     async def test_the_address_in_the_environment_needs_no_request(self) -> None:
         server = FakeApi()
         assert await ApiServer(server, ManualClock(), "10.0.0.1").hosts() == ("10.0.0.1",)
-        assert server.requests == []
+        assert server.take_requests() == []
 
     async def test_without_it_the_service_is_read_once(self) -> None:
         server = FakeApi().with_objects((SERVICE, kubernetes(clusterIPs=["10.96.0.1", "fd00::1"])))
         asker = ApiServer(server, ManualClock(), None)
         assert await asker.hosts() == ("10.96.0.1", "fd00::1")
         assert await asker.hosts() == ("10.96.0.1", "fd00::1")
-        assert server.requests == ["get Service kubernetes"]
+        assert server.take_requests() == ["get Service kubernetes"]
 
     async def test_a_name_in_the_environment_is_no_address(self) -> None:
         """Some platforms set the name of a load balancer; a policy accepts only addresses."""
@@ -196,7 +196,7 @@ class TestHosts:
         asker = ApiServer(server, ManualClock(), None)
         assert await asker.hosts() == ()
         assert await asker.hosts() == ()
-        assert server.requests == ["get Service kubernetes"]
+        assert server.take_requests() == ["get Service kubernetes"]
 
     async def test_an_outage_before_the_first_read_is_an_error(self) -> None:
         server = FakeApi()

@@ -51,18 +51,18 @@ class Bench:
 async def test_after_max_age_the_version_is_read_and_a_new_one_in_full() -> None:
     bench = Bench(secret())
     assert await bench.ask() == "one"
-    assert bench.api.requests == ["get Secret s"]
+    assert bench.api.take_requests() == ["get Secret s"]
     await bench.clock.advance(15)
     assert await bench.ask() == "one"
-    assert bench.api.requests == ["peek Secret s"]
+    assert bench.api.take_requests() == ["peek Secret s"]
     # The read counts: until its age is exceeded, no request is sent.
     bench.change("two")
     await bench.clock.advance(14.9)
     assert await bench.ask() == "one"
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
     await bench.clock.advance(0.1)
     assert await bench.ask() == "two"
-    assert bench.api.requests == ["peek Secret s", "get Secret s"]
+    assert bench.api.take_requests() == ["peek Secret s", "get Secret s"]
 
 
 async def test_without_content_no_value_is_transferred() -> None:
@@ -71,18 +71,18 @@ async def test_without_content_no_value_is_transferred() -> None:
     bench.change("two")
     await bench.clock.advance(15)
     assert await bench.ask(content=False) == "?"
-    assert bench.api.requests == ["peek Secret s", "peek Secret s"]
+    assert bench.api.take_requests() == ["peek Secret s", "peek Secret s"]
 
 
 async def test_absence_is_cached_as_long() -> None:
     bench = Bench()
     assert await bench.ask() is None
     assert await bench.ask() is None
-    assert bench.api.requests == ["get Secret s"]
+    assert bench.api.take_requests() == ["get Secret s"]
     bench.change("late")
     await bench.clock.advance(15)
     assert await bench.ask() == "late"
-    assert bench.api.requests == ["get Secret s"]
+    assert bench.api.take_requests() == ["get Secret s"]
 
 
 async def test_a_deleted_secret_is_detected() -> None:
@@ -101,7 +101,7 @@ async def test_our_own_write_is_known_at_once() -> None:
     assert bench.store.store(secret("ours", **owned)) == "ours"
     bench.api.calls.clear()
     assert await bench.ask() == "ours"
-    assert bench.api.requests == []
+    assert bench.api.take_requests() == []
 
 
 async def test_a_dropped_secret_is_read_again() -> None:
@@ -111,7 +111,7 @@ async def test_a_dropped_secret_is_read_again() -> None:
     bench.store.drop(KEY)
     bench.api.calls.clear()
     assert await bench.ask() == "one"
-    assert bench.api.requests == ["get Secret s"]
+    assert bench.api.take_requests() == ["get Secret s"]
 
 
 async def test_a_deleted_cluster_leaves_nothing() -> None:
@@ -174,7 +174,7 @@ async def test_a_secret_that_changes_between_two_reads_is_the_newer_one() -> Non
     assert await bench.ask() == "one"
     await bench.clock.advance(15)
     assert await bench.ask() == "after 2 looks"
-    assert bench.api.requests == ["get Secret s", "peek Secret s", "get Secret s"]
+    assert bench.api.take_requests() == ["get Secret s", "peek Secret s", "get Secret s"]
 
 
 def test_only_the_projection_is_cached() -> None:

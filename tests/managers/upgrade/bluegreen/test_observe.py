@@ -73,7 +73,7 @@ async def look(
 ) -> tuple[BlueGreenObservation, list[str]]:
     api = FakeApi().with_objects(*held)
     seen = await BlueGreenObserver(api, lambda count: b"\x07" * count).observe(cluster)
-    return seen, api.requests
+    return seen, api.take_requests()
 
 
 # The requests besides the Job of the phase.
@@ -208,7 +208,7 @@ class TestRequests:
     async def facts(self, cluster: OpenBaoCluster) -> tuple[bool, list[str]]:
         api = FakeApi()
         facts = await UpgradeObserver(api, bytes).facts(cluster)
-        return facts.blue_green is not None, api.requests
+        return facts.blue_green is not None, api.take_requests()
 
     async def test_an_idle_cluster_causes_no_requests(self) -> None:
         quiet = gen.cluster(upgrade={"strategy": "BlueGreen"}).initialized()

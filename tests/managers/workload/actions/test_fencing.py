@@ -52,7 +52,7 @@ async def test_only_our_scheduling_gate_is_removed() -> None:
 async def test_a_removed_gate_needs_no_write(pod: gen.Pod) -> None:
     there = outside(pod)
     await ungate_pod(there.context, MEANT, UNGATE)
-    assert there.api.requests == ["get Pod x-2"]
+    assert there.api.take_requests() == ["get Pod x-2"]
 
 
 async def test_the_maintenance_annotation_is_added_and_removed() -> None:

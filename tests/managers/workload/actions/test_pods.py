@@ -18,7 +18,7 @@ async def test_a_pod_is_deleted_by_uid_with_an_event() -> None:
     there = outside()
     await replace_pod(there.context, MEANT, EFFECT)
     assert there.api.body_of("delete Pod x-2")["uid"] == "uid-x-2"
-    assert there.api.requests == ["delete Pod x-2"]
+    assert there.api.take_requests() == ["delete Pod x-2"]
     assert await there.flush_events() == [
         ("Normal", "PodReplaced", "Replaced pod x-2: it was outdated")
     ]
@@ -41,7 +41,9 @@ class TestReload:
         assert (kind, reason, "x-2" in text) == ("Normal", "PodReloaded", True)
         there.api.calls.clear()
         await reload_pod(there.context, MEANT, RELOAD)
-        assert there.api.requests == ["get Pod x-2"], "one event, even if the reconcile is repeated"
+        assert there.api.take_requests() == ["get Pod x-2"], (
+            "one event, even if the reconcile is repeated"
+        )
 
     @pytest.mark.parametrize("code", [403, 422])
     async def test_a_refusal_is_recorded_with_an_event(self, code: int) -> None:

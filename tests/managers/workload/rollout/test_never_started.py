@@ -89,7 +89,7 @@ async def test_the_deletion_has_the_uid_and_the_version_of_the_pod() -> None:
 async def test_a_pod_that_started_meanwhile_is_kept(live: gen.Pod) -> None:
     there = outside(live)
     await run(there.context, MEANT, EFFECT)
-    assert there.api.requests == ["get Pod x-0"]
+    assert there.api.take_requests() == ["get Pod x-0"]
 
 
 async def test_a_deleted_pod_is_ignored() -> None:
